@@ -28,11 +28,10 @@ CLAIM = "block_sparse_layers_vs_dense"
 DOCUMENT = Path("docs") / "pytorch.md"
 INTRODUCTION = """## Linear layers, sparse and dense
 
-The time of `torch.nn.functional.linear` in fp16 over that of `bsr_gemm` on the same layer, of whose
-weights a share is zero, in blocks of 128 x 128; with 90 % intervals, in bold where the whole
-interval lies above 1. What `bsr_gemm` reads and writes has a token in each column, a dense layer's
-a token in each row; turning one into the other takes time of its own, which is in no figure here.
-One token is computed as eight."""
+The time of `torch.nn.functional.linear` in fp16 over that of `bsr_gemm` on the same layer, with
+90 % intervals; bold where the whole interval lies above 1. A share of the weights is zero, in
+blocks of 128 x 128. `bsr_gemm` has a token in each column, a dense layer in each row; turning one
+into the other is not timed. One token is computed as eight."""
 
 
 def layers_text(catalog: Catalog, evidence: Evidence, report: str) -> str | None:

@@ -21,7 +21,6 @@ from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.counts import told
-from assay.report.leading_findings import leading_findings
 from assay.report.verdict_text import claimed_text
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import SUFFIX, opened_report, report_name
@@ -34,8 +33,6 @@ COUNTED = (
     "Figures that one measurement answers count once, by the worst of them; ratios of figures, "
     "and what the project asks in its own name, are counted apart. What was not run has no line."
 )
-EXAMPLES = 3
-"""Figures of a document that the README quotes."""
 HEAD = ["| figure | claimed | measured, and its 90 % interval | |", "|---|---:|---|---|"]
 
 
@@ -61,12 +58,12 @@ def project_tables(root: Path) -> dict[Path, str]:
         place = path.relative_to(folder).as_posix()
         where = f"Report [{report_name(path)}]({place}), {_measured_on(verdicts)}."
         once = outcomes(catalog, verdicts)
-        counts = _counts(catalog, once)
+        figures, relations = _counts(catalog, once)
         rows = [*HEAD, *_rows(catalog, verdicts)]
-        tables[folder / "README.md"] = "\n".join((where, "", f"{counts}. {COUNTED}", "", *rows))
+        counted = f"{figures}{relations}. {COUNTED}"
+        tables[folder / "README.md"] = "\n".join((where, "", counted, "", *rows))
         title = catalog.project.title if catalog.project else folder.name
-        lines.append(f"- [{fmt.markdown(title)}](projects/{folder.name}/README.md): {counts}.")
-        lines += [f"  - {each}" for each in _examples(catalog, verdicts, once)]
+        lines.append(f"- [{fmt.markdown(title)}](projects/{folder.name}/README.md): {figures}.")
     if lines:
         tables[root / "README.md"] = "\n".join(lines)
     return tables
@@ -86,25 +83,6 @@ def _with_computed(judged: Catalog, today: Catalog) -> Catalog:
     return replace(judged, claims=claims)
 
 
-def _examples(
-    catalog: Catalog, verdicts: Sequence[Verdict], once: Sequence[Outcome]
-) -> Iterator[str]:
-    """Yield the figures that the report's own findings name first, with what was measured."""
-    named = [one.claim for one in leading_findings(catalog, verdicts, once) if one.claim]
-    by_claim = {
-        row.claim: row
-        for row in verdicts
-        if isinstance(row.measured, float) and row.claim in catalog.claims
-    }
-    for claim in [name for name in dict.fromkeys(named) if name in by_claim][:EXAMPLES]:
-        row = by_claim[claim]
-        yield (
-            f"{fmt.markdown(catalog.claims[claim].statement)}: claimed "
-            f"{_claimed(catalog, row)}, measured {fmt.figure(row.measured, row.unit)}, "
-            f"{outcome(row).word}"
-        )
-
-
 def _claimed(catalog: Catalog, row: Verdict) -> str:
     """Return a claimed figure; of one that the document does not print, what it follows from."""
     claim, told = catalog.claims[row.claim], claimed_text(catalog, row)
@@ -118,14 +96,15 @@ def _measured_on(verdicts: Sequence[Verdict]) -> str:
     return " and ".join(f"measured on {product} ({day})" for product, day in sorted(places))
 
 
-def _counts(catalog: Catalog, once: Sequence[Outcome]) -> str:
+def _counts(catalog: Catalog, once: Sequence[Outcome]) -> tuple[str, str]:
+    """Return what became of the figures, and of the relations between them."""
     figures = headline_of(once)
     found, relations = headed(catalog, figures), told(figures.apart["relations"].statuses)
     elsewhere = told(figures.apart[ELSEWHERE].statuses)
     return (
         f"{told(found.statuses, found.away)}"
-        f"{f'; on another GPU than named: {elsewhere}' if elsewhere else ''}"
-        f"{f'; relations between its own figures: {relations}' if relations else ''}"
+        f"{f'; on another GPU than named: {elsewhere}' if elsewhere else ''}",
+        f"; relations between its own figures: {relations}" if relations else "",
     )
 
 

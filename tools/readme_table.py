@@ -12,14 +12,14 @@ from assay.base.errors import BadInput
 from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.headline import ELSEWHERE, KINDS, Outcome, headline_of, outcomes
+from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome, headline_of, outcomes
 from assay.judging.causes import with_known_causes
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.counts import came_out, capital
 from assay.report.formatting import markdown
 from assay.report.leading_findings import leading_findings
-from assay.report.story import documents, in_markdown, story
+from assay.report.story import in_markdown, story
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import is_archive
@@ -28,24 +28,23 @@ from tools.marked_text import Markers
 
 BEGIN = "<!-- results: begin (python -m tools.readme_table --write) -->"
 END = "<!-- results: end -->"
+COLUMNS = (FIGURES, ELSEWHERE, "ratios", "probes")
+"""What the table counts; relations between printed figures are in the report."""
 ROWS = 10
 """Lines of the table, at most: more sources than that share the last one."""
 
 
 def result_tables(catalog: Catalog, verdicts: VerdictsFile, report: str) -> str:
-    """Return Markdown: where it was measured, the findings, and the counts of every source."""
+    """Return Markdown: where it was measured, a finding and the counts of every source."""
     entries = verdicts.verdicts
     once = outcomes(catalog, entries)
     page = f"{report}/report.html"
-    found = [f"- {in_markdown(each, page)}" for each in story(catalog, entries)]
+    first = {each.source: each for each in reversed(story(catalog, entries))}
+    found = [f"- {in_markdown(first[name], page)}" for name in catalog.sources if name in first]
     found = found or [
         f"- {markdown(each.sentence)}" for each in leading_findings(catalog, entries, once)
     ]
-    papers = [
-        f"- {each.id} “{markdown(each.title)}”: {markdown(each.about)}"
-        for each in documents(catalog, [*catalog.sources])
-    ]
-    parts = (papers, _measured_on(entries, once, report), found, _table(catalog, once))
+    parts = (_measured_on(entries, once, report), found, _table(catalog, once))
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
@@ -80,8 +79,8 @@ def _table(catalog: Catalog, once: Iterable[Outcome]) -> list[str]:
     if rest := [each for name in shown if name not in names for each in shown[name]]:
         lines.append((f"{len(shown) - len(names)} more", rest))
     columns = {
-        capital(many): [came_out(e for e in of if e.kind == kind) for _, of in lines]
-        for kind, (_, many) in KINDS.items()
+        capital(KINDS[kind][1]): [came_out(e for e in of if e.kind == kind) for _, of in lines]
+        for kind in COLUMNS
     }
     kept = {heading: cells for heading, cells in columns.items() if any(cells)}
     table = [f"| source | {' | '.join(kept)} |", f"|---|{'---|' * len(kept)}"]

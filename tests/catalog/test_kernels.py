@@ -125,7 +125,7 @@ class TestManifests:
 
 
 class TestCommon:
-    """kernels/common/: three headers, each with a table of what stands in it."""
+    """kernels/common/: three headers, and no function that nothing calls."""
 
     HEADERS = ("ptx", "mma", "launch")
     DEFINITION = re.compile(
@@ -148,15 +148,9 @@ class TestCommon:
         assert {path.stem for path in self.SHARED} == set(self.HEADERS)
 
     @pytest.mark.parametrize("header", HEADERS)
-    def test_the_table_of_a_header_names_what_stands_in_it(self, header: str) -> None:
-        readme = (KERNELS / "common/README.md").read_text(encoding="utf-8")
-        section = readme.split(f"## {header}.cuh\n")[1].split("\n## ")[0]
-        assert self.defined(header) == set(re.findall(r"^\| `(\w+)` \|", section, re.M))
-        assert len(self.defined(header)) > 5
-
-    @pytest.mark.parametrize("header", HEADERS)
     def test_a_kernel_needs_everything_that_stands_there(self, header: str) -> None:
         text = (KERNELS / f"common/{header}.cuh").read_text(encoding="utf-8")
+        assert len(self.defined(header)) > 5
         for name in self.defined(header):
             within = len(re.findall(rf"\b{name}\b\(", text)) > 1
             assert within or re.search(rf"\b{header}::{name}\b", self.CODE), f"nothing calls {name}"
