@@ -1,4 +1,4 @@
-"""The claims of this repository, the page that lists them, and how bad ones stop a run."""
+"""The claims of this repository, the page of what is no claim, and how bad ones stop a run."""
 
 import itertools
 import re
