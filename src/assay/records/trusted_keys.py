@@ -28,7 +28,10 @@ class TrustedKeyEntry(Record):
 
     file: KeyFileName
     name: KeyName
-    """Of its holder, as ``verify`` calls it."""
+    """Of the key, as ``verify`` calls it."""
+    holder: KeyName | None = None
+    """Who signs with it: keys of one holder count as one signer where figures were measured again.
+    """
     from_: date | None = Field(None, alias="from")
     """First day, in UTC, on which a report may say that it was signed."""
     until: date | None = None

@@ -28,11 +28,18 @@ class TrustedKey:
     revoked: Revocation | None = None
     noted: bool = False
     """Whether a ``keys.yaml`` says whose it is."""
+    holder: str | None = None
+    """Who signs with it, where the notes say so."""
 
     @property
     def keyid(self) -> str:
         """Return the id by which envelopes hint at it."""
         return str(self.key.keyid)
+
+    @property
+    def signer(self) -> str:
+        """Return who signs with it: several keys of one holder are one signer."""
+        return self.holder or self.keyid
 
     def check_signed_on(self, created: str) -> None:
         """Raise CheckFailed unless it was in use when its report says that it was signed.
@@ -130,7 +137,8 @@ def _load(path: Path, notes: Mapping[str, TrustedKeyEntry]) -> TrustedKey:
 
 
 def _with_notes(key: SSlibKey, entry: TrustedKeyEntry) -> TrustedKey:
-    return TrustedKey(key, entry.name, entry.from_, entry.until, entry.revoked, noted=True)
+    dates = entry.from_, entry.until
+    return TrustedKey(key, entry.name, *dates, entry.revoked, noted=True, holder=entry.holder)
 
 
 def _notes(folder: Path) -> TrustedKeysFile:

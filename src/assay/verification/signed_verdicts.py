@@ -1,0 +1,58 @@
+"""The verdicts of a report as its signer states them, read without judging anything again."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from assay.base.errors import AssayError, CheckFailed
+from assay.base.io import parse_record
+from assay.findings.replication import Measurement, measured_by, replication_line
+from assay.records.manifest import ATTESTATION, MANIFEST, VERDICTS
+from assay.records.verdicts import VerdictsFile
+from assay.shared.files import sha256_bytes
+from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, MOST_FILE
+from assay.verification.envelope import parse_envelope
+from assay.verification.manifest import plain_bytes
+from assay.verification.report_archive import is_archive, read_archive
+from assay.verification.signatures import check_signatures
+from assay.verification.signed_files import signed_list
+from assay.verification.trusted_keys import TrustedKey
+
+
+def measured_again(report: Path, others: Iterable[Path], keys: Sequence[TrustedKey]) -> str:
+    """Return one sentence: who measured the figures of a report again, by ``others``.
+
+    Of reports whose verdicts no trusted key vouches for nothing counts.
+    """
+    known = [each for path in others for each in _measurements(path, keys)]
+    return replication_line(_measurements(report, keys), known)
+
+
+def _measurements(report: Path, keys: Sequence[TrustedKey]) -> Iterator[Measurement]:
+    try:
+        signer, verdicts = _signed(report, keys)
+    except AssayError:
+        return
+    yield from measured_by(signer.signer, verdicts)
+
+
+def _signed(report: Path, keys: Sequence[TrustedKey]) -> tuple[TrustedKey, VerdictsFile]:
+    """Return the verdicts that a trusted key signed. Raises AssayError where none did."""
+    envelope, manifest, verdicts = _files(report)
+    signers = check_signatures(parse_envelope(envelope), keys)
+    signed = signed_list(parse_envelope(envelope), signers, manifest, report / MANIFEST)
+    listed = {entry.path: entry.sha256 for entry in signed.manifest.files}
+    if listed.get(VERDICTS) != sha256_bytes(verdicts):
+        raise CheckFailed(f"{report}: {VERDICTS} is not what was signed", code="contents")
+    return signers[0], parse_record(VerdictsFile, verdicts, report / VERDICTS)
+
+
+def _files(report: Path) -> tuple[bytes, bytes, bytes]:
+    """Return envelope, manifest and verdicts. Raises AssayError."""
+    if is_archive(report):
+        files = read_archive(report)
+        return tuple(files.get(name, b"") for name in (ATTESTATION, MANIFEST, VERDICTS))
+    return (
+        plain_bytes(report, ATTESTATION, MOST_ENVELOPE),
+        plain_bytes(report, MANIFEST, MOST_DOCUMENT),
+        plain_bytes(report, VERDICTS, MOST_FILE),
+    )
