@@ -5,18 +5,16 @@ from pathlib import Path
 import pytest
 
 from assay.catalog.load import load_catalog
-from assay.cli.plan_words import absences, plan_lines, provided, roughly, time_words
+from assay.cli.plan_words import absences, plan_lines, provided, roughly
 from assay.measuring.host_driver import NO_DRIVER
-from assay.pipeline.durations import Estimate
 from assay.pipeline.plan import make_plan
 from assay.records.evaluations import NotRun
 from assay.records.originals import OriginalJob
 from assay.records.plan import Plan, Provision
-from assay.records.timings import Stage
 from tests.report_fixtures import make_request, provision
 
 ROOT = Path(__file__).resolve().parents[2]
-FIVE_MINUTES = Estimate(302.0, 0.0, ())
+FIVE_MINUTES = 302.0
 NONE = provision("l4", "none", detail=NO_DRIVER, reason=NotRun.NO_DEVICE)
 TAKEN = provision(
     "h100", "recorded", recorded_in="reports/x", detail="figures come from reports/x",
@@ -69,13 +67,6 @@ class TestWithoutAGpu:
 )
 def test_a_time_that_is_estimated_is_round(seconds: float, words: str) -> None:
     assert roughly(seconds) == words
-
-
-def test_what_nobody_timed_is_not_promised() -> None:
-    unknown = ((Stage.JUDGE, frozenset[tuple[str, str]]()),)
-    assert time_words(Estimate(300.0, 0.0, unknown), begun=False) == "about 5 min or more"
-    assert "about" not in time_words(Estimate(20.0, 0.0, unknown), begun=False)
-    assert time_words(FIVE_MINUTES, begun=True) == "at most about 5 min"
 
 
 @pytest.mark.parametrize(

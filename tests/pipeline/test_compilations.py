@@ -15,17 +15,15 @@ from assay.building.recipe import describe
 from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.step_timings import ON_GPU
-from assay.pipeline.compilations import COSTS, Compilations, known_costs
-from assay.pipeline.durations import compiling_seconds, estimate
+from assay.pipeline.compilations import COSTS, Compilations, compiling_seconds, known_costs
 from assay.pipeline.plan import make_plan, unanswered
-from assay.pipeline.preview import build_seconds, every_step
+from assay.pipeline.preview import estimate, every_step
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import usable_memory
 from assay.records.build_costs import BuildCost, BuildCosts
 from assay.records.evaluations import Benchmark, Support
 from assay.records.plan import BuildJob, Plan, Request, RunConfig
-from assay.records.timings import Stage, StepTiming
+from assay.records.timings import StepTiming
 from assay.verification.report_archive import opened_report
 from tests import builders as b
 from tests.library_checkout import REPOSITORY, copy_code
@@ -125,11 +123,9 @@ class TestTheFirstRun:
 
     def test_it_ends_within_five_minutes_on_two_cores(self, catalog: Catalog) -> None:
         plan = make_plan(catalog, request("none"))
-        steps = every_step(plan)
-        known = {step: 0.0 for step in steps if step[0] in ON_GPU}  # taken over, or left out
-        known |= build_seconds(REPOSITORY, catalog, plan, steps, cached=False)
-        assert {step for step in steps if step[0] is Stage.BUILD} <= known.keys()
-        assert estimate(steps, known, CORES).seconds < FIVE_MINUTES_S
+        found = estimate(REPOSITORY, catalog, plan, every_step(plan), CORES)
+        assert found.seconds < FIVE_MINUTES_S
+        assert found.gpu_seconds == 0
 
     def test_its_compilers_fit_into_four_gigabytes(self, catalog: Catalog) -> None:
         costs = {(cost.id, cost.arch): cost for cost in known_costs(REPOSITORY)}

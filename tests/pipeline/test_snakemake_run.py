@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from assay.pipeline.snakemake_run import only_run
+from assay.pipeline.run_owner import only_run
 
 CALLER = """
 import sys

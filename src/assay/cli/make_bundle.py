@@ -23,7 +23,8 @@ from assay.pipeline.request import (
     make_request,
 )
 from assay.pipeline.run_files import bound_run
-from assay.pipeline.snakemake_run import only_run, run_workflow
+from assay.pipeline.run_owner import only_run
+from assay.pipeline.snakemake_run import run_workflow
 from assay.records.images import ImageRecord
 from assay.shared.files import write_bytes
 from assay.verification.sign import default_signing_key

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from assay.measuring.host_driver import NO_DRIVER
-from assay.pipeline.durations import Estimate
 from assay.pipeline.plan import unanswered
 from assay.records.evaluations import NotRun
 from assay.records.plan import Plan, Provision, TargetPlan
@@ -12,12 +11,12 @@ from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
 
 
-def plan_lines(plan: Plan, estimate: Estimate, *, begun: bool) -> Iterator[str]:
+def plan_lines(plan: Plan, seconds: float, *, begun: bool) -> Iterator[str]:
     """Yield what a run is about to do, the most telling first.
 
-    ``begun``: whether a part of it may be done already, so that ``estimate`` is too long.
+    ``seconds``: about how long all of it takes; ``begun``: whether a part may be done already.
     """
-    time = time_words(estimate, begun=begun)
+    time = f"{'at most about' if begun else 'about'} {roughly(seconds)}"
     if all(target.provision.kind != "device" for target in plan.targets):
         yield _without_gpu(plan, time)
     else:
@@ -37,15 +36,6 @@ def plan_lines(plan: Plan, estimate: Estimate, *, begun: bool) -> Iterator[str]:
             f"{name}: no claim is for it and it is not measured, so this run says nothing of it; "
             "--rebuild compiles for it"
         )
-
-
-def time_words(estimate: Estimate, *, begun: bool) -> str:
-    """Return about how long a run takes."""
-    if estimate.unknown and estimate.seconds < len(estimate.unknown) * 60:
-        return "nobody has recorded how long that takes"
-    about = "at most about" if begun else "about"
-    more = " or more" if estimate.unknown else ""
-    return f"{about} {roughly(estimate.seconds)}{more}"
 
 
 def roughly(seconds: float) -> str:

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from assay.catalog.model import Catalog
 from assay.findings.step_timings import ON_GPU, measured_here
-from assay.pipeline.durations import Step
-from assay.pipeline.preview import Preview, target_of
-from assay.records.plan import Answer, BuildJob
+from assay.pipeline.preview import Estimate, Step, build_step, target_of
+from assay.records.plan import Answer, Plan
 from assay.records.timings import Stage
 from assay.report import formatting as fmt
 from assay.shared.counting import counted
@@ -23,21 +22,33 @@ FIGURES = (Stage.BENCHMARK, Stage.PROGRAM)
 """Stages that measure what claims are held against."""
 
 
-def preview_lines(catalog: Catalog, found: Preview, cores: int, *, every: bool) -> Iterator[str]:
-    """Yield claims, builds and time, a line a group; with ``every`` one a claim and a build."""
-    if not found.steps:
-        yield f"nothing is left to do: run '{found.plan.run}' is finished"
+def preview_lines(
+    catalog: Catalog, plan: Plan, steps: frozenset[Step], *, every: bool
+) -> Iterator[str]:
+    """Yield claims, builds and steps, a line a group; with ``every`` one a claim and a build.
+
+    ``steps``: what is still to be done of the plan.
+    """
+    if not steps:
+        yield f"nothing is left to do: run '{plan.run}' is finished"
         return
-    yield from _claims(catalog, found, every=every)
-    yield from _builds(found, every=every)
-    yield from _gpu_steps(found)
-    yield _time(found, cores)
+    yield from _claims(catalog, plan, steps, every=every)
+    yield from _builds(plan, steps, every=every)
+    yield from _gpu_steps(plan, steps)
 
 
-def _claims(catalog: Catalog, found: Preview, *, every: bool) -> Iterator[str]:
+def time_line(estimate: Estimate, cores: int) -> str:
+    """Return about how long steps take."""
+    told = f"time: about {fmt.duration(estimate.seconds)} with {counted(cores, 'core')}"
+    if estimate.gpu_seconds:
+        told += f", {fmt.duration(estimate.gpu_seconds)} of it on a GPU"
+    return told
+
+
+def _claims(catalog: Catalog, plan: Plan, steps: frozenset[Step], *, every: bool) -> Iterator[str]:
     groups: dict[tuple[str, str, bool], list[Answer]] = defaultdict(list)
-    measuring = {target_of(step) for step in found.steps if step[0] in FIGURES}
-    for answer in found.plan.answers:
+    measuring = {target_of(step) for step in steps if step[0] in FIGURES}
+    for answer in plan.answers:
         elsewhere = _is_elsewhere(catalog, answer)
         groups[_way(answer, measuring), answer.target or "", elsewhere].append(answer)
     order = [*WAYS.values()]
@@ -71,8 +82,8 @@ def _way(answer: Answer, measuring: set[str]) -> str:
     return WAYS.get(answer.way) or f"would not be run ({fmt.words(str(answer.reason))})"
 
 
-def _builds(found: Preview, *, every: bool) -> Iterator[str]:
-    pending = [job for job in found.plan.builds if _build_step(job) in found.steps]
+def _builds(plan: Plan, steps: frozenset[Step], *, every: bool) -> Iterator[str]:
+    pending = [job for job in plan.builds if build_step(job) in steps]
     if not pending:
         yield "compiled: nothing, for every build is there"
         return
@@ -87,33 +98,16 @@ def _builds(found: Preview, *, every: bool) -> Iterator[str]:
         yield f"compiled for {arch}: {counted(len(ids), kind)}: {_named(ids)}"
 
 
-def _build_step(job: BuildJob) -> Step:
-    return Stage.BUILD, frozenset({"artifact": job.id, "arch": job.arch}.items())
-
-
-def _gpu_steps(found: Preview) -> Iterator[str]:
+def _gpu_steps(plan: Plan, steps: frozenset[Step]) -> Iterator[str]:
     """Yield what would hold a GPU, target by target."""
-    for target in sorted(measured_here(found.plan)):
+    for target in sorted(measured_here(plan)):
         stages = [
             stage.value
             for stage in Stage
-            if stage in ON_GPU and any((s[0], target_of(s)) == (stage, target) for s in found.steps)
+            if stage in ON_GPU and any((s[0], target_of(s)) == (stage, target) for s in steps)
         ]
         if stages:
             yield f"steps on {target}: {', '.join(stages)}"
-
-
-def _time(found: Preview, cores: int) -> str:
-    estimate = found.estimate
-    if len(estimate.unknown) == len(found.steps):
-        return "time: nobody has recorded what these steps take"
-    told = f"time: about {fmt.duration(estimate.seconds)} with {counted(cores, 'core')}"
-    if estimate.gpu_seconds:
-        told += f", {fmt.duration(estimate.gpu_seconds)} of it on a GPU"
-    told += ", going by what the same steps took before"
-    if estimate.unknown:
-        told += f"; without {counted(len(estimate.unknown), 'step')} that nobody has timed"
-    return told
 
 
 def _named(ids: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 The rule ``build`` asks here; nothing here imports Snakemake.
 """
 
+import heapq
 import math
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ COSTS = "config/build_costs.json"
 MEMORY_PERCENT = 110
 """Of what the largest process takes: the shell, nvcc and Snakemake's own stand beside it."""
 MB = 1_000_000
+START_S = 2.2
+"""Processor seconds of a compilation beside its work: two starts of Python, Snakemake's own."""
 
 
 @dataclass(frozen=True)
@@ -97,3 +100,11 @@ def worst(artifact: str, arch: str, costs: Iterable[BuildCost]) -> BuildCost:
         cpu_seconds=max((cost.cpu_seconds for cost in found), default=0.0),
         peak_bytes=max((cost.peak_bytes for cost in found), default=0),
     )
+
+
+def compiling_seconds(builds: Iterable[float], cores: int) -> float:
+    """Return how long compilations of so many processor seconds each take, longest first."""
+    busy_until = [0.0] * cores
+    for each in sorted(builds, reverse=True):
+        heapq.heappush(busy_until, heapq.heappop(busy_until) + each + START_S)
+    return max(busy_until)

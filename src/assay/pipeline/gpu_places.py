@@ -3,19 +3,23 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
-from assay.base.io import read_record
 from assay.catalog.model import Catalog
 from assay.judging.cutlass_output import job_id
 from assay.judging.needs import measured_together, needed_on
 from assay.measuring.gpu_schedule import GpuUnit, bundled, in_order, place_units
-from assay.pipeline.unit_seconds import expected_seconds
-from assay.records.gpu_costs import GpuCosts
 from assay.records.plan import Plan, TargetPlan
 from assay.shared.job import ComparisonJob, DeviceJob, ProgramRunsJob
 
-COSTS = "config/gpu_costs.json"
+PROCESS_S = 1.2
+"""Of each process: forking, CUDA's context, inputs."""
+ARM_S = 0.1
+"""Of each arm in a process: loading it, its first launch, its checks."""
+TURN_FACTOR = 1.3
+"""A turn with what lies between turns, over the time that its launches are to fill. The three are
+fitted to what comparisons took on an H200."""
+PROGRAM_S = 2.0
+"""Of all starts of a program."""
 OWN_PROGRAMS = ""
 """The bundle of sources' own programs, and of what shares a GPU with them: no unit's name."""
 
@@ -24,8 +28,6 @@ OWN_PROGRAMS = ""
 class GpuPlaces:
     """The units of one target, and what they are expected to take."""
 
-    root: Path
-    """The repository, which knows what units took."""
     catalog: Catalog
     plan: Plan
     target: TargetPlan
@@ -92,8 +94,7 @@ class GpuPlaces:
     @cached_property
     def seconds(self) -> dict[str, float]:
         """Return what each unit is expected to take."""
-        costs = read_costs(self.root).costs
-        return expected_seconds(self.catalog, costs, self.target.target, self._names)
+        return {name: guessed_seconds(self.catalog, name) for name in self._names}
 
     @property
     def _names(self) -> list[str]:
@@ -109,9 +110,15 @@ class GpuPlaces:
         return [name for tie in measured_together(self.catalog, claims) for name in tie]
 
 
-def read_costs(root: Path) -> GpuCosts:
-    """Return what units took the last time. Raises BadInput."""
-    return read_record(GpuCosts, root / COSTS)
+def guessed_seconds(catalog: Catalog, unit: str) -> float:
+    """Return about what a unit takes: a GPU spends most of its time in turns of a set length."""
+    if unit not in catalog.comparisons:
+        return PROGRAM_S
+    asked = catalog.comparisons[unit]
+    protocol = catalog.protocols[asked.protocol]
+    turn_s = ((protocol.turn_min_ms or 0.0) + (protocol.settle_ms or 0.0)) / 1e3
+    arm_s = ARM_S + TURN_FACTOR * 2 * protocol.blocks * turn_s
+    return protocol.processes * (PROCESS_S + len(asked.arms) * arm_s)
 
 
 def unit_of(job: DeviceJob) -> str:

@@ -377,7 +377,7 @@ class MeasuringParts:
         return assign
 
     def _gpu_places(self, target: str) -> GpuPlaces:
-        return GpuPlaces(self.root, self.dag.catalog, self.dag.plan, self.dag.target_plan(target))
+        return GpuPlaces(self.dag.catalog, self.dag.plan, self.dag.target_plan(target))
 
     def _bound_elsewhere(self, target: str) -> dict[str, str]:
         """Return the units that this job of a cluster must leave to another card than its own, with

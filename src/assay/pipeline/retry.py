@@ -14,13 +14,9 @@ from assay.evidence.entries import Purpose
 from assay.evidence.outcomes import came_to_nothing
 from assay.evidence.stages import BUILDS, ORIGINALS, of_purpose
 from assay.records.base import Record
-from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, Manifest
+from assay.records.manifest import MANIFEST, Manifest
 from assay.records.plan import Plan, TargetPlan
-from assay.shared.files import sha256_bytes
-from assay.shared.read_limits import MOST_ENVELOPE
-from assay.verification.attestation import parse_statement
-from assay.verification.envelope import parse_envelope
-from assay.verification.manifest import changed_files, plain_bytes
+from assay.verification.manifest import changed_files
 
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
@@ -65,21 +61,9 @@ def is_damaged(report_dir: Path) -> bool:
         return False
     try:
         manifest = read_record(Manifest, report_dir / MANIFEST)
-        return changed_files(report_dir, manifest) != [] or _lacks_provenance(report_dir)
+        return changed_files(report_dir, manifest) != []
     except (BadInput, CheckFailed):
         return True
-
-
-def _lacks_provenance(report_dir: Path) -> bool:
-    """Return whether the provenance that a report's statement names is gone, or is another."""
-    if not (report_dir / ATTESTATION).is_file():
-        return False
-    attestation = parse_envelope(plain_bytes(report_dir, ATTESTATION, MOST_ENVELOPE))
-    named = parse_statement(attestation).predicate.provenance
-    if named is None:
-        return False
-    found = parse_envelope(plain_bytes(report_dir, PROVENANCE, MOST_ENVELOPE))
-    return sha256_bytes(found.payload) != named
 
 
 def _has_figures(run_dir: Path, plan: TargetPlan) -> bool:

@@ -23,8 +23,6 @@ from assay.catalog.project_folder import EVIDENCE_FOLDER
 from assay.evidence.stages import pipeline_path, plan_path
 from assay.evidence.timings import write_timing
 from assay.measuring.host_platform import package_directories
-from assay.pipeline.clock import date_now
-from assay.pipeline.places import home_of
 from assay.pipeline.places import run_dir as run_dir_of
 from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import Plan, Request
@@ -45,15 +43,10 @@ def bound_run(
 
     ``catalog``: what ``plan`` was made from. For a dry run (``scratch``) the run stays as it is;
     where it is bound to something else, that lies in the folder that this yields, and goes away
-    again. Raises BadInput where the configuration was edited since it was read, and what
-    ``date_now`` raises.
+    again. Raises BadInput where the configuration was edited since it was read.
     """
     began, started = datetime.now(UTC), time.monotonic()
     run_dir = run_dir_of(root, request)
-    if not scratch:
-        date_now(
-            root, request.run, home_of(root, request)
-        )  # before anything that is newer is written
     with tempfile.TemporaryDirectory(prefix="assay-run-") as folder:
         draft = Path(folder)
         _write(draft, root, request, plan)

@@ -1,4 +1,4 @@
-"""A step works for one command, and ends with it: nobody waits for what it would still make.
+"""One command at a time has a run, and its steps end with it: nobody waits for what they make.
 
 Where the command was killed, nobody asks the step to end; it looks for itself. So a step's own
 ``finally`` is run, which ends device processes and compilers and removes containers, and a report
@@ -10,11 +10,14 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+from assay.base.progress import exclusive
+from assay.pipeline.places import RESULTS
 from assay.runtimes import owners
-from assay.runtimes.leftovers import owner_in
+from assay.runtimes.leftovers import end_leftovers, owner_in
 
 GRACE_S = 60.0
 """Time to remove containers and half-written files, as an interrupted run grants it."""
@@ -25,7 +28,23 @@ FAR_POLL_S = 5.0
 
 def lock_path(root: Path, run: str) -> Path:
     """Return the lock of a run; it holds the name of the command that has the run."""
-    return root / "results" / f".{run}.lock"
+    return root / RESULTS / f".{run}.lock"
+
+
+@contextmanager
+def only_run(home: Path, name: str) -> Iterator[None]:
+    """Hold the run ``name`` of this checkout, or of a project; waits, saying so, while another
+    process has it.
+
+    Snakemake's own locks outlive a killed process; this one does not. What a killed command left
+    running is waited for, and ended. Raises MissingEnvironment where that cannot be.
+    """
+    path = lock_path(home, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with exclusive(path, f"another process is at run '{name}' of {home}; waiting for it"):
+        path.write_text(str(owners.myself()))
+        end_leftovers(home / RESULTS / name)
+        yield
 
 
 def leave_with_owner(environ: Mapping[str, str], lock: Path) -> bool:

@@ -3,8 +3,8 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from assay.base.cache_place import cache_folder, own_cache
@@ -15,12 +15,9 @@ from assay.base.progress import quote, say
 from assay.base.signals import SignalledExit
 from assay.base.writable import why_not_writable
 from assay.building.toolchain_check import require_sound_toolchain
-from assay.pipeline.clock import StepsBack, date_now
 from assay.pipeline.dag import card_resource
 from assay.pipeline.failures import error_of, read_failures
 from assay.pipeline.places import (
-    RESULTS,
-    home_of,
     report_dir,
     report_path,
     run_path,
@@ -28,12 +25,10 @@ from assay.pipeline.places import (
 )
 from assay.pipeline.places import run_dir as run_dir_of
 from assay.pipeline.retry import is_damaged
-from assay.pipeline.run_lock import held_run
-from assay.pipeline.run_owner import lock_path
 from assay.pipeline.slurm_jobs import PLUGIN_FOLDER as SLURM_PLUGIN
 from assay.pipeline.slurm_jobs import Preempted, cancel_orphans, executor_options, was_on_cluster
 from assay.pipeline.slurm_journal import journal_of, told_retried
-from assay.pipeline.workflow_process import Audience, log_path, run_process
+from assay.pipeline.workflow_process import log_path, run_process
 from assay.records.manifest import PAGE
 from assay.records.plan import Request
 from assay.runtimes import leftovers, owners
@@ -56,13 +51,12 @@ def run_workflow(
     goal: str | None = None,
     again: Sequence[str] = (),
     verbose: bool = False,
-    audience: Audience | None = None,
 ) -> None:
     """Run the workflow for ``request`` up to rule ``goal`` (all, by default).
 
     ``again``: outputs below the run's directory that are made anew though they are there. What
     Snakemake says goes to ``logs/snakemake.log`` of the run, and to the terminal too where that is
-    ``verbose``; ``audience`` shows it otherwise than by a line a step. The first step that finds
+    ``verbose``. The first step that finds
     that the machine lacks something ends the run; what was finished is kept. A report that is no
     longer as it was signed is made again. Raises CheckFailed for a toolchain that is not what its
     wheels hold, the failed steps' error with the first one's exit code, Interrupted when this
@@ -74,17 +68,15 @@ def run_workflow(
         cancel_orphans(run_dir)
     command = [*snakemake_command(root, request, goal=goal), "--cores", str(cores)]
     shutil.rmtree(run_dir / "failures", ignore_errors=True)
-    if audience is None:
-        say("each step is told when it ends, but for those that take less than a second")
+    say("each step is told when it ends, but for those that take less than a second")
     if again:
         say(f"failed before and tried again: {', '.join(again)}")
     command += forced(root, request, again)
-    clock, preempted = StepsBack(), Preempted(run_dir)
+    preempted = Preempted(run_dir)
     told_before = told_retried(journal_of(run_dir))
     on_cluster = request.cluster is not None
 
     def tick() -> None:
-        _keep_dates(clock, root, request)
         if on_cluster:
             preempted.look()
 
@@ -102,7 +94,6 @@ def run_workflow(
             ends_run=lambda failure: failure.lacks_something and not on_cluster,
             cancels=on_cluster,
             on_tick=tick,
-            audience=audience,
         )
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
@@ -114,11 +105,6 @@ def run_workflow(
         return
     if failures := read_failures(run_dir):
         raise error_of(failures)
-    if clock.seen:
-        raise CheckFailed(
-            "the clock of this machine went backwards under the run, so that a step's files were "
-            f"older than what they are made of: start it again; {_kept(root, run_dir)}"
-        )
     if not verbose:
         quote(tail(log_path(run_dir)))
     raise CheckFailed(
@@ -155,12 +141,6 @@ def forced(root: Path, request: Request, again: Sequence[str]) -> list[str]:
     if is_damaged(report_dir(root, request)):
         outputs.append(f"{report_path(request)}/{PAGE}")
     return ["--forcerun", *outputs] if outputs else []
-
-
-def _keep_dates(clock: StepsBack, root: Path, request: Request) -> None:
-    """Date what lies in the future now, where the clock went backwards."""
-    if clock.look():
-        date_now(root, request.run, home_of(root, request))
 
 
 def plugin_folders(root: Path, request: Request) -> list[Path]:
@@ -229,17 +209,3 @@ def _settings(request: Request, draft: Path | None) -> list[str]:
     """Return where the workflow finds what the run is bound to."""
     settings = [f"run={run_path(request)}"]
     return settings if draft is None else [*settings, f"draft={draft}"]
-
-
-@contextmanager
-def only_run(home: Path, name: str) -> Iterator[None]:
-    """Hold the run ``name`` of this checkout, or of a project; waits, saying so, while another
-    process has it.
-
-    Snakemake's own locks outlive a killed process; this one does not. What a killed command left
-    running is waited for, and ended. Raises MissingEnvironment where that cannot be.
-    """
-    waiting = f"another process is at run '{name}' of {home}; waiting for it"
-    with held_run(lock_path(home, name), waiting):
-        leftovers.end_leftovers(home / RESULTS / name)
-        yield

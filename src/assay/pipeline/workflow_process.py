@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from assay.base.printable import shown_line
 from assay.base.progress import say
 from assay.base.signals import ENDING
 from assay.measuring.device_warnings import ToldWarnings
 from assay.pipeline.failures import StepFailure, read_failures
-from assay.pipeline.stage_progress import OURS
 from assay.shared.parent_death import tied_to_parent
 
 GRACE_S = 60.0
@@ -28,30 +27,19 @@ QUIET_S = 20.0
 """A count of finished steps is told when nothing else was for so long."""
 DRAIN_S = 5.0
 """Patience with whoever holds the workflow's output open when the workflow has ended."""
+OURS = "assay: "
+"""How every line begins that a step says to the person at the terminal."""
 QUOTED = f"{OURS}  "
 """How a line begins that a step tells of another program."""
 COUNTED = re.compile(r"^(\d+) of (\d+) steps \(")
 """Snakemake's count of finished jobs."""
 
 
-class Audience(Protocol):
-    """Whoever shows a workflow otherwise than line by line."""
-
-    def see(self, line: str) -> None:
-        """Take up any line of its output."""
-
-    def tell(self, line: str) -> None:
-        """Show a line that is meant for people."""
-
-
 class WorkflowOutput:
     """Copies what a workflow says into its log, and tells the lines that are meant for people."""
 
-    def __init__(
-        self, stream: IO[str], log: Path, *, verbose: bool, audience: "Audience | None" = None
-    ) -> None:
+    def __init__(self, stream: IO[str], log: Path, *, verbose: bool) -> None:
         self._stream, self._log, self._verbose = stream, log, verbose
-        self._audience = audience
         self._told_at = time.monotonic()
         self._silenced = False
         self._warnings = ToldWarnings("/".join(log.parts[-2:]))
@@ -80,12 +68,7 @@ class WorkflowOutput:
             if told is None:
                 return
             line = f"{QUOTED}{told}"
-        if self._audience is None:
-            self._tell(line)
-            return
-        self._audience.see(line)
-        if line.startswith(OURS):
-            self._audience.tell(line)
+        self._tell(line)
 
     def _tell(self, line: str) -> None:
         count = COUNTED.match(line)
@@ -108,7 +91,6 @@ def run_process(
     ends_run: Callable[[StepFailure], bool] = lambda failure: False,
     cancels: bool = False,
     on_tick: Callable[[], None] = lambda: None,
-    audience: Audience | None = None,
 ) -> int:
     """Exit code of the workflow, whose output goes to ``logs/snakemake.log`` of the run.
 
@@ -116,8 +98,7 @@ def run_process(
     ``ends_run``. ``cancels``: whether jobs run elsewhere and are cancelled by the workflow itself,
     which takes an interrupt for that. Where this process is killed, the kernel tells the workflow
     the same way, and its jobs look for themselves (see ``run_owner``). ``verbose`` tells
-    everything, not only our own lines; ``audience`` gets the lines instead of standard error.
-    ``on_tick`` is called about twice a second; what it raises
+    everything, not only our own lines. ``on_tick`` is called about twice a second; what it raises
     ends the run.
     """
     log = log_path(run_dir)
@@ -137,7 +118,7 @@ def run_process(
             preexec_fn=begin,
         )  # fmt: skip
         assert process.stdout is not None
-        output = WorkflowOutput(process.stdout, log, verbose=verbose, audience=audience)
+        output = WorkflowOutput(process.stdout, log, verbose=verbose)
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             return _wait(process, run_dir, ends_run, on_tick)

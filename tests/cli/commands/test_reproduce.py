@@ -12,11 +12,8 @@ from assay.cli.commands import reproduce
 from assay.cli.run_figures import MOST_CLAIMS
 from assay.evidence.timings import write_timing
 from assay.pipeline import preview
-from assay.pipeline.durations import START_S, STEP_S
 from assay.pipeline.original_requests import OriginalWishes
 from assay.pipeline.request import Options
-from assay.records.timings import Stage
-from assay.report import formatting as fmt
 from tests.report_fixtures import (
     make_request,
     provision,
@@ -49,7 +46,6 @@ class TestReproduce:
         monkeypatch.setattr(checkout, "ROOT", root)
         monkeypatch.setattr(reproduce, "make_request", lambda *_: request)
         monkeypatch.setattr(reproduce, "run_workflow", lambda *_, **__: None)
-        monkeypatch.setattr(preview, "build_seconds", lambda *_, **__: {})
         return root
 
     def test_timings_are_told_stage_by_stage(self, assay: Any, finished: Path) -> None:
@@ -102,8 +98,6 @@ class TestReproduce:
     def test_a_dry_run_tells_what_is_left_and_no_time_that_passed(
         self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        build = Stage.BUILD, frozenset({("artifact", "demo_bk32"), ("arch", "sm_90a")})
-        monkeypatch.setattr(preview, "build_seconds", lambda *_, **__: {build: 90.0})
         left = [("build", "builds/sm_90a/demo_bk32.json"), ("benchmark", "h100/benchmark")]
         monkeypatch.setattr(preview, "pending_files", lambda *_: left)
         answer = assay("reproduce", "--run", "demo_run", "--timings", "--dry-run")
@@ -112,9 +106,7 @@ class TestReproduce:
         assert any(line.startswith("would be measured on h100: ") for line in lines)
         assert "compiled for sm_90a: 1 variant: demo_bk32" in lines
         assert "steps on h100: benchmark" in lines
-        takes = fmt.duration(90 + 2 * STEP_S + START_S)
-        assert lines[-1].startswith(f"time: about {takes} with ")
-        assert lines[-1].endswith("; without 1 step that nobody has timed")
+        assert re.match(r"time: about .* with \d+ cores?, .* of it on a GPU", lines[-1])
         assert "where the time went" not in answer.out
 
     @pytest.mark.parametrize("more", [(), ("--dry-run",)])

@@ -16,7 +16,6 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
 from assay.cli.console import say
-from assay.cli.live_stages import stages_shown
 from assay.cli.options import (
     CoresOption,
     DevicePathOption,
@@ -25,7 +24,7 @@ from assay.cli.options import (
     RuntimeOption,
 )
 from assay.cli.plan_words import plan_lines
-from assay.cli.preview_words import preview_lines
+from assay.cli.preview_words import preview_lines, time_line
 from assay.cli.project_folder import (
     ProjectOption,
     default_project_run,
@@ -42,18 +41,18 @@ from assay.evidence.stages import plan_path
 from assay.evidence.timings import collect_timings
 from assay.findings.step_timings import gpu_work, stage_totals, timeline
 from assay.judging.counts import failing_strict
-from assay.pipeline.durations import estimate
 from assay.pipeline.kept_report import require_kept_report
 from assay.pipeline.original_requests import OriginalWishes
 from assay.pipeline.places import report_dir, require_own_places, run_dir
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import tell_images
-from assay.pipeline.preview import every_step, preview, step_seconds
+from assay.pipeline.preview import estimate, every_step, pending_steps
 from assay.pipeline.project_check import impossible_remarks, project_remarks, sound_project
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
-from assay.pipeline.snakemake_run import only_run, run_workflow
+from assay.pipeline.run_owner import only_run
+from assay.pipeline.snakemake_run import run_workflow
 from assay.records.manifest import PAGE, SIGNER, VERDICTS
 from assay.records.plan import Plan, Request
 from assay.records.verdicts import Status, Verdict, VerdictsFile
@@ -265,19 +264,18 @@ def reproduce(
         require_kept_report(root, catalog, request, plan, narrowed=bool(target))
     width = cores or os.cpu_count() or 1
     again = outputs_to_retry(run_dir(checkout.ROOT, request), plan)
-    steps = every_step(plan)
-    known = step_seconds(root, catalog, request, plan, steps)
     begun = (run_dir(root, request) / plan_path()).is_file()
-    for line in plan_lines(plan, estimate(steps, known, width), begun=begun):
+    whole = estimate(root, catalog, plan, every_step(plan), width)
+    for line in plan_lines(plan, whole.seconds, begun=begun):
         console.note(line)
     if any(target.provision.kind == "device" for target in plan.targets):
         tell_images(catalog, request.runtime)
     if dry_run:
-        found = preview(
-            checkout.ROOT, catalog, request, plan, cores=width, again=again, known=known
-        )
-        for line in preview_lines(catalog, found, width, every=verbose):
+        steps = pending_steps(root, catalog, request, plan, again)
+        for line in preview_lines(catalog, plan, steps, every=verbose):
             say(line)
+        if steps:
+            say(time_line(estimate(root, catalog, plan, steps, width), width))
         if again:
             say(f"failed before and would be tried again: {', '.join(again)}")
         return
@@ -285,7 +283,6 @@ def reproduce(
     with (
         only_run(home(folder), request.run),
         bound_run(checkout.ROOT, catalog, request, plan, scratch=False),
-        stages_shown(plan, known, width, verbose=verbose) as audience,
     ):
         run_workflow(
             checkout.ROOT,
@@ -294,7 +291,6 @@ def reproduce(
             goal="unsigned" if unsigned_for else None,
             again=again,
             verbose=verbose,
-            audience=audience,
         )
     if timings:
         _tell_timings(run_dir(checkout.ROOT, request))
