@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import typer
 
+from assay.base.commits import git_state
 from assay.base.signals import SignalledExit
 from assay.cli import main as cli
 from assay.cli.commands import claims
-from assay.pipeline.git_state import git_state
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS: dict[str, Any] = getattr(typer.main.get_command(cli.application()), "commands")  # noqa: B009

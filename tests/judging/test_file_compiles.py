@@ -16,7 +16,7 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import file_compile_path
 from assay.judging.answers import Asked, make_answers
 from assay.judging.judge import judge
-from assay.pipeline.file_compile_requests import usable_file_compiles
+from assay.pipeline.original_requests import usable_file_compiles
 from assay.records.builds import ToolchainRecord
 from assay.records.evaluations import Compiles, Metric, Quantity, Term
 from assay.records.file_compiles import FileCompileJob, FileCompileRecord

@@ -13,8 +13,8 @@ import pytest
 from assay.base.errors import AssayError, CheckFailed
 from assay.base.io import read_record, write_record
 from assay.catalog.load import load_catalog
+from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.plan import make_plan
-from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import Record

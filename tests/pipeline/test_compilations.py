@@ -15,8 +15,8 @@ from assay.building.recipe import describe
 from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.pipeline.compilations import COSTS, Compilations, compiling_seconds, known_costs
 from assay.pipeline.plan import make_plan, unanswered
+from assay.pipeline.planned_builds import COSTS, Compilations, compiling_seconds, known_costs
 from assay.pipeline.preview import estimate, every_step
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import usable_memory

@@ -8,9 +8,16 @@ from pathlib import Path
 import pytest
 
 from assay.catalog.load import load_catalog
-from assay.pipeline import device_code
-from assay.pipeline.definitions import STAGE_TASKS, Definitions
-from assay.pipeline.device_code import PACKAGE, ROOMS, START, code_digest, imported
+from assay.pipeline import definitions as device_code
+from assay.pipeline.definitions import (
+    PACKAGE,
+    ROOMS,
+    STAGE_TASKS,
+    START,
+    Definitions,
+    code_digest,
+    imported,
+)
 from assay.pipeline.plan import make_plan
 from assay.shared.tasks import TASKS
 from tests.report_fixtures import make_request, provision, write_repository

@@ -12,8 +12,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
 from assay.pipeline import snakemake_run
-from assay.pipeline.file_compile_requests import find_file_compiles
-from assay.pipeline.original_requests import OriginalWishes, find_originals
+from assay.pipeline.original_requests import OriginalWishes, find_file_compiles, find_originals
 from assay.records.file_compiles import FileCompileRecord
 from assay.records.verdicts import Status
 from tests.library_checkout import REPOSITORY

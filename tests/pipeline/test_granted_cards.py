@@ -21,7 +21,7 @@ from assay.pipeline import gpu_places, gpu_step_base
 from assay.pipeline.gpu_places import GpuPlaces
 from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run
-from assay.pipeline.slurm_journal import write_slurm_jobs
+from assay.pipeline.slurm_jobs import write_slurm_jobs
 from assay.pipeline.steps import Steps
 from assay.records.base import GpuRecord
 from assay.records.cluster import NO_CLUSTER

@@ -7,9 +7,9 @@ import pytest
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
+from assay.cli.rebuilding import compiler_place
 from assay.pipeline import preconditions
 from assay.pipeline import request as asking
-from assay.pipeline.compiler_place import compiler_place
 from assay.pipeline.preconditions import require_places, tell_images
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.snakemake_run import snakemake_environment

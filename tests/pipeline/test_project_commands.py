@@ -18,9 +18,9 @@ from assay.cli.run_figures import not_run_words
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.judging.judge import judge
+from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import project_commands, require_originals
 from assay.pipeline.plan import make_plan
-from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.evaluations import NotRun

@@ -15,8 +15,8 @@ from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
+from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.plan import make_plan
-from assay.pipeline.retry import outputs_to_retry
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.builds import BuildRecord

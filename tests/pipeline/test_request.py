@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from assay.base.commits import git_state
 from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.measuring.host_driver import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
 from assay.pipeline import request as requests
-from assay.pipeline.git_state import git_state
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request
 from assay.records.evaluations import NotRun

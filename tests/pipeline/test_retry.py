@@ -14,7 +14,7 @@ from assay.evidence.outcomes import (
     failed_sanitizer,
 )
 from assay.evidence.stages import profile_path, sanitizer_path
-from assay.pipeline.retry import outputs_to_retry
+from assay.pipeline.failures import outputs_to_retry
 from assay.records.base import Record
 from assay.records.plan import Plan
 from assay.shared.job import CheatsJob, ProfileJob

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.pipeline.run_owner import is_over, leave_with_owner
+from assay.pipeline.workflow_process import is_over, leave_with_owner
 from assay.runtimes import leftovers, owners
 
 STEP = """
 import os, sys, time
 from pathlib import Path
 from assay.base.signals import leave_on_signals
-from assay.pipeline.run_owner import leave_with_owner
+from assay.pipeline.workflow_process import leave_with_owner
 leave_on_signals()
 place = Path(sys.argv[1])
 try:

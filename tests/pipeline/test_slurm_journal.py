@@ -8,8 +8,8 @@ import pytest
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant
-from assay.pipeline import slurm_journal
-from assay.pipeline.slurm_journal import (
+from assay.pipeline import slurm_jobs as slurm_journal
+from assay.pipeline.slurm_jobs import (
     JobJournal,
     journal_of,
     node_of,

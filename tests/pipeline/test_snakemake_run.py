@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from assay.pipeline.run_owner import only_run
+from assay.pipeline.workflow_process import only_run
 
 CALLER = """
 import sys

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.pipeline.retry import is_damaged
+from assay.pipeline.failures import is_damaged
 from tests.unmeasured import Unmeasured
 
 FILES = {"report.html", "report.md", "verdicts.json", "manifest.json", "attestation.json",

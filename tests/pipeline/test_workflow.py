@@ -16,7 +16,7 @@ from assay.measuring.slurm_grant import SlurmGrant
 from assay.pipeline import dag as dag_module
 from assay.pipeline.dag import Dag
 from assay.pipeline.plan import make_plan
-from assay.pipeline.slurm_journal import JobJournal
+from assay.pipeline.slurm_jobs import JobJournal
 from assay.pipeline.snakemake_run import snakemake_command
 from assay.pipeline.steps import Steps
 from assay.records.cluster import NO_CLUSTER, ClusterFile, JobWishes, TargetSite

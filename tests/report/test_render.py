@@ -15,7 +15,7 @@ from assay.evidence.load import load_evidence
 from assay.evidence.stages import slurm_jobs_path
 from assay.judging.judge import judge
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant
-from assay.pipeline.slurm_journal import JobJournal, write_slurm_jobs
+from assay.pipeline.slurm_jobs import JobJournal, write_slurm_jobs
 from assay.records.manifest import APPENDIX
 from assay.records.slurm_jobs import CgroupLimits, HeldGpu, SlurmJobsRecord
 from assay.records.workloads import Judging

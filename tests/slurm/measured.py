@@ -24,8 +24,7 @@ from pathlib import Path
 from assay.base.io import read_record, write_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.pipeline.slurm_jobs import ClusterJob, jobs_of
-from assay.pipeline.slurm_journal import journal_of
+from assay.pipeline.slurm_jobs import ClusterJob, jobs_of, journal_of
 from assay.records.cluster import CLUSTER_FILE
 from assay.records.platform import Device
 from assay.records.slurm_jobs import SlurmJob

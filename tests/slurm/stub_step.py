@@ -18,7 +18,7 @@ from typing import NoReturn
 from assay.base.io import dump_record
 from assay.measuring.resume import Item, Results, measure_batch
 from assay.measuring.slurm_grant import SlurmGrant
-from assay.pipeline.slurm_journal import JobJournal
+from assay.pipeline.slurm_jobs import JobJournal
 from assay.records.slurm_jobs import CgroupLimits
 from assay.records.timings import Stage, StepTiming
 from assay.shared.job import DeviceJob, PlatformJob

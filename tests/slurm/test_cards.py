@@ -17,7 +17,7 @@ from assay.catalog.load import load_catalog
 from assay.measuring.slurm_partitions import gpus_of_node
 from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run
-from assay.pipeline.slurm_journal import journal_of
+from assay.pipeline.slurm_jobs import journal_of
 from assay.records.cluster import NO_CLUSTER
 from assay.records.measurements import BenchmarkRecord
 from assay.records.platform import PlatformRecord

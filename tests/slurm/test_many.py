@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.io import read_record
-from assay.pipeline.slurm_jobs import cancel_orphans, job_name, jobs_of
-from assay.pipeline.slurm_journal import journal_of, told_retried
+from assay.pipeline.slurm_jobs import cancel_orphans, job_name, jobs_of, journal_of, told_retried
 from assay.records.measurements import BenchmarkRecord
 from assay.records.platform import PlatformRecord
 from assay.records.timings import StepTiming

@@ -14,7 +14,7 @@ from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, assert_grant, parse_grant
-from assay.pipeline.slurm_journal import journal_of, salted
+from assay.pipeline.slurm_jobs import journal_of, salted
 from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.verification.verify import verify

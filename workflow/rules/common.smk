@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT / "src"))
 # Snakemake writes this path into shell lines without quotes, and a checkout's may have spaces.
 sys.executable = shlex.quote(sys.executable)
 
-from assay.pipeline.compilations import Compilations
+from assay.pipeline.planned_builds import Compilations
 from assay.pipeline.dag import load_dag
 
 ASSAY = load_dag(ROOT, config.get("run"), config.get("draft"))

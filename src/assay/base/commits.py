@@ -1,6 +1,49 @@
 """The spelling of a commit that names exactly one."""
 
+import os
 import re
+import subprocess
+from pathlib import Path
+
+from assay.base.errors import BadInput
+from assay.records.site_files import SITE_FILES
 
 COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 """A whole id, of SHA-1 or SHA-256; to be matched in full."""
+
+
+MEANT = ("--", ".", *(f":(exclude){path}" for path in SITE_FILES))
+"""A site says where its jobs run, which makes no figure another one."""
+
+
+def git_state(root: Path) -> tuple[str | None, bool | None]:
+    """Commit and whether the tree is clean.
+
+    ``ASSAY_COMMIT`` names the commit of a tree that came without git, or with the git of an older
+    one; whether it is clean is not known then. Raises BadInput where it is none, or where git knows
+    this very tree as another commit. A repository that the tree only lies in, or that the
+    environment names, says nothing of it.
+    """
+    named = os.environ.get("ASSAY_COMMIT") or None
+    if named is not None and not COMMIT.fullmatch(named):
+        raise BadInput(f"ASSAY_COMMIT is '{named}', which is no commit: 40 hexadecimal digits")
+
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    own["GIT_OPTIONAL_LOCKS"] = "0"  # asking what is changed is no reason to write an index
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), *arguments]
+        run = subprocess.run(command, capture_output=True, text=True, check=True, env=own)
+        return run.stdout.strip()
+
+    try:
+        if Path(git("rev-parse", "--show-toplevel")).resolve() != root.resolve():
+            return named, None
+        commit, clean = git("rev-parse", "HEAD"), git("status", "--porcelain", *MEANT) == ""
+    except (OSError, subprocess.CalledProcessError):
+        return named, None
+    if named is None or named == commit:
+        return commit, clean
+    if clean:
+        raise BadInput(f"ASSAY_COMMIT is {named}, but this tree is that of commit {commit}")
+    return named, None

@@ -10,8 +10,8 @@ from assay.base.writable import why_not_writable
 from assay.building import build as building
 from assay.building.toolchain_check import require_sound_toolchain
 from assay.catalog.load import load_catalog
+from assay.cli.rebuilding import compiler_place
 from assay.measuring.operator_kernels import kernel_entries, offered
-from assay.pipeline.compiler_place import compiler_place
 from assay.records.builds import BuildRecord
 from assay.records.operators import KernelSetRecord
 

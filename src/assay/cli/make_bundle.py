@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.base.commits import git_state
 from assay.base.errors import BadInput
 from assay.base.io import read_record, write_record
 from assay.base.progress import say
@@ -16,15 +17,14 @@ from assay.evidence.stages import runner_image_path, sbom_path, toolchain_image_
 from assay.images.obtain import folder_of
 from assay.images.stage import make_image
 from assay.images.wheels import PYTHON as IMAGE_PYTHON
-from assay.pipeline.git_state import git_state
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import (
     Options,
     make_request,
 )
 from assay.pipeline.run_files import bound_run
-from assay.pipeline.run_owner import only_run
 from assay.pipeline.snakemake_run import run_workflow
+from assay.pipeline.workflow_process import only_run
 from assay.records.images import ImageRecord
 from assay.shared.files import write_bytes
 from assay.verification.sign import default_signing_key

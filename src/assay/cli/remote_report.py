@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.base.commits import git_state
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
-from assay.pipeline.git_state import git_state
-from assay.pipeline.own_report import sign_own, verify_own
-from assay.pipeline.places import REPORTS, RESULTS, VERIFIED, require_own_places
-from assay.pipeline.run_files import REQUEST
+from assay.pipeline.run_files import REPORTS, REQUEST, RESULTS, VERIFIED, require_own_places
+from assay.pipeline.steps import sign_own, verify_own
 from assay.records.manifest import ATTESTATION, SIGNER, VERDICTS
 from assay.records.plan import Request
 from assay.report.replaceable import require_replaceable

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.base.commits import git_state
 from assay.base.errors import BadInput, CheckFailed, Interrupted, MissingEnvironment
 from assay.base.progress import say
 from assay.base.signals import SignalledExit
@@ -13,7 +14,6 @@ from assay.cli import checkout, console
 from assay.cli.commands.reproduce import tell_outcome
 from assay.cli.project_folder import home
 from assay.cli.remote_report import Signing, fetching, settle
-from assay.pipeline.git_state import git_state
 from assay.remote.machine import RemoteMachine, RunThere, objections
 from assay.remote.payload import (
     BUNDLE,

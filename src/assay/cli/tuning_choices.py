@@ -18,8 +18,8 @@ from assay.judging.case import Case
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.run_files import bound_run
-from assay.pipeline.run_owner import only_run
 from assay.pipeline.snakemake_run import run_workflow
+from assay.pipeline.workflow_process import only_run
 from assay.records.tuning import SweepArm, TuningChoice, TuningFile
 from assay.report import formatting as fmt
 from assay.shared.files import write_bytes

@@ -19,9 +19,8 @@ from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
 from assay.measuring.slurm_partitions import gpus_of_node
 from assay.pipeline.definitions import Definitions
-from assay.pipeline.places import VERIFIED, report_path, run_path
-from assay.pipeline.run_files import read_bound, same
-from assay.pipeline.slurm_journal import node_of
+from assay.pipeline.run_files import VERIFIED, read_bound, report_path, run_path, same
+from assay.pipeline.slurm_jobs import node_of
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
 from assay.records.plan import BuildJob, Plan, Request, TargetPlan
 from assay.records.targets import Target

@@ -55,7 +55,7 @@ from assay.measuring.spread import Assign, spread_over
 from assay.pipeline import reuse as recorded
 from assay.pipeline.dag import Dag, load_dag
 from assay.pipeline.gpu_places import GpuPlaces, unit_of
-from assay.pipeline.slurm_journal import JobJournal, salt_of
+from assay.pipeline.slurm_jobs import JobJournal, salt_of
 from assay.pipeline.snakemake_run import usable_memory
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord

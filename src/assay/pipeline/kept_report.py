@@ -6,7 +6,7 @@ from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.catalog.model import Catalog
 from assay.evidence.stages import plan_path
-from assay.pipeline.places import report_dir, report_path
+from assay.pipeline.run_files import report_dir, report_path
 from assay.records.manifest import ATTESTATION
 from assay.records.plan import Plan, Request
 from assay.shared.counting import counted

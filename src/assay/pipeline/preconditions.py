@@ -9,8 +9,8 @@ from assay.base.progress import say
 from assay.base.writable import why_not_writable
 from assay.building.toolchain import find_host_compiler
 from assay.catalog.model import Catalog
-from assay.pipeline.places import REPORTS, RESULTS, require_own_places
 from assay.pipeline.planned_builds import compiled_builds
+from assay.pipeline.run_files import REPORTS, RESULTS, require_own_places
 from assay.records.images import RuntimeName, is_engine
 from assay.report.replaceable import require_replaceable
 from assay.runtimes.command_image import starts_none

@@ -11,11 +11,10 @@ from assay.base.errors import CheckFailed
 from assay.catalog.model import Catalog
 from assay.evidence.stages import FINISHING, plan_path, planned_steps
 from assay.findings.step_timings import measured_here
-from assay.pipeline.compilations import compiling_seconds, known_costs
 from assay.pipeline.gpu_places import guessed_seconds
-from assay.pipeline.places import run_dir as run_dir_of
-from assay.pipeline.places import run_path
-from assay.pipeline.run_files import bound_run
+from assay.pipeline.planned_builds import compiling_seconds, known_costs
+from assay.pipeline.run_files import bound_run, run_path
+from assay.pipeline.run_files import run_dir as run_dir_of
 from assay.pipeline.snakemake_run import (
     forced,
     plugin_folders,

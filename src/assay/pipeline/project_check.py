@@ -18,9 +18,12 @@ from assay.catalog.project_folder import PROJECT_FILE
 from assay.judging.answers import Asked, make_answers
 from assay.judging.impossible_figures import impossible_figures
 from assay.judging.needs import comparisons_of, primary_terms
-from assay.pipeline.compiled_arms import compiled_arms_problems, is_by_function
-from assay.pipeline.places import foreign_place
-from assay.pipeline.project_numbers import meaningless_numbers
+from assay.pipeline.measurement_check import (
+    compiled_arms_problems,
+    is_by_function,
+    meaningless_numbers,
+)
+from assay.pipeline.run_files import foreign_place
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Derived, NotRun, Unanswerable
 from assay.records.figure_words import EXACT, short, with_unit

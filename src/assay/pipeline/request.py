@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from assay.base.commits import git_state
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.base.progress import say
@@ -19,18 +20,17 @@ from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.measuring.slurm_partitions import slurm_partitions
 from assay.pipeline.earlier_start import measured_before
-from assay.pipeline.file_compile_requests import find_file_compiles
-from assay.pipeline.git_state import git_state
 from assay.pipeline.original_requests import (
     NO_ORIGINALS,
     OriginalWishes,
+    find_file_compiles,
     find_originals,
     project_commands,
     require_originals,
 )
-from assay.pipeline.places import RESULTS
 from assay.pipeline.preconditions import require_compiler, require_places
 from assay.pipeline.reuse import check_reports, find_recorded, require_figures
+from assay.pipeline.run_files import RESULTS
 from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName, is_engine

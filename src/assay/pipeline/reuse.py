@@ -36,7 +36,7 @@ from assay.evidence.stages import (
     timings_path,
 )
 from assay.judging.rules import RULES
-from assay.pipeline.file_compile_requests import usable_file_compiles
+from assay.pipeline.original_requests import usable_file_compiles
 from assay.records.builds import BuildRecord
 from assay.records.inspections import InspectionsRecord
 from assay.records.kernels import Variant

@@ -1,8 +1,11 @@
-"""The files that bind a run: request, plan and configuration, which the command writes once.
+"""Where a run lies, and the files that bind it: request, plan and configuration.
 
-The workflow and every step read them in the run's folder and never plan. So a catalog that is
-edited under a running run is used by none of its steps, and by all steps of its next start. They
-lie as in a report's evidence, with ``request.json`` beside.
+The command writes these once. The workflow and every step read them in the run's folder and never
+plan. So a catalog that is edited under a running run is used by none of its steps, and by all steps
+of its next start. They lie as in a report's evidence, with ``request.json`` beside.
+
+A project's run is made by the workflow of this repository, which is started here; what it writes
+goes by paths that are relative to the repository for its own runs and absolute for a project's.
 """
 
 import os
@@ -23,7 +26,6 @@ from assay.catalog.project_folder import EVIDENCE_FOLDER
 from assay.evidence.stages import pipeline_path, plan_path
 from assay.evidence.timings import write_timing
 from assay.measuring.host_platform import package_directories
-from assay.pipeline.places import run_dir as run_dir_of
 from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage
@@ -33,6 +35,9 @@ from assay.verification.sign import named_key, signing_key
 from assay.verification.trusted_keys import project_keys, trusted_keys
 
 REQUEST = "request.json"
+RESULTS, REPORTS = "results", "reports"
+VERIFIED = "verified.txt"
+"""Of a run: what was found when its report was verified."""
 
 
 @contextmanager
@@ -46,17 +51,17 @@ def bound_run(
     again. Raises BadInput where the configuration was edited since it was read.
     """
     began, started = datetime.now(UTC), time.monotonic()
-    run_dir = run_dir_of(root, request)
+    own = run_dir(root, request)
     with tempfile.TemporaryDirectory(prefix="assay-run-") as folder:
         draft = Path(folder)
         _write(draft, root, request, plan)
         if load_catalog(draft) != catalog:
             raise BadInput("the configuration was edited while this command started: start again")
-        changed = _changed(draft, run_dir)
+        changed = _changed(draft, own)
         if not scratch:
-            _take(draft, run_dir, changed)
+            _take(draft, own, changed)
             if plan_path() in changed:
-                write_timing(run_dir, Stage.PLAN, {}, began, time.monotonic() - started)
+                write_timing(own, Stage.PLAN, {}, began, time.monotonic() - started)
             changed = []
         yield draft if changed else None
 
@@ -119,3 +124,63 @@ def _take(draft: Path, run_dir: Path, changed: list[str]) -> None:
             write_bytes(run_dir / name, (draft / name).read_bytes())
         else:
             (run_dir / name).unlink()
+
+
+def home_of(root: Path, request: Request) -> Path:
+    """Return the folder in which a run lies."""
+    return root if request.home is None else Path(request.home)
+
+
+def run_dir(root: Path, request: Request) -> Path:
+    """Return where a run keeps its records."""
+    return root / run_path(request)
+
+
+def report_dir(root: Path, request: Request) -> Path:
+    """Return where its report will be."""
+    return root / report_path(request)
+
+
+def run_path(request: Request) -> str:
+    """Return results/NAME as the workflow names it, from the repository's root."""
+    return _below(request, RESULTS)
+
+
+def report_path(request: Request) -> str:
+    """Return reports/NAME as the workflow names it."""
+    return _below(request, REPORTS)
+
+
+def workflow_dir(root: Path, request: Request) -> Path:
+    """Return where Snakemake works and keeps its own state: the repository, or a project's results.
+
+    A project's files have absolute names, and nothing of its run lands in the repository.
+    """
+    return root if request.home is None else Path(request.home) / RESULTS
+
+
+def foreign_place(home: Path, *run: str) -> str | None:
+    """Return what is wrong where ``results`` or ``reports`` of ``home`` leads out of it; None where
+    neither does. ``run``: a run whose folders in them are looked at, too.
+    """
+    for place in (home / RESULTS, home / REPORTS):
+        for path in (place, *(place / name for name in run)):
+            if path.is_symlink() or not path.resolve().is_relative_to(home.resolve()):
+                return f"{path}: is a link, and runs are kept in folders of {home} itself"
+    return None
+
+
+def require_own_places(home: Path, *run: str) -> None:
+    """Raise BadInput where a run would be written elsewhere than below ``home``."""
+    if (problem := foreign_place(home, *run)) is not None:
+        raise BadInput(f"{problem}: make it a folder")
+
+
+def home_of_run(run_dir: Path) -> Path:
+    """Return the folder in which the run lies whose records are in ``run_dir``."""
+    return run_dir.parent.parent
+
+
+def _below(request: Request, folder: str) -> str:
+    place = f"{folder}/{request.run}"
+    return place if request.home is None else f"{request.home}/{place}"

@@ -1,19 +1,35 @@
-"""The jobs of a run in Slurm's queue: their name, their options, and those that nobody waits for.
+"""The jobs of a run in Slurm's queue, and the journal of them.
 
-Every job of a run bears a name that begins with the run's own, so that a later start finds what an
-earlier one left, whatever ended that.
+Every job bears a name that begins with the run's own, so that a later start finds what an earlier
+one left. In the journal each start writes itself down as lost, and later how it ended: whatever
+ends a job, what it leaves is true. It lies in the run's folder, with names of nodes and accounts; a
+report gets it as ``slurm_jobs.json``, with salted digests in their places unless the names are to
+be told.
 """
 
+import hashlib
+import os
+import secrets
 import shutil
 import subprocess
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
+from assay.base.io import read_record, write_record, write_record_if_changed
 from assay.base.progress import say
+from assay.evidence.stages import slurm_jobs_path
+from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, why_ended
 from assay.records.cluster import ClusterFile
+from assay.records.slurm_jobs import (
+    CgroupLimits,
+    HeldGpu,
+    Outcome,
+    SlurmJob,
+    SlurmJobsRecord,
+)
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
 
@@ -28,14 +44,9 @@ SLURM_LOGS = Path("logs") / "slurm"
 """Below a run's folder: what its jobs printed."""
 LOOK_S = 20.0
 """How often jobs are looked for that were preempted for good."""
-
-
-@dataclass(frozen=True)
-class ClusterJob:
-    """One line of squeue."""
-
-    job_id: str
-    state: str
+FOLDER = "allocations"
+"""Below a run's folder: the journal of its jobs."""
+SALT_BYTES = 16
 
 
 def job_name(run_dir: Path) -> str:
@@ -67,15 +78,15 @@ def executor_options(cluster: ClusterFile, run_dir: Path) -> list[str]:
     return options
 
 
-def jobs_of(run_dir: Path, *states: str) -> list[ClusterJob]:
-    """Return the jobs of a run that are in the queue, or in one of ``states``.
+def jobs_of(run_dir: Path, *states: str) -> list[str]:
+    """Return the ids of a run's jobs that are in the queue, or in one of ``states``.
 
     Raises MissingEnvironment where Slurm does not answer.
     """
     wanted = [f"--states={','.join(states)}"] if states else []
-    shown = _ask("squeue", "--me", "--noheader", *wanted, "--format=%i|%T|%j")
-    rows = [line.split("|", 2) for line in shown.splitlines()]
-    return [ClusterJob(row[0], row[1]) for row in rows if row[2].startswith(job_name(run_dir))]
+    shown = _ask("squeue", "--me", "--noheader", *wanted, "--format=%i|%j")
+    rows = [line.split("|", 1) for line in shown.splitlines()]
+    return [job_id for job_id, name in rows if name.startswith(job_name(run_dir))]
 
 
 def was_on_cluster(run_dir: Path) -> bool:
@@ -93,13 +104,13 @@ def cancel_orphans(run_dir: Path) -> None:
     if not left:
         return
     say(f"an earlier start left {counted(len(left), 'job')} in Slurm's queue; cancelling")
-    _ask("scancel", *(job.job_id for job in left))
+    _ask("scancel", *left)
     limit = time.monotonic() + CANCEL_S
     while left := jobs_of(run_dir):
         if time.monotonic() > limit:
             raise MissingEnvironment(
-                f"Slurm job {left[0].job_id} of an earlier start was cancelled and is still "
-                f"{left[0].state.lower()}: wait for its end, or have its node looked at"
+                f"Slurm job {left[0]} of an earlier start was cancelled and is still there: "
+                "wait for its end, or have its node looked at"
             )
         time.sleep(POLL_S)
 
@@ -125,18 +136,18 @@ class Preempted:
         except MissingEnvironment as silent:
             say(f"{silent}; asking again")
 
-    def _put_back(self, jobs: Iterable[ClusterJob]) -> None:
+    def _put_back(self, jobs: Iterable[str]) -> None:
         for job in jobs:
             try:
-                _ask("scontrol", "requeue", job.job_id)
+                _ask("scontrol", "requeue", job)
             except MissingEnvironment as error:
                 if jobs_of(self._run_dir, "PREEMPTED"):
                     raise CheckFailed(
-                        f"Slurm job {job.job_id} was preempted and cannot be put back into the "
+                        f"Slurm job {job} was preempted and cannot be put back into the "
                         f"queue: start the run again, which goes on where it was ({error})"
                     ) from error
             else:
-                say(f"Slurm job {job.job_id} was preempted, and is in the queue again")
+                say(f"Slurm job {job} was preempted, and is in the queue again")
 
 
 def _ask(*command: str) -> str:
@@ -150,3 +161,133 @@ def _ask(*command: str) -> str:
         raise MissingEnvironment(f"Slurm's {command[0]} fails: {words}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingEnvironment(f"Slurm does not answer {command[0]}: {error}") from error
+
+
+class JobJournal:
+    """The entry of the job that this process is part of."""
+
+    def __init__(
+        self, run_dir: Path, target: str, stage: str, grant: SlurmGrant, limits: CgroupLimits
+    ) -> None:
+        self._folder = run_dir / FOLDER / target
+        self._path = self._folder / f"{stage}.{grant.job_id}.{grant.restart}.json"
+        self._explain_lost(stage)
+        self._job = SlurmJob(
+            schema="assay/slurm_job/1",
+            target=target,
+            stage=stage,
+            job_id=grant.job_id,
+            restart=grant.restart,
+            node=grant.node,
+            account=grant.account,
+            partition=grant.partition,
+            gpu_model=grant.gpu_model,
+            gpu_count=grant.gpu_count,
+            limits=limits,
+            gpu=None,
+            began_at=_now(),
+            ended_at=None,
+            outcome="lost",
+            reason=None,
+        )
+        write_record(self._job, self._path)
+
+    @property
+    def place(self) -> str:
+        """Return which job this is, and where, for whoever reads of its failure."""
+        return f"Slurm job {self._job.job_id} on node {self._job.node}"
+
+    def held(self, gpu: HeldGpu) -> None:
+        """Take down the GPU that was seen to be the job's own."""
+        self._job = self._job.model_copy(update={"gpu": gpu})
+        write_record(self._job, self._path)
+
+    def end(self, error: Exception | None) -> None:
+        """Take down how the job ended. Of an error only what names no place of the site is told."""
+        outcome: Outcome = "done" if error is None else "failed"
+        reason = None
+        if isinstance(error, GpuRefused):
+            reason = str(error)
+        elif error is not None:
+            code = error.code if isinstance(error, AssayError) else type(error).__name__
+            reason = f"the step failed ({code})"
+        ended = {"outcome": outcome, "reason": reason, "ended_at": _now()}
+        write_record(self._job.model_copy(update=ended), self._path)
+
+    def _explain_lost(self, stage: str) -> None:
+        """Ask Slurm, while it still knows, why earlier starts of this step were lost."""
+        for path in self._folder.glob(f"{stage}.*.json"):
+            job = _read(path)
+            if job is not None and job.outcome == "lost" and job.reason is None:
+                write_record(job.model_copy(update={"reason": why_ended(job.job_id)}), path)
+
+
+def journal_of(run_dir: Path) -> list[SlurmJob]:
+    """Return every start of every job of a run, in their order; half-written ones are none."""
+    found = [_read(path) for path in (run_dir / FOLDER).glob("*/*.json")]
+    return sorted(
+        (job for job in found if job is not None),
+        key=lambda job: (job.began_at, job.target, job.stage, job.job_id, job.restart),
+    )
+
+
+def node_of(run_dir: Path, target: str) -> str | None:
+    """Return the node that holds the GPU whose platform was recorded; None before that."""
+    done = [
+        job.node
+        for job in journal_of(run_dir)
+        if (job.target, job.stage, job.outcome) == (target, "platform", "done") and job.gpu
+    ]
+    return done[-1] if done else None
+
+
+def write_slurm_jobs(run_dir: Path, *, names: bool) -> None:
+    """Write slurm_jobs.json below the run's directory, where it had jobs; else remove it."""
+    jobs, path = journal_of(run_dir), run_dir / slurm_jobs_path()
+    if not jobs:
+        path.unlink(missing_ok=True)
+        return
+    salt = None if names else salt_of(run_dir)
+    record = SlurmJobsRecord(
+        schema="assay/slurm_jobs/1", salt=salt, jobs=tuple(_shown(job, salt) for job in jobs)
+    )
+    write_record_if_changed(record, path)
+
+
+def salt_of(run_dir: Path) -> str:
+    """Return the run's salt, made on first use; every process of the run finds the same."""
+    path = run_dir / FOLDER / "salt"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        own = path.with_name(f".salt.{secrets.token_hex(8)}")
+        own.write_text(secrets.token_hex(SALT_BYTES))
+        try:
+            os.link(own, path)
+        except FileExistsError:
+            pass  # another process was first, and that one's holds
+        finally:
+            own.unlink()
+    return path.read_text()
+
+
+def salted(salt: str, name: str) -> str:
+    """Return what stands for a name: SHA-256 of the salt and the name."""
+    return hashlib.sha256(f"{salt}{name}".encode()).hexdigest()
+
+
+def _shown(job: SlurmJob, salt: str | None) -> SlurmJob:
+    if salt is None:
+        return job
+    account = None if job.account is None else salted(salt, job.account)
+    return job.model_copy(update={"node": salted(salt, job.node), "account": account})
+
+
+def _read(path: Path) -> SlurmJob | None:
+    try:
+        return read_record(SlurmJob, path)
+    except BadInput:
+        return None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -16,18 +16,21 @@ from assay.base.signals import SignalledExit
 from assay.base.writable import why_not_writable
 from assay.building.toolchain_check import require_sound_toolchain
 from assay.pipeline.dag import card_resource
-from assay.pipeline.failures import error_of, read_failures
-from assay.pipeline.places import (
+from assay.pipeline.failures import error_of, is_damaged, read_failures
+from assay.pipeline.run_files import (
     report_dir,
     report_path,
     run_path,
     workflow_dir,
 )
-from assay.pipeline.places import run_dir as run_dir_of
-from assay.pipeline.retry import is_damaged
+from assay.pipeline.run_files import run_dir as run_dir_of
 from assay.pipeline.slurm_jobs import PLUGIN_FOLDER as SLURM_PLUGIN
-from assay.pipeline.slurm_jobs import Preempted, cancel_orphans, executor_options, was_on_cluster
-from assay.pipeline.slurm_journal import journal_of, told_retried
+from assay.pipeline.slurm_jobs import (
+    Preempted,
+    cancel_orphans,
+    executor_options,
+    was_on_cluster,
+)
 from assay.pipeline.workflow_process import log_path, run_process
 from assay.records.manifest import PAGE
 from assay.records.plan import Request
@@ -56,11 +59,10 @@ def run_workflow(
 
     ``again``: outputs below the run's directory that are made anew though they are there. What
     Snakemake says goes to ``logs/snakemake.log`` of the run, and to the terminal too where that is
-    ``verbose``. The first step that finds
-    that the machine lacks something ends the run; what was finished is kept. A report that is no
-    longer as it was signed is made again. Raises CheckFailed for a toolchain that is not what its
-    wheels hold, the failed steps' error with the first one's exit code, Interrupted when this
-    process is.
+    ``verbose``. The first step that finds that the machine lacks something ends the run; what was
+    finished is kept. A report that is no longer as it was signed is made again. Raises CheckFailed
+    for a toolchain that is not what its wheels hold, the failed steps' error with the first one's
+    exit code, Interrupted when this process is.
     """
     require_sound_toolchain(root)
     run_dir = run_dir_of(root, request)
@@ -72,14 +74,7 @@ def run_workflow(
     if again:
         say(f"failed before and tried again: {', '.join(again)}")
     command += forced(root, request, again)
-    preempted = Preempted(run_dir)
-    told_before = told_retried(journal_of(run_dir))
     on_cluster = request.cluster is not None
-
-    def tick() -> None:
-        if on_cluster:
-            preempted.look()
-
     try:
         code = run_process(
             command,
@@ -90,17 +85,12 @@ def run_workflow(
                 **leftovers.variables(run_dir, owners.myself()),
             },
             verbose=verbose,
-            # What one node of a cluster lacks, the next may have.
-            ends_run=lambda failure: failure.lacks_something and not on_cluster,
-            cancels=on_cluster,
-            on_tick=tick,
+            on_cluster=on_cluster,
+            on_tick=Preempted(run_dir).look if on_cluster else lambda: None,
         )
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
         raise Interrupted(f"interrupted: {_kept(root, run_dir)}", code) from stop
-    for line in told_retried(journal_of(run_dir)):
-        if line not in told_before:
-            say(line)
     if code == 0:
         return
     if failures := read_failures(run_dir):
@@ -131,7 +121,7 @@ def snakemake_command(
         "--workflow-profile", str(root / "profiles" / profile),
         *placed,
         "--nolock", "--rerun-incomplete", "--resources", *_limits(request),
-        "--config", *_settings(request, draft),
+        "--config", f"run={run_path(request)}", *([f"draft={draft}"] if draft else []),
     ]  # fmt: skip
 
 
@@ -203,9 +193,3 @@ def usable_memory(limits: Iterable[Path] = CGROUP_LIMITS) -> int:
         with suppress(OSError, ValueError):  # absent, or "max"
             granted.append(int(path.read_text()))
     return min(granted)
-
-
-def _settings(request: Request, draft: Path | None) -> list[str]:
-    """Return where the workflow finds what the run is bound to."""
-    settings = [f"run={run_path(request)}"]
-    return settings if draft is None else [*settings, f"draft={draft}"]

@@ -11,6 +11,7 @@ import time
 import traceback
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -37,15 +38,23 @@ from assay.pipeline import reuse as recorded
 from assay.pipeline.failures import StepFailure, earlier_word, write_failure
 from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.other_runs import write_other_runs
-from assay.pipeline.own_report import sign_own, verify_own
-from assay.pipeline.places import VERIFIED, home_of_run
-from assay.pipeline.run_owner import leave_with_owner, lock_path
-from assay.pipeline.slurm_journal import write_slurm_jobs
+from assay.pipeline.run_files import VERIFIED, home_of_run
+from assay.pipeline.slurm_jobs import write_slurm_jobs
+from assay.pipeline.workflow_process import leave_with_owner, lock_path
 from assay.records.images import Role
 from assay.records.manifest import VERDICTS
-from assay.report.render import render
+from assay.records.plan import Request
+from assay.report.render import render, render_contents
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_bytes
+from assay.verification.policy import Policy
+from assay.verification.rendered_again import Renderer
+from assay.verification.sign import public_key_path, sign
+from assay.verification.trusted_keys import project_keys, trusted_keys
+from assay.verification.verify import verify
+
+TOLD_S = 1.0
+"""A step that takes less, a build from the cache for one, is not told."""
 
 
 class Steps(MeasuringSteps):
@@ -157,10 +166,6 @@ class Steps(MeasuringSteps):
         return Path(self.dag.request.prebuilt) if self.dag.request.prebuilt else None
 
 
-TOLD_S = 1.0
-"""A step that takes less, a build from the cache for one, is not told."""
-
-
 def run_job(job: Any) -> None:
     """Run the step that a job of Snakemake is about, as ``run_step`` does.
 
@@ -239,3 +244,31 @@ def _fail(run_dir: Path, failure: StepFailure, text: str, log: Path) -> NoReturn
     write_failure(run_dir, failure)
     write_bytes(log, f"{text.rstrip()}\n".encode())
     sys.exit(failure.exit_code)
+
+
+def sign_own(report_dir: Path, request: Request) -> None:
+    """Sign a report as its run was asked to. Raises what ``sign`` raises."""
+    sign(report_dir, Path(request.signing_key))
+
+
+def verify_own(root: Path, report_dir: Path, request: Request) -> str:
+    """Verify the signed report of a run as its reader will: with the signer's own key and the
+    trusted ones, by the rules that the history of the repository at ``root`` holds. Return what was
+    found, a line a check.
+
+    A run of a tree that is no commit's may have rules of its own: they are listed, and its readers
+    must accept them. Where there is no history, nothing is proven of them. Raises CheckFailed.
+    """
+    home = None if request.home is None else Path(request.home)
+    own = public_key_path(Path(request.signing_key))
+    keys = [own, *project_keys(home), *trusted_keys(root), *map(Path, request.extra_keys)]
+    result = verify(
+        report_dir,
+        keys,
+        repository=root,
+        renderer=Renderer(partial(render_contents, root), request.commit, request.clean_tree),
+        policy=Policy(root, accepted=request.clean_tree is not True),
+    )
+    lines = [f"ok  {check.name}: {check.detail}" for check in result.checks if check.detail]
+    lines += [f"unproven: {line}" for line in result.unproven]
+    return "\n".join(lines) + "\n"

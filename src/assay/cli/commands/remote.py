@@ -14,7 +14,7 @@ from assay.cli.project_folder import home, project_folder, use_own_cache
 from assay.cli.remote_options import HERE, arguments_there, typed_options, with_options_of
 from assay.cli.remote_report import Signing, require_place
 from assay.cli.remote_trip import KEY_THERE, Copies, Trip
-from assay.pipeline.run_owner import only_run
+from assay.pipeline.workflow_process import only_run
 from assay.remote.host import remote_place
 from assay.remote.payload import LEFT_OUT, CarriedFiles, There
 from assay.remote.run import NODE_SCRIPT, RemoteRun

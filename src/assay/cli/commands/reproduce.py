@@ -41,18 +41,17 @@ from assay.evidence.stages import plan_path
 from assay.evidence.timings import collect_timings
 from assay.findings.step_timings import gpu_work, stage_totals, timeline
 from assay.judging.counts import failing_strict
+from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.kept_report import require_kept_report
 from assay.pipeline.original_requests import OriginalWishes
-from assay.pipeline.places import report_dir, require_own_places, run_dir
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import tell_images
 from assay.pipeline.preview import estimate, every_step, pending_steps
 from assay.pipeline.project_check import impossible_remarks, project_remarks, sound_project
 from assay.pipeline.request import Options, make_request
-from assay.pipeline.retry import outputs_to_retry
-from assay.pipeline.run_files import bound_run
-from assay.pipeline.run_owner import only_run
+from assay.pipeline.run_files import bound_run, report_dir, require_own_places, run_dir
 from assay.pipeline.snakemake_run import run_workflow
+from assay.pipeline.workflow_process import only_run
 from assay.records.manifest import PAGE, SIGNER, VERDICTS
 from assay.records.plan import Plan, Request
 from assay.records.verdicts import Status, Verdict, VerdictsFile

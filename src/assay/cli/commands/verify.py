@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from assay.base.check_log import CheckLog, listed
+from assay.base.commits import git_state
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.progress import say
 from assay.base.unwritable import unwritable_sentence
@@ -27,7 +28,6 @@ from assay.cli.verification_output import (
     show_passed,
 )
 from assay.evidence.report_contents import ReportContents
-from assay.pipeline.git_state import git_state
 from assay.records.images import RuntimeWish
 from assay.records.manifest import ATTESTATION
 from assay.shared.counting import agreeing

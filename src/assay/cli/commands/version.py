@@ -1,9 +1,9 @@
 """``./assay version``: say which Assay this is."""
 
 from assay import __version__
+from assay.base.commits import git_state
 from assay.cli import checkout
 from assay.cli.console import say
-from assay.pipeline.git_state import git_state
 
 
 def version() -> None:

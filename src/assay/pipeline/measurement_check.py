@@ -1,4 +1,6 @@
-"""What would keep a project's CUDA arms from being compiled for a target, found, or bound."""
+"""What is wrong with a project's measurements: arms that would not be compiled, numbers that leave
+nothing to judge.
+"""
 
 import re
 from collections.abc import Collection, Iterator
@@ -8,10 +10,19 @@ from assay.base.errors import BadInput
 from assay.base.io import read_text
 from assay.base.yaml_problems import suggest
 from assay.catalog.model import Catalog
+from assay.judging.impossible_figures import uncomputable
 from assay.records.evaluations import Benchmark
+from assay.records.figure_words import short
 from assay.records.kernels import Variant
-from assay.records.workloads import Arm
+from assay.records.workload_specs import workload_spec
+from assay.records.workloads import Arm, Workload
 from assay.shared.read_limits import MOST_CODE
+from assay.statistics.roofline import compute_ms
+
+MOST_BYTES = 1e12
+"""More than any GPU's memory holds."""
+LONGEST_LAUNCH_MS = 60e3
+"""At the peak of the fastest GPU; a measurement has hundreds of launches."""
 
 
 def is_by_function(catalog: Catalog, arm: Arm) -> bool:
@@ -76,3 +87,43 @@ def _problems(
         if arch not in variant.archs:
             says = f"archs: it is not compiled for {arch}, which {target} of a claim needs"
             yield f"{says}: add {arch}"
+
+
+def meaningless_numbers(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
+    """Yield (entry, its part, what is wrong with it): of relations, too, that have no value."""
+    yield from ((name, "", says) for name, says in uncomputable(catalog))
+    for claim in catalog.claims.values():
+        for says in _too_coarse(claim.value, claim.resolution):
+            yield claim.id, "resolution", says
+    for audit in catalog.audits.values():
+        for operand in filter(None, (*audit.operands, audit.claimed)):
+            for each in operand.parts():
+                for says in _too_coarse(each.value, each.resolution):
+                    yield audit.id, "", says
+    for name in sorted(catalog.project.measures if catalog.project else ()):
+        for part, says in _of_measurement(catalog, catalog.workloads[name]):
+            yield name, part, says
+
+
+def _too_coarse(value: float | None, resolution: float | None) -> Iterator[str]:
+    """Yield that a figure stands for anything from nothing on."""
+    if value and resolution and resolution > value:
+        figures = f"{short(resolution)} is more than the figure itself, {short(value)}"
+        yield f"resolution: {figures}: it is one unit of the figure's last digit"
+
+
+def _of_measurement(catalog: Catalog, workload: Workload) -> Iterator[tuple[str, str]]:
+    if workload.relative_tolerance >= 1:
+        says = f"relative_tolerance: {short(workload.relative_tolerance)} lets zeros pass"
+        yield "relative_tolerance", f"{says} for any answer: it is below 1"
+    spec = workload_spec(workload)
+    if (moved := spec.counted(spec.bytes)) > MOST_BYTES:
+        says = f"bytes: a launch moves {short(moved / 1e9)} GB"
+        yield "parameters", f"{says}, more than the memory of any GPU holds"
+    least = min(
+        compute_ms(spec.counted(spec.flops), target.peaks, workload.dtype)
+        for target in catalog.targets.values()
+    )
+    if least > LONGEST_LAUNCH_MS:
+        says = f"flops: a launch takes at least {short(least / 1e3)} s on the fastest GPU"
+        yield "parameters", f"{says}, and is measured hundreds of times"
