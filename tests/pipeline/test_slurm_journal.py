@@ -86,15 +86,6 @@ class TestAnEntry:
         assert len(journal_of(tmp_path)) == 1
 
 
-def test_what_was_made_again_is_told(tmp_path: Path) -> None:
-    begin(tmp_path, "17")
-    assert told_retried(journal_of(tmp_path)) == [], "nothing has finished that step yet"
-    begin(tmp_path, "19").end(None)
-    assert told_retried(journal_of(tmp_path)) == [
-        "benchmark.h100: Slurm job 17 was lost, asked of 17; a later one finished the step"
-    ]
-
-
 def test_the_node_is_that_of_the_platform(tmp_path: Path) -> None:
     journal = begin(tmp_path, stage="platform")
     assert node_of(tmp_path, "h100") is None

@@ -1,12 +1,9 @@
-"""A Slurm on loopback: one controller, and nodes ``l4``, ``h100`` and ``h200``, on this machine,
-beside a ``spare`` one that tests take down.
+"""A Slurm on loopback: one controller, and nodes ``l4`` and ``h100`` on this machine, beside a
+``spare`` one that tests take down.
 
 Installs nothing. Slurm's commands and its job steps read /etc/slurm, so that is where the
 configuration goes, and it is taken away again at the end; a configuration that is not ours is never
 touched. Everything else (keys, sockets, spool, logs) lies below a temporary directory.
-
-As a context manager in tests, or by hand until Ctrl-C:
-PYTHONPATH=src python -m tests.slurm.cluster
 """
 
 import contextlib
@@ -23,16 +20,12 @@ from types import TracebackType
 
 from assay.base.progress import exclusive
 
-NODES = {"l4": "l4", "h100": "h100", "h200": "h200"}
+NODES = {"l4": "l4", "h100": "h100"}
 """Node name to the type of its GPUs."""
 SPARE = "spare"
 """A node in a partition of its own, of its name: what befalls it meets no other test's jobs."""
 TYPES = {**NODES, SPARE: "h100"}
 """The same of every node."""
-CARDS = {"l4": 1, "h100": 1, "h200": 2, SPARE: 1}
-"""Node name to the number of its GPUs."""
-DEVICE_FILES = ("/dev/null", "/dev/zero")
-"""A GPU needs a file of its own on its node, and any device file will do."""
 PARTITION = "gpu"
 URGENT = "urgent"
 """Whose jobs preempt those of the spare node, which Slurm then does not start again itself."""
@@ -174,7 +167,7 @@ def slurm_conf(directory: Path, ports: Sequence[int]) -> str:
     host = socket.gethostname().split(".")[0]
     nodes = "\n".join(
         f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 "
-        f"RealMemory=16000 Gres=gpu:{model}:{CARDS[node]} State=UNKNOWN"
+        f"RealMemory=16000 Gres=gpu:{model}:1 State=UNKNOWN"
         for (node, model), port in zip(TYPES.items(), ports[1:], strict=True)
     )
     return f"""{MARK}ClusterName=assay
@@ -214,10 +207,9 @@ PartitionName={URGENT} Nodes={SPARE} PriorityTier=10 PreemptMode=OFF State=UP
 
 def gres_conf() -> str:
     """The typed GPUs of each node."""
+    # A GPU needs a file of its own on its node, and any device file will do.
     lines = [
-        f"NodeName={node} Name=gpu Type={model} File={file}"
-        for node, model in TYPES.items()
-        for file in DEVICE_FILES[: CARDS[node]]
+        f"NodeName={node} Name=gpu Type={model} File=/dev/null" for node, model in TYPES.items()
     ]
     return MARK + "AutoDetect=off\n" + "\n".join(lines) + "\n"
 
@@ -245,18 +237,3 @@ def _find(program: str) -> str | None:
 
 def _is_ours(path: Path) -> bool:
     return path.is_file() and path.read_text(errors="replace").startswith(MARK)
-
-
-def _until_interrupted() -> None:
-    with Cluster() as cluster:
-        print(f"nodes {', '.join(TYPES)} are idle; logs in {cluster.directory}/log; Ctrl-C ends it")
-        try:
-            signal.pause()
-        except KeyboardInterrupt:
-            print("stopping")
-
-
-if __name__ == "__main__":
-    if reason := missing():
-        raise SystemExit(f"no cluster can be started here: {reason}")
-    _until_interrupted()

@@ -3,13 +3,9 @@
 The driver is a ``nvidia-smi`` that answers by the node it runs on, and the device's Python hands
 out made-up records of the card that CUDA_VISIBLE_DEVICES names (see
 ``tests.pipeline.test_batched_workflow``). Files in the folder change both: ``gpu.NODE`` is what a
-node's driver lists, ``apps.NODE`` the processes on its cards, ``lost.NODE`` has it answer once with
-an error, of ``every`` so many jobs that reach a device one ends before it answers, by no fault of
-its own.
+node's driver lists, ``lost.NODE`` has it answer once with an error.
 """
 
-import gzip
-import json
 import os
 import shutil
 import signal
@@ -21,21 +17,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.io import read_record, write_record
+from assay.base.io import write_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.pipeline.slurm_jobs import ClusterJob, jobs_of, journal_of
+from assay.pipeline.slurm_jobs import jobs_of, journal_of
 from assay.records.cluster import CLUSTER_FILE
 from assay.records.platform import Device
 from assay.records.slurm_jobs import SlurmJob
-from assay.records.verdicts import Verdict, VerdictsFile
 from assay.shared.files import write_bytes
 from assay.shared.parent_death import tied_to_parent
 from tests.library_checkout import copy_code, write_config
 from tests.pipeline.stand_in import take_answers, write_stand_in
 from tests.pipeline.test_batched_workflow import STAND_IN
-from tests.report_fixtures import cheats, gpu_uuid, provision, sanitizer, stopwatch, write_run
-from tests.slurm.cluster import CARDS, SITE, Cluster
+from tests.report_fixtures import cheats, provision, sanitizer, stopwatch, write_run
+from tests.slurm.cluster import SITE, Cluster
 
 PATIENCE_S = 300.0
 DRIVER = """#!/bin/sh
@@ -44,36 +39,16 @@ if [ -e {folder}/lost.$SLURMD_NODENAME ]; then
 fi
 case "$1" in
     --query-gpu=*) cat {folder}/gpu.$SLURMD_NODENAME;;
-    *) [ ! -e {folder}/apps.$SLURMD_NODENAME ] || cat {folder}/apps.$SLURMD_NODENAME;;
 esac
 """
 DEVICE = """#!/usr/bin/env -S "{python}"
-import fcntl, json, os, random, subprocess, sys, time
+import json, os, sys
 from pathlib import Path
 
 if sys.argv[1:] == ["--version"]:
     sys.exit(0)
-folder = Path({folder!r})
 target = json.loads(Path(sys.argv[3]).read_text())["job"]["target"]["id"]
-job = int(os.environ["SLURM_JOB_ID"])
-with (folder / "jobs").open("a+") as log:
-    fcntl.flock(log, fcntl.LOCK_EX)
-    log.seek(0)
-    jobs = log.read().split()
-    if str(job) not in jobs:
-        jobs.append(str(job))
-        log.write(str(job) + "\\n")
-every = folder / "every"
-if every.exists() and jobs.index(str(job)) % int(every.read_text()) == 3:
-    way = random.Random(job).choice(["cancelled", "killed"])
-    with (folder / "ended").open("a") as log:
-        log.write(way + " " + str(job) + "\\n")
-    if way == "cancelled":
-        subprocess.run(["scancel", str(job)])
-        time.sleep(60)
-    os.kill(os.getppid(), 9)
-card = os.environ["CUDA_VISIBLE_DEVICES"]
-python = str(folder / (target if card == "0" else f"{{target}}.{{card}}") / "python")
+python = str(Path({folder!r}) / target / "python")
 os.execv(python, [python, *sys.argv[1:]])
 """
 
@@ -99,14 +74,8 @@ class MeasuredCheckout:
         catalog = load_catalog(self.root)
         for target in targets:
             device = self._answer(catalog, made / target, target, names)
-            listed = [device.gpu.uuid]
-            for card in range(1, CARDS.get(target, 1)):
-                listed.append(self._another_card(target, card))
-            lines = (
-                f"{card}, {uuid}, 580.65.06, Disabled, {device.gpu.product}"
-                for card, uuid in enumerate(listed)
-            )
-            self.lists(target, "\n".join(lines))
+            gpu = device.gpu
+            self.lists(target, f"0, {gpu.uuid}, 580.65.06, Disabled, {gpu.product}")
         shutil.rmtree(made)
         copy_code(self.root)
         write_bytes(self.root / CLUSTER_FILE, SITE.encode())
@@ -125,23 +94,6 @@ class MeasuredCheckout:
         write_record(clean, answers / "sanitize" / "sanitize.json")
         write_stand_in(self.folder / target / "python", STAND_IN, self.folder / target)
         return device
-
-    def _another_card(self, target: str, card: int) -> str:
-        """Have another card of a node answer as its first does; returns its UUID."""
-        folder, first = self.folder / f"{target}.{card}", gpu_uuid(target)
-        uuid = gpu_uuid(folder.name)
-        shutil.copytree(self.folder / target, folder)
-        for path in folder.rglob("*.json*"):
-            packed, text = path.suffix == ".gz", path.read_bytes()
-            told = (gzip.decompress(text) if packed else text).replace(
-                first.encode(), uuid.encode()
-            )
-            path.write_bytes(gzip.compress(told) if packed else told)
-        device = json.loads((folder / "device.json").read_text())
-        device["gpu"]["index"] = card
-        (folder / "device.json").write_text(json.dumps(device))
-        write_stand_in(folder / "python", STAND_IN, folder)
-        return uuid
 
     def _program(self, path: Path, text: str) -> None:
         write_bytes(path, text.encode())
@@ -207,37 +159,18 @@ class MeasuredRun:
         words = (self.place.folder / "said").read_text()
         return f"{words[-4000:]}\n{log.read_text()[-4000:] if log.exists() else ''}"
 
-    def jobs(self, *states: str) -> list[ClusterJob]:
+    def jobs(self, *states: str) -> list[str]:
         """Its jobs in the queue, or in ``states``."""
         return jobs_of(self.folder, *states)
 
     def job(self, cluster: Cluster, state: str) -> str:
         """The id of its one job in a state, once there is one."""
-        found: list[str] = []
-
-        def there() -> bool:
-            found[:] = [job.job_id for job in self.jobs() if job.state == state]
-            return bool(found)
-
-        assert waited(there), self.said() + cluster.logs()
-        return found[0]
+        assert waited(lambda: self.jobs(state)), self.said() + cluster.logs()
+        return self.jobs(state)[0]
 
     def journal(self) -> list[SlurmJob]:
         """Every start of its jobs."""
         return journal_of(self.folder)
-
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """All that they say but when it was measured."""
-        found = read_record(VerdictsFile, self.folder / "verdicts.json").verdicts
-        return tuple(verdict.model_copy(update={"measured_on": None}) for verdict in found)
-
-
-@dataclass(frozen=True)
-class BegunRun:
-    """A run, and its command that is under way."""
-
-    run: MeasuredRun
-    command: "subprocess.Popen[bytes]"
 
 
 def kill_outright(command: "subprocess.Popen[bytes]") -> None:
