@@ -54,15 +54,6 @@ def test_a_claim_of_this_project_brings_no_sweeps() -> None:
     assert target.operators == ()
 
 
-def test_an_audit_alone_needs_nothing_measured() -> None:
-    catalog = load_catalog(ROOT)
-    request = make_request("r", [provision()], ["002"])
-    plan = make_plan(catalog, asking("s002_audit_mean")(request))
-    assert [answer.way for answer in plan.answers] == ["compute"]
-    assert plan.builds == ()
-    assert plan.targets[0].comparisons == ()
-
-
 def test_a_name_that_there_is_not_is_refused_with_the_nearest() -> None:
     with pytest.raises(BadInput, match="no claim 's002_finale'; did you mean s002_final"):
         load_catalog(ROOT).sources_of(["s002_finale"])

@@ -6,31 +6,11 @@ from typing import Any
 
 import pytest
 
-from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed
 from assay.pipeline import steps
-from assay.pipeline.failures import StepFailure, earlier_word, read_failures, write_failure
+from assay.pipeline.failures import StepFailure, read_failures
 from assay.pipeline.steps import run_step
 from assay.shared.exit_codes import ExitCode
-
-STEP = "benchmark.h100"
-
-
-class TestAFurtherTry:
-    """Of a job that Snakemake submits again."""
-
-    def test_what_the_step_found_wrong_itself_is_final(self, tmp_path: Path) -> None:
-        word = StepFailure(STEP, ExitCode.CHECK_FAILED, "it is shared")
-        write_failure(tmp_path, word)
-        assert earlier_word(tmp_path, STEP) == word
-        assert earlier_word(tmp_path, "program.h100") is None
-
-    def test_what_the_machine_lacked_is_taken_back(self, tmp_path: Path) -> None:
-        write_failure(tmp_path, StepFailure(STEP, ExitCode.MACHINE_LACKS, "no driver"))
-        assert earlier_word(tmp_path, STEP) is None
-        assert read_failures(tmp_path) == []
-
-    def test_a_job_without_a_word_is_done_again(self, tmp_path: Path) -> None:
-        assert earlier_word(tmp_path, STEP) is None
 
 
 class Job:
@@ -79,12 +59,6 @@ class TestAStep:
         failure = self.run(tmp_path, monkeypatch, CheckFailed("it is shared"))
         assert failure.message == "it is shared (Slurm job 17 on node gpu07)"
         assert self.tried == 1, "its second try says the same and does nothing"
-
-    def test_a_lost_driver_is_tried_again(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        failure = self.run(tmp_path, monkeypatch, MissingEnvironment("no driver"))
-        assert (failure.exit_code, self.tried) == (ExitCode.MACHINE_LACKS, 2)
 
     def test_a_full_disk_is_told_and_tried_again(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

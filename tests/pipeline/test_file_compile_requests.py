@@ -72,33 +72,11 @@ def test_it_is_compiled_for_each_architecture_and_nothing_runs(
     assert found[0].job.checkout.files == 1
 
 
-def test_lines_that_were_given_run_beside_it(catalog: Catalog, theirs: Path) -> None:
-    wishes = OriginalWishes((f"004={theirs}",), runs=("004=python3 bench.py",))
-    assert len(find_originals(catalog, SOURCES, wishes, "host")) == 1
-    assert len(find_file_compiles(catalog, SOURCES, wishes)) == 1
-
-
-def test_a_program_runs_where_the_file_is_not(catalog: Catalog, tmp_path: Path) -> None:
-    wishes = OriginalWishes((f"004={tmp_path}",), runs=("004=python3 bench.py",))
-    assert len(find_originals(catalog, SOURCES, wishes, "host")) == 1
-    assert find_file_compiles(catalog, SOURCES, wishes) == ()
-
-
 def test_a_checkout_without_the_file(catalog: Catalog, tmp_path: Path) -> None:
     with pytest.raises(
         BadInput, match=r"holds no file csrc/kernels/attention_bleeding_edge_tma\.cu"
     ):
         find_file_compiles(catalog, SOURCES, OriginalWishes((f"004={tmp_path}",)))
-
-
-def test_images_hold_no_compiler_for_it(catalog: Catalog, theirs: Path) -> None:
-    with pytest.raises(BadInput, match="--original needs --runtime host"):
-        find_originals(catalog, SOURCES, OriginalWishes((f"004={theirs}",)), "docker")
-
-
-def test_a_source_that_is_not_asked_for(catalog: Catalog, theirs: Path) -> None:
-    with pytest.raises(BadInput, match="source 004 is not asked for in this run"):
-        find_originals(catalog, ["003"], OriginalWishes((f"004={theirs}",)), "host")
 
 
 def test_from_the_option_to_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ of ``test_several_gpus`` answers for each card.
 """
 
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from assay.evidence.stages import PLATFORMS, slurm_jobs_path
 from assay.evidence.timings import write_timing
 from assay.measuring.slurm_grant import SlurmGrant
 from assay.pipeline import gpu_places, gpu_step_base
-from assay.pipeline.gpu_places import GpuPlaces
 from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.slurm_jobs import write_slurm_jobs
@@ -26,17 +24,13 @@ from assay.pipeline.steps import Steps
 from assay.records.base import GpuRecord
 from assay.records.cluster import NO_CLUSTER
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
-from assay.records.originals import CheckoutCopy, GivenLine, OriginalJob
 from assay.records.platform import PlatformRecord
 from assay.records.slurm_jobs import HeldGpu
-from assay.records.stopwatch import StopwatchRecord
 from tests.pipeline.test_several_gpus import H100S, NAMES, RUN, Box
 from tests.report_fixtures import make_request, provision
 
 FIRST, SECOND = H100S[:2]
 NODE = "gpu07"
-APART_S = 2.5
-"""Verifying sees that two steps do not touch."""
 
 
 class Node:
@@ -147,22 +141,6 @@ class TestAnotherCard:
         assert not timed & {name for _, name, _ in node.box.units()}, "none is measured twice"
         assert node.contradictions() == []
 
-    def test_what_stands_beside_figures_waits_for_their_card(self, node: Node) -> None:
-        for stage in ("platform", "correctness", "benchmark"):
-            node.job(stage, SECOND)
-        node.box.units()
-        node.job("benchmark", FIRST)
-        assert node.box.units() == []
-        node.job("stopwatch", FIRST)
-        assert node.box.records(StopwatchRecord, "stopwatch") == dict.fromkeys(NAMES, SECOND)
-        for path in (node.box.results / "h100" / "stopwatch").glob("[!.]*"):
-            (arm,) = read_record(StopwatchRecord, path).arms
-            assert arm.status == "failed"
-            assert f"this job was given GPU {FIRST}" in arm.detail
-            assert f"must be measured on {SECOND}" in arm.detail
-        assert node.box.units() == []
-        assert node.contradictions() == []
-
     def test_figures_that_a_claim_divides_by_each_other_are_of_one_card(
         self, node: Node, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -180,27 +158,6 @@ class TestAnotherCard:
         on = node.box.records(BenchmarkRecord, "benchmark")
         assert (on["duel_a"], on["duel_c"], on["duel_d"]) == (SECOND, SECOND, FIRST)
         assert [name for _, name, _ in node.box.units()] == ["duel_c"]
-        assert node.contradictions() == []
-
-    def test_what_a_job_checked_again_that_was_killed_then_is_counted(self, node: Node) -> None:
-        node.job("platform", SECOND)
-        node.job("correctness", SECOND)
-        time.sleep(APART_S)
-        node.times_until_lost("duel_a", FIRST, killed=True)
-        time.sleep(APART_S)
-        node.box.units()
-        node.job("benchmark", FIRST)
-        assert {task for task, _, _ in node.box.units()} == {"benchmark"}
-        assert node.contradictions() == []
-        assert node.contradictions(jobs=False) == [], "nor where no journal tells of the job"
-
-    def test_nor_where_the_card_was_lost_then(self, node: Node) -> None:
-        node.job("platform", SECOND)
-        node.job("correctness", FIRST)
-        node.times_until_lost("duel_c", FIRST, ran_on=SECOND)
-        node.box.units()
-        node.job("benchmark", FIRST)
-        assert sorted(node.box.units()) == sorted(("benchmark", name, FIRST) for name in NAMES)
         assert node.contradictions() == []
 
     def test_with_another_driver_it_is_refused(self, node: Node) -> None:
@@ -225,25 +182,3 @@ class TestAnotherCard:
         assert node.contradictions() == []
         with pytest.raises(CheckFailed, match=f"was given GPU {FIRST}, and ran on {SECOND}"):
             node.job("platform", FIRST, ran_on=SECOND)
-
-
-def test_sources_own_programs_and_what_is_divided_are_of_one_card(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps = Steps(node.box.root, f"results/{RUN}")
-    plan = steps.dag.target_plan("h100")
-    own = OriginalJob(
-        source="fixture",
-        original="own",
-        checkout=CheckoutCopy(files=1, bytes=1, sha256="0" * 64),
-        build=None,
-        run=GivenLine(line="./own", by="user"),
-    )
-    monkeypatch.setattr(gpu_places, "measured_together", lambda *_: [{"duel_a", "duel_c"}])
-    without = GpuPlaces(node.box.root, steps.dag.catalog, steps.dag.plan, plan)
-    with_own = replace(without, target=plan.model_copy(update={"originals": (own,)}))
-    assert without.bound_elsewhere(FIRST, {"duel_b": SECOND}) == {"duel_b": SECOND}
-    assert without.bound_elsewhere(SECOND, {"duel_b": SECOND}) == {}
-    assert with_own.bound_elsewhere(FIRST, {"own": SECOND}) == {
-        "own": SECOND, "duel_a": SECOND, "duel_c": SECOND,
-    }  # fmt: skip

@@ -20,8 +20,6 @@ from assay.catalog.load import load_catalog
 from assay.records.manifest import ATTESTATION, VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.runtimes import leftovers, owners
-from assay.runtimes.base import Task
-from assay.runtimes.host import HostRuntime
 from tests.pipeline.test_batched_workflow import NAMES, Checkout
 from tests.report_fixtures import cheats, sanitizer, stopwatch
 
@@ -192,16 +190,6 @@ class TestWhatIsLeft:
                 process.kill()
                 process.wait()
 
-    def test_a_process_that_waits_to_be_told_of_is_gone(self) -> None:
-        process = subprocess.Popen(["/bin/true"])
-        me = owners.myself()
-        stat = Path(f"/proc/{process.pid}/stat")
-        assert waited(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z")
-        started = int(stat.read_text().rpartition(")")[2].split()[19])
-        owner = owners.Owner(me.host, me.boot, me.namespace, process.pid, started)
-        assert owners.is_gone(owner, me)
-        process.wait()
-
 
 PARENT = """
 import sys
@@ -224,11 +212,3 @@ def test_a_task_ends_with_a_parent_that_is_killed(tmp_path: Path, root: Path) ->
     parent.kill()
     parent.wait()
     assert waited(lambda: not Path(f"/proc/{pid}/exe").exists(), 30)
-
-
-def test_a_task_is_started_with_its_commands_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(leftovers.VARIABLE, "somebody's name")
-    said: list[str] = []
-    task = Task(("/bin/sh", "-c", f"echo ${leftovers.VARIABLE}"), Path("/"), "say")
-    HostRuntime().run(task, None, said.append)
-    assert said == ["somebody's name"]

@@ -5,20 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
-from assay.pipeline.original_requests import OriginalWishes, find_originals, require_originals
-from assay.pipeline.plan import make_plan
-from assay.records.originals import GivenFigure, OriginalRunRecord
+from assay.pipeline.original_requests import OriginalWishes, find_originals
+from assay.records.originals import OriginalRunRecord
 from assay.records.verdicts import Status
 from assay.report.commands import CommandRow
 from assay.report.own_programs import own_program_rows
 from tests.library_checkout import REPOSITORY
 from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
-from tests.report_fixtures import provision
 
 SOURCES = ("000", "002", "003", "004")
 PROGRAM = """\
@@ -108,22 +106,6 @@ class TestWhoseLinesRun:
         assert (found.job.build.line, found.job.build.by) == ("nvcc -DX=1 a.cu -o a", "user")
         assert (found.job.run.line, found.job.run.by) == ("./a", "user")
 
-    def test_a_build_line_that_nobody_types_is_the_users_choice(
-        self, catalog, sparse: Path
-    ) -> None:
-        (found,) = find(catalog, f"004={sparse}", runs=["004=python3 bench.py"])
-        assert found.job.build is None
-
-    def test_the_words_by_which_a_figure_is_found(self, catalog, sparse: Path) -> None:
-        (found,) = find(catalog, f"003={sparse}", figures=["003=s003_e2e_latency=t = {value}"])
-        assert found.job.figures == (GivenFigure(claim="s003_e2e_latency", pattern="t = {value}"),)
-
-    def test_a_directory_of_the_files_name_is_not_the_file(self, catalog, sparse: Path) -> None:
-        (sparse / "sparse_attention_e2e.cu").unlink()
-        (sparse / "sparse_attention_e2e.cu").mkdir()
-        with pytest.raises(BadInput, match="holds no file sparse_attention_e2e"):
-            find(catalog, f"003={sparse}")
-
     @pytest.mark.parametrize(
         ("given", "words"),
         [
@@ -157,17 +139,6 @@ class TestWhoseLinesRun:
             find(catalog, *checkouts, **given)
         assert words in str(caught.value)
         assert "\n" not in str(caught.value)
-
-    def test_it_needs_a_gpu_and_its_compiler(
-        self, catalog, sparse: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        found = find(catalog, f"003={sparse}")
-        with pytest.raises(MissingEnvironment, match="no target of this run is measured here"):
-            require_originals(found, [provision(kind="none")], local=True)
-        monkeypatch.setenv("PATH", str(sparse))
-        with pytest.raises(MissingEnvironment, match="starts nvcc, which is not on PATH"):
-            require_originals(found, [provision()], local=True)
-        require_originals(found, [provision()], local=False)
 
 
 @pytest.fixture
@@ -234,20 +205,6 @@ class TestItRuns:
         assert checkout.starts() == ["original_run"]
         assert read_record(OriginalRunRecord, path).runs[0].stdout == "FIRST: 507.0 TFLOPS\n"
 
-    def test_source_002_is_read_as_its_program_prints(self, checkout: Checkout, catalog) -> None:
-        """One line has latency and rate, another the tiles, and a comparator's rate is nobody's."""
-        described = catalog.sources["002"].original
-        pattern = described.figure_of("s002_final").pattern
-        claims = checkout.root / "config" / "claims" / "fixture.yaml"
-        claims.write_text(claims.read_text().replace("{value} TFLOPS", pattern))
-        (checkout.folder / "theirs" / "src" / "winner.cpp").write_text(TIMING)
-        ask(checkout)
-        checkout.measure("original")
-        found = load_evidence(checkout.root / "results" / RUN)
-        verdicts = judge(load_catalog(checkout.root), found).verdicts
-        verdict = next(v for v in verdicts if v.claim == "fixture_own")
-        assert (verdict.status, verdict.measured) == (Status.REPRODUCED, 607.0)
-
     def test_the_users_pattern_is_recorded_as_theirs(self, checkout: Checkout) -> None:
         (checkout.folder / "theirs" / "src" / "winner.cpp").write_text(TIMING)
         ask(checkout, "fixture=fixture_own=, TFLOPS: {value}")
@@ -265,10 +222,3 @@ class TestItRuns:
         (checkout.folder / "theirs" / "more").write_text("new\n")
         with pytest.raises(CheckFailed, match="was changed since this run was asked for"):
             checkout.measure("original")
-
-    def test_without_the_option_nothing_of_it_is_planned(self, checkout: Checkout) -> None:
-        request = checkout.request.model_copy(update={"originals": ()})
-        plan = make_plan(load_catalog(checkout.root), request)
-        assert plan.targets[0].originals == ()
-        answer = next(a for a in plan.answers if a.claim == "fixture_own")
-        assert (answer.way, answer.detail) == ("not_run", "Give a checkout.")

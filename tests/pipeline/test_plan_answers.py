@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 from assay.catalog.model import Catalog
 from assay.evidence.stages import benchmark_path, correctness_path
 from assay.pipeline.plan import make_plan
@@ -73,29 +71,10 @@ class TestElsewhere:
         assert ways(planned) == {"h100": "not_selected", "h200": "measure"}
         assert of(planned, "h200").comparisons == ("duel",)
 
-    def test_the_named_target_comes_first(self) -> None:
-        given = (provision("h200"), provision("l4"), provision("h100"))
-        planned = plan([b.claim("rate", rate())], *given)
-        assert list(ways(planned)) == ["h100", "h200", "l4"]
-        assert set(ways(planned).values()) == {"measure"}
-
-    def test_where_the_named_one_is_absent_it_says_so(self) -> None:
-        planned = plan([b.claim("rate", rate())], provision("h100", "none"), provision("h200"))
-        assert ways(planned) == {"h100": "no_device", "h200": "measure"}
-
     def test_what_has_no_gpu_or_cannot_run_it_has_no_row(self) -> None:
         given = (provision("h100"), provision("h200", "none"), provision("a100"))
         planned = plan([b.claim("rate", rate()), b.claim("program", program())], *given)
         assert ways(planned) == ways(planned, "program") == {"h100": "measure"}
-
-    def test_a_library_of_one_architecture_answers_on_no_other(self) -> None:
-        variants = b.variants()
-        variants["cublas"] = variants["cublas"].model_copy(update={"archs": ("sm_90a",)})
-        known = catalog([b.claim("rate", rate("rival"))], variants=variants)
-        asked = make_request("run", [provision("h100"), provision("l4")], ["paper"])
-        planned = make_plan(known, asked)
-        assert ways(planned) == {"h100": "measure"}
-        assert {job.id for job in planned.builds} == {"our_kernel"}
 
     def test_a_ratio_needs_both_of_its_parts(self) -> None:
         gap = Derived(kind="derived", formula="quotient", numerator="rate", denominator="program")
@@ -123,11 +102,6 @@ class TestElsewhere:
         assert ways(both) == {"h100": "no_device", "h200": "measure"}
         assert ways(plan([own], provision("a100"))) == {"h100": "not_selected"}
 
-    def test_a_claim_that_names_no_hardware_has_a_row_on_every_target(self) -> None:
-        nowhere = b.claim("rate", rate(), hardware=Hardware(target=None, as_stated=None))
-        planned = plan([nowhere], provision("h100"), provision("a100"))
-        assert ways(planned) == {"h100": "measure", "a100": "unsupported_arch"}
-
 
 class TestNothingIsMeasuredThatAnswersNothing:
     def test_a_gpu_that_can_answer_nothing_measures_nothing(self) -> None:
@@ -143,13 +117,6 @@ class TestNothingIsMeasuredThatAnswersNothing:
         planned = plan([b.claim("lost", lost)], provision("h100"), provision("h200"))
         assert of(planned, "h100").comparisons == ("duel",)
         assert of(planned, "h200").comparisons == ()
-
-    @pytest.mark.parametrize(("target", "archs"), [("h100", {"sm_90a"}), ("l4", {"sm_89"})])
-    def test_builds_are_for_the_targets_that_were_asked_for(
-        self, target: str, archs: set[str]
-    ) -> None:
-        planned = plan([b.claim("rate", rate())], provision(target))
-        assert {job.arch for job in planned.builds} == archs
 
     def test_a_statement_on_what_compiles_brings_its_own_architecture(self) -> None:
         support = Support(kind="support", probe="probe_tma", arch="sm_89", expect="fails")

@@ -7,15 +7,11 @@ import pytest
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
-from assay.cli.rebuilding import compiler_place
-from assay.pipeline import preconditions
 from assay.pipeline import request as asking
 from assay.pipeline.preconditions import require_places, tell_images
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.snakemake_run import snakemake_environment
-from assay.verification.sign import default_signing_key
 from tests.catalog.test_project import commanded, load
-from tests.library_checkout import write_config
 from tests.pipeline.test_project_measurement import cuda_document, write_cuda_project
 
 
@@ -76,30 +72,6 @@ class TestAMissingCompiler:
         assert begun == ["probed"]
         assert "there is no g++" in capsys.readouterr().err
 
-    def test_the_sweeps_of_tune_need_it_too(
-        self, root: Path, tmp_path: Path, begun: list[str]
-    ) -> None:
-        with pytest.raises(MissingEnvironment, match=r"there is no g\+\+"):
-            make_request(root, load_catalog(root), options(tmp_path, sources=(), sweeps=True))
-
-    def test_what_was_compiled_elsewhere_needs_none(
-        self, root: Path, tmp_path: Path, begun: list[str]
-    ) -> None:
-        with pytest.raises(MissingEnvironment, match="no more of this"):
-            make_request(root, load_catalog(root), options(tmp_path, prebuilt=tmp_path))
-        assert begun == ["probed"]
-
-    def test_a_source_of_libraries_alone_needs_none(self, tmp_path: Path, begun: list[str]) -> None:
-        place = write_config(tmp_path / "repo", ["h100"], ["duel"])
-        with pytest.raises(MissingEnvironment, match="no more of this"):
-            make_request(place, load_catalog(place), options(tmp_path, sources=("fixture",)))
-
-    def test_verify_rebuild_and_kernels_ask_for_it_first(
-        self, root: Path, begun: list[str]
-    ) -> None:
-        with pytest.raises(MissingEnvironment, match=r"there is no g\+\+"):
-            compiler_place(root, "host")
-
 
 class TestPlaces:
     """A place that cannot be written is named before any measuring; a dry run writes nothing."""
@@ -116,31 +88,11 @@ class TestPlaces:
         require_places(root, "asked", None, writes=True)
         assert capsys.readouterr().err == ""
 
-    def test_a_folder_is_no_key_and_the_option_is_named(self, root: Path, tmp_path: Path) -> None:
-        with pytest.raises(BadInput, match=r"is a folder: .* --signing-key or ASSAY_SIGNING_KEY"):
-            require_places(root, "asked", tmp_path, writes=False)
-
     @pytest.mark.parametrize("folder", ["results", "reports"])
     def test_a_file_in_the_place_of_a_folder(self, tmp_path: Path, folder: str) -> None:
         (tmp_path / folder).touch()
         with pytest.raises(BadInput, match=f"{folder} is a file"):
             require_places(tmp_path, "asked", None, writes=True)
-
-    def test_results_that_cannot_be_written_are_said(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(preconditions, "why_not_writable", lambda path: "read-only")
-        with pytest.raises(MissingEnvironment, match="run from a copy of it"):
-            require_places(tmp_path, "asked", tmp_path / "key", writes=True)
-        require_places(tmp_path, "asked", tmp_path / "key", writes=False)
-
-    def test_an_account_without_a_home_is_a_sentence(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def homeless() -> Path:
-            raise RuntimeError("Could not determine home directory.")
-
-        monkeypatch.setattr(Path, "home", homeless)
-        with pytest.raises(MissingEnvironment, match="--signing-key or ASSAY_SIGNING_KEY"):
-            default_signing_key()
 
     def test_snakemakes_cache_leaves_a_home_that_cannot_be_written(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
@@ -166,14 +118,6 @@ class TestAReportThatCannotBeReplaced:
         with pytest.raises(MissingEnvironment, match=r"plan\.json is write-protected, .* --run"):
             require_places(tmp_path, "asked", None, writes=True)
         require_places(tmp_path, "asked", None, writes=False)
-
-    def test_what_is_no_report_is_named(self, tmp_path: Path) -> None:
-        work = tmp_path / "reports" / "asked" / "work"
-        work.mkdir(parents=True)
-        with pytest.raises(BadInput, match="reports/asked: is there, and is neither"):
-            require_places(tmp_path, "asked", None, writes=True)
-        work.rmdir()
-        require_places(tmp_path, "asked", None, writes=True)
 
     @pytest.mark.parametrize("name", ["reports", "results", "reports/asked", "results/asked"])
     def test_a_link_leads_no_run_out_of_its_home(self, tmp_path: Path, name: str) -> None:

@@ -1,6 +1,5 @@
 """A project's function through the workflow: gate and stopwatch are the real ones, on a CPU."""
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -251,77 +250,6 @@ def test_without_a_compiler_the_other_arms_are_measured(
     assert outputs_to_retry(run_dir, load_evidence(run_dir).plan)[0] == (
         "builds/sm_90a/doubled_ours.json"
     )
-
-
-BROKEN = """\
-import os
-import sys
-
-import torch
-
-
-def case(rows, device, kind):
-    def inputs(seed):
-        if kind == "inputs":
-            raise ValueError("no such seed")
-        size = rows + seed if kind == "shapes" else rows
-        return {"x": torch.arange(size, device=device) + float(seed)}
-
-    def oracle(x):
-        if kind == "oracle":
-            raise ZeroDivisionError("by hand")
-        return 2 * x.double()
-
-    def added(x):
-        if kind == "exits":
-            sys.exit(3)
-        if kind == "dies":
-            os.abort()
-        return x[1:] if kind == "wrong_shape" else x + x
-
-    if kind == "raises":
-        raise KeyError("a parameter")
-    if kind == "none":
-        return None
-    return {"inputs": inputs, "oracle": oracle, "added": added, "same": lambda x: 2 * x}
-"""
-KINDS = {
-    "sound": None,
-    "inputs": "no such seed",
-    "shapes": "has another shape or type than before",
-    "oracle": "by hand",
-    "exits": "3",
-    "dies": "",
-    "wrong_shape": "shape",
-    "raises": "a parameter",
-    "none": "returned no mapping",
-}
-
-
-def test_code_that_is_broken_costs_its_own_claims_alone(checkout: Checkout, tmp_path: Path) -> None:
-    content = document()
-    (like,) = content["measurements"]
-    like |= {"callable": "broken.py:case", "arms": {"added": "a sum", "same": "a product"}}
-    like["control"] = "same"
-    content["measurements"] = [
-        {**like, "id": kind, "parameters": {"rows": 1000, "kind": kind}} for kind in KINDS
-    ]
-    content["claims"] = [
-        {**content["claims"][1], "id": f"of_{kind}", "answer": {"measurement": kind}}
-        for kind in KINDS
-    ]
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "assay.yaml").write_text(json.dumps(content))  # which is YAML, without anchors
-    (folder / "broken.py").write_text(BROKEN)
-    found, _ = measured(checkout, folder)
-    for kind, words in KINDS.items():
-        verdict = found[f"of_{kind}"]
-        if words is None:
-            assert isinstance(verdict.measured, float), verdict.explanation
-        else:
-            assert verdict.measured is None
-            assert words in verdict.explanation, (kind, verdict.explanation)
 
 
 @pytest.mark.compiler

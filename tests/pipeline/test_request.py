@@ -1,6 +1,5 @@
 """The origin of a request's figures, by what this machine has."""
 
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +8,6 @@ import pytest
 
 from assay.base.commits import git_state
 from assay.base.errors import BadInput
-from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.measuring.host_driver import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
@@ -19,9 +17,8 @@ from assay.pipeline.request import Options, make_request
 from assay.records.evaluations import NotRun
 from assay.records.plan import Request
 from assay.records.site_files import SITE_FILES
-from assay.records.verdicts import Status, VerdictsFile
 from tests import builders as b
-from tests.report_fixtures import provision, signed_report, write_repository, write_run
+from tests.report_fixtures import signed_report, write_repository, write_run
 
 NO_DRIVER = Absence(NotRun.NO_DEVICE, "no NVIDIA driver here")
 OLD = Absence(NotRun.DRIVER_TOO_OLD, "its driver 535.104.05 is too old", "install 580.65.06")
@@ -86,12 +83,6 @@ class TestTheCommitOfATree:
         with pytest.raises(BadInput, match="but this tree is that of commit"):
             git_state(tree)
 
-    def test_without_git_it_is_the_one_that_is_named(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("ASSAY_COMMIT", "b" * 40)
-        assert git_state(tmp_path) == ("b" * 40, None)
-
     def test_a_repository_that_it_only_lies_in_says_nothing(
         self, tree: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -99,14 +90,6 @@ class TestTheCommitOfATree:
         (tree / ".gitignore").write_text("unpacked/\n")
         (tree / "unpacked").mkdir()
         assert git_state(tree / "unpacked") == (None, None)
-
-    def test_nor_one_that_the_environment_names(
-        self, tree: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.delenv("ASSAY_COMMIT", raising=False)
-        monkeypatch.setenv("GIT_DIR", str(tree / ".git"))
-        assert git_state(tmp_path_factory.mktemp("unpacked")) == (None, None)
-        assert git_state(tree)[1] is True
 
     def test_what_is_no_commit_is_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -151,13 +134,6 @@ class TestATargetThatIsNotHere:
         assert given.detail.startswith("measured by an earlier start of this run on NVIDIA H100")
         assert make_plan(load_catalog(root), request).targets[0].comparisons
 
-    def test_is_taken_over_where_that_start_lacks_some(
-        self, root: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        shutil.rmtree(write_run(root, "new") / "h100" / "benchmark")
-        (given,) = ask(root, monkeypatch, NO_DRIVER).targets
-        assert given.kind == "recorded"
-
     def test_without_a_report_nothing_is_measured(
         self, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -179,21 +155,6 @@ class TestADriverThatIsTooOld:
         assert refused
         assert {answer.way for answer in refused} == {"not_run"}
         assert {answer.detail for answer in refused} == {f"{OLD.detail}: {OLD.remedy}."}
-
-    def test_is_told_by_verdicts_and_report(self, tmp_path: Path) -> None:
-        root = write_repository(tmp_path / "repo")
-        given = provision(kind="none", detail=str(OLD), reason=NotRun.DRIVER_TOO_OLD)
-        write_run(root, provisions=(given,))
-        report = signed_report(root)
-        verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
-        refused = [verdict for verdict in verdicts if verdict.reason == "driver_too_old"]
-        assert refused
-        assert {verdict.status for verdict in refused} == {Status.NOT_RUN}
-        assert all("install 580.65.06" in verdict.explanation for verdict in refused)
-        page = (report / "report.html").read_text()
-        assert len(re.findall(r"driver too old", page)) >= len(refused)
-        for name in ("report.html", "report.md"):
-            assert "install 580.65.06" in (report / name).read_text()
 
 
 class TestTheGpuThatIsHere:
@@ -223,12 +184,6 @@ class TestTheGpuThatIsHere:
         product = "NVIDIA H100 80GB HBM3"
         assert self.asked(root, monkeypatch, product) == ("l4", "h100")
         assert f"this machine has {product}: target h100 is measured too" in capsys.readouterr().err
-
-    def test_once_where_it_was_listed(
-        self, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert self.asked(root, monkeypatch, b.target("l4").product) == ("l4",)
-        assert "measured too" not in capsys.readouterr().err
 
     @pytest.mark.parametrize(("product", "takes"), [("Some GPU", True), ("NVIDIA H100", False)])
     def test_no_product_that_is_unknown_and_none_where_targets_were_named(

@@ -37,10 +37,6 @@ def _plan(run_dir: Path) -> Plan:
     return load_evidence(run_dir).plan
 
 
-def test_a_run_without_failures_tries_nothing_again(run_dir: Path) -> None:
-    assert outputs_to_retry(run_dir, _plan(run_dir)) == []
-
-
 @pytest.mark.parametrize(
     ("path", "record", "output"),
     [
@@ -57,12 +53,6 @@ def test_a_failure_names_the_output_of_its_step(
 ) -> None:
     write_record(record, run_dir / path)
     assert outputs_to_retry(run_dir, _plan(run_dir)) == [output]
-
-
-def test_a_record_that_cannot_be_read_is_made_anew(run_dir: Path) -> None:
-    (run_dir / sanitizer_path("h100")).write_text("{")
-    plan = Plan.model_validate_json((run_dir / "plan.json").read_text())
-    assert outputs_to_retry(run_dir, plan) == [sanitizer_path("h100")]
 
 
 def test_figures_come_first_and_taken_over_records_stay(run_dir: Path) -> None:

@@ -7,14 +7,11 @@ import pytest
 from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.evidence.stages import pipeline_path
 from assay.pipeline.dag import load_dag
 from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run, read_bound
-from assay.records.attestation import PipelineRecord
 from assay.records.plan import Request
 from assay.records.timings import StepTiming
-from assay.verification.sign import load_or_create_signer
 from tests.report_fixtures import make_request, provision, write_repository
 from tests.test_architecture import reached
 
@@ -61,35 +58,6 @@ def test_a_run_holds_what_it_was_planned_from(root: Path) -> None:
     assert read_record(StepTiming, root / RUN / "timings" / "plan.json").stage == "plan"
 
 
-def test_a_run_names_the_key_that_will_sign(root: Path, tmp_path: Path) -> None:
-    key = tmp_path / "signing"
-    keyid = load_or_create_signer(key).public_key.keyid
-    bind(root, request(signing_key=str(key)))
-    named = read_record(PipelineRecord, root / RUN / pipeline_path()).signing_key
-    assert named is not None and named.keyid == keyid
-
-
-def test_another_start_leaves_what_says_the_same(root: Path) -> None:
-    bind(root)
-    before = state(root)
-    bind(root)
-    assert state(root) == before
-    edit(root / JUDGING)
-    bind(root)
-    after = state(root)
-    assert {name for name in after if after[name] != before.get(name)} == {"config/judging.yaml"}
-
-
-def test_a_file_that_is_gone_is_gone_from_the_run(root: Path) -> None:
-    extra = root / "config" / "protocols_of_old.yaml"
-    extra.write_text("{}")
-    bind(root)
-    assert (root / RUN / "config" / extra.name).is_file()
-    extra.unlink()
-    bind(root)
-    assert not (root / RUN / "config" / extra.name).exists()
-
-
 def test_an_edit_under_a_running_run_is_for_its_next_start(root: Path) -> None:
     bind(root)
     planned_from = load_catalog(root)
@@ -113,14 +81,6 @@ def test_an_edit_between_planning_and_starting_stops_the_start(root: Path) -> No
 class TestDryRun:
     """It reads what a start would be bound to, and the run stays as it is."""
 
-    def test_of_a_run_that_is_bound_to_the_same(self, root: Path) -> None:
-        bind(root)
-        before, catalog = state(root), load_catalog(root)
-        plan = make_plan(catalog, request())
-        with bound_run(root, catalog, request(), plan, scratch=True) as draft:
-            assert draft is None
-        assert state(root) == before
-
     def test_of_another_configuration(self, root: Path) -> None:
         bind(root)
         edit(root / JUDGING)
@@ -134,14 +94,6 @@ class TestDryRun:
             assert dag.given(JUDGING.as_posix()) == str(draft / JUDGING)
         assert state(root) == before
         assert not draft.exists()
-
-    def test_of_a_new_run(self, root: Path) -> None:
-        catalog = load_catalog(root)
-        plan = make_plan(catalog, request())
-        with bound_run(root, catalog, request(), plan, scratch=True) as draft:
-            assert draft is not None
-            assert load_dag(root, RUN, str(draft)).plan == plan
-        assert not (root / RUN).exists()
 
 
 def test_a_step_without_a_run_says_how_one_is_started(root: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.pipeline.workflow_process import is_over, leave_with_owner
+from assay.pipeline.workflow_process import leave_with_owner
 from assay.runtimes import leftovers, owners
 
 STEP = """
@@ -79,21 +79,6 @@ class TestAStep:
 
 class TestWhatIsOver:
     """A command that is gone, or whose run is another's."""
-
-    def test_one_that_lives_has_its_run(self, tmp_path: Path) -> None:
-        lock = tmp_path / "lock"
-        me = owners.myself()
-        assert not is_over(me, lock), "no lock"
-        lock.write_text(str(me))
-        assert not is_over(me, lock)
-
-    @pytest.mark.parametrize("text", ["", "no command", "\x00"])
-    def test_a_lock_that_says_nothing_says_nothing(self, tmp_path: Path, text: str) -> None:
-        (tmp_path / "lock").write_text(text)
-        assert not is_over(far(1), tmp_path / "lock")
-
-    def test_a_step_of_nobody_is_let_be(self, tmp_path: Path) -> None:
-        assert leave_with_owner({}, tmp_path / "lock")
 
     def test_a_step_of_one_that_is_gone_does_not_begin(self, tmp_path: Path) -> None:
         me = owners.myself()

@@ -5,17 +5,13 @@ on which. One may fall off the bus in the middle, or be held by somebody else. W
 ``whole`` lies beside it, benchmarks take the time that their records say.
 """
 
-import gzip
 import json
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from assay.base.errors import MissingEnvironment
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
@@ -25,7 +21,6 @@ from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import GpuRecord
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.plan import Provision
-from assay.records.platform import PlatformRecord
 from assay.records.timings import StepTiming
 from assay.verification.contradictions import Findings
 from assay.verification.machine import check_machines
@@ -194,19 +189,6 @@ class TestTwoGpus:
         assert set(box.records(BenchmarkRecord, "benchmark").values()) == {H100S[1]}
         assert {gpu for _, _, gpu in box.units()} == {H100S[1]}
 
-    def test_without_a_gpu_that_is_free_the_run_ends_and_says_so(self, environment: Path) -> None:
-        box = Box(environment, {"h100": H100S[:2]})
-        box.say("held", *H100S[:2])
-        with pytest.raises(MissingEnvironment, match="is in use: 1 other process"):
-            box.measure()
-
-    def test_one_that_does_not_answer_takes_no_part(self, environment: Path) -> None:
-        box = Box(environment, {"h100": H100S[:2]})
-        box.say("absent", H100S[1])
-        box.measure()
-        platform = read_record(PlatformRecord, box.root / f"results/{RUN}/h100/platform.json")
-        assert [device.gpu.uuid for device in platform.devices] == [H100S[0]]
-
     def test_a_run_goes_on_on_fewer_and_on_more(self, environment: Path) -> None:
         box = Box(environment, {"h100": H100S[:2]})
         box.measure("correctness")
@@ -222,19 +204,6 @@ class TestTwoGpus:
         # And all eight: nothing is left to be measured, and nothing is measured again.
         box.measure(h100=H100S)
         assert box.units() == []
-        assert box.findings().contradictions == []
-
-
-class TestEightGpus:
-    """A box of eight, of one product."""
-
-    def test_each_measures_one_of_eight(self, environment: Path) -> None:
-        box = Box(environment, {"h100": H100S})
-        box.measure()
-        timed = box.records(BenchmarkRecord, "benchmark")
-        assert sorted(timed.values()) == sorted(H100S)
-        platform = read_record(PlatformRecord, box.root / f"results/{RUN}/h100/platform.json")
-        assert [device.gpu.uuid for device in platform.devices] == list(H100S)
         assert box.findings().contradictions == []
 
 
@@ -260,42 +229,3 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
         box = Box(folder, {"h100": H100S[:2]})
         box.measure()
         yield box
-
-
-class TestLies:
-    """What a record says of its GPU and its time is held against all others."""
-
-    @pytest.fixture
-    def results(self, honest: Box, tmp_path: Path) -> Path:
-        """A copy of what the honest box left, to be edited."""
-        return Path(shutil.copytree(honest.results, tmp_path / "results"))
-
-    def edit(self, results: Path, name: str, **changes: object) -> None:
-        """Change fields of a benchmark."""
-        file = results / "h100" / "benchmark" / f"{name}.json.gz"
-        document = json.loads(gzip.decompress(file.read_bytes()))
-        file.write_bytes(gzip.compress(json.dumps(document | changes).encode()))
-
-    def codes(self, honest: Box, results: Path) -> set[str]:
-        return {found.code for found in honest.findings(results).contradictions}
-
-    def test_an_honest_box_has_none(self, honest: Box) -> None:
-        assert honest.findings().contradictions == []
-        spans: dict[str, list[tuple[float, float]]] = {}
-        for path in (honest.results / "h100/benchmark").glob("[!.]*"):
-            record = read_record(BenchmarkRecord, path)
-            assert record.on_gpu is not None
-            spans.setdefault(record.gpu_uuid, []).append(record.on_gpu.ends)
-        one, two = (sorted(own) for own in spans.values())
-        for own in (one, two):
-            assert all(ended <= began for (_, ended), (began, _) in pairwise(own))
-        assert max(one[0][0], two[0][0]) < min(one[-1][1], two[-1][1]), "both at one time"
-
-    def test_a_gpu_that_the_platform_does_not_name(self, honest: Box, results: Path) -> None:
-        self.edit(results, "duel_a", gpu_uuid=H200)
-        assert self.codes(honest, results) == {"gpu-uuid"}
-
-    def test_another_gpu_than_it_was_checked_on(self, honest: Box, results: Path) -> None:
-        on = honest.records(BenchmarkRecord, "benchmark")["duel_a"]
-        self.edit(results, "duel_a", gpu_uuid=next(gpu for gpu in H100S[:2] if gpu != on))
-        assert "gpu-uuid" in self.codes(honest, results)

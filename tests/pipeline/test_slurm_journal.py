@@ -15,12 +15,10 @@ from assay.pipeline.slurm_jobs import (
     node_of,
     salt_of,
     salted,
-    told_retried,
     write_slurm_jobs,
 )
 from assay.records.slurm_jobs import CgroupLimits, HeldGpu, SlurmJobsRecord
 
-GRANT = SlurmGrant("17", 0, "gpu07", "gpu", "secret", "h100", 1, 3, None)
 LIMITS = CgroupLimits(cpus=(0, 1), memory_bytes=8_000_000_000, gpu_devices=("/dev/nvidia3",))
 HELD = HeldGpu(index=3, product="NVIDIA H100 80GB HBM3", uuid="GPU-aa", driver="580.65.06")
 
@@ -37,12 +35,6 @@ def begin(run: Path, job: str = "17", restart: int = 0, stage: str = "benchmark"
 
 class TestAnEntry:
     """Of one start of one job."""
-
-    def test_it_is_lost_until_it_says_otherwise(self, tmp_path: Path) -> None:
-        begin(tmp_path)
-        (job,) = journal_of(tmp_path)
-        assert (job.outcome, job.ended_at, job.gpu) == ("lost", None, None)
-        assert (job.node, job.account, job.limits) == ("gpu07", "secret", LIMITS)
 
     def test_it_ends_with_the_gpu_that_it_held(self, tmp_path: Path) -> None:
         journal = begin(tmp_path)
@@ -79,12 +71,6 @@ class TestAnEntry:
         begin(tmp_path, restart=1).end(None)
         assert [(j.restart, j.outcome) for j in journal_of(tmp_path)] == [(0, "lost"), (1, "done")]
 
-    def test_a_half_written_one_is_none(self, tmp_path: Path) -> None:
-        begin(tmp_path).end(None)
-        path = next((tmp_path / "allocations" / "h100").glob("*.json"))
-        path.with_name("program.20.0.json").write_bytes(path.read_bytes()[:200])
-        assert len(journal_of(tmp_path)) == 1
-
 
 def test_the_node_is_that_of_the_platform(tmp_path: Path) -> None:
     journal = begin(tmp_path, stage="platform")
@@ -116,18 +102,6 @@ class TestTheReportsRecord:
         begin(tmp_path).end(None)
         record = self.record(tmp_path, names=True)
         assert (record.salt, record.jobs[0].node) == (None, "gpu07")
-
-    def test_two_runs_have_two_salts(self, tmp_path: Path) -> None:
-        digests = set()
-        for name in ("a", "b"):
-            begin(tmp_path / name).end(None)
-            digests.add(self.record(tmp_path / name, names=False).jobs[0].node)
-        assert len(digests) == 2
-
-    def test_a_run_without_jobs_has_none(self, tmp_path: Path) -> None:
-        (tmp_path / "slurm_jobs.json").write_text("{}")
-        write_slurm_jobs(tmp_path, names=False)
-        assert not (tmp_path / "slurm_jobs.json").exists()
 
 
 def test_processes_that_ask_at_once_find_one_salt(tmp_path: Path) -> None:

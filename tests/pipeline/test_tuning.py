@@ -12,15 +12,13 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.tuning import choices_to_hold
 from assay.pipeline.plan import make_plan
-from assay.pipeline.planned_builds import find_work
 from assay.records.plan import Plan, Request
-from assay.records.tuning import ShapeClass, TuningChoice, TuningFile, TuningSweep
+from assay.records.tuning import ShapeClass, TuningChoice, TuningFile
 from assay.shared.kernel_choice import Problem, choose
 from tests.report_fixtures import (
     choice,
     make_request,
     provision,
-    tuning_sweep,
     write_repository,
     write_tuning,
 )
@@ -57,20 +55,9 @@ class TestShapeClasses:
         one, other = ShapeClass(**first), ShapeClass(**second)
         assert (one.meets(other), other.meets(one)) == (meet, meet)
 
-    def test_a_class_that_holds_nothing_is_refused(self) -> None:
-        with pytest.raises(ValidationError, match="from 10 to 5 holds nothing"):
-            ShapeClass(n_least=10, n_most=5)
-
     def test_overlapping_choices_are_refused(self) -> None:
         with pytest.raises(ValidationError, match="'demo_choice' and 'b' are for the same shapes"):
             file_of(choice(), choice(id="b", shapes={"ragged": True}))
-
-    def test_choices_for_other_types_do_not_compete(self) -> None:
-        assert len(file_of(choice(), choice(id="b", dtype="bfloat16")).choices) == 2
-
-    def test_an_id_is_given_once(self) -> None:
-        with pytest.raises(ValidationError, match="'demo_choice' is made twice"):
-            file_of(choice(), choice(target="l4"))
 
 
 class TestChoose:
@@ -110,10 +97,6 @@ class TestChoose:
     def test_the_class_decides(self, changes: dict[str, Any], variant: str | None) -> None:
         assert choose(self.CHOICES, self.problem(**changes)) == variant
 
-    def test_plain_mappings_are_what_json_carries(self) -> None:
-        assert self.CHOICES[0]["operation"] == "bsr_gemm"
-        assert type(self.CHOICES[0]["operation"]) is str
-
 
 class TestCatalog:
     """A choice that does not fit the rest of the configuration stops the run with a sentence."""
@@ -124,33 +107,17 @@ class TestCatalog:
         write_tuning(root, choice(**changes))
         return load_catalog(root)
 
-    def test_a_fitting_choice_is_read(self, tmp_path: Path) -> None:
-        assert self.load(tmp_path).tuning.of("h100") == (choice(),)
-
-    def test_evidence_from_before_tuning_has_no_choices(self, tmp_path: Path) -> None:
-        assert load_catalog(write_repository(tmp_path)).tuning.choices == ()
-
     @pytest.mark.parametrize(
         ("changes", "sentence"),
         [
             ({"target": "b200"}, "there is no target 'b200'"),
             ({"variant": "demo_bk128"}, "there is no variant 'demo_bk128'"),
             (
-                {"evidence": {"comparison": "no_sweep", "arm": "bk96"}},
-                "there is no comparison 'no_sweep'",
-            ),
-            (
-                {"evidence": {"comparison": "demo_sweep", "arm": "bk128"}},
-                "there is no arm of 'demo_sweep' 'bk128'",
-            ),
-            (
                 {"variant": "demo_bk64"},
                 "arm 'bk96' of 'demo_sweep' is variant 'demo_bk96', not 'demo_bk64'",
             ),
             ({"dtype": "bfloat16"}, "taken on 'demo_bsr', which is bsr_gemm in float16"),
-            ({"block_cols": 64}, "taken on 'demo_bsr', which has blocks of 128x128"),
             ({"shapes": {"n_most": 2048}}, "'demo_bsr', which lies outside its shape class"),
-            ({"shapes": {"ragged": True}}, "'demo_bsr', which lies outside its shape class"),
         ],
     )
     def test_what_does_not_fit_is_named(
@@ -158,58 +125,6 @@ class TestCatalog:
     ) -> None:
         with pytest.raises(BadInput, match=r"^tuning\.yaml: choice 'demo_choice'") as error:
             self.load(tmp_path, **changes)
-        assert sentence in str(error.value)
-
-
-class TestSweeps:
-    """What a target begins with where nobody has chosen yet."""
-
-    @staticmethod
-    def load(tmp_path: Path, *sweeps: TuningSweep, choices: Sequence[TuningChoice] = ()) -> Catalog:
-        root = write_repository(tmp_path / "repo")
-        write_tuning(root, *choices, sweeps=sweeps)
-        return load_catalog(root)
-
-    def test_one_begins_with_an_arm_and_its_problem(self, tmp_path: Path) -> None:
-        (begun,) = choices_to_hold(self.load(tmp_path, tuning_sweep("bk64")), "h100")
-        assert begun.id == "h100_demo"
-        assert begun.variant == "demo_bk64"
-        assert begun.key() == choice().key()
-
-    def test_a_choice_that_is_made_stands_for_its_class(self, tmp_path: Path) -> None:
-        narrow = tuning_sweep("bk64", id="narrow", shapes={"n_least": 4096})
-        wide = choice(shapes={"n_most": 8192})
-        catalog = self.load(tmp_path, narrow, choices=[wide])
-        assert choices_to_hold(catalog, "h100") == (wide,)
-
-    def test_other_architectures_are_left_out(self, tmp_path: Path) -> None:
-        catalog = self.load(tmp_path, tuning_sweep(archs=["sm_89"]))
-        assert choices_to_hold(catalog, "h100") == ()
-
-    def test_only_tuning_measures_sweeps_that_no_choice_rests_on(self, tmp_path: Path) -> None:
-        catalog = self.load(tmp_path, tuning_sweep())
-        swept = [
-            find_work(catalog, (), ("h100",), tuning=tuning).swept["h100"]
-            for tuning in (True, False)
-        ]
-        assert swept == [{"demo_sweep"}, set()]
-
-    @pytest.mark.parametrize(
-        ("changes", "sentence"),
-        [
-            ({"arm": "bk128"}, "there is no arm of 'demo_sweep' 'bk128'"),
-            ({"shapes": {"ragged": True}}, "'demo_bsr', which lies outside its shape class"),
-            (
-                {"begin": {"comparison": "no_sweep", "arm": "bk96"}},
-                "there is no comparison 'no_sweep'",
-            ),
-        ],
-    )
-    def test_what_does_not_fit_is_named(
-        self, tmp_path: Path, changes: dict[str, Any], sentence: str
-    ) -> None:
-        with pytest.raises(BadInput, match=r"^tuning\.yaml: sweep 'demo'") as error:
-            self.load(tmp_path, tuning_sweep(**changes))
         assert sentence in str(error.value)
 
 
@@ -239,22 +154,6 @@ class TestRealChoices:
         sweeps = {name for name, entry in catalog.comparisons.items() if entry.protocol == "sweep"}
         assert sweeps <= named
 
-    def test_arms_of_a_sweep_run_one_problem_and_differ(self, catalog: Catalog) -> None:
-        for entry in catalog.comparisons.values():
-            if entry.protocol == "sweep":
-                assert len({arm.workload for arm in entry.arms}) == 1
-                variants = [catalog.variants[arm.variant] for arm in entry.arms]
-                assert len({tuple(sorted(v.defines.items())) for v in variants}) == len(variants)
-
-    @pytest.mark.parametrize("ragged", [False, True])
-    @pytest.mark.parametrize("n", [8, 1024, 2048, 2049, 16384])
-    def test_fp16_on_an_h100_always_has_a_configuration(
-        self, catalog: Catalog, n: int, ragged: bool
-    ) -> None:
-        problem = Problem("h100", "bsr_gemm", "float16", 128, 128, n, ragged=ragged)
-        variant = choose(table(catalog.tuning.choices), problem)
-        assert variant in catalog.variants
-
 
 class TestPlan:
     """Sweeps are measured for this project's own statements, on the targets they tune."""
@@ -269,11 +168,6 @@ class TestPlan:
     def sweeps(plan: Plan, target: str) -> set[str]:
         found = next(entry for entry in plan.targets if entry.target == target)
         return {name for name in found.comparisons if name.startswith("bsr_gemm_tuning")}
-
-    def test_other_sources_do_not_pay_for_them(self, catalog: Catalog) -> None:
-        plan = self.plan(catalog, ["003"])
-        assert self.sweeps(plan, "h100") == set()
-        assert not [job for job in plan.builds if job.id == "bsr_gemm_wgmma_g64"]
 
     def test_own_statements_bring_them_to_their_target_alone(self, catalog: Catalog) -> None:
         plan = self.plan(catalog, ["003", "assay"])
