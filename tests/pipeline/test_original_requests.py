@@ -117,7 +117,7 @@ class TestWhoseLinesRun:
             ({"checkouts": ["003"]}, "give it as SOURCE=DIR"),
             ({"checkouts": ["003={}", "003={}"]}, "is given twice"),
             ({"checkouts": ["001={}"]}, "known: 002, 003, 004"),
-            ({"runs": ["002=./a"]}, "there is no --original 002=DIR beside it"),
+            ({"runs": ["002=./a"]}, "there is no --original 002=DIR"),
             ({"checkouts": ["003={}"], "sources": ["002"]}, "is not asked for in this run"),
             ({"checkouts": ["003={}"], "runtime": "docker"}, "--original needs --runtime host"),
             ({"checkouts": ["003={}/src"]}, "holds no file sparse_attention_e2e.cu"),

@@ -5,8 +5,6 @@ user completes, and that is recorded as the user's. A file that a claim says com
 published: of the checkouts given, or in a report taken over from.
 """
 
-import shlex
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +28,7 @@ from assay.records.plan import Provision
 from assay.shared.output_patterns import BadPattern
 from assay.shared.output_readers import parse_reader
 
-SHELL_WORDS = frozenset(("cd", "export", "set", ".", "source", ":", "[", "{", "(", "!"))
-"""First words of a line that name no program."""
+FIGURE = "--original-figure"
 
 
 @dataclass(frozen=True)
@@ -46,17 +43,6 @@ class OriginalWishes:
 
 
 NO_ORIGINALS = OriginalWishes()
-_FIGURE = "--original-figure"
-
-
-@dataclass(frozen=True)
-class _Given:
-    """What the user gave for one source."""
-
-    build: str | None
-    run: str | None
-    figures: Mapping[str, str]
-    """Claim to pattern."""
 
 
 def find_originals(
@@ -65,35 +51,33 @@ def find_originals(
     """Return what is to be built and run in which checkout.
 
     Of a source whose claims name files to be compiled as published, and that types no whole run
-    line, nothing runs unless the user gives lines: see ``file_compile_requests``. Raises BadInput
+    line, nothing runs unless the user gives lines: see ``find_file_compiles``. Raises BadInput
     for what does not fit together or is no checkout of the source's program, and for a runtime
     whose images hold no compiler.
     """
-    checkouts = _parsed("--original", "DIR", wishes.checkouts)
-    builds = _parsed("--original-build", "LINE", wishes.builds)
-    runs = _parsed("--original-run", "LINE", wishes.runs)
+    checkouts = _by_source("--original", "SOURCE=DIR", wishes.checkouts)
+    builds = _by_source("--original-build", "SOURCE=LINE", wishes.builds)
+    runs = _by_source("--original-run", "SOURCE=LINE", wishes.runs)
     figures = _figures(wishes.figures)
-    beside = (("--original-build", builds), ("--original-run", runs), (_FIGURE, figures))
-    asked = builds.keys() | runs.keys() | figures.keys()
-    for option, given in beside:
-        for source in given.keys() - checkouts.keys():
-            raise BadInput(f"{option} {source}=...: there is no --original {source}=DIR beside it")
+    for source in (*builds, *runs, *figures):
+        if source not in checkouts:
+            raise BadInput(f"a line or a pattern of {source}: there is no --original {source}=DIR")
     if checkouts and runtime != "host":
         raise BadInput(
             f"--original needs --runtime host: the images of {runtime} hold no compiler for what "
             "the source builds"
         )
-    return tuple(
-        _request(
-            catalog,
-            sources,
-            source,
-            Path(folder),
-            _Given(builds.get(source), runs.get(source), figures.get(source, {})),
-        )
-        for source, folder in checkouts.items()
-        if source in asked or not only_compiles(catalog, sources, source)
-    )
+    found = []
+    for source, folder in checkouts.items():
+        build, run, patterns = builds.get(source), runs.get(source), figures.get(source, {})
+        if build or run or patterns or not only_compiles(catalog, sources, source):
+            original = _described(catalog, sources, source)
+            lines = (
+                _line(source, "build", original.build, build),
+                _line(source, "run", original.run, run),
+            )
+            found.append(_request(source, original, Path(folder), lines, patterns))
+    return tuple(found)
 
 
 def only_compiles(catalog: Catalog, sources: Sequence[str], source: str) -> bool:
@@ -103,12 +87,6 @@ def only_compiles(catalog: Catalog, sources: Sequence[str], source: str) -> bool
         return False
     original = claims_file.original
     return original is None or original.run is None or original.run.lacks is not None
-
-
-def given_checkouts(wishes: OriginalWishes) -> dict[str, Path]:
-    """Return the checkout that was given for each source. Raises BadInput for another form."""
-    parsed = _parsed("--original", "DIR", wishes.checkouts)
-    return {source: Path(folder) for source, folder in parsed.items()}
 
 
 def project_commands(
@@ -138,31 +116,24 @@ def project_commands(
 
 
 def require_originals(
-    originals: Iterable[OriginalRequest], provisions: Iterable[Provision], *, local: bool
+    originals: Iterable[OriginalRequest], provisions: Iterable[Provision]
 ) -> None:
-    """Raise MissingEnvironment where no GPU of this run could run what a user gave, or nothing
-    compiles it.
-    """
-    for original in originals:
-        source = original.job.source
-        if not any(provision.kind == "device" for provision in provisions):
-            raise MissingEnvironment(
-                f"--original {source}: it runs on a GPU, and no target of this run is measured here"
-            )
-        line = original.job.build
-        if local and line is not None and (missing := _missing(line.line)) is not None:
-            raise MissingEnvironment(
-                f"--original {source}: its build line starts {missing}, which is not on PATH"
-            )
+    """Raise MissingEnvironment where no GPU of this run could run what a user gave."""
+    measured = any(provision.kind == "device" for provision in provisions)
+    for original in () if measured else originals:
+        raise MissingEnvironment(
+            f"--original {original.job.source}: it runs on a GPU, and no target of this run is "
+            "measured here"
+        )
 
 
-def _parsed(option: str, noun: str, given: Iterable[str]) -> dict[str, str]:
+def _by_source(option: str, form: str, given: Iterable[str]) -> dict[str, str]:
     """Return what was given for each source. Raises BadInput for another form, or two of one."""
     found: dict[str, str] = {}
     for text in given:
         source, equals, rest = text.partition("=")
         if not (source and equals and rest.strip()):
-            raise BadInput(f"{option} '{text}': give it as SOURCE={noun}")
+            raise BadInput(f"{option} '{text}': give it as {form}")
         if source in found:
             raise BadInput(f"{option} {source}=...: is given twice")
         found[source] = rest
@@ -170,103 +141,82 @@ def _parsed(option: str, noun: str, given: Iterable[str]) -> dict[str, str]:
 
 
 def _figures(given: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return what was given for each claim of each source. Raises BadInput as ``_parsed`` does, and
+    """Return the pattern of each claim of each source. Raises BadInput as ``_by_source`` does, and
     for what is no pattern.
     """
     found: dict[str, dict[str, str]] = {}
     for text in given:
-        parts = text.split("=", 2)
-        if len(parts) < 3 or not all(part.strip() for part in parts):
-            raise BadInput(f"{_FIGURE} '{text}': give it as SOURCE=CLAIM=PATTERN")
-        source, claim, pattern = parts
-        if claim in found.setdefault(source, {}):
-            raise BadInput(f"{_FIGURE} {source}={claim}=...: is given twice")
-        try:
-            found[source][claim] = parse_reader(pattern).text
-        except BadPattern as error:
-            raise BadInput(f"{_FIGURE} {source}={claim}=...: {error}") from error
+        source, _, rest = text.partition("=")
+        for claim, pattern in _by_source(FIGURE, "SOURCE=CLAIM=PATTERN", [rest]).items():
+            if claim in found.setdefault(source, {}):
+                raise BadInput(f"{FIGURE} {source}={claim}=...: is given twice")
+            try:
+                found[source][claim] = parse_reader(pattern).text
+            except BadPattern as error:
+                raise BadInput(f"{FIGURE} {source}={claim}=...: {error}") from error
     return found
 
 
-def _request(
-    catalog: Catalog, sources: Sequence[str], source: str, checkout: Path, given: _Given
-) -> OriginalRequest:
-    original = _described(catalog, source)
+def _described(catalog: Catalog, sources: Sequence[str], source: str) -> OriginalSource:
+    known = {name: entry.original for name, entry in catalog.sources.items() if entry.original}
+    if source not in known:
+        raise BadInput(
+            f"--original {source}=...: no program of a source '{source}' runs from a checkout; "
+            f"known: {', '.join(known) or 'none'}"
+        )
     if source not in sources:
         raise BadInput(f"--original {source}=...: source {source} is not asked for in this run")
-    build = _line(source, "build", original.build, given.build, needed=False)
-    run = _line(source, "run", original.run, given.run, needed=True)
-    assert run is not None
-    answered = [figure.claim for figure in original.figures]
-    for claim in given.figures.keys() - set(answered):
+    return known[source]
+
+
+def _request(
+    source: str,
+    original: OriginalSource,
+    checkout: Path,
+    lines: tuple[GivenLine | None, GivenLine | None],
+    patterns: Mapping[str, str],
+) -> OriginalRequest:
+    build, run = lines
+    if run is None:
         raise BadInput(
-            f"{_FIGURE} {source}={claim}=...: the source's program answers no claim of that name, "
+            f"--original {source}: the source types no run line: give one with "
+            f"--original-run '{source}=LINE'"
+        )
+    answered = [figure.claim for figure in original.figures]
+    for claim in patterns.keys() - set(answered):
+        raise BadInput(
+            f"{FIGURE} {source}={claim}=...: the source's program answers no claim of that name, "
             f"but {', '.join(answered)}"
         )
     copy = describe_checkout(checkout)
-    file, directory = original.file, original.directory
-    for name, what, there in (
-        (file, "file", file is None or (checkout / file).is_file()),
-        (directory, "directory", (checkout / directory).is_dir()),
-    ):
-        if not there:
-            raise BadInput(f"--original {source}={checkout}: holds no {what} {name}, which the "
-                           "source names")  # fmt: skip
-    figures = tuple(GivenFigure(claim=each, pattern=text) for each, text in given.figures.items())
+    if original.file is not None and not (checkout / original.file).is_file():
+        raise BadInput(f"--original {source}={checkout}: holds no file {original.file}")
+    if not (checkout / original.directory).is_dir():
+        raise BadInput(f"--original {source}={checkout}: holds no directory {original.directory}")
+    figures = tuple(GivenFigure(claim=each, pattern=text) for each, text in patterns.items())
     job = OriginalJob(
         source=source, original=original.id, checkout=copy, build=build, run=run, figures=figures
     )
     return OriginalRequest(job=job, directory=str(checkout.resolve()))
 
 
-def _described(catalog: Catalog, source: str) -> OriginalSource:
-    known: Mapping[str, OriginalSource] = {
-        name: entry.original for name, entry in catalog.sources.items() if entry.original
-    }
-    if source not in known:
-        raise BadInput(
-            f"--original {source}=...: no program of a source '{source}' runs from a checkout; "
-            f"known: {', '.join(known) or 'none'}"
-        )
-    return known[source]
-
-
-def _line(
-    source: str, what: str, typed: TypedLine | None, given: str | None, *, needed: bool
-) -> GivenLine | None:
+def _line(source: str, what: str, typed: TypedLine | None, given: str | None) -> GivenLine | None:
     """Return the line that runs: the source's own where that is whole, else the user's."""
     option = f"--original-{what}"
-    if typed is not None and typed.lacks is None:
-        if given is not None:
-            raise BadInput(
-                f"{option} {source}=...: the source types its {what} line whole (line "
-                f"{typed.place.line}), and that one runs"
-            )
-        return GivenLine(line=typed.line, by="source")
-    if given is not None:
-        return GivenLine(line=given, by="user")
-    if typed is not None:
+    whole = typed is not None and typed.lacks is None
+    if typed is not None and whole and given is not None:
+        raise BadInput(
+            f"{option} {source}=...: the source types its {what} line whole (line "
+            f"{typed.place.line}), and that one runs"
+        )
+    if typed is not None and not whole and given is None:
         raise BadInput(
             f"--original {source}: the {what} line that the source types (line {typed.place.line}) "
             f"lacks {typed.lacks}: complete it with {option} '{source}=LINE'"
         )
-    if needed:
-        raise BadInput(
-            f"--original {source}: the source types no {what} line: give one with "
-            f"{option} '{source}=LINE'"
-        )
-    return None
-
-
-def _missing(line: str) -> str | None:
-    """Return the program that a line starts, where it is a plain name that is not on PATH."""
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        return None
-    if not words or "=" in words[0] or "/" in words[0] or words[0] in SHELL_WORDS:
-        return None
-    return None if shutil.which(words[0]) else words[0]
+    if typed is not None and whole:
+        return GivenLine(line=typed.line, by="source")
+    return None if given is None else GivenLine(line=given, by="user")
 
 
 def find_file_compiles(
@@ -281,7 +231,8 @@ def find_file_compiles(
     """
     found: list[FileCompileRequest] = []
     lines = {text.partition("=")[0] for text in (*wishes.builds, *wishes.runs, *wishes.figures)}
-    for source, checkout in given_checkouts(wishes).items():
+    for source, folder in _by_source("--original", "SOURCE=DIR", wishes.checkouts).items():
+        checkout = Path(folder)
         claims_file = catalog.sources.get(source)
         files = claims_file.compilations if claims_file and source in sources else ()
         if not files:

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.base.commits import git_state
@@ -21,7 +21,6 @@ from assay.measuring.local_gpu import Absence, find_gpu
 from assay.measuring.slurm_partitions import slurm_partitions
 from assay.pipeline.earlier_start import measured_before
 from assay.pipeline.original_requests import (
-    NO_ORIGINALS,
     OriginalWishes,
     find_file_compiles,
     find_originals,
@@ -70,7 +69,7 @@ class Options:
     keys: tuple[Path, ...]
     signing_key: Path
     host_image: bool
-    originals: OriginalWishes = NO_ORIGINALS
+    originals: OriginalWishes = field(default_factory=OriginalWishes)
     """Checkouts of sources' own programs, and the lines that complete what the sources type."""
     rebuild: bool = False
     """Whether everything is compiled, also where nothing of it runs."""
@@ -166,7 +165,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             provisions[target] = Provision(
                 target=target, kind="none", recorded_in=None, detail=str(why), reason=why.reason
             )
-    require_originals(originals, provisions.values(), local=options.executor == "local")
+    require_originals(originals, provisions.values())
     if options.project and any(each.kind == "device" for each in provisions.values()):
         originals += project_commands(catalog, options.sources, options.project)
     if key is not None and options.writes:
