@@ -12,7 +12,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.evidence.nsight_launch import launch_clock_mhz, launch_ms
+from assay.evidence.nsight_csv import launch_clock_mhz, launch_ms
 from assay.evidence.outcomes import failed_cheats, failed_operators, failed_sanitizer
 from assay.evidence.stages import benchmark_path, cheats_path, sanitizer_path, stopwatch_path
 from assay.findings.block_quality import ArmKey, ClockSpread, clocks_of, conduct_of

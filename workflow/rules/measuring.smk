@@ -26,9 +26,6 @@ rule platform:
         runtime=ASSAY.asked("runtime"),
         mem_mb=ASSAY.asked("mem_mb"),
         cpus_per_task=ASSAY.asked("cpus_per_task"),
-        gpu_manufacturer=ASSAY.asked("gpu_manufacturer"),
-        pod_image=ASSAY.asked("pod_image"),
-        pod_selector=ASSAY.asked("pod_selector"),
     params:
         definition=lambda wildcards: ASSAY.definition("platform", wildcards.target),
     message:

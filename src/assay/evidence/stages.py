@@ -36,6 +36,34 @@ from assay.records.sanitizer import SanitizerRecord
 from assay.records.stopwatch import StopwatchRecord
 from assay.records.timings import Stage
 
+build_path = "builds/{1}/{0}.json".format
+"""Of an artifact and an architecture."""
+file_compile_path = "compiled_files/{1}/{0}.json".format
+"""Of a source's file, compiled as published, and an architecture."""
+origin_folder = "{}/origin".format
+"""What vouches for records that were taken over from another report."""
+platform_path = "{}/platform.json".format
+toolchain_image_path = "images/{}.json".format
+"""What the builds were compiled in."""
+runner_image_path = "{}/image.json".format
+"""What the target was measured in."""
+correctness_path = "{}/correctness/{}.json".format
+"""Of a target and a comparison."""
+benchmark_path = "{}/benchmark/{}.json.gz".format
+program_path = "{}/program/{}.json.gz".format
+"""Of a target and a program's list of arguments."""
+original_path = "{}/original/{}.json.gz".format
+profile_path = "{}/profile/{}.{}.json.gz".format
+"""Of a target, a comparison and an arm."""
+stopwatch_path = "{}/stopwatch/{}.json".format
+cheats_path = "{}/cheats.json".format
+sanitizer_path = "{}/sanitizer.json".format
+operators_path = "{}/operators.json".format
+_BUILD_PATH = re.compile(
+    r"(?:[a-z0-9_]+/origin/)?builds/(?P<arch>sm_[0-9]+a?)/(?P<id>[a-z0-9_]+)\.json"
+)
+"""Of a report that took the figures over itself, the record is the one that came along there."""
+
 
 def plan_path() -> str:
     """plan.json."""
@@ -65,27 +93,6 @@ def slurm_jobs_path() -> str:
 def other_runs_path() -> str:
     """other_runs.json: what other signed reports measured, of which no verdict knows."""
     return "other_runs.json"
-
-
-def build_path(artifact: str, arch: str) -> str:
-    """builds/<arch>/<id>.json."""
-    return f"builds/{arch}/{artifact}.json"
-
-
-def file_compile_path(compilation: str, arch: str) -> str:
-    """compiled_files/<arch>/<id>.json: a source's file, compiled as published."""
-    return f"compiled_files/{arch}/{compilation}.json"
-
-
-_BUILD_PATH = re.compile(
-    r"(?:[a-z0-9_]+/origin/)?builds/(?P<arch>sm_[0-9]+a?)/(?P<id>[a-z0-9_]+)\.json"
-)
-"""Of a report that took the figures over itself, the record is the one that came along there."""
-
-
-def origin_folder(target: str) -> str:
-    """<target>/origin: what vouches for records that were taken over from another report."""
-    return f"{target}/origin"
 
 
 def recorded_builds(plan: TargetPlan) -> dict[tuple[str, str], str]:
@@ -169,73 +176,9 @@ def came_along(plan: TargetPlan) -> dict[str, str]:
     return builds | beside
 
 
-def platform_path(target: str) -> str:
-    """<target>/platform.json."""
-    return f"{target}/platform.json"
-
-
-def toolchain_image_path(target: str) -> str:
-    """images/<target>.json: what the builds were compiled in."""
-    return f"images/{target}.json"
-
-
-def runner_image_path(target: str) -> str:
-    """<target>/image.json: what the target was measured in."""
-    return f"{target}/image.json"
-
-
 def sbom_path(image: str) -> str:
     """Return the bill of materials beside an image's record."""
     return f"{image.removesuffix('.json')}.cdx.json"
-
-
-def correctness_path(target: str, comparison: str) -> str:
-    """<target>/correctness/<comparison>.json."""
-    return f"{target}/correctness/{comparison}.json"
-
-
-def benchmark_path(target: str, comparison: str) -> str:
-    """<target>/benchmark/<comparison>.json.gz."""
-    return f"{target}/benchmark/{comparison}.json.gz"
-
-
-def program_path(target: str, job: str) -> str:
-    """<target>/program/<job>.json.gz."""
-    return f"{target}/program/{job}.json.gz"
-
-
-def original_path(target: str, original: str) -> str:
-    """<target>/original/<original>.json.gz."""
-    return f"{target}/original/{original}.json.gz"
-
-
-def profile_path(target: str, comparison: str, arm: str) -> str:
-    """<target>/profile/<comparison>.<arm>.json.gz."""
-    return f"{target}/profile/{comparison}.{arm}.json.gz"
-
-
-def stopwatch_path(target: str, comparison: str) -> str:
-    """<target>/stopwatch/<comparison>.json."""
-    return f"{target}/stopwatch/{comparison}.json"
-
-
-def cheats_path(target: str) -> str:
-    """<target>/cheats.json."""
-    return f"{target}/cheats.json"
-
-
-def sanitizer_path(target: str) -> str:
-    """<target>/sanitizer.json."""
-    return f"{target}/sanitizer.json"
-
-
-def operators_path(target: str) -> str:
-    """<target>/operators.json."""
-    return f"{target}/operators.json"
-
-
-def _name(entry: str) -> tuple[str, ...]:
-    return (entry,)
 
 
 TOOLCHAIN_IMAGES: RunStage[str, ImageRecord] = RunStage(
@@ -263,11 +206,11 @@ PLATFORMS: TargetStage[str, PlatformRecord] = TargetStage(
 )
 CORRECTNESS: TargetStage[tuple[str, str], CorrectnessRecord] = TargetStage(
     Stage.CORRECTNESS, CorrectnessRecord, correctness_path, "correctness", Purpose.GATE,
-    field="comparisons", each=_name, of_comparison=True,
+    field="comparisons", each=lambda name: (name,), of_comparison=True,
 )  # fmt: skip
 BENCHMARKS: TargetStage[tuple[str, str], BenchmarkRecord] = TargetStage(
     Stage.BENCHMARK, BenchmarkRecord, benchmark_path, "benchmarks", Purpose.FIGURES,
-    field="comparisons", each=_name, of_comparison=True,
+    field="comparisons", each=lambda name: (name,), of_comparison=True,
 )  # fmt: skip
 PROGRAMS: TargetStage[tuple[str, str], ProgramRecord] = TargetStage(
     Stage.PROGRAM, ProgramRecord, program_path, "programs", Purpose.FIGURES,
@@ -283,7 +226,7 @@ PROFILES: TargetStage[tuple[str, str, str], ProfileRecord] = TargetStage(
 )  # fmt: skip
 STOPWATCHES: TargetStage[tuple[str, str], StopwatchRecord] = TargetStage(
     Stage.STOPWATCH, StopwatchRecord, stopwatch_path, "stopwatches", Purpose.BESIDE,
-    field="stopwatches", each=_name, of_comparison=True, failed=failed_stopwatch,
+    field="stopwatches", each=lambda name: (name,), of_comparison=True, failed=failed_stopwatch,
 )  # fmt: skip
 CHEATS: TargetStage[str, CheatsRecord] = TargetStage(
     Stage.CHEATS, CheatsRecord, cheats_path, "cheats", Purpose.BESIDE,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.evidence.model import Evidence
-from assay.evidence.nsight_launch import launch_clock_mhz, launch_ms
+from assay.evidence.nsight_csv import launch_clock_mhz, launch_ms
 from assay.findings.block_quality import ArmKey, ClockSpread
 from assay.records.measurements import BenchmarkRecord
 from assay.records.profile import ProfileRecord

@@ -34,7 +34,6 @@ from assay.evidence.stages import (
 from assay.images.stage import sif_path
 from assay.measuring.best_effort import PATIENCE_S, now, told, told_of_all
 from assay.measuring.cgroup_limits import cgroup_limits
-from assay.measuring.command_runs import Runner
 from assay.measuring.device_jobs import probe_devices
 from assay.measuring.device_process import run_device_job
 from assay.measuring.held_gpu import held_gpu
@@ -56,22 +55,18 @@ from assay.pipeline import reuse as recorded
 from assay.pipeline.dag import Dag, load_dag
 from assay.pipeline.gpu_places import GpuPlaces, unit_of
 from assay.pipeline.slurm_jobs import JobJournal, salt_of
-from assay.pipeline.snakemake_run import usable_memory
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord
 from assay.records.cluster import NO_CLUSTER
 from assay.records.plan import BuildJob
 from assay.records.platform import Device, PlatformRecord
 from assay.runtimes.base import Place, Runtime
-from assay.runtimes.choose import open_image, open_runtime
+from assay.runtimes.choose import open_runtime
 from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_bytes, sha256_file
 from assay.shared.job import ComparisonJob, DeviceJob
 from assay.verification.report_archive import opened_report
 
-WORKER_BYTES = 2 * 2**30
-"""Memory that the host must have for each GPU that works, or fewer GPUs do: a gate holds three
-processes with PyTorch side by side. A bound of caution, not a measured need."""
 G = TypeVar("G", bound=GpuRecord)
 Key = tuple[str, ...]
 """A target, then what a record of a batch is of."""
@@ -96,15 +91,14 @@ class MeasuringParts:
 
     def _gpus(self, target: str) -> list[str]:
         """Return the GPUs that a target is measured on now, by UUID: the one that Slurm granted, or
-        those of its platform's record that this start offers, as many as there is memory for.
+        those of its platform's record that this start offers.
         """
         offered = self.dag.target_plan(target).provision.gpus
         every = [device.gpu.uuid for device in self._platform(target).devices]
         if self._card is not None:
             offered = (self._card,)
         usable = [uuid for uuid in every if uuid in offered] if offered else every[:1]
-        found = [uuid for uuid in usable if uuid not in self._lost]
-        return found[: max(1, usable_memory() // WORKER_BYTES)]
+        return [uuid for uuid in usable if uuid not in self._lost]
 
     def _place(self, target: str, gpu: str) -> Place:
         """Return where jobs on one GPU run, with its share of the processors where it has
@@ -153,10 +147,6 @@ class MeasuringParts:
             return Place(HostRuntime())
         path = self.run_dir / TOOLCHAIN_IMAGES.path(target)
         return Place(self._runtime(), read_record(TOOLCHAIN_IMAGES.record, path))
-
-    def _image(self, reference: str) -> Runner:
-        """Return what runs a task in an image by its digest. Raises MissingEnvironment."""
-        return open_image(self.dag.request.runtime, reference)
 
     def _runtime(self) -> Runtime:
         return open_runtime(
@@ -245,9 +235,6 @@ class MeasuringParts:
         if self.job is not None:
             self.job.end(error)
 
-    def _comparisons(self, target: str) -> tuple[str, ...]:
-        return self.dag.target_plan(target).comparisons
-
     def _item(self, stage: TargetStage[Any, Any], key: Key, job: DeviceJob, *gate: str) -> Item:
         """Return one measurement of a batch. ``gate``: digests of what it depends on beside."""
         target, *of = key
@@ -308,7 +295,14 @@ class MeasuringParts:
         """As ``_batch``, by ``measure``."""
         accept = self._acceptance(stage, target)
         if stage.failed is not None:
-            measure = self._told_of_all(stage, target, measure, accept, patience_s)
+            measure = told_of_all(
+                measure,
+                stage.record,
+                accept,
+                self._failed(stage, target),
+                measured=self._is_measured(target),
+                patience_s=patience_s,
+            )
         measure_batch(items, stage.record, self._kept_folder(stage, target), measure, accept)
         # Of a batch without a single item, too, the workflow expects the folder.
         (self.run_dir / stage.output(target)).mkdir(parents=True, exist_ok=True)
@@ -336,16 +330,16 @@ class MeasuringParts:
         What ran on another card than Slurm granted has failed, so that it is not kept.
         """
 
-        def counted_one(found: G | CheckFailed) -> G | CheckFailed:
-            try:
-                if not isinstance(found, CheckFailed):
-                    self._count(found)
-            except CheckFailed as error:
-                return error
-            return found
-
         def counted(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[G]:
-            return [counted_one(found) for found in measure(jobs, into)]
+            results: list[G | CheckFailed] = []
+            for found in measure(jobs, into):
+                try:
+                    if not isinstance(found, CheckFailed):
+                        self._count(found)
+                    results.append(found)
+                except CheckFailed as error:
+                    results.append(error)
+            return results
 
         return counted
 
@@ -411,7 +405,7 @@ class MeasuringParts:
         """Return the GPU that each comparison was checked on, as far as it was."""
         paths = {
             name: self.run_dir / CORRECTNESS.path(target, name)
-            for name in self._comparisons(target)
+            for name in self.dag.target_plan(target).comparisons
         }
         return {
             name: read_record(CORRECTNESS.record, path).gpu_uuid
@@ -427,23 +421,6 @@ class MeasuringParts:
         kept = {item.name: kept_record(item.kept(folder), stage.record) for item in items}
         return {name: record.gpu_uuid for name, record in kept.items() if record is not None}
 
-    def _told_of_all(
-        self,
-        stage: TargetStage[Any, G],
-        target: str,
-        measure: Measure[G],
-        accept: Callable[[G], None],
-        patience_s: float | None,
-    ) -> Measure[G]:
-        return told_of_all(
-            measure,
-            stage.record,
-            accept,
-            self._failed(stage, target),
-            measured=self._is_measured(target),
-            patience_s=patience_s,
-        )
-
     def _tell(self, stage: TargetStage[Any, G], target: str, job: DeviceJob) -> None:
         """A lone measurement beside the figures, which does not fail the step."""
 
@@ -453,12 +430,8 @@ class MeasuringParts:
             self._count(found)
             return found
 
-        failed = self._failed(stage, target)
-        found = told(
-            attempt,
-            lambda sentence: failed(job, sentence),
-            measured=self._is_measured(target),
-        )
+        failed, measured = self._failed(stage, target), self._is_measured(target)
+        found = told(attempt, lambda sentence: failed(job, sentence), measured=measured)
         write_record(found, self.run_dir / stage.path(target))
 
     def _failed(self, stage: TargetStage[Any, G], target: str) -> Callable[[DeviceJob, str], G]:

@@ -6,6 +6,7 @@ start of the device side, and writes a folder. To add one, see ``evidence.stages
 
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from assay.base.errors import CheckFailed
@@ -34,6 +35,7 @@ from assay.pipeline import reuse as recorded
 from assay.pipeline.gpu_step_base import MeasuringParts
 from assay.records.originals import OriginalRunRecord
 from assay.records.profile import ProfileRecord
+from assay.runtimes.choose import open_image
 from assay.shared.job import DeviceJob, ProfileJob
 
 
@@ -148,7 +150,7 @@ class MeasuringSteps(MeasuringParts):
         places = CommandPlaces(
             runner=self._lone_place(target),
             compiler=lambda: self._compiler(self.dag.target(target).arch),
-            image=self._image,
+            image=partial(open_image, self.dag.request.runtime),
             gpu_uuid=self._first_gpu(target),
         )
         bound = self._bound_elsewhere(target)

@@ -27,7 +27,6 @@ from assay.pipeline.run_files import foreign_place
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Derived, NotRun, Unanswerable
 from assay.records.figure_words import EXACT, short, with_unit
-from assay.records.originals import OriginalSource
 from assay.records.plan import Answer, Provision
 from assay.records.units import Unit
 from assay.records.workloads import Comparison
@@ -36,8 +35,6 @@ from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_REPORT
 from assay.verification.trusted_keys import load_trusted_keys, project_keys
 
-COMPILERS = frozenset({"nvcc", "nvc", "nvc++", "gcc", "g++", "cc", "c++", "clang", "clang++"})
-"""What makes only what its line names; what other builds make nobody knows."""
 SHELL_WORDS = frozenset({"cd", "export", "source", ".", "set", "exec", "time"})
 SUPPOSED = "supposed"
 """What a plan is told of targets here: each is thought to be measured."""
@@ -197,20 +194,14 @@ def project_remarks(catalog: Catalog, folder: Path) -> Iterator[str]:
     yield from _gains(catalog)
     for source in catalog.sources.values():
         for command in source.commands:
-            built = _words(command.build.line) if command.build else []
-            yield from _odd_lines(command)
             for line in (command.build, command.run, command.typed):
                 first = next(iter(_words(line.line)), "") if line else ""
                 if "=" in first or first in SHELL_WORDS or not first:
                     continue
                 if "/" in first:
-                    made = bool(built) and (
-                        Path(built[0]).name not in COMPILERS
-                        or Path(first).name in {Path(word).name for word in (*built, "a.out")}
-                    )
-                    there = made or (folder / command.directory / first).is_file()
+                    there = bool(command.build) or (folder / command.directory / first).is_file()
                 else:
-                    there = command.image is not None or shutil.which(first) is not None
+                    there = bool(command.image or shutil.which(first))
                 if not there:
                     says = f"command '{command.id}': '{first}' is neither here nor made by build"
                     yield f"remark: {says}: a container or another machine must have it"
@@ -234,16 +225,6 @@ def _gains(catalog: Catalog) -> Iterator[str]:
             gain = with_unit("1.25", Unit.RATIO)
             says = f"per cent that its command prints are read as a gain: 25 % is {gain}"
             yield f"remark: claim '{claim.id}': {says}"
-
-
-def _odd_lines(command: OriginalSource) -> Iterator[str]:
-    """Yield which lines a shell may not read: nothing is given to one here."""
-    for line in (command.build, command.run, command.typed):
-        try:
-            shlex.split(line.line if line else "")
-        except ValueError as error:
-            says = str(error).lower()
-            yield f"remark: command '{command.id}': a shell may not read its line: {says}"
 
 
 def _words(line: str) -> list[str]:

@@ -616,14 +616,6 @@ class TestCommands:
         )
         return mine
 
-    def test_a_line_that_no_shell_may_read_is_remarked(self, assay: Any, commanded: Path) -> None:
-        edit(commanded, "assay.yaml", ("python3 bench.py", "python3 bench.py 'x"))
-        answer = assay("check", "--project", commanded)
-        assert answer.code == 0
-        assert answer.out.startswith(
-            "remark: command 'bench': a shell may not read its line: no closing quotation\n"
-        )
-
     @pytest.mark.parametrize(
         ("put", "says"),
         [
