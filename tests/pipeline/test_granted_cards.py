@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
-from assay.base.io import read_record, write_record
+from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.stages import PLATFORMS, slurm_jobs_path
 from assay.evidence.timings import write_timing
@@ -128,19 +128,6 @@ class TestAnotherCard:
         assert now == written, "nothing that rests on it is out of date"
         assert node.contradictions() == []
 
-    def test_what_was_timed_stays_and_the_rest_is_timed_there(self, node: Node) -> None:
-        node.job("platform", SECOND)
-        node.job("correctness", SECOND)
-        node.times_until_lost("duel_c", SECOND)
-        node.box.units()
-        node.job("benchmark", FIRST)
-        on = node.box.records(BenchmarkRecord, "benchmark")
-        assert on == node.box.records(CorrectnessRecord, "correctness"), "each whole on one card"
-        timed = {name for name, gpu in on.items() if gpu == SECOND}
-        assert 0 < len(timed) < len(NAMES)
-        assert not timed & {name for _, name, _ in node.box.units()}, "none is measured twice"
-        assert node.contradictions() == []
-
     def test_figures_that_a_claim_divides_by_each_other_are_of_one_card(
         self, node: Node, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -159,17 +146,6 @@ class TestAnotherCard:
         assert (on["duel_a"], on["duel_c"], on["duel_d"]) == (SECOND, SECOND, FIRST)
         assert [name for _, name, _ in node.box.units()] == ["duel_c"]
         assert node.contradictions() == []
-
-    def test_with_another_driver_it_is_refused(self, node: Node) -> None:
-        node.job("platform", SECOND)
-        before = node.platform()
-        older = before.model_copy(
-            update={"device": before.device.model_copy(update={"driver": "570.0"})}
-        )
-        write_record(older, node.box.results / PLATFORMS.path("h100"))
-        with pytest.raises(MissingEnvironment, match="start the run again when that card is free"):
-            node.job("correctness", FIRST)
-        assert node.platform() == older
 
     def test_a_record_of_a_card_that_was_not_granted_is_none(self, node: Node) -> None:
         node.job("platform", SECOND)

@@ -5,7 +5,6 @@ With the stand-in for the device's Python of the batches' tests, and Snakemake i
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -19,7 +18,7 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.records.manifest import ATTESTATION, VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
-from assay.runtimes import leftovers, owners
+from assay.runtimes import leftovers
 from tests.pipeline.test_batched_workflow import NAMES, Checkout
 from tests.report_fixtures import cheats, sanitizer, stopwatch
 
@@ -159,36 +158,6 @@ def test_kills_at_any_moment_change_no_verdict(
     assert run.verdicts() == verdicts
     assert "IncompleteFiles" not in killable.said()
     assert "Traceback" not in killable.said()
-
-
-class TestWhatIsLeft:
-    """The next start of a run takes what a killed command left, and nothing else."""
-
-    def start(self, folder: Path, owner: owners.Owner) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
-            ["/bin/sleep", "300"], env={**os.environ, **leftovers.variables(folder, owner)}
-        )
-
-    def gone(self) -> owners.Owner:
-        """A command that ended: this process began another time."""
-        me = owners.myself()
-        return owners.Owner(me.host, me.boot, me.namespace, me.pid, me.started - 1)
-
-    def test_it_is_ended(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(leftovers, "STEPS", ((None, 0.2), (signal.SIGTERM, 30.0)))
-        mine = self.start(tmp_path / "a", owners.myself())
-        other = self.start(tmp_path / "b", self.gone())
-        left = self.start(tmp_path / "a", self.gone())
-        try:
-            # What a process has just begun as cannot be read for a moment.
-            assert waited(lambda: leftovers.leftovers(tmp_path / "a") == [left.pid])
-            leftovers.end_leftovers(tmp_path / "a")
-            assert left.wait(30) == -signal.SIGTERM
-            assert (mine.poll(), other.poll()) == (None, None)
-        finally:
-            for process in (mine, other, left):
-                process.kill()
-                process.wait()
 
 
 PARENT = """

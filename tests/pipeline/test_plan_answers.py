@@ -6,7 +6,7 @@ from typing import Any
 from assay.catalog.model import Catalog
 from assay.evidence.stages import benchmark_path, correctness_path
 from assay.pipeline.plan import make_plan
-from assay.records.claims import Claim, ClaimKind, Hardware
+from assay.records.claims import Claim, Hardware
 from assay.records.evaluations import (
     Benchmark,
     Derived,
@@ -14,7 +14,6 @@ from assay.records.evaluations import (
     Metric,
     Program,
     Quantity,
-    Support,
     Term,
     Unanswerable,
 )
@@ -95,13 +94,6 @@ class TestElsewhere:
         assert ways(planned) == {"h100": "measure", "h200": "recorded"}
         assert ways(planned, "other") == {"h100": "measure"}
 
-    def test_a_claim_for_several_targets_is_judged_on_each_that_was_asked_for(self) -> None:
-        own = b.claim("rate", rate(), hardware=on("h100", "h200"))
-        assert ways(plan([own], provision("h200"))) == {"h200": "measure"}
-        both = plan([own], provision("h100", "none"), provision("h200"))
-        assert ways(both) == {"h100": "no_device", "h200": "measure"}
-        assert ways(plan([own], provision("a100"))) == {"h100": "not_selected"}
-
 
 class TestNothingIsMeasuredThatAnswersNothing:
     def test_a_gpu_that_can_answer_nothing_measures_nothing(self) -> None:
@@ -117,10 +109,3 @@ class TestNothingIsMeasuredThatAnswersNothing:
         planned = plan([b.claim("lost", lost)], provision("h100"), provision("h200"))
         assert of(planned, "h100").comparisons == ("duel",)
         assert of(planned, "h200").comparisons == ()
-
-    def test_a_statement_on_what_compiles_brings_its_own_architecture(self) -> None:
-        support = Support(kind="support", probe="probe_tma", arch="sm_89", expect="fails")
-        nothing = {"value": None, "unit": None, "resolution": None, "flop_formula": None}
-        claim = b.claim("tma", support, kind=ClaimKind.SUPPORT, **nothing)
-        planned = plan([claim], provision("h100"))
-        assert [(job.id, job.arch) for job in planned.builds] == [("probe_tma", "sm_89")]

@@ -8,10 +8,8 @@ import pytest
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.pipeline import request as asking
-from assay.pipeline.preconditions import require_places, tell_images
+from assay.pipeline.preconditions import require_places
 from assay.pipeline.request import Options, make_request
-from assay.pipeline.snakemake_run import snakemake_environment
-from tests.catalog.test_project import commanded, load
 from tests.pipeline.test_project_measurement import cuda_document, write_cuda_project
 
 
@@ -94,15 +92,6 @@ class TestPlaces:
         with pytest.raises(BadInput, match=f"{folder} is a file"):
             require_places(tmp_path, "asked", None, writes=True)
 
-    def test_snakemakes_cache_leaves_a_home_that_cannot_be_written(self, tmp_path: Path) -> None:
-        (tmp_path / "file").touch()
-        given = {"HOME": str(tmp_path), "A": "b"}
-        ours = {"PYTHONPATH": str(tmp_path / "src"), "PYTHONSAFEPATH": "1"}
-        assert snakemake_environment(tmp_path, given) == given | ours
-        for bad in ({"HOME": str(tmp_path / "file")}, {"XDG_CACHE_HOME": str(tmp_path / "file")}):
-            found = snakemake_environment(tmp_path, {**given, **bad})
-            assert found["XDG_CACHE_HOME"] == str(tmp_path / "results" / "cache" / "home")
-
 
 class TestAReportThatCannotBeReplaced:
     """One sentence with what helps, before anything is begun."""
@@ -128,21 +117,3 @@ class TestAReportThatCannotBeReplaced:
         (home / name).symlink_to(elsewhere)
         with pytest.raises(BadInput, match=f"home/{name}: is a link"):
             require_places(home, "asked", None, writes=False)
-
-
-def test_an_image_that_the_runtime_does_not_start_is_told_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    image = f"sha256:{'ab' * 32}"
-    catalog = load(tmp_path, commanded(image=image))
-    for engine in ("docker", "podman"):
-        tell_images(catalog, engine)
-    assert capsys.readouterr().err == ""
-    for runtime in ("apptainer", "host"):
-        tell_images(catalog, runtime)
-        assert capsys.readouterr().err == (
-            f"assay: remark: command 'bench' is not run, nor its claims: it runs in image {image}, "
-            f"and --runtime {runtime} starts none by its digest: --runtime docker or podman does\n"
-        )
-    tell_images(load(tmp_path / "plain", commanded()), "apptainer")
-    assert capsys.readouterr().err == ""

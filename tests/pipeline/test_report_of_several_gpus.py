@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.io import read_record
 from assay.evidence.load import load_evidence
-from assay.records.verdicts import VerdictsFile
-from tests.pipeline.test_several_gpus import H100S, NAMES, Box
+from tests.pipeline.test_several_gpus import H100S, Box
 
 
 class Command:
@@ -60,18 +58,6 @@ class TestTheReport:
     def test_it_verifies(self, command: Command, report: Path) -> None:
         told = command("verify", f"reports/{report.name}", "--key", f"{command.key}.pub")
         assert told.returncode == 0, told.stdout + told.stderr
-
-    def test_each_verdict_names_the_card_of_its_record(self, report: Path) -> None:
-        evidence = load_evidence(report / "evidence")
-        on = {name: record.gpu_uuid for (_, name), record in evidence.benchmarks.items()}
-        assert sorted(on) == list(NAMES)
-        assert set(on.values()) == set(H100S[:2])
-        verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
-        told = {verdict.claim: verdict for verdict in verdicts if verdict.gpu_uuid}
-        for name, gpu in on.items():
-            verdict = told[f"fixture_{name}_h100"]
-            assert verdict.gpu_uuid == gpu
-            assert verdict.measured_on is not None and verdict.measured_on.uuid == gpu
 
     def test_one_gpu_that_is_named_measures_all(self, command: Command) -> None:
         told = command.reproduce("one", "--gpus", H100S[1])

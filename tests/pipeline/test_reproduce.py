@@ -3,7 +3,6 @@
 With the stand-in for the device's Python, and the comparisons of libraries, of the batches' tests.
 """
 
-import json
 import os
 import re
 import shlex
@@ -25,7 +24,7 @@ from assay.verification.report_archive import pack_report
 from tests.pipeline.test_batched_workflow import NAMES, Checkout
 from tests.report_fixtures import cheats, sanitizer, stopwatch
 
-FIRST, SECOND, THIRD = "first", "second", "third"
+FIRST, SECOND = "first", "second"
 
 
 def says_verified(said: str, name: str) -> bool:
@@ -37,10 +36,7 @@ def says_verified(said: str, name: str) -> bool:
 
 @dataclass(frozen=True)
 class Repository:
-    """A checkout with a measured run, and two that took its figures over.
-
-    The second from its report's directory, the third from its archive.
-    """
+    """A checkout with a measured run, and one that took its figures over from its archive."""
 
     checkout: Checkout
     told: dict[str, subprocess.CompletedProcess[str]]
@@ -115,19 +111,18 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     trusted.mkdir()
     if repository.told[FIRST].returncode == 0:
         shutil.copyfile(f"{repository.key(FIRST)}.pub", trusted / "first.pub")
-    repository.told[SECOND] = repository.reproduce(SECOND, "--recorded", f"reports/{FIRST}")
     first = checkout.root / "reports" / FIRST
     archive = first.with_name(f"{FIRST}.tar.xz")
     if first.is_dir():
         archive.write_bytes(pack_report(first))
-    repository.told[THIRD] = repository.reproduce(THIRD, "--recorded", f"reports/{archive.name}")
+    repository.told[SECOND] = repository.reproduce(SECOND, "--recorded", f"reports/{archive.name}")
     return repository
 
 
 class TestTheLineThatVerifies:
     """The line that a run prints at its end can be typed as it stands."""
 
-    @pytest.mark.parametrize("run", [FIRST, SECOND, THIRD])
+    @pytest.mark.parametrize("run", [FIRST, SECOND])
     def test_it_verifies_the_report(self, repository: Repository, run: str) -> None:
         told = repository.told[run]
         assert told.returncode == 0, told.stdout + told.stderr
@@ -140,48 +135,6 @@ class TestTheLineThatVerifies:
         assert says_verified(verified.stdout, f"reports/{run}")
         origin = "measurements of h100 are those of the signed reports they come from"
         assert (origin in verified.stdout) == (run != FIRST)
-
-
-class TestAnArchive:
-    """A report is the same report, whether it lies as a directory or as its archive."""
-
-    def evidence(self, repository: Repository, run: str) -> dict[str, bytes]:
-        """The evidence of a run, but for the clock's."""
-        folder = repository.root / "reports" / run / "evidence"
-        return {
-            path.relative_to(folder).as_posix(): path.read_bytes()
-            for path in folder.rglob("*")
-            if path.is_file() and path.name != "timings.json"
-        }
-
-    def test_figures_taken_from_it_are_the_same_evidence(self, repository: Repository) -> None:
-        assert repository.told[THIRD].returncode == 0, repository.told[THIRD].stderr
-        second, third = self.evidence(repository, SECOND), self.evidence(repository, THIRD)
-        plan = third.pop("plan.json").replace(b'"third"', b'"second"')
-        assert second.pop("plan.json") == plan.replace(b".tar.xz", b"")
-        pipelines = [json.loads(each.pop("pipeline.json")) for each in (second, third)]
-        keys = [pipeline.pop("signing_key")["keyid"] for pipeline in pipelines]
-        assert pipelines[0] == pipelines[1] and len(set(keys)) == len(keys)
-        assert third == second
-        assert f"the figures of reports/{FIRST}.tar.xz on h100" in repository.told[THIRD].stderr
-
-    def test_one_that_is_damaged_is_a_failed_check(self, repository: Repository) -> None:
-        archive = repository.root / "reports" / f"{FIRST}.tar.xz"
-        sound = archive.read_bytes()
-        archive.write_bytes(sound[:-100])
-        try:
-            answers = [
-                repository.assay("verify", f"reports/{FIRST}.tar.xz"),
-                repository.reproduce("new", "--recorded", f"reports/{FIRST}.tar.xz"),
-            ]
-        finally:
-            archive.write_bytes(sound)
-        for answer in answers:
-            assert (answer.returncode, answer.stdout) == (1, "")
-            assert answer.stderr == (
-                f"assay: reports/{FIRST}.tar.xz: is no archive of a report: it ends early\n"
-            )
-        assert not (repository.root / "results" / "new").exists()
 
 
 class TestDryRun:

@@ -83,14 +83,6 @@ class TestTheCommitOfATree:
         with pytest.raises(BadInput, match="but this tree is that of commit"):
             git_state(tree)
 
-    def test_a_repository_that_it_only_lies_in_says_nothing(
-        self, tree: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.delenv("ASSAY_COMMIT", raising=False)
-        (tree / ".gitignore").write_text("unpacked/\n")
-        (tree / "unpacked").mkdir()
-        assert git_state(tree / "unpacked") == (None, None)
-
     def test_what_is_no_commit_is_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -133,14 +125,6 @@ class TestATargetThatIsNotHere:
         assert (given.kind, given.absence) == ("device", "no NVIDIA driver here")
         assert given.detail.startswith("measured by an earlier start of this run on NVIDIA H100")
         assert make_plan(load_catalog(root), request).targets[0].comparisons
-
-    def test_without_a_report_nothing_is_measured(
-        self, root: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        shutil.rmtree(root / "reports" / "published")
-        (given,) = ask(root, monkeypatch, NO_DRIVER).targets
-        assert (given.kind, given.reason) == ("none", NotRun.NO_DEVICE)
-        assert given.detail == "no NVIDIA driver here"
 
 
 class TestADriverThatIsTooOld:

@@ -1,11 +1,5 @@
 """The outputs that a further start of a run tries again, and those it leaves alone."""
 
-from pathlib import Path
-
-import pytest
-
-from assay.base.io import write_record
-from assay.evidence.load import load_evidence
 from assay.evidence.outcomes import (
     came_to_nothing,
     failed_cheats,
@@ -13,59 +7,15 @@ from assay.evidence.outcomes import (
     failed_profile,
     failed_sanitizer,
 )
-from assay.evidence.stages import profile_path, sanitizer_path
-from assay.pipeline.failures import outputs_to_retry
-from assay.records.base import Record
-from assay.records.plan import Plan
 from assay.shared.job import CheatsJob, ProfileJob
 from assay.shared.specs import ArmSpec
 from tests.jobs import KERNEL, SPARSE, TARGET, comparison
-from tests.report_fixtures import UUID, WHEN, cheats, sanitizer, write_repository, write_run
+from tests.report_fixtures import UUID, WHEN, cheats, sanitizer
 
 ARM = ArmSpec("bk32", KERNEL, SPARSE, None)
 PROFILE = ProfileJob(TARGET, comparison(ARM, name="demo_sweep"), "bk32")
 ALONE = CheatsJob(TARGET)
 LOST = "the driver hung"
-
-
-@pytest.fixture
-def run_dir(tmp_path: Path) -> Path:
-    return write_run(write_repository(tmp_path / "repo"))
-
-
-def _plan(run_dir: Path) -> Plan:
-    return load_evidence(run_dir).plan
-
-
-@pytest.mark.parametrize(
-    ("path", "record", "output"),
-    [
-        (sanitizer_path("h100"), failed_sanitizer(ALONE, UUID, WHEN, LOST), sanitizer_path("h100")),
-        (
-            profile_path("h100", "demo_sweep", "bk32"),
-            failed_profile(PROFILE, UUID, WHEN, LOST),
-            "h100/profile",
-        ),
-    ],
-)
-def test_a_failure_names_the_output_of_its_step(
-    run_dir: Path, path: str, record: Record, output: str
-) -> None:
-    write_record(record, run_dir / path)
-    assert outputs_to_retry(run_dir, _plan(run_dir)) == [output]
-
-
-def test_figures_come_first_and_taken_over_records_stay(run_dir: Path) -> None:
-    write_record(failed_sanitizer(ALONE, UUID, WHEN, LOST), run_dir / sanitizer_path("h100"))
-    plan = _plan(run_dir)
-    taken = tuple(
-        one.model_copy(update={"provision": one.provision.model_copy(update={"kind": "recorded"})})
-        for one in plan.targets
-    )
-    assert outputs_to_retry(run_dir, plan.model_copy(update={"targets": taken})) == []
-    assert outputs_to_retry(run_dir, plan) != []
-    (run_dir / "h100" / "benchmark").rename(run_dir / "h100" / "elsewhere")
-    assert outputs_to_retry(run_dir, plan) == []
 
 
 def test_findings_and_lacks_are_no_failures() -> None:

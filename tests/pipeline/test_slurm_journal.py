@@ -1,6 +1,5 @@
 """The journal of a run's jobs: true whatever ends a job, and told without the site's names."""
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -66,11 +65,6 @@ class TestAnEntry:
         found = {job.job_id: job.reason for job in journal_of(tmp_path)}
         assert found == {"17": "asked of 17", "18": None, "19": None}
 
-    def test_a_job_that_slurm_put_back_has_an_entry_for_each_start(self, tmp_path: Path) -> None:
-        begin(tmp_path, restart=0)
-        begin(tmp_path, restart=1).end(None)
-        assert [(j.restart, j.outcome) for j in journal_of(tmp_path)] == [(0, "lost"), (1, "done")]
-
 
 def test_the_node_is_that_of_the_platform(tmp_path: Path) -> None:
     journal = begin(tmp_path, stage="platform")
@@ -102,14 +96,3 @@ class TestTheReportsRecord:
         begin(tmp_path).end(None)
         record = self.record(tmp_path, names=True)
         assert (record.salt, record.jobs[0].node) == (None, "gpu07")
-
-
-def test_processes_that_ask_at_once_find_one_salt(tmp_path: Path) -> None:
-    found: list[str] = []
-    threads = [threading.Thread(target=lambda: found.append(salt_of(tmp_path))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(found)) == 1
-    assert [path.name for path in (tmp_path / "allocations").iterdir()] == ["salt"]

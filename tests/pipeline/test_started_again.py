@@ -35,10 +35,6 @@ class TestAReport:
         shutil.rmtree(repository.report)
         self.check(repository)
 
-    def test_that_lacks_its_attestation(self, repository: Unmeasured) -> None:
-        (repository.report / "attestation.json").unlink()
-        self.check(repository)
-
     def test_that_lacks_evidence_and_was_edited(self, repository: Unmeasured) -> None:
         (repository.report / "evidence" / "plan.json").unlink()
         with (repository.report / "report.md").open("a") as text:
@@ -49,8 +45,3 @@ class TestAReport:
 
 def test_a_report_that_is_not_there_is_not_damaged(tmp_path: Path) -> None:
     assert not is_damaged(tmp_path / "nothing")
-
-
-def test_a_report_whose_list_of_files_cannot_be_read_is_damaged(tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text("{")
-    assert is_damaged(tmp_path)

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
@@ -13,7 +12,7 @@ from assay.catalog.model import Catalog
 from assay.catalog.tuning import choices_to_hold
 from assay.pipeline.plan import make_plan
 from assay.records.plan import Plan, Request
-from assay.records.tuning import ShapeClass, TuningChoice, TuningFile
+from assay.records.tuning import ShapeClass, TuningChoice
 from assay.shared.kernel_choice import Problem, choose
 from tests.report_fixtures import (
     choice,
@@ -29,10 +28,6 @@ ROOT = Path(__file__).resolve().parents[2]
 def table(choices: Iterable[TuningChoice]) -> list[dict[str, Any]]:
     """Choices as an index of kernels carries them."""
     return [made.model_dump(mode="json") for made in choices]
-
-
-def file_of(*choices: TuningChoice) -> TuningFile:
-    return TuningFile(schema="assay/tuning/1", choices=choices)
 
 
 class TestShapeClasses:
@@ -54,10 +49,6 @@ class TestShapeClasses:
     ) -> None:
         one, other = ShapeClass(**first), ShapeClass(**second)
         assert (one.meets(other), other.meets(one)) == (meet, meet)
-
-    def test_overlapping_choices_are_refused(self) -> None:
-        with pytest.raises(ValidationError, match="'demo_choice' and 'b' are for the same shapes"):
-            file_of(choice(), choice(id="b", shapes={"ragged": True}))
 
 
 class TestChoose:
@@ -147,12 +138,6 @@ class TestRealChoices:
             if each.head_dim is None and "sm_90a" in catalog.variants[each.variant].archs
         }
         assert products == offered
-
-    def test_every_sweep_of_tuning_yaml_is_one(self, catalog: Catalog) -> None:
-        named = {entry.begin.comparison for entry in catalog.tuning.sweeps}
-        assert {entry.evidence.comparison for entry in catalog.tuning.choices} <= named
-        sweeps = {name for name, entry in catalog.comparisons.items() if entry.protocol == "sweep"}
-        assert sweeps <= named
 
 
 class TestPlan:

@@ -4,14 +4,11 @@ import inspect
 import re
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
-from assay.evidence.entries import TargetStage
-from assay.evidence.stages import TARGET_STAGES
 from assay.measuring.slurm_grant import SlurmGrant
 from assay.pipeline import dag as dag_module
 from assay.pipeline.dag import Dag
@@ -49,11 +46,6 @@ def test_a_rule_hands_its_wildcards_to_the_step_of_its_name(rule: str) -> None:
 
 def test_every_stage_has_a_rule_but_planning_which_the_command_does() -> None:
     assert set(RULES) == set(Stage) - {Stage.PLAN}
-
-
-@pytest.mark.parametrize("entry", TARGET_STAGES, ids=lambda entry: entry.stage.value)
-def test_a_batch_writes_a_folder_and_others_a_file(entry: TargetStage[Any, Any]) -> None:
-    assert ("directory(" in RULES[entry.stage]) == (entry.each is not None)
 
 
 @pytest.mark.parametrize(
@@ -109,12 +101,6 @@ class TestWhatACluster:
             "slurm_extra": "--nodelist=a,b", "runtime": 30, "mem_mb": 14000, "cpus_per_task": 1,
         }  # fmt: skip
 
-    def test_a_site_without_gpus_option_is_asked_by_gres(self, tmp_path: Path) -> None:
-        site = self.SITE.model_copy(update={"gpu_option": "gres"})
-        asked = self.dag(tmp_path, site).resources("h100", "benchmark")
-        assert (asked["gpu"], asked["gpu_model"], asked["gres"]) == (0, None, "gpu:nvidia_h100:1")
-        assert asked["cpus_per_task"] == 4
-
     def test_later_stages_go_to_the_node_of_the_platform(self, tmp_path: Path) -> None:
         dag = self.dag(tmp_path, NO_CLUSTER)
         assert dag.resources("h100", "benchmark")["slurm_extra"] is None
@@ -148,9 +134,3 @@ class TestWhatACluster:
         assert dag.cards["card_h100"](job) == 1, "Slurm does not say"
         command = snakemake_command(tmp_path, dag.request)
         assert "card_h100=1" in command[command.index("--resources") :]
-
-    def test_here_memory_and_minutes_are_numbers_all_the_same(self, tmp_path: Path) -> None:
-        root = write_repository(tmp_path)
-        request = make_request("here", [provision()], ["demo"])
-        dag = Dag(request, make_plan(load_catalog(root), request), root, root)
-        assert dag.resources("h100", "benchmark") == {"gpu": 1, "mem_mb": 8000, "runtime": 60}
