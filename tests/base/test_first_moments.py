@@ -83,7 +83,7 @@ def test_an_ignored_signal_stays_ignored() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         pending(signal.SIGHUP)()
 
-    found = start(sys.executable, REPOSITORY / "assay", "version", before=send, ASSAY_NO_VENV="1")
+    found = start(sys.executable, REPOSITORY / "assay", "--version", before=send, ASSAY_NO_VENV="1")
     assert found.returncode == 0, found.stderr
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.base.source_files import source_files
 from assay.building.toolchain import locked_versions
 from assay.cli import make_bundle as make
 from assay.cli.bundle_archive import BundleContents, pack
@@ -121,19 +120,6 @@ class TestPack:
     def test_a_disk_that_is_full_leaves_nothing(self, checkout: Path, contents: BundleContents):
         with pytest.raises(MissingEnvironment, match="cannot be written"):
             pack(checkout, contents, Path("/dev/full/b.tar"))
-
-    def test_a_write_that_fails_in_the_middle_leaves_nothing(
-        self, checkout: Path, contents: BundleContents, tmp_path: Path
-    ):
-        (contents.run_dir / "builds" / "sm_90a" / "gone").symlink_to("/proc/self/mem")
-        with pytest.raises(MissingEnvironment, match="cannot be written"):
-            pack(checkout, contents, tmp_path / "out" / "b.tar")
-        assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_without_git_the_projects_files_are_unknown(tmp_path: Path):
-    with pytest.raises(MissingEnvironment, match="git checkout"):
-        source_files(tmp_path)
 
 
 class TestRunScript:

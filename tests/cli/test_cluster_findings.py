@@ -6,9 +6,8 @@ import pytest
 
 from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
-from assay.cli import cluster_findings as module
-from assay.cli.cluster_findings import cluster_findings
-from assay.cli.findings import State
+from assay.cli import diagnosis as module
+from assay.cli.diagnosis import State, cluster_findings
 from assay.measuring.slurm_partitions import Partition
 from assay.records.cluster import CLUSTER_FILE
 from assay.shared.files import write_bytes
@@ -34,22 +33,9 @@ def told(root: Path, text: str) -> list[tuple[State, str]]:
     return [(finding.state, finding.found) for finding in found]
 
 
-def test_without_a_file_nothing_is_said(root: Path) -> None:
-    assert list(cluster_findings(root, load_catalog(root), None)) == []
-
-
 def test_what_the_cluster_can_do_is_well(root: Path) -> None:
     ((state, found),) = told(root, "targets: {h100: {partition: gpu, minutes: 90}}\n")
     assert (state, found) == (State.OK, f"{CLUSTER_FILE}, which this cluster can do")
-
-
-def test_slips_are_told_all_at_once(root: Path) -> None:
-    ((state, found),) = told(root, "job: {}\nattemts: 1\n")
-    assert state is State.WRONG
-    assert "2 problems" in found
-    assert "did you mean 'jobs'?" in found
-    assert "did you mean 'attempts'?" in found
-    assert "\n" not in found
 
 
 @pytest.mark.parametrize(

@@ -1,32 +1,25 @@
 """The host and PyTorch's operators: what is offered, planned, compiled, recorded and reported."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from pydantic import ValidationError
 
-from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
-from assay.base.io import write_record
+from assay.base.errors import BadInput, CheckFailed
 from assay.base.writable import why_not_writable
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.catalog.tuning import choices_to_hold
 from assay.cli import export_kernels as kernel_set
 from assay.cli.export_kernels import make_kernel_set
-from assay.evidence.load import load_evidence
 from assay.evidence.stages import operators_path, target_paths
 from assay.measuring.operator_kernels import kernel_entries, offered, operators_job
 from assay.pipeline.dag import Dag
 from assay.pipeline.plan import make_plan
 from assay.records.builds import FileDigest
-from assay.records.kernels import OperatorKernel
 from assay.records.operators import CheckName, KernelSetRecord, OperatorOutcome, OperatorsRecord
 from assay.records.plan import Plan
-from assay.records.tuning import SweepArm, TuningChoice
-from assay.report.operators import operator_sections
 from assay.shared.files import sha256_bytes
 from tests import builders
 from tests.report_fixtures import make_request, provision
@@ -107,32 +100,6 @@ class TestOffer:
         assert "bsr_gemm_wgmma" in names["h100"] - names["l4"]
         assert "bsr_gemm_mma" in names["l4"]
 
-    def test_a_chosen_configuration_need_not_be_listed(self, catalog: Catalog) -> None:
-        (first, *_) = catalog.tuning.of("h100")
-        chosen = first.model_copy(update={"variant": "bsr_gemm_wgmma_g64"})
-
-        def offer(*choices: TuningChoice) -> tuple[OperatorKernel, ...]:
-            tuning = catalog.tuning.model_copy(update={"choices": choices})
-            return offered(replace(catalog, tuning=tuning), "h100")
-
-        *listed, added = offer(chosen)
-        assert tuple(listed) == offer()
-        assert added.variant == "bsr_gemm_wgmma_g64"
-
-    def test_a_chosen_product_of_two_sparse_ones_has_the_blocks_of_both(
-        self, catalog: Catalog
-    ) -> None:
-        begun = {each.id: each for each in choices_to_hold(catalog, "h200")}
-        arm = SweepArm(comparison="bsr_bsr_tuning", arm="g16")
-        chosen = begun["h200_bsr_bsr_gemm_fp16_128x128"].model_copy(
-            update={"variant": "bsr_bsr_wgmma_g16", "evidence": arm}
-        )
-        tuning = catalog.tuning.model_copy(update={"choices": (chosen,)})
-        added = offered(replace(catalog, tuning=tuning), "h200")[-1]
-        assert (added.variant, added.block, added.block_b) == (
-            "bsr_bsr_wgmma_g16", (128, 128), (128, 128),
-        )  # fmt: skip
-
     def test_an_operator_of_a_library_is_bad_input(self, tmp_path: Path) -> None:
         for name in ("config", "kernels"):
             (tmp_path / name).symlink_to(ROOT / name)
@@ -169,14 +136,6 @@ class TestPlan:
         assert plan.targets[0].operators == wanted
         assert "bsr_gemm_wgmma" in wanted
         assert operators_path("h100") in target_paths(plan.targets[0])
-
-    @pytest.mark.parametrize(
-        ("kind", "sources"), [("none", ("assay",)), ("recorded", ("assay",)), ("device", ("002",))]
-    )
-    def test_otherwise_none(self, catalog: Catalog, kind: str, sources: tuple[str, ...]) -> None:
-        plan = planned(catalog, kind, sources)
-        assert plan.targets[0].operators == ()
-        assert operators_path("h100") not in target_paths(plan.targets[0])
 
     def test_the_rule_waits_for_their_builds(self, catalog: Catalog) -> None:
         dag = Dag(make_request("demo", [provision()], ["assay"]), planned(catalog), ROOT)
@@ -234,11 +193,6 @@ class TestKernelSets:
         for kernel in made.kernels:
             assert (tmp_path / "set" / kernel.path).is_file()
 
-    def test_a_folder_that_cannot_be_made_names_the_option(self, tmp_path: Path) -> None:
-        (tmp_path / "file").write_text("")
-        with pytest.raises(MissingEnvironment, match=r"Not a directory\).* with --output"):
-            make_kernel_set(ROOT, "h100", tmp_path / "file" / "set", "host")
-
     def test_a_tree_that_cannot_be_written_needs_only_the_option(
         self, compiler: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -272,60 +226,9 @@ class TestRecord:
         with pytest.raises(ValidationError, match="its checks say otherwise"):
             OperatorOutcome.model_validate_json(json.dumps(outcome(**changes)))
 
-    def test_attention_is_captured_too(self) -> None:
-        document = outcome(operator="block_sparse_attention")
-        assert OperatorOutcome.model_validate_json(json.dumps(document)).status == "passed"
-        document["checks"] = checks("cuda_graph")
-        with pytest.raises(ValidationError, match="not every check was made, and once"):
-            OperatorOutcome.model_validate_json(json.dumps(document))
-
-    def test_products_of_older_records_were_not_captured(self) -> None:
-        document = outcome(checks=checks("cuda_graph"))
-        assert OperatorOutcome.model_validate_json(json.dumps(document)).status == "passed"
-
     @pytest.mark.parametrize(
         "given", [[], checks("opcheck"), checks("gradient"), [*checks(), *checks("oracle")]]
     )
     def test_a_check_that_was_left_out_is_none_that_passed(self, given: Any) -> None:
         with pytest.raises(ValidationError, match="not every check was made, and once"):
             OperatorOutcome.model_validate_json(json.dumps(outcome(checks=given)))
-
-    def test_fp8_has_no_gradient_to_check(self) -> None:
-        document = outcome(dtype="float8_e4m3", checks=checks("gradient"))
-        assert OperatorOutcome.model_validate_json(json.dumps(document)).status == "passed"
-
-    def test_what_was_not_tried_is_told(self, catalog: Catalog, tmp_path: Path) -> None:
-        """The report holds the record against the plan and against the builds."""
-        write_record(planned(catalog), tmp_path / "plan.json")
-        build = builders.build("bsr_gemm_wgmma")
-        assert build.artifact is not None
-        made = record(outcome(), outcome(variant="bsr_gemm_mma"))
-        builds = {("bsr_gemm_wgmma", "sm_90a"): build, ("bsr_bsr_wgmma", "sm_90a"): build}
-        found = replace(load_evidence(tmp_path), operators={"h100": made}, builds=builds)
-        (section,) = operator_sections(catalog, found)
-        rows = {row.variant: row for row in section.rows}
-        assert set(rows) == {*planned(catalog).targets[0].operators}
-        assert rows["bsr_gemm_wgmma"].status == "passed, by another binary than this run's"
-        assert rows["bsr_bsr_wgmma"].checks == "The record says nothing of it."
-        assert rows["bsr_gemm_wgmma_fp8"].checks == "It did not compile."
-        assert not any(row.passed for row in section.rows)
-        same = record(outcome(binary_sha256=build.artifact.sha256))
-        (section,) = operator_sections(catalog, replace(found, operators={"h100": same}))
-        assert section.rows[0].passed
-
-    def test_evidence_and_section(self, catalog: Catalog, tmp_path: Path) -> None:
-        write_record(planned(catalog), tmp_path / "plan.json")
-        assert operator_sections(catalog, load_evidence(tmp_path)) == ()
-        failed = [{"name": "torch_compile", "passed": False, "detail": "Unsupported: a break"}]
-        build = builders.build("bsr_gemm_wgmma")
-        assert build.artifact is not None
-        sha256 = build.artifact.sha256
-        wrong = outcome(status="wrong", detail="failed", checks=failed, binary_sha256=sha256)
-        made = record(outcome(binary_sha256=sha256), wrong)
-        write_record(made, tmp_path / operators_path("h100"))
-        builds = {("bsr_gemm_wgmma", "sm_90a"): build}
-        (section,) = operator_sections(catalog, replace(load_evidence(tmp_path), builds=builds))
-        assert [row.passed for row in section.rows[:2]] == [True, False]
-        assert section.rows[0].checks.startswith("oracle: relative error: regular 2e-04; ")
-        assert "torch compile FAILED: Unsupported: a break" in section.rows[1].checks
-        assert section.link.href == "evidence/h100/operators.json"

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from assay.cli import checkout
-from assay.cli.report_names import found_report, found_reports
+from assay.cli.report_names import found_report
 from assay.verification.report_archive import report_name
 from assay.verification.trust import published_reports
 
@@ -63,19 +63,6 @@ def test_a_slip_is_told_with_what_may_be_meant(root: Path, typed: str, meant: st
         found_report(Path(typed))
 
 
-def test_a_slip_is_bad_input(assay: Any) -> None:
-    name = report_name(published_reports(checkout.ROOT)[0])
-    for arguments in (("verify",), ("export",), ("verify", "--json")):
-        answer = assay(*arguments, name[:-1])
-        assert answer.code == 2
-        assert f"did you mean '{name}'" in answer.err
-
-
-def test_no_report_given_is_none(root: Path) -> None:
-    assert found_reports(None) is None
-    assert found_reports([Path("old")]) == [Path("repo/reports/published/old")]
-
-
 @pytest.mark.parametrize("number", [0, -1])
 def test_a_command_takes_the_name_of_a_published_report(assay: Any, number: int) -> None:
     """Of the newest, a directory, and of the oldest, an archive."""
@@ -83,18 +70,3 @@ def test_a_command_takes_the_name_of_a_published_report(assay: Any, number: int)
     answer = assay("export", name, "--format", "bibtex")
     assert answer.code == 0, answer.err
     assert name in answer.out.replace("\\_", "_")
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("repo/reports/mdae", "repo/reports/made"),
-        ("repo/reports/published/pakced", "repo/reports/published/packed.tar.xz"),
-        ("repo/report/made", "repo/reports/made"),
-    ],
-)
-def test_a_slip_in_a_path_is_told_likewise(root: Path, typed: str, meant: str) -> None:
-    (root / "reports/made/manifest.json").touch()
-    with pytest.raises(typer.BadParameter, match=f"did you mean '{meant}'"):
-        found_report(Path(typed))
-    assert found_report(Path("repo/projects/mdae")) == Path("repo/projects/mdae")

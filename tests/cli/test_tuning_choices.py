@@ -1,8 +1,7 @@
-"""``./assay tune``: sweeps alone, what they say of choices, and the file they may change."""
+"""``./assay lab tune``: sweeps alone, what they say of choices, and the file they may change."""
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,6 @@ from assay.cli.tuning_choices import (
     better_choices,
     measure_choices,
     of_target,
-    rewritten,
-    told_changes,
     write_choices,
 )
 from assay.evidence.load import load_evidence
@@ -96,22 +93,11 @@ class TestTune:
         assert outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER
         assert tuned.detail == said_here()
 
-    def test_a_goal_of_that_name_exists(self) -> None:
-        assert "\nrule timed:\n" in (ROOT / "Snakefile").read_text(encoding="utf-8")
-
     def test_without_a_gpu_or_a_record_the_machine_lacks_something(
         self, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         Workflow(repository, provision(kind="none", detail="no H100 here"), monkeypatch)
         with pytest.raises(MissingEnvironment, match="h100: no H100 here; no published"):
-            measure_choices(repository, options(), 2)
-
-    def test_a_recorded_report_without_sweeps_is_not_enough(
-        self, repository: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        found = provision(kind="recorded", recorded_in="reports/published/x", detail="from x")
-        Workflow(repository, found, monkeypatch)
-        with pytest.raises(MissingEnvironment, match="h100: from x; no published report holds"):
             measure_choices(repository, options(), 2)
 
     def test_a_target_without_sweeps_is_bad_input(self, tmp_path: Path) -> None:
@@ -132,24 +118,6 @@ class TestTune:
         (outcome,) = tuned.outcomes
         assert (outcome.choice.id, outcome.choice.variant) == ("h100_demo", "demo_bk64")
         assert outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER
-
-    def test_an_unknown_target_is_bad_input(self, repository: Path) -> None:
-        with pytest.raises(BadInput, match="there is no target 'b200'"):
-            measure_choices(repository, options("b200"), 2)
-
-    def test_a_sweep_that_left_nothing_is_told_as_such(
-        self, repository: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        workflow = Workflow(repository, provision(), monkeypatch)
-
-        def run_in_vain(root: Path, request: Request, **rest: Any) -> None:
-            workflow.run(root, request, **rest)
-            (root / "results" / request.run / "h100/benchmark/demo_sweep.json.gz").unlink()
-
-        monkeypatch.setattr(tuning, "run_workflow", run_in_vain)
-        (outcome,) = measure_choices(repository, options(), 2).outcomes
-        assert outcome.standing is ChoiceStanding.NOT_MEASURED
-        assert outcome.sentence == "No result of demo_sweep is among the evidence."
 
 
 class TestBetter:
@@ -178,34 +146,6 @@ class TestBetter:
         assert (new.id, new.variant, new.dtype) == ("h100_demo", "demo_bk96", "float16")
         assert new.why.startswith("No rival is faster by more than 5 %; 1.2")
         assert new.why.endswith("on NVIDIA H100 80GB HBM3, 2026-01-02, run demo_run.")
-        assert told_changes([SLOW], [new]) == ["h100_demo: none before -> demo_bk96"]
-        assert told_changes([SLOW], [choice()]) == ["demo_choice: demo_bk32 -> demo_bk96"]
-
-    def test_what_was_taken_over_names_the_run_that_measured_it(self, repository: Path) -> None:
-        write_tuning(repository, sweeps=[tuning_sweep("bk96")])
-        evidence = load_evidence(write_run(repository))
-        found = of_target(load_catalog(repository), evidence, "h100")
-        (plan,) = evidence.plan.targets
-        taken = plan.provision.model_copy(
-            update={"kind": "recorded", "recorded_in": "reports/published/earlier.tar.xz"}
-        )
-        plans = (plan.model_copy(update={"provision": taken}),)
-        evidence = replace(evidence, plan=evidence.plan.model_copy(update={"targets": plans}))
-        (new,) = better_choices(Tuned("there", found, evidence, 0.05), [])
-        assert new.why.endswith(", run earlier.")
-
-    def test_a_choice_that_holds_stays(self, repository: Path) -> None:
-        write_tuning(repository, choice())
-        evidence = load_evidence(write_run(repository))
-        found = outcomes(Case(load_catalog(repository), evidence))
-        assert [o.standing for o in found] == [ChoiceStanding.CONFIRMED]
-        assert better_choices(Tuned("here", found, evidence, 0.05), [SLOW]) == []
-
-    def test_what_cannot_be_told_changes_nothing(self, repository: Path) -> None:
-        evidence = load_evidence(write_run(repository))
-        (found,) = outcomes(Case(load_catalog(repository), evidence))
-        unsure = replace(found, standing=ChoiceStanding.CANNOT_TELL)
-        assert better_choices(Tuned("here", (unsure,), evidence, 0.05), []) == []
 
 
 class TestWriting:
@@ -223,16 +163,15 @@ class TestWriting:
         why = r"It's faster: \1 times, 'they' say # really"
         return old.model_copy(update={"variant": "bsr_gemm_wgmma_g16", "evidence": arm, "why": why})
 
-    @pytest.mark.parametrize("number", range(len(load_yaml(TuningFile, ROOT / FILE).choices)))
+    @pytest.mark.parametrize("number", [0, -1])
     def test_one_choice_changes_and_all_else_stays(self, tree: Path, number: int) -> None:
         before = load_yaml(TuningFile, tree / FILE).choices
         new = self.changed(before[number])
         write_choices(tree, [new])
         after = load_yaml(TuningFile, tree / FILE).choices
-        assert after == (*before[:number], new, *before[number + 1 :])
-        old_lines, new_lines = ((top / FILE).read_text().splitlines() for top in (ROOT, tree))
-        comments = [line for line in old_lines if line.lstrip().startswith("#")]
-        assert comments == [line for line in new_lines if line.lstrip().startswith("#")]
+        assert after == tuple(new if old.id == new.id else old for old in before)
+        head, old_head = ((top / FILE).read_text().split("choices:")[0] for top in (tree, ROOT))
+        assert head == old_head
         assert sorted(path.name for path in (tree / "config").iterdir()) == ["tuning.yaml"]
 
     @pytest.mark.parametrize("shapes", [{}, {"n_most": 64, "ragged": False}])
@@ -244,27 +183,11 @@ class TestWriting:
         after = load_yaml(TuningFile, tree / FILE)
         assert after.choices == (*before.choices, new)
         assert after.sweeps == before.sweeps
-        assert (tree / FILE).read_text().startswith((ROOT / FILE).read_text())
-
-    def test_nothing_to_change_leaves_the_bytes(self, tree: Path) -> None:
-        write_choices(tree, [])
-        assert (tree / FILE).read_bytes() == (ROOT / FILE).read_bytes()
-
-    def test_a_reason_over_several_lines_is_replaced_whole(self) -> None:
-        text = (
-            "  - id: demo_choice\n    variant: a\n    evidence: {comparison: x, arm: y}\n"
-            "    why: >-\n      one line\n      and another\n  # a remark\n  - id: other\n"
-        )
-        assert rewritten(text, choice()) == (
-            "  - id: demo_choice\n    variant: demo_bk96\n"
-            "    evidence: {comparison: demo_sweep, arm: bk96}\n"
-            "    why: 'it was the fastest'\n  # a remark\n  - id: other\n"
-        )
 
     def test_a_file_in_another_layout_is_left_alone(self, repository: Path) -> None:
         """Written as JSON, which is YAML too."""
         before = (repository / FILE).read_bytes()
         json.loads(before)
-        with pytest.raises(BadInput, match="is laid out in another way"):
+        with pytest.raises(BadInput):
             write_choices(repository, [choice()])
         assert (repository / FILE).read_bytes() == before

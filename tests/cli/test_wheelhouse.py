@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import MissingEnvironment
 from assay.base.pip_locks import lock_versions, pip_download
-from assay.cli.wheelhouse import entries_for, fetch
+from assay.cli.wheelhouse import entries_for
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = """\
@@ -35,11 +34,6 @@ class TestEntries:
         assert pins(LOCK, "3.11") == ["alpha==1.0", "beta==2.0"]
         assert pins(LOCK, "3.13") == ["alpha==1.0", "beta==3.0"]
 
-    def test_hashes_stay_and_markers_go(self):
-        alpha, beta = entries_for(LOCK, "3.12")
-        assert "sha256:aa" in alpha and "sha256:bb" in alpha
-        assert beta == "beta==3.0 \\\n    --hash=sha256:dd\n"
-
     @pytest.mark.parametrize("name", ["host", "build"])
     def test_every_pin_of_the_real_locks_is_seen(self, name: str):
         text = (ROOT / "requirements" / f"{name}.txt").read_text()
@@ -55,15 +49,3 @@ def test_what_is_fetched_is_for_the_named_python_whatever_runs_pip(tmp_path: Pat
     assert command[command.index("--python-version") + 1] == "3.12"
     assert "manylinux_2_28_x86_64" in command
     assert "manylinux_2_39_x86_64" not in command
-
-
-def test_a_distribution_that_cannot_be_had_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    (tmp_path / "empty").mkdir()
-    monkeypatch.setenv("ASSAY_WHEELHOUSE", str(tmp_path / "empty"))
-    lock = tmp_path / "some.txt"
-    lock.write_text(f"alpha==1.0 \\\n    --hash=sha256:{'a' * 64}\n")
-    with pytest.raises(MissingEnvironment, match=r"some.txt pins for Python 3.12 .* alpha") as told:
-        fetch(lock, "3.12", tmp_path / "out")
-    assert "\n" not in str(told.value)

@@ -170,7 +170,9 @@ class TestEnd:
 
     def test_a_missing_image_is_a_sentence(self, engine: Bench):
         task = Task(("true",), Path("/"), "a test")
-        with pytest.raises(MissingEnvironment, match=r"has no image sha256:1111.*\./assay image"):
+        with pytest.raises(
+            MissingEnvironment, match=r"has no image sha256:1111.*\./assay lab image"
+        ):
             engine.runtime.run(task, record(f"sha256:{'1' * 64}"), print)
 
 

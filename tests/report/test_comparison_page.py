@@ -1,13 +1,11 @@
 """What a cell says of one report's figure, and what is said of them all."""
 
-import io
 import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from assay.cli import comparison_output, console
+from assay.cli import comparison_output
 from assay.findings.claim_history import claim_history
 from assay.findings.given_report import GivenReport
 from assay.findings.report_comparison import PairedWorkload, Standing
@@ -182,24 +180,6 @@ def shifted():
     ]  # fmt: skip
     said = {"near": ClaimInShort(title=LONG, claimed="100 TFLOP/s")}
     return view(*(run.model_copy(update={"claims": said}) for run in runs))
-
-
-@pytest.mark.parametrize("width", [80, 100])
-def test_a_terminal_shows_two_lines_a_figure_and_no_id_is_cut(
-    width: int, monkeypatch: pytest.MonkeyPatch
-):
-    stream = io.StringIO()
-    monkeypatch.setattr(console, "out", Console(file=stream, width=width))
-    monkeypatch.setattr(comparison_output, "is_terminal", lambda _: True)
-    comparison_output.show_comparison(shifted(), ())
-    head, *lines = stream.getvalue().split("\n\n")[1].splitlines()
-    assert head == "Shifted beyond both intervals: 2; largest first (claimed: run_1 -> run_2)"
-    far, figures, near = [line.replace(SPACE, " ") for line in lines][:3]
-    assert far.startswith("   -40 %  far_x") and far.endswith("  far_xxxxxxxxxxxxxxxxxxxx on h100")
-    assert figures == "  100 TFLOP/s reproduced: 100.0 [99.50, 100.5] -> 60.00 [59.50, 60.50]"
-    assert near.startswith("    +3 %  A claim of") and near.endswith("...  near on h100")
-    assert all(len(line) <= width for line in lines)
-    assert len(lines) == 4
 
 
 def test_json_and_the_page_have_the_same_order():

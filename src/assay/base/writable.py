@@ -1,4 +1,4 @@
-"""The question whether a file can be made at a place, asked before work is begun for it."""
+"""Whether a file can be made at a place, and the sentence on one that cannot be written."""
 
 import errno
 import os
@@ -6,7 +6,35 @@ import stat
 import tempfile
 from pathlib import Path
 
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, MissingEnvironment
+
+CODES = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR,
+     errno.EEXIST, errno.EISDIR}
+)  # fmt: skip
+"""What the kernel says of a place where nothing can be made."""
+
+
+def is_about_writing(error: OSError) -> bool:
+    """Return whether a named place refuses to be written: the machine is at fault."""
+    return error.errno in CODES and isinstance(error.filename, str | Path)
+
+
+def unwritable_sentence(error: OSError, root: Path) -> str:
+    """Return what cannot be written, why, and what helps."""
+    place = Path(error.filename)
+    if place.name.startswith(".") and place.parent != root:  # a file on its way to its name
+        place = place.parent
+    remedy = "name another place (for keys --signing-key, for caches XDG_CACHE_HOME)"
+    if place.is_relative_to(root / ".venv"):
+        remedy = "set ASSAY_NO_VENV=1 to use the packages of this Python"
+    elif place.is_relative_to(root / ".toolchain"):
+        remedy = "let --runtime docker, podman or apptainer compile"
+    elif place.is_relative_to(root):
+        remedy = f"run from a copy of {root}"
+    elif place.is_relative_to(tempfile.gettempdir()):
+        remedy = "name another folder for temporary files with TMPDIR"
+    return f"{place}: cannot be written: {error.strerror}; make it writable, or {remedy}"
 
 
 def why_not_writable(path: Path) -> str | None:
@@ -32,7 +60,9 @@ def why_not_writable(path: Path) -> str | None:
 
 
 def require_file_place(path: Path) -> None:
-    """Raise BadInput where no file can be made at a path, or replaced."""
+    """Raise BadInput for a place that holds no plain file, MissingEnvironment for one where none
+    can be made.
+    """
     mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode):  # a device would be replaced by a file
         raise BadInput(f"{path}: is there, and is no plain file: name another")
@@ -40,7 +70,7 @@ def require_file_place(path: Path) -> None:
 
 
 def require_folder_place(path: Path, within: Path) -> None:
-    """Raise BadInput where no directory can be made at a path, or no ``within`` where it is one."""
+    """Raise likewise for a directory, in which ``within`` is to be made."""
     mode = _mode(path)
     if mode is not None and not stat.S_ISDIR(mode):
         raise BadInput(f"{path}: is no directory")
@@ -59,4 +89,6 @@ def _mode(path: Path) -> int | None:
 
 def _require(path: Path, wanted: Path) -> None:
     if (why := why_not_writable(wanted)) is not None:
-        raise BadInput(f"{path}: cannot be made ({why}): name another place")
+        raise MissingEnvironment(
+            f"{path}: cannot be written: {why}; make it writable, or name another place"
+        )

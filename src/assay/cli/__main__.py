@@ -1,5 +1,6 @@
 """The entry: ``python -m assay.cli``."""
 
+import gc
 import sys
 
 from assay.base.errors import BadInput
@@ -9,6 +10,7 @@ from assay.base.source_date import source_date
 from assay.shared.exit_codes import ExitCode
 
 if __name__ == "__main__":
+    gc.set_threshold(100_000, 50, 100)  # records are many, and have no cycles
     end_on_signals()  # the imports take a second or two
     if not has_output():
         sys.exit(ExitCode.MACHINE_LACKS)

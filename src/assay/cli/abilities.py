@@ -1,4 +1,4 @@
-"""Abilities of this machine: verify, rebuild, measure; for those it lacks, why and what helps."""
+"""What a machine can do: verify, rebuild, measure; and why not, with what helps."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,15 +24,12 @@ class Ability:
     name: str
     able: bool
     reason: str
-    """What does it, or why it cannot be done."""
-    remedy: str = ""
-    """What helps, where the reason does not say it."""
+    """What does it, or why it cannot be done and what helps."""
 
     @property
     def answer(self) -> str:
-        """Return whether it can be done, why, and what helps: ``no: there is no ...``."""
-        word = "yes" if self.able else "no"
-        return f"{word}: {self.reason}{'; ' if self.remedy else ''}{self.remedy}"
+        """Return whether it can be done, and why."""
+        return f"{'yes' if self.able else 'no'}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -54,97 +51,80 @@ class Machine:
     runtimes: Mapping[RuntimeName, Runtime]
     """Container runtimes that work."""
 
+    def abilities(self) -> Iterator[Ability]:
+        """Yield what the machine can do, in the order in which most can."""
+        if self.keys:
+            yield Ability("verify", True, "it needs neither compiler nor GPU")
+        else:
+            why = "config/trusted_keys holds no key; name one with verify --key"
+            yield Ability("verify", False, why)
+        yield self._rebuild()
+        yield self._measure()
 
-def abilities(machine: Machine) -> Iterator[Ability]:
-    """Tell what the machine can do, in the order in which most can."""
-    yield _verify(machine)
-    yield _rebuild(machine)
-    yield _measure(machine)
+    def _rebuild(self) -> Ability:
+        if self.host_compiler is not None:
+            version = self.host_compiler.split()[-1]
+            return Ability("rebuild", True, f"on the host with g++ {version}")
+        for name, runtime in self.runtimes.items():
+            if self._has_images(name):
+                return Ability("rebuild", True, f"in images of {runtime.describe()}")
+        return Ability("rebuild", False, self.no_host_compiler)
 
+    def _has_images(self, name: RuntimeName) -> bool:
+        targets = self.catalog.targets.values()
+        return objection(self.root, targets, None, name, host_image=False) is None
 
-def _verify(machine: Machine) -> Ability:
-    if machine.keys:
-        return Ability("verify", True, "it needs neither compiler nor GPU")
-    return Ability(
-        "verify", False, "config/trusted_keys holds no key", "name one with verify --key"
-    )
+    def _measure(self) -> Ability:
+        """Here, on the host or in a container; else on the cluster that this machine belongs to."""
+        here, absences = self._targets_here()
+        if here:
+            return Ability("measure", True, "; ".join(here))
+        if names := ", ".join(self._targets_of_cluster()):
+            how = f"on the cluster's {names} nodes, with --executor slurm"
+            return Ability("measure", True, how)
+        targets = self.catalog.targets
+        elsewhere = (
+            f"run on a machine with a GPU of config/targets ({', '.join(targets)}), or on the "
+            "login node of a cluster that has one"
+        )
+        driver = self.driver
+        if driver is None:
+            return Ability("measure", False, f"there is {NO_DRIVER}; {elsewhere}")
+        # What keeps a GPU that is here from measuring says more than that others are not here.
+        of_here = [why for name, why in absences.items() if driver.gpu_of(targets[name])]
+        reasons = "; ".join(dict.fromkeys(map(str, of_here or absences.values())))
+        return Ability("measure", False, reasons if of_here else f"{reasons}; {elsewhere}")
 
+    def _targets_here(self) -> tuple[list[str], dict[str, Absence]]:
+        """Return targets that can be measured, each with the way; and why the others cannot."""
+        found, absences = [], {}
+        for name, target in self.catalog.targets.items():
+            on_host = find_gpu(target, self.driver, "host", self.python, self.packages)
+            if not isinstance(on_host, Absence):
+                found.append(f"{name} on {on_host}")
+                continue
+            absences[name] = on_host
+            for runtime in self.runtimes:
+                inside = find_gpu(target, self.driver, runtime, self.python)
+                if not isinstance(inside, Absence) and self._gives_gpus(runtime):
+                    found.append(f"{name} on {inside} in {runtime}")
+                    break
+        return found, absences
 
-def _rebuild(machine: Machine) -> Ability:
-    if machine.host_compiler is not None:
-        version = machine.host_compiler.split()[-1]
-        return Ability("rebuild", True, f"on the host with g++ {version}")
-    for name, runtime in machine.runtimes.items():
-        if _objection(machine, name) is None:
-            return Ability("rebuild", True, f"in images of {runtime.describe()}")
-    return Ability("rebuild", False, machine.no_host_compiler)
+    def _gives_gpus(self, name: RuntimeName) -> bool:
+        try:
+            open_runtime(name, gpu=True)
+        except MissingEnvironment:
+            return False
+        return self._has_images(name)
 
-
-def _objection(machine: Machine, name: RuntimeName) -> str | None:
-    targets = machine.catalog.targets.values()
-    return objection(machine.root, targets, None, name, host_image=False)
-
-
-def _measure(machine: Machine) -> Ability:
-    """Here, on the host or in a container; else on the cluster that this machine belongs to."""
-    here, absences = _targets_here(machine)
-    if here:
-        return Ability("measure", True, "; ".join(here))
-    cluster = _targets_of_cluster(machine)
-    if cluster:
-        names = ", ".join(cluster)
-        return Ability("measure", True, f"on the cluster's {names} nodes, with --executor slurm")
-    targets = ", ".join(machine.catalog.targets)
-    elsewhere = (
-        f"run on a machine with a GPU of config/targets ({targets}), or on the login node of a "
-        "cluster that has one"
-    )
-    if machine.driver is None:
-        return Ability("measure", False, f"there is {NO_DRIVER}", elsewhere)
-    # What keeps a GPU that is here from measuring says more than that others are not here.
-    of_here = [why for target, why in absences.items() if _is_here(machine, target)]
-    reasons = dict.fromkeys(str(why) for why in of_here or absences.values())
-    return Ability("measure", False, "; ".join(reasons), "" if of_here else elsewhere)
-
-
-def _is_here(machine: Machine, target: str) -> bool:
-    driver = machine.driver
-    return driver is not None and driver.gpu_of(machine.catalog.targets[target]) is not None
-
-
-def _targets_here(machine: Machine) -> tuple[list[str], dict[str, Absence]]:
-    """Return targets that can be measured, each with the way; and why the others cannot."""
-    found, absences = [], {}
-    for name, target in machine.catalog.targets.items():
-        on_host = find_gpu(target, machine.driver, "host", machine.python, machine.packages)
-        if not isinstance(on_host, Absence):
-            found.append(f"{name} on {on_host}")
-            continue
-        absences[name] = on_host
-        for runtime in machine.runtimes:
-            inside = find_gpu(target, machine.driver, runtime, machine.python)
-            if not isinstance(inside, Absence) and _gives_gpus(machine, runtime):
-                found.append(f"{name} on {inside} in {runtime}")
-                break
-    return found, absences
-
-
-def _gives_gpus(machine: Machine, name: RuntimeName) -> bool:
-    """Return whether a runtime's containers get the GPUs, and its images can be had."""
-    try:
-        open_runtime(name, gpu=True)
-    except MissingEnvironment:
-        return False
-    return _objection(machine, name) is None
-
-
-def _targets_of_cluster(machine: Machine) -> list[str]:
-    """Return targets that the cluster of this machine has nodes of; none without a cluster."""
-    if shutil.which("sbatch") is None:
-        return []
-    try:
-        cluster, types = site_of(machine.root, machine.catalog), slurm_gpu_models()
-    except (BadInput, MissingEnvironment):
-        return []  # what is wrong with the site's file is a finding of its own
-    targets = machine.catalog.targets
-    return [name for name, target in targets.items() if gpu_type_of(cluster, target) in types]
+    def _targets_of_cluster(self) -> list[str]:
+        """Return targets that the cluster of this machine has nodes of; none without a cluster."""
+        if shutil.which("sbatch") is None:
+            return []
+        try:
+            cluster, types = site_of(self.root, self.catalog), slurm_gpu_models()
+        except (BadInput, MissingEnvironment):
+            return []  # what is wrong with the site's file is a finding of its own
+        targets = self.catalog.targets.items()
+        return [name for name, target in targets if gpu_type_of(cluster, target) in types]

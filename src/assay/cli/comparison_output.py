@@ -1,17 +1,12 @@
-"""The output of ``compare``: warnings, two lines a figure or a table for programs, and JSON."""
+"""The output of ``compare``: warnings, tables, and JSON."""
 
-import textwrap
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Any
-
-from rich.cells import cell_len
 
 from assay.base.printable import shown_line
 from assay.cli import console
-from assay.cli.tables import TableColumn, is_terminal, show_table
-from assay.findings.report_comparison import ComparedFigure, Standing, has_interval
-from assay.report import formatting as fmt
+from assay.cli.console import TableColumn
+from assay.findings.report_comparison import Standing
 from assay.report.comparison_page import (
     ComparisonView,
     cell,
@@ -22,12 +17,6 @@ from assay.report.comparison_page import (
 from assay.shared.counting import counted
 
 GPUS = "gpus"
-ARROW = " -> "
-INDENT = "  "
-MOVED = 8
-"""Characters of how far a figure moved."""
-LEAST_TITLE = 16
-"""Characters of a title that are shown at any width."""
 
 
 def show_comparison(view: ComparisonView, only: Sequence[str]) -> None:
@@ -48,90 +37,23 @@ def show_comparison(view: ComparisonView, only: Sequence[str]) -> None:
 
 
 def _show_figures(view: ComparisonView, shown: Sequence[str]) -> None:
-    rows = [row for row in view.figures if row.standing.value in shown]
-    if is_terminal(console.out):
-        for line in (*_title(view, shown).splitlines(), *_lines(view, rows, console.out.width)):
-            console.say(line)
-        return
-    heads = ("figure", "how", "claim", "target", "claimed", "difference", *view.names)
-    table = [
+    heads = ("claim", "figure", "how", "target", "claimed", "difference", *view.names)
+    rows = [
         (
+            row.claim,
             row.title,
             row.standing.value,
-            row.claim,
             row.target or "",
             row.claimed,
             difference(row),
-            *_cells(view, row),
+            *(f"{report.mark}{cell(each)}"
+              for report, each in zip(view.reports, row.figures, strict=True)),
         )
-        for row in rows
-    ]
-    columns = [TableColumn(head) for head in heads]
-    show_table(console.out, console.err, _title(view, shown), columns, table)
-
-
-def _cells(view: ComparisonView, row: ComparedFigure) -> Iterator[str]:
-    for report, each in zip(view.reports, row.figures, strict=True):
-        yield f"{report.mark}{cell(each)}"
-
-
-def _lines(view: ComparisonView, rows: Sequence[ComparedFigure], width: int) -> Iterator[str]:
-    """Yield what a terminal shows: a heading a part, and two lines a figure where they fit."""
-    for standing in Standing:
-        part = [row for row in rows if row.standing is standing]
-        if part:
-            yield ""
-            yield shown_line(
-                f"{view.heading(standing)}; largest first (claimed: {ARROW.join(view.names)})"
-            )
-        for row in part:
-            yield from _two_lines(row, [*_cells(view, row)], width)
-
-
-def _two_lines(row: ComparedFigure, cells: Sequence[str], width: int) -> Iterator[str]:
-    """Yield how far a figure moved, what it is and its id, which is never cut; then its figures."""
-    held = "" if row.difference is None or row.one_measurement else difference(row)
-    moved = f"{held:>{MOVED}}  "
-    of = f"  {row.claim}{f' on {row.target}' if row.target else ''}"
-    room = max(width - cell_len(moved) - cell_len(of), LEAST_TITLE)
-    title = row.title if cell_len(row.title) <= room else f"{row.title[: room - 3].rstrip()}..."
-    yield shown_line(f"{moved}{title}{of}")
-    yield from textwrap.wrap(
-        shown_line(_told(row, cells)),
-        width,
-        initial_indent=INDENT,
-        subsequent_indent=INDENT,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _told(row: ComparedFigure, cells: Sequence[str]) -> str:
-    """Return what is claimed and what each report has; the unit once where all measured in it, and
-    the verdict once where all came out alike.
-    """
-    same = "one measurement, taken over: " if row.one_measurement else ""
-    figures = [each for each in row.figures if each is not None and has_interval(each)]
-    plain = all(isinstance(each.claimed, float) for each in figures) and not row.asked_otherwise
-    if not plain or len(figures) < len(cells) or any("unverified" in text for text in cells):
-        otherwise = "measured otherwise: " if row.asked_otherwise else ""
-        return f"claimed {row.claimed or 'nothing'}; {otherwise}{_in_turn(cells)}"
-    said = [each.said for each in figures]
-    numbers = [
-        f"{fmt.number(float(each.measured or 0.0))} {fmt.interval(each.ci90)}" for each in figures
-    ]
-    if len(set(said)) == 1:
-        return f"{same}{row.claimed} {said[0]}: {ARROW.join(map(fmt.unbroken, numbers))}"
-    pairs = zip(said, numbers, strict=True)
-    return f"{same}{row.claimed}: {ARROW.join(fmt.unbroken(f'{one} {two}') for one, two in pairs)}"
-
-
-def _in_turn(cells: Sequence[str]) -> str:
-    """Return what each report says, in their order; once where neighbours say the same."""
-    runs = [(text, len([*equal])) for text, equal in groupby(cells)]
-    if len(runs) == 1 and len(cells) > 1:
-        return f"{'both' if len(cells) == 2 else f'all {len(cells)}'} {runs[0][0]}"
-    return ARROW.join(f"{text} ({count} reports)" if count > 1 else text for text, count in runs)
+        for row in view.figures
+        if row.standing.value in shown
+    ]  # fmt: skip
+    columns = [TableColumn(head, prose=head not in ("claim", "how", "target")) for head in heads]
+    console.show_table(_title(view, shown), columns, rows)
 
 
 def _title(view: ComparisonView, shown: Sequence[str]) -> str:
@@ -145,17 +67,11 @@ def _title(view: ComparisonView, shown: Sequence[str]) -> str:
 def _show_pairs(view: ComparisonView) -> None:
     for products in dict.fromkeys(pair.products for pair in view.pairs):
         first, second = products
-        columns = (
-            TableColumn("by", prose=True),
-            TableColumn("what ran", 2, prose=True),
-            TableColumn(first, prose=True),
-            TableColumn(second, prose=True),
-            TableColumn(f"{second} over {first}", prose=True),
-            TableColumn("workload", 1),
-        )
+        heads = ("by", "what ran", first, second, f"{second} over {first}")
+        columns = (*(TableColumn(head, prose=True) for head in heads), TableColumn("workload"))
         rows = [pair_cells(pair) for pair in view.pairs if pair.products == products]
         title = f"{first} and {second}, arm by arm on the same workload"
-        show_table(console.out, console.err, title, columns, rows)
+        console.show_table(title, columns, rows)
     for line in pairs_in_short(view.pairs):
         console.say(shown_line(line))
 

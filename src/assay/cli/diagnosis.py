@@ -8,18 +8,23 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
-from assay.base.errors import MissingEnvironment
+from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.yaml_problems import suggest
 from assay.building.installed import find_installed
 from assay.building.toolchain import find_host_compiler
+from assay.catalog.cluster import cluster_files, gpu_type_of, wishes_of
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.cli.abilities import Ability, Machine, abilities
-from assay.cli.cluster_findings import cluster_findings
-from assay.cli.findings import Finding, State
+from assay.cli.abilities import Ability, Machine
+from assay.evidence.stages import TARGET_STAGES
 from assay.measuring.host_driver import HostDriver, find_host_driver, remedy_of_old_driver
 from assay.measuring.local_gpu import lacking_packages
+from assay.measuring.slurm_partitions import Partition, slurm_partitions
+from assay.pipeline.request import site_of
+from assay.records.cluster import ClusterFile
 from assay.records.images import RuntimeName
 from assay.runtimes.base import Runtime, RuntimeAbsent
 from assay.runtimes.choose import OPENERS, open_runtime
@@ -32,12 +37,47 @@ DEVICE_PYTHON = (
 """What makes a Python that can measure."""
 
 
+class State(StrEnum):
+    """The state of one part."""
+
+    OK = "here"
+    WRONG = "wrong"
+    """Here, and of no use as it is."""
+    ABSENT = "not here"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One part of the machine."""
+
+    part: str
+    """Its name, which ``doctor --fix`` takes."""
+    state: State
+    found: str = ""
+    """Its version, or what is wrong with it."""
+    fix: str = ""
+    """The shell line that gets it; empty where none does."""
+
+    @property
+    def words(self) -> str:
+        """Return the part and what was found."""
+        if self.state is State.WRONG:
+            return f"{self.part}: {self.found}"
+        found = f"({self.found})" if self.found and self.state is State.ABSENT else self.found
+        return f"{self.part} {found}".rstrip()
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """The parts of a machine and what it can do with them."""
 
     abilities: tuple[Ability, ...]
     findings: tuple[Finding, ...]
+
+    @property
+    def fixes(self) -> dict[str, str]:
+        """Return the shell line that gets each part that is lacking."""
+        return {each.part: each.fix for each in self.findings if each.fix}
 
 
 def diagnose(
@@ -65,7 +105,7 @@ def diagnose(
         _program("sbatch"),
         *cluster_findings(root, catalog, project),
     )
-    return Diagnosis(tuple(abilities(machine)), findings)
+    return Diagnosis(tuple(machine.abilities()), findings)
 
 
 def _apt(package: str) -> str:
@@ -165,3 +205,61 @@ def _program(name: str, fix: str = "") -> Finding:
     lines = shown.stdout.split("\n") if shown.returncode == 0 else []
     words = [line.split() for line in lines if line.strip()]
     return Finding(name, State.OK, words[-1][-1] if words else shlex.quote(path))
+
+
+def cluster_findings(root: Path, catalog: Catalog, project: Path | None) -> Iterator[Finding]:
+    """Yield what is to be said of the site's files; nothing where there is none."""
+    files = cluster_files(root, project)
+    if not files:
+        return
+    part = "cluster file"
+    try:
+        cluster = site_of(root, catalog, project)
+    except BadInput as error:
+        says = "; ".join(map(str.strip, str(error).splitlines()))
+        yield Finding(part, State.WRONG, f"{says}; docs/running.md has its keys")
+        return
+    named = (path.relative_to(root) if root in path.parents else path for path in files)
+    names = ", ".join(map(str, named))
+    if shutil.which("sinfo") is None:
+        yield Finding(part, State.OK, f"{names}, held against no cluster: there is no sinfo here")
+        return
+    try:
+        wrong = list(dict.fromkeys(_unknown(cluster, catalog, slurm_partitions())))
+    except MissingEnvironment as error:
+        remedy = "ask on the cluster's login node; only --executor slurm needs it"
+        yield Finding(part, State.WRONG, f"{error}; {remedy}")
+        return
+    if wrong:
+        yield Finding(part, State.WRONG, f"{'; '.join(wrong)}; see sinfo, and mend {names}")
+    else:
+        yield Finding(part, State.OK, f"{names}, which this cluster can do")
+
+
+def _unknown(
+    cluster: ClusterFile, catalog: Catalog, offered: dict[str, Partition]
+) -> Iterator[str]:
+    """Yield what jobs would ask for and this cluster has not.
+
+    Of a target whose GPU no partition has, nothing: it is measured elsewhere, or not at all.
+    """
+    for name, target in catalog.targets.items():
+        gpu_type = gpu_type_of(cluster, target)
+        has_type = any(gpu_type in each.gpu_types for each in offered.values())
+        if not has_type and name not in cluster.targets:
+            continue
+        for stage in (entry.stage.value for entry in TARGET_STAGES if entry.holds_gpu):
+            wishes = wishes_of(cluster, name, stage)
+            queue = wishes.partition or target.slurm_partition
+            if queue not in offered:
+                yield f"there is no partition '{queue}' for {name}{suggest(queue, offered)}"
+                continue
+            partition = offered[queue]
+            if gpu_type not in partition.gpu_types:
+                meant = suggest(gpu_type, partition.gpu_types)
+                yield f"partition '{queue}' has no GPU of type '{gpu_type}' for {name}{meant}"
+            if partition.minutes is not None and (wishes.minutes or 0) > partition.minutes:
+                yield (
+                    f"{stage} on {name} asks for {wishes.minutes} minutes, and partition '{queue}' "
+                    f"grants {partition.minutes}"
+                )

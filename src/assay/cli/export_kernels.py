@@ -1,4 +1,4 @@
-"""A folder of compiled kernels for PyTorch's operators: ``./assay kernels``."""
+"""A folder of compiled kernels for PyTorch's operators: ``./assay lab kernels``."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from assay.base.writable import why_not_writable
 from assay.building import build as building
 from assay.building.toolchain_check import require_sound_toolchain
 from assay.catalog.load import load_catalog
-from assay.cli.rebuilding import compiler_place
+from assay.cli.compiler_place import compiler_place
 from assay.measuring.operator_kernels import kernel_entries, offered
 from assay.records.builds import BuildRecord
 from assay.records.operators import KernelSetRecord

@@ -17,18 +17,22 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import TyperException
 
+from assay import __version__
+from assay.base.commits import git_state
 from assay.base.errors import AssayError, BadInput, Interrupted
 from assay.base.isolation import HOST_PATH, host_packages
 from assay.base.signals import SignalledExit, leave_on_signals
-from assay.base.unwritable import is_about_writing, unwritable_sentence
+from assay.base.writable import is_about_writing, unwritable_sentence
 from assay.cli import checkout, console
 from assay.shared.exit_codes import ExitCode
 
 COMMANDS = (
-    "reproduce", "remote", "verify", "new", "check", "bundle", "tune", "kernels", "image",
-    "doctor", "claims", "compare", "history", "site", "export", "key", "test", "version",
+    "reproduce", "remote", "verify", "new", "check", "bundle", "doctor", "claims", "compare",
+    "history", "site", "export", "key", "lab", "test",
 )  # fmt: skip
 """In the order in which help lists them; each is what its module in assay.cli.commands calls so."""
+OF_LAB = ("kernels", "tune", "image")
+"""Commands of ``lab`` that are known by their own names, too."""
 OUTPUTS = (1, 2)
 """Standard output and standard error, as the kernel numbers them."""
 OUTPUT_CODES = frozenset({errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EFBIG})
@@ -55,7 +59,9 @@ def everywhere(
     if host_path:
         raise BadInput(f"{HOST_PATH} is for ./assay, which reads it before anything is imported")
     if version:
-        import_module("assay.cli.commands.version").version()
+        commit, clean = git_state(checkout.ROOT)
+        changed = " with changes" if clean is False else ""
+        console.say(f"{__version__} (commit {commit or 'not known'}{changed})")
         raise typer.Exit
 
 
@@ -102,23 +108,16 @@ def _last_name(decorator: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) else ""
 
 
-def asked_for(arguments: list[str]) -> list[str]:
-    """Return the arguments with ``help COMMAND`` put as an option, as all commands take it."""
-    return [*arguments[1:2], "--help"] if arguments[:1] == ["help"] else arguments
-
-
-def needed(arguments: Sequence[str]) -> Sequence[str]:
-    """Return the command that is asked for; all of them where that is not told, or is none."""
-    return arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS
-
-
 def main() -> None:
     """Run the command line; whatever is wrong becomes one sentence and an exit code."""
-    arguments = asked_for(sys.argv[1:])
+    arguments = sys.argv[1:]
+    if arguments[:1] and arguments[0] in OF_LAB:
+        arguments = ["lab", *arguments]
+    named = [word for word in arguments[:1] if word in COMMANDS]
     try:
         leave_on_signals()
         _require_words(arguments)
-        app = application(needed(arguments), described=not set(arguments) & set(COMMANDS))
+        app = application(named or COMMANDS, described=not set(arguments) & set(COMMANDS))
         name = shlex.quote(checkout.command())
         code = app(arguments or ["--help"], prog_name=name, standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is found here, and not when all is over

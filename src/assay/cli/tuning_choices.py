@@ -1,7 +1,7 @@
-"""``./assay tune``: measure the sweeps of a target and hold config/tuning.yaml against them."""
+"""``./assay lab tune``: measure the sweeps of a target and hold config/tuning.yaml against them."""
 
 import json
-import re
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -111,15 +111,6 @@ def confirmed(outcome: SweepOutcome, measured_on: str, margin: float) -> TuningC
     return choice.model_copy(update={"why": why})
 
 
-def told_changes(before: Iterable[TuningChoice], choices: Iterable[TuningChoice]) -> list[str]:
-    """Return a line a choice: what stood there, and what stands there now."""
-    known = {choice.id: choice.variant for choice in before}
-    return [
-        f"{choice.id}: {known.get(choice.id, 'none before')} -> {choice.variant}"
-        for choice in choices
-    ]
-
-
 def replaced(outcome: SweepOutcome, measured_on: str) -> TuningChoice:
     """Return the rival that was faster, in the place of what was chosen."""
     choice, ratio = outcome.choice, outcome.ratio
@@ -151,58 +142,30 @@ def _measured_on(evidence: Evidence, target: str) -> str:
 def write_choices(root: Path, choices: Iterable[TuningChoice]) -> None:
     """Put choices into config/tuning.yaml, in the place of those with their ids, new ones behind.
 
-    Comments and order stay. Raises BadInput, before anything is written, where the file is not laid
-    out so that this gives what was meant.
+    What stands above the choices stays as it is; comments among them go. Raises BadInput, before
+    anything is written, where the file is not laid out so that this gives what was meant.
     """
     path = root / FILE
-    before = load_yaml(TuningFile, path)
     wanted = {choice.id: choice for choice in choices}
-    text = read_text(path)
-    known = {choice.id for choice in before.choices}
-    added = [choice for choice in wanted.values() if choice.id not in known]
-    for choice in wanted.values():
-        text = rewritten(text, choice)
-    text = "".join([text if text.endswith("\n") else f"{text}\n", *map(written, added)])
-    meant = (*(wanted.get(choice.id, choice) for choice in before.choices), *added)
+    before = {choice.id: choice for choice in load_yaml(TuningFile, path).choices}
+    meant = (before | wanted).values()
+    head = read_text(path).partition("\nchoices:")[0].rstrip("\n")
     trial = path.with_suffix(".yaml.new")
     try:
-        write_bytes(trial, text.encode())
-        if load_yaml(TuningFile, trial).choices != meant:
+        write_bytes(trial, "".join([f"{head}\nchoices:\n", *map(written, meant)]).encode())
+        if load_yaml(TuningFile, trial).choices != tuple(meant):
             raise BadInput(f"{path}: is laid out in another way than it can be rewritten in")
         trial.replace(path)
     finally:
         trial.unlink(missing_ok=True)
 
 
-def rewritten(text: str, choice: TuningChoice) -> str:
-    """Return the file's text with the variant, arm and reason of one choice replaced."""
-    entry = re.compile(rf"^  - id: {choice.id}\n(?:    .*\n?)+", re.MULTILINE)
-    patterns = (r"^    variant: .*$", r"^    evidence: .*$", r"^    why: .*(?:\n      .*)*$")
-
-    def renewed(found: re.Match[str]) -> str:
-        block = found[0]
-        for pattern, line in zip(patterns, _decided(choice), strict=True):
-            plain = line.replace("\\", r"\\")  # a reason's text is no template
-            block = re.sub(pattern, plain, block, flags=re.MULTILINE)
-        return block
-
-    return entry.sub(renewed, text)
-
-
-def _decided(choice: TuningChoice) -> tuple[str, str, str]:
-    """Return the lines of a choice that a sweep decides."""
-    arm, quoted = choice.evidence, choice.why.replace("'", "''")
-    return (
-        f"    variant: {choice.variant}",
-        f"    evidence: {{comparison: {arm.comparison}, arm: {arm.arm}}}",
-        f"    why: '{quoted}'",
-    )
-
-
 def written(choice: TuningChoice) -> str:
-    """Return a choice as a new entry of the file."""
+    """Return a choice as an entry of the file."""
     shapes = choice.shapes.model_dump(mode="json", exclude_defaults=True)
     given = ", ".join(f"{name}: {json.dumps(value)}" for name, value in shapes.items())
+    arm, quoted = choice.evidence, choice.why.replace("'", "''")
+    why = textwrap.wrap(f"why: '{quoted}'", 110, break_long_words=False, break_on_hyphens=False)
     lines = (
         f"  - id: {choice.id}",
         f"    target: {choice.target}",
@@ -211,6 +174,8 @@ def written(choice: TuningChoice) -> str:
         f"    block_rows: {choice.block_rows}",
         f"    block_cols: {choice.block_cols}",
         f"    shapes: {{{given}}}",
-        *_decided(choice),
+        f"    variant: {choice.variant}",
+        f"    evidence: {{comparison: {arm.comparison}, arm: {arm.arm}}}",
+        "    " + "\n      ".join(why),
     )
     return "".join(f"{line}\n" for line in lines)

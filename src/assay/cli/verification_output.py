@@ -1,13 +1,13 @@
 """The output of ``verify``: each check when it is made, and at the end what is guaranteed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 
 from assay.base.check_log import NamedCheck
 from assay.base.printable import folded, shortened, shown_line
 from assay.base.typed_command import as_typed
-from assay.cli.tables import is_terminal
+from assay.cli.console import is_terminal
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
 from assay.shared.exit_codes import ExitCode
 from assay.verification.guarantees import TIMES, guarantee_lines
@@ -66,10 +66,11 @@ def verified_line(result: VerificationRecord) -> str:
     return f"PASSED: {result.report}{named}{of}{f', signed by {signers}' if signers else ''}"
 
 
-def _parts(node: ProofNode) -> Iterator[ProofNode]:
-    yield node
-    for child in node.children:
-        yield from _parts(child)
+def _lies_elsewhere(node: ProofNode) -> bool:
+    """Return whether the report has another name than its run."""
+    return any(check.id == "name" for check in node.checks) or any(
+        map(_lies_elsewhere, node.children)
+    )
 
 
 def claims_line(result: VerificationRecord) -> str:
@@ -89,11 +90,6 @@ def failed_line(result: VerificationRecord, checks: Sequence[NamedCheck]) -> str
     refused = result.exit_code == ExitCode.CHECK_FAILED and result.code != OtherVersion.code
     word = "FAILED" if refused else "NOT VERIFIED"
     return f"{word}: {result.report}: {shortened(found, LONGEST_FOUND)}"
-
-
-def _lies_elsewhere(node: ProofNode) -> bool:
-    """Return whether the report has another name than its run."""
-    return any(check.id == "name" for part in _parts(node) for check in part.checks)
 
 
 def _state(to: Console, word: str, colour: str, width: int) -> None:

@@ -102,7 +102,7 @@ def _find(
         if client is None:
             raise MissingEnvironment(
                 f"there is no archive of {definition.tag} and {runtime} cannot build one: make it "
-                "where Docker or Podman runs (./assay image), or use a bundle"
+                "where Docker or Podman runs (./assay lab image), or use a bundle"
             )
         make(root, definition, client, runtime, folder)
     return folder

@@ -21,7 +21,7 @@ from assay.base.errors import AssayError
 from assay.base.io import write_record, write_record_if_changed
 from assay.base.progress import say
 from assay.base.signals import leave_on_signals
-from assay.base.unwritable import is_about_writing, unwritable_sentence
+from assay.base.writable import is_about_writing, unwritable_sentence
 from assay.building import build as building
 from assay.building.file_compile import compile_file
 from assay.building.inspect_device_code import inspect_device_code

@@ -156,7 +156,7 @@ class ApptainerRuntime:
 
     def _check(self, sif: Path, image: ImageRecord) -> None:
         if not sif.is_file():
-            raise MissingEnvironment(f"there is no SIF file {sif}; make it with ./assay image")
+            raise MissingEnvironment(f"there is no SIF file {sif}; make it with ./assay lab image")
         if image.sif_sha256 is None:
             raise CheckFailed(
                 f"{image.tag} names no SIF file, so {sif} cannot be told from another"

@@ -105,7 +105,7 @@ class EngineRuntime:
             api.start(container)
         except docker.errors.ImageNotFound as error:
             raise MissingEnvironment(
-                f"{self._described} has no image {image_id}; build it with ./assay image"
+                f"{self._described} has no image {image_id}; build it with ./assay lab image"
             ) from error
         except _GONE as error:
             raise MissingEnvironment(self._refusal(task, error)) from error

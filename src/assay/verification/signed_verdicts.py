@@ -50,7 +50,7 @@ def _files(report: Path) -> tuple[bytes, bytes, bytes]:
     """Return envelope, manifest and verdicts. Raises AssayError."""
     if is_archive(report):
         files = read_archive(report)
-        return tuple(files.get(name, b"") for name in (ATTESTATION, MANIFEST, VERDICTS))
+        return files.get(ATTESTATION, b""), files.get(MANIFEST, b""), files.get(VERDICTS, b"")
     return (
         plain_bytes(report, ATTESTATION, MOST_ENVELOPE),
         plain_bytes(report, MANIFEST, MOST_DOCUMENT),

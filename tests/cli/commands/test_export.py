@@ -11,15 +11,10 @@ import pandas as pd
 import pytest
 
 import assay as package
-from assay.base.errors import BadInput, CheckFailed
 from assay.cli import checkout, table_files
-from assay.cli.project_folder import keys_of
 from assay.findings.headline import published_figures
 from assay.frames import TABLES
 from assay.report.first_screen import headline_words
-from assay.verification import report_archive
-from assay.verification.policy import Policy
-from assay.verification.report_archive import pack_report
 from assay.verification.sign import sign
 from assay.verification.trusted_keys import trusted_keys
 from tests.report_fixtures import signed_report, write_repository
@@ -75,23 +70,6 @@ class TestExport:
             again = pd.read_parquet(tmp_path / f"{name}.parquet")
             assert again.columns.tolist() == getattr(opened, name).columns.tolist()
         assert pd.read_parquet(tmp_path / "samples.parquet").time_ms.equals(opened.samples.time_ms)
-
-    def test_equal_reports_give_equal_files(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
-    ) -> None:
-        for name in ("one", "two"):
-            assert assay("export", report, *key, "--out", tmp_path / name).code == 0
-        for path in (tmp_path / "one").iterdir():
-            assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
-
-    def test_one_table_is_written_where_one_is_asked_for(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
-    ) -> None:
-        assert assay("export", report, *key, "--table", "builds", "--out", tmp_path).code == 0
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["about.json", "builds.csv"]
-        said = json.loads((tmp_path / "about.json").read_text())
-        assert said["run"] == "demo_run"
-        assert {column["column"] for column in said["tables"]["builds"]} >= {"id", "registers"}
 
     def test_a_table_that_there_is_none_of_is_named(
         self, assay: Any, report: Path, key: Any, tmp_path: Path
@@ -171,16 +149,6 @@ class TestDishonestSigner:
             assert not begun & set("=+-@\t\r")
             assert any(cell.startswith("'=cmd|") for cell in cells)
 
-    def test_an_entry_stays_one_entry(self, assay: Any, report: Path, tmp_path: Path) -> None:
-        forged = lie(report, tmp_path, tmp_path / "k.pem", product=EVIL)
-        answer = assay("export", forged, *BIBTEX, "--key", tmp_path / "k.pem.pub")
-        assert answer.code == 0
-        assert not {"\x1b", "\x07", "\u202e"} & set(answer.out)
-        assert len(answer.out.splitlines()) == 8
-        plain = answer.out.replace(r"\{", "").replace(r"\}", "")
-        assert plain.count("{") == plain.count("}")
-        assert sum(line.lstrip().startswith("author") for line in answer.out.splitlines()) == 1
-
     @pytest.mark.parametrize("form", ["csv", "bibtex", "svg"])
     def test_what_was_checked_is_said_and_verify_checks_the_rest(
         self, assay: Any, report: Path, tmp_path: Path, form: str
@@ -197,37 +165,6 @@ class TestDishonestSigner:
         assert (answer.code, answer.out) == (1, "")
         assert "does not verify" in answer.err
         assert not place.exists()
-
-    def test_an_archive_that_is_verified_is_unpacked_once(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """What was verified is what is read then."""
-        archive = tmp_path / "demo_run.tar.xz"
-        archive.write_bytes(pack_report(report))
-        read, seen = report_archive.read_archive, []
-
-        def counting(path: Path) -> Any:
-            seen.append(path)
-            return read(path)
-
-        monkeypatch.setattr(report_archive, "read_archive", counting)
-        monkeypatch.setattr(
-            "assay.cli.signed_report.Policy", lambda root: Policy(root, accepted=True)
-        )
-        answer = assay("export", archive, *BIBTEX, *key, "--verify")
-        assert (answer.code, seen) == (0, [archive])
-        assert "demo_run: signed by key" in answer.err and ": verified" in answer.err
-
-    def test_a_figure_may_be_asked_to_be_judged_in_python(
-        self, report: Path, tmp_path: Path
-    ) -> None:
-        forged = lie(report, tmp_path, tmp_path / "k.pem", status="reproduced")
-        keys = [tmp_path / "k.pem.pub"]
-        assert not package.open_report(forged, keys).judged
-        with pytest.raises(CheckFailed):
-            package.open_report(forged, keys, judged=True)
-        with pytest.raises(BadInput):
-            package.open_report(forged, keys, signed=False, judged=True)
 
 
 class TestCitationAndBadge:
@@ -287,21 +224,6 @@ class TestProjectsReport:
         assert "which is not trusted" in assay(*command).err
         monkeypatch.chdir(folder)
         assert assay(*command).code == 0
-
-    def test_the_checkouts_keys_count_beside_a_projects(self, assay: Any, tmp_path: Path) -> None:
-        folder = tmp_path / "mine"
-        assert assay("new", folder).code == 0
-        assert keys_of(folder) == trusted_keys(ROOT)
-        (folder / "trusted_keys").mkdir()
-        own = folder / "trusted_keys" / "own.pub"
-        shutil.copy(trusted_keys(ROOT)[0], own)
-        assert keys_of(folder) == [own, *trusted_keys(ROOT)]
-
-
-def test_a_badge_makes_no_folder(assay: Any, report: Path, key: Any, tmp_path: Path) -> None:
-    answer = assay("export", report, *SVG, *key, "--out", tmp_path / "gone/x.svg")
-    assert (answer.code, "in a folder that is there" in answer.err) == (2, True)
-    assert not (tmp_path / "gone").exists()
 
 
 def test_a_citation_has_no_tables(assay: Any, report: Path, key: Any) -> None:

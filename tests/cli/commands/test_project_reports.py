@@ -1,6 +1,5 @@
 """A project's own published reports: in its folder every command that reads reports takes them."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -59,35 +58,6 @@ def test_a_site_is_of_them_by_the_projects_keys(
     again = assay("site", site, "--project", folder)
     assert "(verified before, and unchanged since)" in again.err
     assert list(kept.parent.iterdir()) == [kept]
-
-
-def test_a_project_that_published_none_has_no_site(
-    assay: Any, folder: Path, tmp_path: Path
-) -> None:
-    shutil.rmtree(folder / "reports")
-    answer = assay("site", tmp_path / "site", "--project", folder)
-    assert answer.code == 2
-    assert f"publish one in {folder / 'reports' / 'published'}" in answer.err
-    assert not (tmp_path / "site").exists()
-
-
-@pytest.mark.usefixtures("elsewhere")
-def test_they_are_compared_by_the_projects_keys(assay: Any, folder: Path) -> None:
-    (report,) = (folder / "reports" / "published").iterdir()
-    assert "unverified: " in assay("compare", report, report).err
-    answer = assay("compare", report, report, "--project", folder)
-    assert answer.code == 0
-    assert "unverified: " not in answer.err
-
-
-def test_its_claims_are_listed_with_their_verdicts(
-    assay: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
-    rows = {row["claim"]: row for row in json.loads(assay("claims", "--json").out)}
-    told = {each["target"]: each["status"] for each in rows["scaled_128_rate"]["verdicts"]}
-    assert told["h200"] == "elsewhere"
-    assert "scaled_128_rate" in assay("claims", "--status", "elsewhere").out
 
 
 def test_a_project_that_is_not_what_was_judged_is_said_to_be_another(

@@ -48,26 +48,6 @@ class TestReproduce:
         monkeypatch.setattr(reproduce, "run_workflow", lambda *_, **__: None)
         return root
 
-    def test_timings_are_told_stage_by_stage(self, assay: Any, finished: Path) -> None:
-        answer = assay("reproduce", "--run", "demo_run", "--timings")
-        assert answer.code == 0
-        rows = {
-            cells[0]: cells[1:]
-            for line in answer.out.splitlines()
-            if len(cells := line.split("\t")) == 5 and cells[0] != "stage"
-        }
-        assert rows == {
-            "inspect": ["1", "2.0", "2.0", ""],
-            "build": ["2", "10.2", "6.2", "demo_bk96 sm_90a"],
-            "report": ["1", "1.5", "1.5", ""],
-        }
-        assert "4 steps, 6.2\N{NO-BREAK SPACE}s on the clock" in answer.out
-
-    def test_without_the_option_no_time_is_told(self, assay: Any, finished: Path) -> None:
-        answer = assay("reproduce", "--run", "demo_run")
-        assert answer.code == 0
-        assert "where the time went" not in answer.out
-
     def test_the_result_is_short(self, assay: Any, finished: Path) -> None:
         """The headline, why not, the claims that say most, the report, the next command."""
         answer = assay("reproduce", "--run", "demo_run")
@@ -100,7 +80,7 @@ class TestReproduce:
     ) -> None:
         left = [("build", "builds/sm_90a/demo_bk32.json"), ("benchmark", "h100/benchmark")]
         monkeypatch.setattr(preview, "pending_files", lambda *_: left)
-        answer = assay("reproduce", "--run", "demo_run", "--timings", "--dry-run")
+        answer = assay("reproduce", "--run", "demo_run", "--dry-run")
         assert answer.code == 0, answer.err
         lines = answer.out.splitlines()
         assert any(line.startswith("would be measured on h100: ") for line in lines)

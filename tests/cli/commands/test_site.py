@@ -1,23 +1,16 @@
 """``./assay site``: pages over many reports, each verified, unverified ones marked."""
 
-import gc
 import re
 import shutil
-import weakref
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay.cli.commands.site import site_of
-from assay.cli.given_reports import given_reports
 from assay.findings.given_report import GivenReport
-from assay.findings.headline import KINDS
-from assay.findings.report_figures import unread_figures
 from assay.records.verdicts import Status
-from assay.report import site as pages
+from assay.report.site import Site
 from tests.findings.test_card_spread import figure, machine
 from tests.findings.test_card_spread import report as report_of
 from tests.report_fixtures import signed_report, write_repository
@@ -65,44 +58,6 @@ def test_there_is_a_page_a_claim_and_a_page_and_a_badge_a_report(
     assert "demo_rate" in (site / "index.html").read_text()
 
 
-def test_claims_stand_with_title_and_claimed_figure(
-    assay: Any, report: Path, key: Any, tmp_path: Path
-) -> None:
-    site = tmp_path / "site"
-    assay("site", site, report, *key)
-    title = "Sparse kernel &lt;b&gt;fast&lt;/b&gt; | at BK=32"
-    (page,) = (site / "reports").glob("*.html")
-    link = '<a href="{}claims/demo_rate.html">' + title + "</a><br><small>demo_rate</small>"
-    assert (
-        f'<th scope="row">{link.format("")}<td>200 TFLOP/s<td>' in (site / "index.html").read_text()
-    )
-    assert f"<tr><td>{link.format('../')}<td>h100<td>200 TFLOP/s<td>" in page.read_text()
-    claim = (site / "claims" / "demo_rate.html").read_text()
-    assert f"<h1>{title}</h1>" in claim
-    assert "Claimed: 200 TFLOP/s. Source demo, claim <code>demo_rate</code>." in claim
-
-
-def test_an_unverified_report_names_no_claim(
-    assay: Any, report: Path, key: Any, tmp_path: Path
-) -> None:
-    changed = shutil.copytree(report, tmp_path / "changed")
-    (changed / "report.md").write_text("another text")
-    assay("site", tmp_path / "site", changed, *key)
-    claim = (tmp_path / "site" / "claims" / "demo_rate.html").read_text()
-    assert "<h1>demo_rate</h1>" in claim
-
-
-def test_a_measurement_is_one_row_with_all_reports_that_carry_it(
-    assay: Any, report: Path, key: Any, tmp_path: Path
-) -> None:
-    other = signed_report(write_repository(tmp_path / "repo"), "demo_two")
-    assay("site", tmp_path / "site", report, other, *key, "--key", other / "signer.pub")
-    claim = (tmp_path / "site" / "claims" / "demo_rate.html").read_text()
-    (row,) = re.findall(r"<tr><td>h100.*", claim)
-    assert row.count("../reports/") == 2
-    assert "1 measurement; 2 reports tell of it; 0 changes of status" in claim
-
-
 def test_a_report_that_is_given_twice_is_counted_and_shown_once(
     assay: Any, report: Path, key: Any, tmp_path: Path
 ) -> None:
@@ -117,19 +72,6 @@ def test_a_report_that_is_given_twice_is_counted_and_shown_once(
     assert len(list((tmp_path / "site" / "reports").glob("*.html"))) == 1
     claim = (tmp_path / "site" / "claims" / "demo_rate.html").read_text()
     assert "1 measurement; 1 report tells of it; " in claim
-
-
-def test_published_figures_stand_first_and_a_projects_own_claims_behind(
-    assay: Any, report: Path, key: Any, tmp_path: Path
-) -> None:
-    assay("site", tmp_path / "site", report, *key)
-    index = (tmp_path / "site" / "index.html").read_text().split("Claims and reports")[-1]
-    order = re.findall(r'<tr><th scope="row"><a href="claims/(\w+)\.html">', index)
-    (given,) = given_reports([report], [key[1]])
-    kinds = [given.figures.claims[claim].kind for claim in order]
-    assert kinds == sorted(kinds, key=[*KINDS].index)
-    assert kinds[0] == "figures" != kinds[-1]
-    assert order != sorted(order)
 
 
 def test_the_matrix_tells_what_was_measured_here_elsewhere_and_in_another_report() -> None:
@@ -148,7 +90,9 @@ def test_the_matrix_tells_what_was_measured_here_elsewhere_and_in_another_report
         figure(1.0, claim="idle", target="h200").model_copy(update=nothing),
     )
     given = GivenReport("r", "", report_of("run_1", machine("card", "t1"), *figures), "key", "")
-    index = dict(site_of([given]).pages(ROOT / "reports" / "templates"))["index.html"]
+    site = Site()
+    site.add(given)
+    index = dict(site.pages(ROOT / "reports" / "templates"))["index.html"]
     rows = re.findall(r'<tr><th scope="row"><a href="claims/(\w+)\.html">.*<td>(.*)', index)
     assert dict(rows) == {
         "own": "R", "carried": "(R)", "away": "N°", "away_carried": "(N°)", "answered": "N°",
@@ -203,29 +147,6 @@ def test_equal_reports_give_equal_bytes_and_a_site_is_replaced(
     assert files == again
 
 
-def test_many_reports_are_taken_up_without_the_collector_and_leave_nothing_behind() -> None:
-    class Knot:
-        """What a failed verification leaves: it refers to itself."""
-
-        def __init__(self) -> None:
-            self.own = self
-
-    left = []
-
-    def reports() -> Iterator[GivenReport]:
-        for number in range(3):
-            knot = Knot()
-            left.append(weakref.ref(knot))
-            assert not gc.isenabled()
-            assert [each() for each in left[:-1]] == [None] * number
-            del knot
-            yield GivenReport(f"r{number}", "", unread_figures(), None, "unverified: nothing")
-
-    assert len(site_of(reports()).reports) == 3
-    assert gc.isenabled()
-    assert left[-1]() is None
-
-
 def test_a_directory_of_something_else_is_left_alone(
     assay: Any, report: Path, key: Any, tmp_path: Path
 ) -> None:
@@ -245,18 +166,3 @@ def test_a_name_that_is_markup_is_shown_as_it_is(
     assay("site", tmp_path / "site", copy, *key)
     for page in (tmp_path / "site").rglob("*.html"):
         assert "<b onload" not in page.read_text()
-
-
-def test_long_lists_are_split_into_pages(
-    assay: Any, report: Path, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pages, "REPORTS_A_PAGE", 2)
-    monkeypatch.setattr(pages, "RUNS_A_PAGE", 2)
-    others = [shutil.copytree(report, tmp_path / name) for name in ("two", "three")]
-    for other in others:  # which do not verify, and are rows of their own
-        (other / "report.md").write_text("another text")
-    assay("site", tmp_path / "site", report, *others, *key)
-    site = tmp_path / "site"
-    assert sorted(path.name for path in site.glob("index*")) == ["index-2.html", "index.html"]
-    assert (site / "claims" / "demo_rate-2.html").is_file()
-    assert "demo_rate-2.html" in Links((site / "claims" / "demo_rate.html").read_text()).found

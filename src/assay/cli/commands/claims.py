@@ -1,17 +1,42 @@
 """``./assay claims``: list claims and audits with their verdicts."""
 
-from typing import Annotated
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from assay.base.errors import BadInput
+from assay.base.io import read_record
 from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
 from assay.cli import checkout, console
-from assay.cli.listing import claim_rows, matching, statuses
+from assay.cli.console import TableColumn
 from assay.cli.project_folder import ProjectOption, home, project_folder
-from assay.cli.report_verdicts import verdicts_of
-from assay.cli.result_tables import show_claims
-from assay.verification.report_archive import report_name
+from assay.findings.claimed_figures import COMPUTED, RELATIONS
+from assay.judging.causes import with_known_causes
+from assay.records.claims import Audit, Claim
+from assay.records.evaluations import Unanswerable
+from assay.records.manifest import VERDICTS
+from assay.records.verdicts import Status, Verdict, VerdictsFile
+from assay.report import formatting as fmt
+from assay.shared.counting import counted
+from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import published_reports
+
+Row = dict[str, Any]
+SEARCHED = ("claim", "statement", "section", "source")
+"""Parts of a row that a search looks through."""
+COLUMNS = (
+    TableColumn("claim"),
+    TableColumn("verdict", prose=True),
+    TableColumn("claimed"),
+    TableColumn("source:line"),
+    TableColumn("target"),
+    TableColumn("statement", prose=True),
+    TableColumn("answered by", prose=True),
+)
 
 
 def claims(
@@ -27,14 +52,146 @@ def claims(
     project: ProjectOption = None,
 ) -> None:
     """List claims and audits: where each stands, how it is answered."""
-    wanted = statuses(status or ())
+    known = [each.value for each in Status]
+    for name in status or ():
+        if name not in known:
+            raise BadInput(f"there is no status '{name}'; known: {', '.join(known)}")
     folder = project_folder(project)
     catalog = load_catalog(checkout.ROOT, folder)
     catalog.check_selection(source or (), ())
     report = next(iter(published_reports(home(folder))), None)
-    verdicts = verdicts_of(report).verdicts if report else ()
-    rows = matching(claim_rows(catalog, verdicts, source or ()), wanted, search)
+    rows = claim_rows(catalog, _verdicts_of(report) if report else (), source or ())
+    rows = [row for row in rows if _matches(row, status or (), search)]
     if as_json:
         console.show_json(rows)
     else:
-        show_claims(rows, report_name(report) if report else None)
+        _show(rows, report_name(report) if report else None)
+
+
+def _verdicts_of(report: Path) -> Sequence[Verdict]:
+    """Return the verdicts of a report, of which nothing is verified."""
+    with opened_report(report) as folder:
+        return with_known_causes(read_record(VerdictsFile, folder / VERDICTS).verdicts)
+
+
+def claim_rows(
+    catalog: Catalog, verdicts: Iterable[Verdict] = (), sources: Collection[str] = ()
+) -> list[Row]:
+    """Return claims and audits of ``sources`` (all, when none is named), by source, in file order.
+
+    A row's ``kind`` is ``claim`` for a printed figure or statement and ``audit`` for a relation
+    between figures that the source does not print; both get a verdict under the id in ``claim``.
+    """
+    rows = []
+    for source, file in catalog.sources.items():
+        if not sources or source in sources:
+            rows += [{**_common(claim, source), **_of_claim(claim)} for claim in file.claims]
+            rows += [{**_common(audit, source), **_of_audit(catalog, audit)}
+                     for audit in file.audits]  # fmt: skip
+    told: dict[str, list[Row]] = {}
+    for verdict in verdicts:
+        told.setdefault(verdict.claim, []).append(_of_verdict(verdict))
+    return [{**row, "verdicts": told.get(row["claim"], [])} for row in rows]
+
+
+def _common(entry: Claim | Audit, source: str) -> Row:
+    return {
+        "claim": entry.id,
+        "source": source,
+        "section": entry.place.section,
+        "line": entry.place.line,
+        "page": entry.place.page,
+        "statement": entry.statement,
+    }
+
+
+def _of_claim(claim: Claim) -> Row:
+    evaluation = claim.evaluation
+    answered: str = evaluation.kind
+    if isinstance(evaluation, Unanswerable):
+        answered = f"not_run: {evaluation.reason.value}"
+    return {
+        "kind": "claim",
+        "value": claim.value,
+        "to": claim.to,
+        "about": claim.about,
+        "unit": claim.unit.value if claim.unit else None,
+        "computed": claim.computed,
+        "relation": claim.relation.value,
+        "target": claim.hardware.target,
+        "targets": list(claim.hardware.targets),
+        "answered_by": answered,
+    }
+
+
+def _of_audit(catalog: Catalog, audit: Audit) -> Row:
+    printed = audit.claimed
+    named = catalog.claims[printed.claim] if printed and printed.claim else None
+    stated = named or printed
+    return {
+        "kind": "audit",
+        "value": stated.value if stated else None,
+        "to": None,
+        "about": False,
+        "unit": named.unit.value if named and named.unit else None,
+        "computed": None,
+        "relation": "equals" if audit.formula.claims_a_figure else audit.formula.value,
+        "target": None,
+        "targets": [],
+        "answered_by": "arithmetic",
+    }
+
+
+def _of_verdict(verdict: Verdict) -> Row:
+    return {
+        "target": verdict.target,
+        "status": verdict.status.value,
+        "reason": verdict.reason,
+        "why": verdict.why and verdict.why.value,
+        "as_if": verdict.as_if and verdict.as_if.value,
+        "readings": [{"id": each.id, "holds": each.holds} for each in verdict.readings],
+    }
+
+
+def _matches(row: Row, statuses: Collection[str], text: str) -> bool:
+    """Return whether a row has one of the verdicts, if any is named, and holds the text."""
+    wanted = not statuses or any(each["status"] in statuses for each in row["verdicts"])
+    return wanted and any(text.casefold() in str(row[part]).casefold() for part in SEARCHED)
+
+
+def _show(rows: Sequence[Row], report: str | None) -> None:
+    """Print the rows; ``report`` is the one that their verdicts stand in."""
+    counts = Counter(row["kind"] for row in rows)
+    title = f"{counted(counts['claim'], 'claim')}, {counted(counts['audit'], 'audit')}"
+    where = f"; verdicts of {report}" if report else ""
+    cells = [
+        (
+            row["claim"],
+            ", ".join(_standing(each, row["verdicts"]) for each in row["verdicts"]) or "none",
+            claimed(row),
+            f"{row['source']}:{row['line']}",
+            ", ".join(row["targets"]) or ("any" if row["kind"] == "claim" else "none"),
+            row["statement"],
+            row["answered_by"] if row["kind"] == "claim" else "audit",
+        )
+        for row in rows
+    ]
+    console.show_table(f"{title} of their arithmetic{where}", COLUMNS, cells)
+
+
+def claimed(row: Mapping[str, Any]) -> str:
+    """Return a listed claim's figure, marked where its source does not print it itself."""
+    if row["value"] is None:
+        return ""
+    ends = [fmt.printed(end, None) for end in (row["value"], row["to"]) if end is not None]
+    digits = f"{'~' if row['about'] else ''}{'-'.join(ends)}"
+    bound = "" if row["to"] is not None else RELATIONS.get(row["relation"], "")
+    figure = f"{bound}{fmt.with_unit(digits, row['unit'])}"
+    return f"{figure}{COMPUTED}" if row["computed"] else figure
+
+
+def _standing(verdict: Row, every: Sequence[Row]) -> str:
+    """Return a verdict in short: its status, what it would be elsewhere, or its cause."""
+    beside = f"there: {verdict['as_if']}" if verdict["as_if"] else verdict["why"]
+    said = f"{verdict['status']} ({beside})" if beside else str(verdict["status"])
+    return f"{verdict['target']}: {said}" if len(every) > 1 or verdict["as_if"] else said

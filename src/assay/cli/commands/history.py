@@ -9,10 +9,10 @@ from assay.base.errors import BadInput
 from assay.base.yaml_problems import meant_by
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
+from assay.cli.console import TableColumn
 from assay.cli.given_reports import given_reports, reports_on
 from assay.cli.options import FreshOption, KeyOption, ReportsArgument
 from assay.cli.project_folder import ProjectOption, project_folder
-from assay.cli.tables import TableColumn, show_table
 from assay.findings.claim_history import HistoryEntry, HistoryLine, claim_history
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
@@ -30,8 +30,6 @@ COLUMNS = (
     TableColumn("commit"),
     TableColumn("reports", prose=True),
 )
-"""None is left out: what changed, and on what, is what a history is read for. Where a terminal is
-too narrow for all, each measurement is lines of its own."""
 
 
 def history(
@@ -57,7 +55,7 @@ def history(
         console.show_json([_document(line, reports) for line in lines])
         return
     rows = [_row(line, reports) for line in lines]
-    show_table(console.out, console.err, _title(claim, lines, reports), COLUMNS, rows)
+    console.show_table(_title(claim, lines, reports), COLUMNS, rows)
 
 
 def _title(claim: str, lines: Sequence[HistoryLine], reports: Sequence[GivenReport]) -> str:

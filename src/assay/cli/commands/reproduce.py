@@ -34,12 +34,9 @@ from assay.cli.project_folder import (
 )
 from assay.cli.project_trust import TrustOption, require_trust
 from assay.cli.report_names import from_here
-from assay.cli.result_tables import show_timings
 from assay.cli.run_figures import tell_figures
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import plan_path
-from assay.evidence.timings import collect_timings
-from assay.findings.step_timings import gpu_work, stage_totals, timeline
 from assay.judging.counts import failing_strict
 from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.kept_report import require_kept_report
@@ -53,7 +50,7 @@ from assay.pipeline.run_files import bound_run, report_dir, require_own_places, 
 from assay.pipeline.snakemake_run import run_workflow
 from assay.pipeline.workflow_process import only_run
 from assay.records.manifest import PAGE, SIGNER, VERDICTS
-from assay.records.plan import Plan, Request
+from assay.records.plan import Request
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing
@@ -197,9 +194,6 @@ def reproduce(
             "with --dry-run, name every claim and build.",
         ),
     ] = False,
-    timings: Annotated[
-        bool, typer.Option("--timings", help="Say at the end how long each stage took.")
-    ] = False,
     cores: CoresOption = None,
     names: Annotated[
         bool,
@@ -291,8 +285,6 @@ def reproduce(
             again=again,
             verbose=verbose,
         )
-    if timings:
-        _tell_timings(run_dir(checkout.ROOT, request))
     tell_outcome(request, strict)
 
 
@@ -312,14 +304,6 @@ def _offer_gpus(gpus: str | None, executor: str | None) -> None:
     if len(set(names)) < len(names):
         raise BadInput(f"--gpus {gpus}: a GPU is named twice")
     os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(names)
-
-
-def _tell_timings(run_dir: Path) -> None:
-    """How long each stage took: in this call or, where it had nothing to do, the last time."""
-    plan = read_record(Plan, run_dir / plan_path())
-    steps = collect_timings(run_dir, plan, finishing=True).steps
-    work = gpu_work(load_evidence(run_dir), steps)
-    show_timings(stage_totals(steps), timeline(steps).length, work)
 
 
 def tell_outcome(request: Request, strict: bool) -> None:

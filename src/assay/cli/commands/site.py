@@ -1,10 +1,8 @@
 """``./assay site``: a static site over any number of signed reports."""
 
-import gc
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -14,12 +12,10 @@ from assay.base.errors import BadInput
 from assay.base.progress import say as progress
 from assay.base.writable import require_folder_place
 from assay.cli import checkout
-from assay.cli.collector import without_collector
 from assay.cli.console import say
 from assay.cli.given_reports import given_reports
 from assay.cli.options import FreshOption, KeyOption, ReportsArgument
 from assay.cli.project_folder import ProjectOption, home, project_folder
-from assay.findings.given_report import GivenReport
 from assay.report.site import Site
 from assay.shared.counting import counted
 from assay.shared.files import canonical_json
@@ -43,7 +39,9 @@ def site(
     if not paths:
         where = "reports/published" if own is None else own / "reports" / "published"
         raise BadInput(f"there is no report: name one, or publish one in {where}")
-    made = site_of(given_reports(paths, key, fresh=fresh, project=own))
+    made = Site()
+    for report in given_reports(paths, key, fresh=fresh, project=own):
+        made.add(report)
     written = write_site(made, checkout.ROOT / "reports" / "templates", folder)
     left = made.unverified
     marked = f"; {counted(left, 'report')} unverified, and marked" if left else ""
@@ -51,17 +49,6 @@ def site(
     signed = counted(len(made.reports) - left, "signed report")
     what = f"{signed}, {written}{marked}{again}"
     say(f"site: {folder / 'index.html'}: {what}")
-
-
-def site_of(reports: Iterable[GivenReport]) -> Site:
-    """Return a site over reports, each taken up as it comes."""
-    made = Site()
-    with without_collector():
-        for report in reports:
-            made.add(report)
-            if not report.kept:  # what verifying one leaves, a failure's traceback with its records
-                gc.collect()
-    return made
 
 
 def _require_place(folder: Path) -> None:

@@ -14,10 +14,9 @@ from assay.base.check_log import CheckLog, listed
 from assay.base.commits import git_state
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.progress import say
-from assay.base.unwritable import unwritable_sentence
+from assay.base.writable import unwritable_sentence
 from assay.catalog.project_folder import changed_since, project_of
 from assay.cli import checkout, console
-from assay.cli.collector import without_collector
 from assay.cli.options import AcceptPolicyOption, PolicyOption, ReportArgument
 from assay.cli.project_folder import ProjectOption, keys_of, project_folder
 from assay.cli.verification_output import (
@@ -30,6 +29,7 @@ from assay.cli.verification_output import (
 from assay.evidence.report_contents import ReportContents
 from assay.records.images import RuntimeWish
 from assay.records.manifest import ATTESTATION
+from assay.records.verification import VerificationRecord
 from assay.shared.counting import agreeing
 from assay.shared.read_limits import MOST_ENVELOPE
 from assay.statistics.shared_summaries import SharedSummaries
@@ -83,7 +83,7 @@ def verify(
     error: AssayError | None = None
     own: Path | None = None
     try:
-        with without_collector(), opened_report(report_dir) as folder:
+        with opened_report(report_dir) as folder:
             log.called = (folder, report_dir) if folder != report_dir else None
             check_given(key or (), policy)
             if (runtime or only) and not rebuild:
@@ -109,15 +109,24 @@ def verify(
     if error is not None:
         if as_json or not log.checks:
             raise error
-        console.show_error(str(error))
-        if own is not None:
-            words = [checkout.command(), "verify", str(report_dir), "--key", str(own)]
-            console.say(f"{own} is your own key, which nobody else has to trust; with it:")
-            console.say_line(f"  {shlex.join(words)}")
-        show_end(console.out, failed_line(result, log.checks))
+        _tell_failed(result, log, error, own)
         raise typer.Exit(error.exit_code)
     if not as_json:
         show_passed(console.out, result)
+
+
+def _tell_failed(
+    result: VerificationRecord, log: VerificationLog, error: AssayError, own: Path | None
+) -> None:
+    """Say why nothing verified, each sentence once; and how one's own report would."""
+    last = failed_line(result, log.checks)
+    if str(error) not in last:
+        console.show_error(str(error))
+    if own is not None:
+        words = [checkout.command(), "verify", result.report, "--key", str(own)]
+        console.say(f"{own} is your own key, which nobody else has to trust; with it:")
+        console.say_line(f"  {shlex.join(words)}")
+    show_end(console.out, last)
 
 
 def own_key(folder: Path, project: Path | None) -> Path | None:
@@ -202,8 +211,25 @@ def _render(contents: ReportContents, summaries: SharedSummaries) -> dict[str, s
 def _rebuilding(
     folder: Path, runtime: RuntimeWish | None, only: tuple[str, ...]
 ) -> Callable[[CheckLog], None]:
-    """Return what compiles a report's builds again, once it verified; asks for compilers now."""
-    # Compilers, containers and binaries: nothing else of verifying needs their modules.
-    from assay.cli.rebuilding import rebuilding  # noqa: PLC0415
+    """Return what compiles the builds of the report in ``folder``, as checks of a log.
 
-    return rebuilding(folder, runtime, only)
+    Whether ``only`` names builds and where compilers run is settled now, before anything takes
+    time: raises BadInput, or MissingEnvironment where there is none.
+    """
+    # Compilers, containers and binaries: nothing else of verifying needs their modules.
+    from assay.building import toolchain, toolchain_check  # noqa: PLC0415
+    from assay.cli.compiler_place import compiler_place  # noqa: PLC0415
+    from assay.verification import rebuild, rebuild_check  # noqa: PLC0415
+
+    if only:
+        rebuild.check_selection(folder, only)
+    place = compiler_place(checkout.ROOT, runtime or checkout.default_run().runtime)
+
+    def compare(log: CheckLog) -> None:
+        if place.image is None:
+            toolchain_check.require_sound_toolchain(checkout.ROOT)
+        tools = toolchain.ensure_toolchain(checkout.ROOT, place)
+        found = rebuild.rebuild(folder, checkout.ROOT, tools, only=only)
+        rebuild_check.conclude(log, folder, found)
+
+    return compare
