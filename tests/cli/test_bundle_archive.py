@@ -6,15 +6,13 @@ import sys
 import tarfile
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from assay.base.errors import BadInput, MissingEnvironment
-from assay.building.toolchain import locked_versions
-from assay.cli import make_bundle as make
+from assay.base.errors import MissingEnvironment
 from assay.cli.bundle_archive import BundleContents, pack
-from assay.cli.make_bundle import BundlePlan, make_bundle
-from assay.cli.wheelhouse import entries_for
+from assay.cli.commands import bundle as make
 from assay.shared.files import sha256_file
 from tests import tar_filters
 
@@ -108,14 +106,13 @@ class TestPack:
             "prebuilt/images/h100/toolchain/image.tar",
         }
 
-    @pytest.mark.parametrize("name", ["b.tar", "b.tar.gz"])
     def test_equal_contents_give_equal_bytes(
-        self, checkout: Path, contents: BundleContents, tmp_path: Path, name: str
+        self, checkout: Path, contents: BundleContents, tmp_path: Path
     ):
-        pack(checkout, contents, tmp_path / "one" / name)
+        pack(checkout, contents, tmp_path / "one")
         os.utime(checkout / "assay", (1, 1))
-        pack(checkout, contents, tmp_path / "two" / name)
-        assert sha256_file(tmp_path / "one" / name) == sha256_file(tmp_path / "two" / name)
+        pack(checkout, contents, tmp_path / "two")
+        assert sha256_file(tmp_path / "one") == sha256_file(tmp_path / "two")
 
     def test_a_disk_that_is_full_leaves_nothing(self, checkout: Path, contents: BundleContents):
         with pytest.raises(MissingEnvironment, match="cannot be written"):
@@ -157,37 +154,14 @@ class TestRunScript:
         assert "no Docker or Podman that answers" in done.stderr
 
 
-class TestBadInput:
-    """``make_bundle`` before it does anything."""
-
-    def plan(self, tmp_path: Path, **given: object) -> BundlePlan:
-        values = {
-            "target": "h100",
-            "output": tmp_path / "b.tar",
-            "runtime": "host",
-            "pythons": (),
-            "sources": ("003",),
-            "runner": False,
-            "cores": 1,
-        }
-        return BundlePlan(**{**values, **given})  # type: ignore[arg-type]
-
-    def test_an_unknown_target(self, tmp_path: Path):
-        with pytest.raises(BadInput, match="there is no target 'b200'"):
-            make_bundle(ROOT, self.plan(tmp_path, target="b200"))
-
-    @pytest.mark.parametrize("version", ["3", "3.9", "2.7", "3.12.1", "x"])
-    def test_a_python_that_is_none(self, tmp_path: Path, version: str):
-        with pytest.raises(BadInput, match=r"name a release from 3\.11 on"):
-            make_bundle(ROOT, self.plan(tmp_path, pythons=(version,)))
-
-    def test_a_directory_as_the_archive(self, tmp_path: Path):
-        with pytest.raises(BadInput, match="is a directory"):
-            make_bundle(ROOT, self.plan(tmp_path, output=tmp_path))
+@pytest.mark.parametrize("words", [("--target", "b200"), ("--target", "h100", "--python", "3.9"),
+                                   ("--target", "h100", "--output", "/tmp")])  # fmt: skip
+def test_bad_input_is_found_before_anything_is_done(assay: Any, words: tuple[str, ...]) -> None:
+    assert assay("bundle", "--source", "003", *words).code == 2
 
 
 def test_it_holds_the_wheels_of_the_toolchain(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By which a project's CUDA arms are compiled on a node without a network."""
     fetched: list[tuple[str, str]] = []
@@ -196,8 +170,6 @@ def test_it_holds_the_wheels_of_the_toolchain(
     monkeypatch.setattr(make, "run_workflow", lambda *_, **__: None)
     monkeypatch.setattr(make, "fetch", lambda lock, python, _: fetched.append((lock.name, python)))
     monkeypatch.setattr(make, "pack", lambda _root, _contents, output: output.write_bytes(b""))
-    plan = BundlePlan("h100", tmp_path / "b.tar", "host", ("3.12",), ("003",), False, 1)
-    make_bundle(ROOT, plan)
-    assert {lock for lock, _ in fetched} == {"build.txt", "host.txt", "toolchain.txt"}
-    text = (ROOT / "requirements" / "toolchain.txt").read_text()
-    assert len(list(entries_for(text, "3.12"))) == len(locked_versions(ROOT))
+    words = ("--target", "h100", "--source", "003", "--runtime", "host", "--python", "3.12")
+    assert assay("bundle", *words, "--output", tmp_path / "b.tar").code == 0
+    assert fetched == [(f"{lock}.txt", "3.12") for lock in ("build", "host", "toolchain")]

@@ -22,9 +22,10 @@ PRIVILEGES = Path("/run/sshd")
 
 def missing() -> str | None:
     """Why no sshd can be started here, as one sentence; None when one can."""
-    absent = [name for name in ("ssh", "ssh-keygen", "sshd") if _find(name) is None]
+    absent = [name for name in ("ssh", "ssh-keygen", "sshd", "rsync") if _find(name) is None]
     if absent:
-        return f"{', '.join(absent)} not installed (apt-get install openssh-server openssh-client)"
+        packages = "openssh-server openssh-client rsync"
+        return f"{', '.join(absent)} not installed (apt-get install {packages})"
     return None
 
 

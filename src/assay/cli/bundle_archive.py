@@ -1,14 +1,12 @@
 """One archive that runs ``reproduce`` on a machine with no network at all.
 
 It holds this checkout's files, the wheels of the host environment, the kernels compiled here, and
-the images they were compiled (and, where asked for, are to be measured) in.
+the image they were compiled in.
 """
 
-import gzip
 import io
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -19,8 +17,6 @@ from assay.building.toolchain import DATE
 from assay.shared.files import sha256_bytes, sha256_file, whole_file
 
 RUN_SCRIPT = "tools/bundle_run.sh"
-FAST = 1
-"""gzip's level: most of a bundle is compressed already, or is machine code."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +39,14 @@ class BundleContents:
 
 
 def pack(root: Path, contents: BundleContents, output: Path) -> None:
-    """Write the bundle to ``output`` whole or not at all; ``.gz`` names are compressed.
+    """Write the bundle to ``output`` whole or not at all.
 
     Equal contents give equal bytes. Raises MissingEnvironment when the disk is full or cannot be
     written.
     """
     top = f"assay-{contents.target}"
     try:
-        with whole_file(output) as raw, ExitStack() as stack:
-            stream: IO[bytes] | gzip.GzipFile = raw
-            if output.suffix in (".gz", ".tgz"):
-                stream = stack.enter_context(
-                    gzip.GzipFile("", "wb", compresslevel=FAST, fileobj=raw, mtime=0)
-                )
-            tar = stack.enter_context(tarfile.open(fileobj=stream, mode="w|"))
+        with whole_file(output) as raw, tarfile.open(fileobj=raw, mode="w|") as tar:
             sums = []
             for name, path in _files(root, contents):
                 sums.append(f"{sha256_file(path)}  {name}\n")

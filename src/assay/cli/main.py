@@ -38,7 +38,7 @@ OUTPUTS = (1, 2)
 OUTPUT_CODES = frozenset({errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EFBIG})
 """What the kernel says of an output that takes nothing more."""
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""Settings of ``test``, which hands its arguments on."""
+"""Settings of commands that hand arguments on: to pytest, or to ``reproduce`` elsewhere."""
 
 
 def everywhere(
@@ -86,7 +86,7 @@ def application(names: Sequence[str] = COMMANDS, described: bool = False) -> typ
         if isinstance(command, typer.Typer):
             app.add_typer(command)
         else:
-            app.command(context_settings=PASSED_ON if name == "test" else None)(command)
+            app.command(context_settings=PASSED_ON if name in ("remote", "test") else None)(command)
     return app
 
 

@@ -4,15 +4,11 @@ Until then it lies in a folder that goes away: nothing half-fetched is left, and
 not verify bears this machine's signature.
 """
 
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.commits import git_state
-from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.pipeline.run_files import REPORTS, REQUEST, RESULTS, VERIFIED, require_own_places
 from assay.pipeline.steps import sign_own, verify_own
@@ -45,23 +41,6 @@ def require_place(home: Path, run: str) -> None:
     require_replaceable(report)
 
 
-@contextmanager
-def fetching(home: Path) -> Iterator[Path]:
-    """Yield a folder, beside where runs lie, that goes away at the end."""
-    for name in (RESULTS, REPORTS):
-        (home / name).mkdir(parents=True, exist_ok=True)
-    try:
-        folder = Path(tempfile.mkdtemp(dir=home / RESULTS, prefix=".fetched-"))
-    except OSError as error:
-        raise MissingEnvironment(
-            f"{home / RESULTS}: cannot be written: {error.strerror}"
-        ) from error
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def settle(root: Path, home: Path, run: str, fetched: Path, signing: Signing) -> Request:
     """Sign what was fetched, verify it, and put it where runs lie; return its request, as of here.
 
@@ -70,27 +49,8 @@ def settle(root: Path, home: Path, run: str, fetched: Path, signing: Signing) ->
     results, report = fetched / "results", fetched / "report"
     if not (report / VERDICTS).is_file() or not (results / REQUEST).is_file():
         raise CheckFailed("what was fetched holds no finished report")
-    request = _request_here(root, home, read_record(Request, results / REQUEST), signing)
-    if request.run != run:
-        raise CheckFailed(f"what was fetched is run '{request.run}', not '{run}'")
-    for name in (ATTESTATION, SIGNER):
-        (report / name).unlink(missing_ok=True)
-    sign_own(report, request)
-    found = verify_own(root, report, request)
-    write_bytes(results / VERIFIED, found.encode())
-    write_bytes(results / LOG, (fetched / "log").read_bytes())
-    for new, place in ((results, home / RESULTS / run), (report, home / REPORTS / run)):
-        old = fetched / f"old_{place.parent.name}"
-        if place.exists():
-            place.rename(old)
-        new.rename(place)
-    return request
-
-
-def _request_here(root: Path, home: Path, request: Request, signing: Signing) -> Request:
-    """Return the request with what holds on this machine in the place of what held there."""
     commit, clean = git_state(root)
-    return request.model_copy(
+    request = read_record(Request, results / REQUEST).model_copy(
         update={
             "home": None if home == root else str(home),
             "signing_key": str(signing.key.resolve()),
@@ -100,3 +60,17 @@ def _request_here(root: Path, home: Path, request: Request, signing: Signing) ->
             "clean_tree": clean,
         }
     )
+    if request.run != run:
+        raise CheckFailed(f"what was fetched is run '{request.run}', not '{run}'")
+    for name in (ATTESTATION, SIGNER):
+        (report / name).unlink(missing_ok=True)
+    sign_own(report, request)
+    found = verify_own(root, report, request)
+    write_bytes(results / VERIFIED, found.encode())
+    write_bytes(results / LOG, (fetched / "log").read_bytes())
+    for new, place in ((results, home / RESULTS / run), (report, home / REPORTS / run)):
+        place.parent.mkdir(exist_ok=True)
+        if place.exists():
+            place.rename(fetched / f"old_{place.parent.name}")
+        new.rename(place)
+    return request

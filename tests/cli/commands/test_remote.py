@@ -1,7 +1,6 @@
 """``./assay remote``: from a command here to a verified report here, over a real ssh."""
 
 import os
-import re
 import shlex
 import shutil
 import signal
@@ -109,7 +108,7 @@ def test_a_dry_run_says_what_would_be_copied_and_writes_nothing(
     done = caller.type(*asked, "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "127.0.0.1: NVIDIA H100 80GB HBM3" in done.stdout
-    assert " bytes, compressed on the way" in done.stdout
+    assert "files of this checkout" in done.stdout
     assert '"$here/source/assay" reproduce --' in done.stdout
     assert "--runtime=host" in done.stdout
     assert here(caller) == []
@@ -130,8 +129,8 @@ def test_what_options_name_is_copied_and_found_there(caller: Caller, folder: Pat
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
     line = next(each for each in told.stdout.splitlines() if each.startswith("would run there"))
-    assert '--project="$here"/given/1/my_project' in line
-    assert '--original=mine="$here"/given/2/its_program' in line
+    assert """--project="$here"/'given/1/my project'""" in line
+    assert """--original=mine="$here"/'given/2/its program'""" in line
     assert "--device-python=/opt/python" in line
     given = shlex.split(line.partition("reproduce ")[2])
     assert "--original-run=mine=./x 'a b'" in given
@@ -139,7 +138,7 @@ def test_what_options_name_is_copied_and_found_there(caller: Caller, folder: Pat
 
 
 def test_a_copy_that_is_interrupted_starts_nothing(caller: Caller) -> None:
-    caller.machine.install("tar", "exec sleep 60")
+    caller.machine.install("rsync", "exec sleep 60")
     try:
         process = subprocess.Popen(
             caller.command("--runtime", "host"), cwd=caller.folder, env=caller.environment(),
@@ -153,7 +152,7 @@ def test_a_copy_that_is_interrupted_starts_nothing(caller: Caller) -> None:
         told = process.stderr.read()
         assert (process.wait(), "nothing was started there" in told) == (143, True), told
     finally:
-        (caller.machine.programs / "tar").unlink()
+        (caller.machine.programs / "rsync").unlink()
     assert here(caller) == []
     assert caller.type("--remove").returncode == 0
 
@@ -184,7 +183,7 @@ def test_what_goes_on_there_is_picked_up(
     done: subprocess.CompletedProcess[str], caller: Caller
 ) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search("goes on on 127.0.0.1; what it said|has come to its end", done.stderr)
+    assert "127.0.0.1 said so far:" in done.stderr
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("verify: ")]
     program, *words = shlex.split(line.removeprefix("verify: "))
     assert program == str(caller.checkout / "assay")
@@ -244,7 +243,7 @@ def test_the_folder_there_goes_away_on_request(
     [
         (("gpu", "--resume", "--remove"), "do not go together"),
         (("gpu", "--resume", "--source", "004"), "leave --source out"),
-        (("gpu", "--executor", "slurm"), "no such option"),
+        (("gpu", "--executor", "slurm"), "leave --executor out"),
         (("gpu", "--folder", "../x"), "name a folder of its own"),
         (("gpu", "--ssh-option", "-v"), "give one as ssh_config has it"),
         (("gpu", "--bundle", "nowhere.tar"), "no such file; ./assay bundle"),

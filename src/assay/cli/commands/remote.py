@@ -1,30 +1,47 @@
 """``./assay remote``: reproduce on a machine that is reached by SSH, and fetch the report."""
 
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.commits import git_state
+from assay.base.errors import BadInput, CheckFailed, Interrupted, MissingEnvironment
 from assay.base.progress import say
+from assay.base.signals import SignalledExit
+from assay.base.source_files import source_files
 from assay.catalog.load import load_catalog
-from assay.cli import checkout
-from assay.cli.commands.reproduce import reproduce
+from assay.cli import checkout, console
+from assay.cli.commands.reproduce import reproduce, tell_outcome
 from assay.cli.project_folder import home, project_folder, use_own_cache
-from assay.cli.remote_options import HERE, arguments_there, typed_options, with_options_of
-from assay.cli.remote_report import Signing, require_place
-from assay.cli.remote_trip import KEY_THERE, Copies, Trip
+from assay.cli.remote_machine import END_S, NODE_SCRIPT, Answers, RemoteMachine
+from assay.cli.remote_report import Signing, require_place, settle
+from assay.pipeline.run_files import REPORTS, RESULTS
 from assay.pipeline.workflow_process import only_run
-from assay.remote.host import remote_place
-from assay.remote.payload import LEFT_OUT, CarriedFiles, There
-from assay.remote.run import NODE_SCRIPT, RemoteRun
-from assay.verification.attestation import load_signer, public_pem
+from assay.shared.exit_codes import ExitCode
+from assay.verification.attestation import public_pem
 from assay.verification.sign import default_signing_key, load_or_create_signer
 
-OWN = frozenset({"host", "run", "ssh_option", "folder", "bundle", "resume", "remove", "dry_run"})
+NOT_THERE = frozenset({"executor", "names", "unsigned_for"})
+"""Options of ``reproduce`` that are not offered: one machine has no queue."""
+HERE = frozenset({"signing_key", "strict", "project"})
+"""Those that hold on this machine."""
+PATHS = frozenset({"prebuilt", "recorded", "key"})
+"""Those that name what is copied."""
+KEPT = ("/results", "/.venv*", "/.toolchain", "__pycache__")
+"""What a run there made below the checkout, which no copy removes."""
+OF_PROJECT = ("results", "reports", ".git")
+"""What of a project stays: a run there makes its own."""
+Typed = Mapping[str, tuple[str, Any]]
+"""The options of ``reproduce`` that were typed: by name, how it is spelled, its value."""
 
 
-@with_options_of(reproduce)
 def remote(
     context: typer.Context,
     host: Annotated[
@@ -58,90 +75,270 @@ def remote(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be copied and run, and stop.")
     ] = False,
-    **given: Any,
 ) -> None:
-    """Reproduce on a machine reached by SSH; sign and verify here."""
+    """Reproduce on a machine reached by SSH; sign and verify here.
+
+    Takes the options of reproduce, too, behind HOST.
+    """
     if not (checkout.ROOT / NODE_SCRIPT).is_file():
         raise MissingEnvironment(
             "a run elsewhere takes a git checkout along, and the installed package is none: clone "
             "the repository, and start its ./assay remote"
         )
-    typed = typed_options(context, OWN)
-    _check_together(typed, resume=resume, remove=remove, dry_run=dry_run, bundle=bundle)
+    given, typed = _options_of_reproduce(context)
+    if resume + remove + dry_run > 1:
+        raise BadInput("--resume, --remove and --dry-run do not go together")
+    of_run = [spelled for name, (spelled, _) in typed.items() if name not in HERE | {"key"}]
+    if (resume or remove) and (of_run or bundle):
+        raise BadInput(f"a run goes on as it was started: leave {(*of_run, '--bundle')[0]} out")
     project = project_folder(given["project"])
-    use_own_cache(project)
-    inputs = CarriedFiles()
-    home_there = inputs.add(project, leave_out=LEFT_OUT) if project else "source"
-    place = remote_place(host, folder, tuple(ssh_option or ()), run)
-    there = RemoteRun(checkout.ROOT, place, run, home_there)
+    place = (folder or f"assay-remote/{run}").removeprefix("~/").rstrip("/")
+    machine = RemoteMachine(checkout.ROOT, host, place, tuple(ssh_option or ()))
     if remove:
-        _remove(there)
+        machine.ask("remove", patience=str(END_S))
+        say(f"{host}: {place} is removed")
         return
     require_place(home(project), run)
-    signing = Signing(
-        given["signing_key"] or default_signing_key(),
-        tuple(given["key"] or ()),
-    )
-    if resume:
-        trip = Trip(there, signing, project, strict=given["strict"])
-        with only_run(home(project), run):
-            trip.resume()
-        return
-    catalog = load_catalog(checkout.ROOT, project)
-    catalog.check_selection(given["source"] or (), given["target"] or ())
-    catalog.sources_of(given["claim"] or ())
-    arguments = [
-        *([There(home_there, "--project=")] if project else []),
-        *arguments_there(typed, inputs),
-        f"--run={run}",
-        There(KEY_THERE, "--unsigned-for="),
-    ]
-    copies = Copies(inputs, arguments, bundle, _public_key(signing.key, makes=not dry_run))
-    trip = Trip(there, signing, project, strict=given["strict"])
-    if dry_run:
+    use_own_cache(project)
+    signing = Signing(given["signing_key"] or default_signing_key(), tuple(given["key"] or ()))
+    trip = Trip(machine, run, signing, project, strict=given["strict"])
+    copies = None if resume else _copies(given, typed, project, bundle)
+    if dry_run and copies is not None:
         trip.preview(copies)
         return
     with only_run(home(project), run):
-        trip.go(copies)
+        if copies is None:
+            trip.resume()
+        else:
+            trip.go(copies)
 
 
-def _check_together(
-    typed: dict[str, Any], *, resume: bool, remove: bool, dry_run: bool, bundle: Path | None
-) -> None:
-    """Raise BadInput for options that do not go together."""
-    alone = "--resume" if resume else "--remove"
-    if resume + remove + dry_run > 1:
-        raise BadInput("--resume, --remove and --dry-run do not go together")
-    if resume or remove:
-        of_run = [spelled for name, (spelled, _) in typed.items() if name not in HERE | {"key"}]
-        if bundle:
-            of_run.append("--bundle")
-        if of_run:
-            raise BadInput(f"{alone} is about a run as it was started: leave {of_run[0]} out")
+def _options_of_reproduce(context: typer.Context) -> tuple[Mapping[str, Any], Typed]:
+    """Return all options of ``reproduce``, and those that were typed."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(reproduce)
+    command = typer.main.get_command(app)
+    parsed = command.make_context(context.command_path, list(context.args), parent=context.parent)
+    typed: dict[str, tuple[str, Any]] = {}
+    for param in command.params:
+        name = param.name or ""
+        source = parsed.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            typed[name] = (param.opts[0], parsed.params[name])
+    if unknown := [spelled for name, (spelled, _) in typed.items() if name in NOT_THERE]:
+        raise BadInput(f"one machine has no queue, and its report is signed here: "
+                       f"leave {unknown[0]} out")  # fmt: skip
+    return parsed.params, typed
+
+
+@dataclass
+class Copies:
+    """What a run there needs."""
+
+    project: Path | None
+    bundle: Path | None
+    words: list[str] = field(default_factory=list)
+    """What ``reproduce`` is called with there, quoted for its shell; $here is the folder."""
+    given: list[tuple[Path, str]] = field(default_factory=list)
+    """What options name here, and where it is found there."""
+
+    def add(self, path: Path, option: str) -> None:
+        """Take up a file or a folder that an option names. Raises BadInput without it."""
+        if not path.exists():
+            raise BadInput(f"{path}: no such file or folder, to be copied there")
+        self.given.append((path.resolve(), f"given/{len(self.given) + 1}/"))
+        place = f"{self.given[-1][1]}{path.resolve().name}"
+        self.words.append(f'{option}="$here"/{shlex.quote(place)}')
+
+    def command(self, python: str) -> str:
+        """Return what runs there: ``reproduce`` by a Python there, or by a bundle's script."""
+        start = f'{shlex.quote(python)} -I "$here/source/assay" reproduce'
+        return " ".join(['sh "$here/run.sh"' if self.bundle else start, *self.words])
+
+
+def _copies(
+    given: Mapping[str, Any], typed: Typed, project: Path | None, bundle: Path | None
+) -> Copies:
+    """Return what is to be copied for the options that were typed."""
     if bundle is not None:
         if not bundle.is_file():
             raise BadInput(f"{bundle}: no such file; ./assay bundle --target NAME makes one")
-        if taken := [
-            spelled for name, (spelled, _) in typed.items() if name in ("target", "prebuilt")
-        ]:
-            raise BadInput(f"--bundle names the target and brings the builds: leave {taken[0]} out")
+        if brought := [typed[name][0] for name in ("target", "prebuilt") if name in typed]:
+            raise BadInput(f"--bundle brings its target and builds: leave {brought[0]} out")
+    catalog = load_catalog(checkout.ROOT, project)
+    catalog.check_selection(given["source"] or (), given["target"] or ())
+    catalog.sources_of(given["claim"] or ())
+    copies = Copies(project, bundle)
+    if project is not None:
+        copies.add(project, "--project")
+    for name, (option, value) in typed.items():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if name in PATHS:
+                copies.add(Path(each), option)
+            elif name == "original":
+                source, found, folder = str(each).partition("=")
+                if not found:
+                    raise BadInput(f"{option} {each}: give the source and its checkout, SOURCE=DIR")
+                copies.add(Path(folder), f"{option}={shlex.quote(source)}")
+            elif name not in HERE:
+                copies.words.append(option if each is True else shlex.quote(f"{option}={each}"))
+    return copies
 
 
-def _public_key(path: Path, *, makes: bool) -> bytes:
-    """Return the public half of the key that signs here; nothing where there is none yet."""
-    if not makes and not path.exists():
-        return b""
-    signer = load_or_create_signer(path) if makes else load_signer(path)
-    return public_pem(signer.public_key)
+@dataclass(frozen=True)
+class Trip:
+    """A run from its start there to its report here."""
+
+    machine: RemoteMachine
+    run: str
+    signing: Signing
+    project: Path | None
+    strict: bool
+
+    def preview(self, copies: Copies) -> None:
+        """Say what would be copied and run; write nothing, here or there."""
+        found = self._look(copies)
+        files = copies.bundle or f"{len(source_files(checkout.ROOT))} files of this checkout"
+        paths = ", ".join(str(path) for path, _ in copies.given)
+        console.say(f"{self.machine.host}: {', '.join(found['gpu'])}")
+        console.say(f"would copy to {self.machine.folder}: {files}{f', {paths}' if paths else ''}")
+        console.say(f"would run there: {copies.command(found.get('python', [''])[0])}")
+        console.say(f"would fetch the report, sign it with {self.signing.key} here, and verify")
+
+    def go(self, copies: Copies) -> None:
+        """Copy, start, show, fetch."""
+        with self._interruptible("nothing was started there"):
+            found = self._look(copies)
+            if found["state"] == ["running"]:
+                raise BadInput(
+                    f"{self.machine.host}: a run goes on in {self.machine.folder}: --resume shows "
+                    "it, --remove ends it"
+                )
+            say(f"copying to {self.machine.host}")
+            self._copy(copies, copies.command(found.get("python", [""])[0]))
+            self.machine.ask("start")
+        say(f"started on {self.machine.host}, where it needs nothing from here any more")
+        self._watch()
+
+    def resume(self) -> None:
+        """Take up a run that was started before: show what goes on, start what was cut short."""
+        now = self.machine.ask("state")
+        if now["state"][0] not in ("running", "ended", "lost"):
+            raise BadInput(
+                f"{self.machine.host}: no run was started in {self.machine.folder}: see --run and "
+                "--folder, or start one without --resume"
+            )
+        if now["state"] == ["running"] or now.get("exit") == ["0"]:
+            say(f"the run on {self.machine.host} said so far:")
+        else:
+            say(f"starting again on {self.machine.host} where the run was cut short")
+            with self._interruptible("nothing was started there"):
+                self.machine.ask("start")
+        self._watch()
+
+    def _look(self, copies: Copies) -> Answers:
+        """Ask the machine what it is. Raises MissingEnvironment for one that a run cannot be on."""
+        host = self.machine.host
+        found = self.machine.ask("probe", bundle="1" if copies.bundle else "0")
+        if "state" not in found:
+            raise MissingEnvironment(f"{host}: does not answer as a Linux with a shell does")
+        if found["state"] == ["foreign"]:
+            raise BadInput(
+                f"{host}: {self.machine.folder} holds files that ./assay remote did not put "
+                "there: name another folder with --folder"
+            )
+        if "lacks" in found:
+            raise MissingEnvironment(f"{host} lacks {', '.join(found['lacks'])}")
+        return found
+
+    def _copy(self, copies: Copies, command: str) -> None:
+        """Copy everything; what is there already, unchanged, is not sent again."""
+        root = checkout.ROOT
+        commit, clean = git_state(root)
+        key = public_pem(load_or_create_signer(self.signing.key).public_key)
+        named = f"export ASSAY_COMMIT={commit}" if clean and not copies.bundle else ":"
+        self.machine.ask("prepare")
+        with tempfile.TemporaryDirectory(prefix="assay-copy-") as scratch:
+            tree, job = Path(scratch, "source"), Path(scratch, "job")
+            job.mkdir()
+            (job / "run.sh").write_text(
+                RUN_SCRIPT.format(commit=named, command=command, run=shlex.quote(self.run))
+            )
+            (job / "key.pub").write_bytes(key)
+            self.machine.push(f"{job}/", "job/")
+            if copies.bundle is not None:
+                self.machine.push(str(copies.bundle), "bundle.tar")
+            else:
+                for name in source_files(root):
+                    (tree / name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(root / name, tree / name)
+                kept = (*KEPT, f"/{REPORTS}/{self.run}")
+                self.machine.push(f"{tree}/", "source/", "--delete", *_excluded(kept))
+        for path, place in copies.given:
+            left_out = [f"/{path.name}/{name}" for name in OF_PROJECT]
+            left_out = left_out if path == copies.project else []
+            self.machine.push(str(path), place, "--delete", *_excluded(left_out))
+
+    def _watch(self) -> None:
+        """Show the run until it ends; fetch, sign and verify what it made, and say what it is."""
+        machine, place = self.machine, home(self.project)
+        with self._interruptible(f"the run goes on on {machine.host}"):
+            machine.follow(console.note)
+            _require_end(machine.host, machine.ask("state"))
+        waiting = f"the run on {machine.host} has ended, and is not fetched yet"
+        below = "source" if self.project is None else f"given/1/{self.project.name}"
+        (place / RESULTS).mkdir(exist_ok=True)
+        with (
+            self._interruptible(waiting),
+            tempfile.TemporaryDirectory(dir=place / RESULTS, prefix=".fetched-") as scratch,
+        ):
+            fetched = Path(scratch)
+            say("fetching the report")
+            machine.fetch("job/log", fetched / "log")
+            machine.fetch(f"{below}/{RESULTS}/{self.run}/", fetched / "results")
+            machine.fetch(f"{below}/{REPORTS}/{self.run}/", fetched / "report")
+            say("signing with the key here, and verifying")
+            request = settle(checkout.ROOT, place, self.run, fetched, self.signing)
+        tell_outcome(request, self.strict)
+
+    @contextmanager
+    def _interruptible(self, state: str) -> Iterator[None]:
+        try:
+            yield
+        except (KeyboardInterrupt, SignalledExit) as stop:
+            code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
+            raise Interrupted(f"interrupted: {state}", code) from stop
 
 
-def _remove(there: RemoteRun) -> None:
-    before = there.remove()
-    name, where = there.place.host, there.place.folder
-    if before.state == "foreign":
-        raise BadInput(f"{name}: {where} was not made by ./assay remote, and stays")
-    if before.state == "none":
-        say(f"{name}: there is no {where}")
-        return
-    ended = "the run was ended, and " if before.state == "running" else ""
-    say(f"{name}: {ended}{where} is removed")
+RUN_SCRIPT = """\
+#!/bin/sh
+here=$(cd "$(dirname "$0")/.." && pwd)
+cd "$here" || exit 3
+trap : TERM INT HUP # a signal that asks for an end is for what runs here
+export XDG_CACHE_HOME="$here/cache"
+{commit}
+{command} --run={run} --unsigned-for="$here/job/key.pub"
+code=$?
+echo "$code" > job/exit.part && mv job/exit.part job/exit
+"""
+
+
+def _excluded(patterns: Iterable[str]) -> list[str]:
+    return [f"--exclude={pattern}" for pattern in patterns]
+
+
+def _require_end(host: str, now: Answers) -> None:
+    """Raise the error that the end of a run is, but for a good one."""
+    kept = "what it has is kept there, and --resume goes on with it"
+    (code,) = now.get("exit", [""])
+    if not code.isdecimal():
+        raise MissingEnvironment(
+            f"{host}: the run was killed there (memory that is too small, or a restart): {kept}"
+        )
+    sentence = f"{host}: the run ended there with code {code}, as its last lines say: {kept}"
+    if int(code) == ExitCode.BAD_INPUT:
+        raise BadInput(sentence)
+    if int(code) == ExitCode.MACHINE_LACKS:
+        raise MissingEnvironment(sentence)
+    if int(code) != 0:
+        raise CheckFailed(sentence)

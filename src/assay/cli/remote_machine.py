@@ -1,0 +1,150 @@
+"""A machine that is reached by SSH: asked by scripts, copied to and from by rsync.
+
+ssh and rsync are the system's own, by the caller's configuration; what they say of a connection
+that fails goes to the terminal as it is.
+"""
+
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.progress import say
+
+NODE_SCRIPT = "tools/remote_node.sh"
+HOST = re.compile(r"([\w.+-]+@)?\w[\w.-]*")
+"""A host or an alias, with a user."""
+FOLDER = re.compile(r"[\w/][\w./+@,=-]*")
+"""Letters of a folder that the workflow, whose files' names are patterns, takes as they are."""
+SSH = ("ssh", "-T", "-o", "ServerAliveInterval=15", "-o", "ConnectTimeout=30",
+       "-o", "RemoteCommand=none", "-o", "ClearAllForwardings=yes")  # fmt: skip
+NO_CONNECTION = 255
+"""ssh's own exit code; rsync has it from there."""
+PATIENCE_S = 600.0
+"""How long a lost connection is tried again; the run goes on meanwhile."""
+WAIT_S = 5.0
+END_S = 120
+"""Patience with a run that was asked to end: it removes its containers."""
+Answers = Mapping[str, list[str]]
+
+
+@dataclass(frozen=True)
+class RemoteMachine:
+    """A machine, and the folder of a run on it."""
+
+    root: Path
+    """This repository."""
+    host: str
+    folder: str
+    """Absolute, or below the home of the account there."""
+    options: tuple[str, ...] = ()
+    """Further options of ssh, as ``Port=2222``."""
+
+    def __post_init__(self) -> None:
+        """Refuse what ssh would take for an option, and a folder that would be none of its own."""
+        user, _, bare = self.host.rpartition("@")
+        if not HOST.fullmatch(self.host) or user.startswith("-") or bare.startswith("-"):
+            raise BadInput(f"'{self.host}' names no machine: give a host, USER@HOST or an alias")
+        for option in self.options:
+            if "=" not in option or option.startswith("-") or not option.isprintable():
+                raise BadInput(f"--ssh-option '{option}': give one as ssh_config has it: Port=2222")
+        parts = self.folder.split("/")
+        if not FOLDER.fullmatch(self.folder) or {"..", "."} & set(parts) or parts[-1] == "":
+            raise BadInput(
+                f"--folder {self.folder}: name a folder of its own there, absolute or below your "
+                "home, of letters, digits and . _ - + @ , = only"
+            )
+
+    def ask(self, action: str, **values: str) -> Answers:
+        """Return what the machine answers: its lines "NAME VALUE" by name.
+
+        Raises MissingEnvironment without a connection, or where it refuses.
+        """
+        done = _checked(self.host, self._shell(), input=self._script(action, **values),
+                        stdout=subprocess.PIPE)  # fmt: skip
+        found: dict[str, list[str]] = {}
+        for line in done.stdout.decode(errors="replace").splitlines():
+            name, _, value = line.partition(" ")
+            found.setdefault(name, []).append(value.strip())
+        if "refused" in found:
+            raise MissingEnvironment(f"{self.host}: {found['refused'][0]}")
+        return found
+
+    def push(self, source: str, name: str, *options: str) -> None:
+        """Copy a file, or what is in a folder (``folder/``), to ``name`` below the folder there."""
+        self._copy(source, f"{self.host}:{self.folder}/{name}", "-E", *options)
+
+    def fetch(self, name: str, place: Path) -> None:
+        """Bring a file or a folder: plain files only, none with a stranger's permissions."""
+        self._copy(f"{self.host}:{self.folder}/{name}", str(place))
+
+    def follow(self, show: Callable[[str], None]) -> None:
+        """Show the run's lines until it ends, over as many connections as that takes.
+
+        Raises MissingEnvironment where the machine cannot be reached for long.
+        """
+        seen, lost_at = 0, time.monotonic()
+        while True:
+            process = subprocess.Popen(self._shell(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            try:
+                assert process.stdin is not None
+                assert process.stdout is not None
+                process.stdin.write(self._script("follow", offset=str(seen + 1)))
+                process.stdin.close()
+                for line in process.stdout:
+                    if line.endswith(b"\n"):  # else a cut connection's, which comes again whole
+                        seen, lost_at = seen + len(line), time.monotonic()
+                        show(line.decode(errors="replace").rstrip("\n"))
+                code = process.wait()
+            finally:
+                process.kill()
+                process.wait()
+            if code != NO_CONNECTION:
+                return
+            if time.monotonic() - lost_at > PATIENCE_S:
+                raise MissingEnvironment(
+                    f"{self.host}: the connection is lost; the run goes on there: --resume picks "
+                    "it up"
+                )
+            say(f"{self.host}: the connection is lost; the run goes on there, and is looked for")
+            time.sleep(WAIT_S)
+
+    def _shell(self) -> list[str]:
+        return [*self._ssh(), "--", self.host, "sh -s"]
+
+    def _ssh(self) -> list[str]:
+        """Return ssh with its options: the caller's come first, and so hold."""
+        return [SSH[0], *(word for each in self.options for word in ("-o", each)), *SSH[1:]]
+
+    def _script(self, action: str, **values: str) -> bytes:
+        given = {"folder": self.folder, "action": action, **values}
+        lines = [f"{name}={shlex.quote(value)}\n" for name, value in given.items()]
+        return "".join(lines).encode() + (self.root / NODE_SCRIPT).read_bytes()
+
+    def _copy(self, source: str, target: str, *options: str) -> None:
+        shell = ["-e", shlex.join(self._ssh())]
+        _checked(self.host, ["rsync", "-rtz", *shell, *options, "--", source, target])
+
+
+def _checked(host: str, command: list[str], **how: object) -> "subprocess.CompletedProcess[bytes]":
+    """Run ssh or rsync to its end. Raises MissingEnvironment where it fails."""
+    try:
+        done = subprocess.run(command, check=False, **how)  # type: ignore[call-overload]
+    except FileNotFoundError as error:
+        raise MissingEnvironment(
+            f"there is no {command[0]} here: install it (apt-get install openssh-client rsync)"
+        ) from error
+    if done.returncode == NO_CONNECTION:
+        raise MissingEnvironment(
+            f"{host}: no connection by ssh, which says why above: see that `ssh {host} true` works"
+        )
+    if done.returncode != 0:
+        raise MissingEnvironment(
+            f"{host}: {command[0]} fails with code {done.returncode}, and says why above"
+        )
+    finished: subprocess.CompletedProcess[bytes] = done
+    return finished
