@@ -30,7 +30,6 @@ from assay.evidence.stages import (
     stopwatch_path,
 )
 from assay.judging.judge import judge
-from assay.measuring.told import protocol_spec
 from assay.pipeline.plan import make_plan
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord, FileDigest, KernelResources, ToolchainRecord
@@ -57,7 +56,7 @@ from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import Sanitized, SanitizerControl, SanitizerRecord
 from assay.records.stopwatch import StopwatchArm, StopwatchRecord
 from assay.records.tuning import TuningChoice, TuningFile, TuningSweep
-from assay.records.workload_specs import workload_spec
+from assay.records.workload_specs import as_spec, workload_spec
 from assay.records.workloads import Arm, Comparison
 from assay.report.render import render
 from assay.shared.cheats import CAUGHT_BY
@@ -66,6 +65,7 @@ from assay.shared.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
 from assay.shared.launch_facts import launch_facts
 from assay.shared.limits import settling_launches, turn_samples
 from assay.shared.schedule import plan_blocks
+from assay.shared.specs import ProtocolSpec
 from assay.shared.stored_blocks import workload_blocks
 from assay.verification.sign import sign
 
@@ -569,7 +569,7 @@ def _benchmark(
     """
     generator = random.Random(seed)
     protocol = catalog.protocols[comparison.protocol]
-    spec = protocol_spec(protocol)
+    spec = as_spec(ProtocolSpec, protocol)
     base = launch_ms(comparison)
     base["control"] = base[comparison.control]
     processes = []

@@ -11,12 +11,13 @@ import pytest
 
 from assay.building.toolchain import DRIVER_API, OLDEST_DRIVER, locked_versions
 from assay.measuring import host_driver
-from assay.measuring.host_driver import HostDriver, HostGpu, dotted, find_host_driver
+from assay.measuring.host_driver import HostDriver, HostGpu, dotted, find_host_driver, visible_gpus
 
 ROOT = Path(__file__).resolve().parents[2]
 CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 2023\n"
 OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (me@)\n"
-LISTED = "580.159.04, GPU-5a87, NVIDIA H200\n580.159.04, GPU-5a88, NVIDIA H100 80GB HBM3\n"
+LISTED = "0, GPU-a, {0}, Disabled, NVIDIA H200\n1, GPU-b, {0}, Enabled, NVIDIA A10\n"
+GPUS = (HostGpu("NVIDIA H200", "GPU-a"), HostGpu("NVIDIA A10", "GPU-b", mig=True))
 LIBCUDA = 'extern "C" int cuDriverGetVersion(int* version) { *version = 12020; return 0; }\n'
 
 
@@ -44,92 +45,86 @@ def list_gpus(machine: Path, text: str) -> None:
     program.chmod(0o755)
 
 
-class TestFinding:
-    """The driver and the GPUs that a machine has."""
-
-    def test_without_a_kernel_module_there_is_no_driver(self, machine: Path) -> None:
-        assert find_host_driver(machine) is None
-
-    def test_a_libcuda_alone_is_none(self, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(host_driver, "_cuda_of_libcuda", lambda: 13000)
-        assert find_host_driver(machine) is None
-
-    @pytest.mark.parametrize(("text", "release"), [(CLOSED, "535.104.05"), (OPEN, "580.159.04")])
-    def test_the_kernel_module_says_its_release(
-        self, machine: Path, text: str, release: str
-    ) -> None:
-        load(machine, text)
-        assert find_host_driver(machine) == HostDriver(release, None, ())
-
-    def test_a_device_node_is_a_driver_of_unknown_release(self, machine: Path) -> None:
-        (machine / "dev/nvidiactl").touch()
-        driver = find_host_driver(machine)
-        assert driver == HostDriver(None, None, ())
-        assert str(driver) == "driver of unknown release"
-        assert not driver.too_old
-
-    def test_every_gpu_is_listed_once(self, machine: Path) -> None:
-        list_gpus(machine, LISTED)
-        assert find_host_driver(machine) == HostDriver(
-            "580.159.04",
-            None,
-            (HostGpu("NVIDIA H200", "GPU-5a87"), HostGpu("NVIDIA H100 80GB HBM3", "GPU-5a88")),
-        )
-
-    def test_a_release_that_is_no_number_is_not_known(self, machine: Path) -> None:
-        list_gpus(machine, "[N/A], GPU-5a87, NVIDIA H200\n")
-        driver = find_host_driver(machine)
-        assert driver == HostDriver(None, None, (HostGpu("NVIDIA H200", "GPU-5a87"),))
-        assert not driver.too_old
-
-    @pytest.mark.compiler
-    def test_what_cuda_offers_is_asked_of_the_libcuda_that_programs_load(
-        self, tmp_path: Path
-    ) -> None:
-        source = tmp_path / "cuda.cpp"
-        source.write_text(LIBCUDA)
-        library = tmp_path / "libcuda.so.1"
-        compiler = shutil.which("g++")
-        assert compiler is not None
-        subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
-        (tmp_path / "dev").mkdir()
-        (tmp_path / "dev/nvidiactl").touch()
-        asked = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                "from pathlib import Path\n"
-                "from assay.measuring.host_driver import find_host_driver\n"
-                f"print(find_host_driver(Path({json.dumps(str(tmp_path))})).cuda)",
-            ],
-            env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        assert asked.stdout == "12020\n"
+def test_without_a_kernel_module_there_is_no_driver(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert find_host_driver(machine) is None
+    monkeypatch.setattr(host_driver, "_cuda_of_libcuda", lambda: 13000)
+    assert find_host_driver(machine) is None, "a libcuda alone is none"
 
 
-class TestAge:
-    """The CUDA version that the driver offers decides; the release, where libcuda is silent."""
+@pytest.mark.parametrize(("text", "release"), [(CLOSED, "535.104.05"), (OPEN, "580.159.04")])
+def test_the_kernel_module_says_its_release(machine: Path, text: str, release: str) -> None:
+    load(machine, text)
+    assert find_host_driver(machine) == HostDriver(release, None, ())
 
-    @pytest.mark.parametrize(
-        ("release", "cuda", "too_old"),
+
+def test_a_device_node_is_a_driver_of_unknown_release(machine: Path) -> None:
+    (machine / "dev/nvidiactl").touch()
+    driver = find_host_driver(machine)
+    assert driver == HostDriver(None, None, ())
+    assert str(driver) == "driver of unknown release"
+
+
+@pytest.mark.parametrize(("stated", "release"), [("580.159.04", "580.159.04"), ("[N/A]", None)])
+def test_every_gpu_is_listed(machine: Path, stated: str, release: str | None) -> None:
+    list_gpus(machine, LISTED.format(stated))
+    assert find_host_driver(machine) == HostDriver(release, None, GPUS)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "seen"),
+    [(None, GPUS), ("1, 0", GPUS[::-1]), ("GPU-b", GPUS[1:]), ("", ()), ("7", ())],
+)
+def test_a_variable_says_which_are_seen(wanted: str | None, seen: tuple[HostGpu, ...]) -> None:
+    environment = {} if wanted is None else {"CUDA_VISIBLE_DEVICES": wanted}
+    assert visible_gpus(GPUS, environment) == seen
+
+
+@pytest.mark.compiler
+def test_what_cuda_offers_is_asked_of_the_libcuda_that_programs_load(tmp_path: Path) -> None:
+    source = tmp_path / "cuda.cpp"
+    source.write_text(LIBCUDA)
+    library = tmp_path / "libcuda.so.1"
+    compiler = shutil.which("g++")
+    assert compiler is not None
+    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/nvidiactl").touch()
+    asked = subprocess.run(
         [
-            ("535.104.05", 12020, True),
-            ("535.104.05", 13000, False),  # a compatibility package
-            ("580.65.06", 13000, False),
-            ("590.44.01", 13010, False),
-            ("580.65.06", 12090, True),
-            ("580.65.05", None, True),
-            ("580.65.06", None, False),
-            ("1000.1", None, False),
-            (None, None, False),
-            (None, 12080, True),
+            sys.executable,
+            "-c",
+            "from pathlib import Path\n"
+            "from assay.measuring.host_driver import find_host_driver\n"
+            f"print(find_host_driver(Path({json.dumps(str(tmp_path))})).cuda)",
         ],
-    )
-    def test_is_by_cuda_first(self, release: str | None, cuda: int | None, too_old: bool) -> None:
-        assert HostDriver(release, cuda, ()).too_old is too_old
+        env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert asked.stdout == "12020\n"
 
-    def test_the_constants_are_those_of_the_locked_compiler(self) -> None:
-        nvcc = locked_versions(ROOT)["nvidia-cuda-nvcc"]
-        assert nvcc.startswith(f"{dotted(DRIVER_API)}.")
-        assert not HostDriver(OLDEST_DRIVER, DRIVER_API, ()).too_old
+
+@pytest.mark.parametrize(
+    ("release", "cuda", "too_old"),
+    [
+        ("535.104.05", 12020, True),
+        ("535.104.05", 13000, False),  # a compatibility package
+        ("580.65.06", 13000, False),
+        ("590.44.01", 13010, False),
+        ("580.65.06", 12090, True),
+        ("580.65.05", None, True),
+        ("580.65.06", None, False),
+        ("1000.1", None, False),
+        (None, None, False),
+        (None, 12080, True),
+    ],
+)
+def test_is_by_cuda_first(release: str | None, cuda: int | None, too_old: bool) -> None:
+    assert HostDriver(release, cuda, ()).too_old is too_old
+
+
+def test_the_constants_are_those_of_the_locked_compiler() -> None:
+    nvcc = locked_versions(ROOT)["nvidia-cuda-nvcc"]
+    assert nvcc.startswith(f"{dotted(DRIVER_API)}.")
+    assert not HostDriver(OLDEST_DRIVER, DRIVER_API, ()).too_old

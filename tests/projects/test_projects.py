@@ -20,12 +20,11 @@ from assay.device.kernels.prepare import prepare_arm
 from assay.device.tasks.correctness import check_arm
 from assay.judging.answers import Asked, make_answers
 from assay.judging.audit import audit
-from assay.measuring.told import variant_spec
 from assay.pipeline.project_check import every_problem
 from assay.records.evaluations import Unanswerable
-from assay.records.workload_specs import workload_spec
+from assay.records.workload_specs import as_spec, workload_spec
 from assay.shared import project_place
-from assay.shared.specs import ArmSpec, Json
+from assay.shared.specs import ArmSpec, Json, VariantSpec
 from tests import report_fixtures
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,7 +84,7 @@ def gate(catalog: Catalog, folder: Path, measurement: str, arm: str) -> Json:
     small = {**workload.parameters, **SMALL[folder.name][measurement]}
     spec = ArmSpec(
         arm,
-        variant_spec(catalog.variants[f"{measurement}_{arm}"]),
+        as_spec(VariantSpec, catalog.variants[f"{measurement}_{arm}"]),
         dataclasses.replace(workload, parameters=small),
         None,
     )

@@ -1,30 +1,27 @@
-"""The measuring stages: platform, correctness, benchmark, program, profile and what stands beside.
+"""What the plan calls for, as jobs of the device side (``assay.shared.job``), a function a stage.
 
-What the plan calls for as jobs of the device side (see ``assay.shared.job``), many of which a batch
-measures in one start (see ``resume.py``), or, for the lone ones, as a call that returns a record.
-What the device side does for each is in ``assay.shared.tasks``.
+What the device side has no use for (titles, sources, datasheet peaks) is left out, so that a change
+of it measures nothing again. What it does for each job is in ``assay.shared.tasks``.
 """
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.io import read_record, write_record
 from assay.base.progress import say
 from assay.building.artifacts import Builds, told_to_device
 from assay.catalog.model import Catalog
 from assay.measuring.device_process import run_device_job
 from assay.measuring.gpu_workers import work_at_once
-from assay.measuring.told import arm_spec, comparison_spec, protocol_spec, target_spec
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
 from assay.records.originals import OriginalJob, OriginalSource
 from assay.records.plan import ProgramJob
 from assay.records.platform import Device
 from assay.records.targets import Target
+from assay.records.workload_specs import as_spec, workload_spec
 from assay.runtimes.base import Place
 from assay.shared.job import (
     BenchmarkJob,
@@ -37,6 +34,7 @@ from assay.shared.job import (
     SanitizerJob,
     StopwatchJob,
 )
+from assay.shared.specs import ArmSpec, ComparisonSpec, ProtocolSpec, TargetSpec, VariantSpec
 
 PROGRAM_TIMEOUT_S = 300.0
 """An example that has not ended by then hangs: the longest takes under 30 s on an H100."""
@@ -49,7 +47,7 @@ ORIGINAL_RUN_S = 600.0
 
 def probe_device(place: Place, target: Target, *, echo: bool = False) -> Device:
     """Ask the device side for its GPU. Raises MissingEnvironment when it is not ``target``."""
-    return run_device_job(place, PlatformJob(target_spec(target)), Device, echo=echo)
+    return run_device_job(place, PlatformJob(as_spec(TargetSpec, target)), Device, echo=echo)
 
 
 def probe_devices(place: Place, target: Target, gpus: Sequence[str]) -> list[Device]:
@@ -59,28 +57,46 @@ def probe_devices(place: Place, target: Target, gpus: Sequence[str]) -> list[Dev
     """
     if len(gpus) <= 1:
         return [probe_device(replace(place, gpu=next(iter(gpus), None)), target, echo=True)]
-    with tempfile.TemporaryDirectory(prefix="assay-gpus-") as name:
-        paths = {gpu: Path(name, f"{number}.json") for number, gpu in enumerate(gpus)}
-
-        def probed(gpu: str) -> tuple[str | None, ...]:
-            write_record(probe_device(replace(place, gpu=gpu), target), paths[gpu])
-            return (None,)
-
-        ends = work_at_once({gpu: partial(probed, gpu) for gpu in gpus})
-        for gpu, end in ends.items():
-            if why := end.lost or end.defect:
-                say(f"{gpu} takes no part: {why}")
-        found = [read_record(Device, path) for path in paths.values() if path.is_file()]
+    works = {gpu: partial(probe_device, replace(place, gpu=gpu), target) for gpu in gpus}
+    ends = work_at_once(works)
+    for gpu, end in ends.items():
+        if why := end.lost or end.defect:
+            say(f"{gpu} takes no part: {why}")
+    found = [end.result for end in ends.values() if end.result is not None]
     if not found:
         raise MissingEnvironment("; ".join({end.lost or end.defect or "" for end in ends.values()}))
     return found
 
 
+def arm_spec(catalog: Catalog, name: str, variant: str, workload: str, builds: Builds) -> ArmSpec:
+    """Return an arm with its artifact, where ``builds`` has one.
+
+    Raises CheckFailed for a binary that is not the one its build record names.
+    """
+    build, path = builds.get(variant, (None, None))
+    compiled = build is not None and build.artifact is not None
+    return ArmSpec(
+        name,
+        as_spec(VariantSpec, catalog.variants[variant]),
+        workload_spec(catalog.workloads[workload]),
+        told_to_device(build, path) if compiled and build and path else None,
+    )
+
+
+def comparison_spec(catalog: Catalog, name: str, builds: Builds) -> ComparisonSpec:
+    """Return a comparison with all that its arms need; raises as ``arm_spec``."""
+    comparison = catalog.comparisons[name]
+    return ComparisonSpec(
+        comparison.id,
+        comparison.control,
+        tuple(
+            arm_spec(catalog, arm.id, arm.variant, arm.workload, builds) for arm in comparison.arms
+        ),
+    )
+
+
 def correctness_job(
-    catalog: Catalog,
-    target: str,
-    comparison: str,
-    builds: Builds,
+    catalog: Catalog, target: str, comparison: str, builds: Builds
 ) -> CorrectnessJob:
     """Return the job that checks every arm.
 
@@ -88,18 +104,14 @@ def correctness_job(
     the one its build record names, as every job with arms does.
     """
     return CorrectnessJob(
-        target_spec(catalog.targets[target]),
+        as_spec(TargetSpec, catalog.targets[target]),
         comparison_spec(catalog, comparison, builds),
         seeds=catalog.judging.correctness_seeds,
     )
 
 
 def benchmark_job(
-    catalog: Catalog,
-    target: str,
-    comparison: str,
-    builds: Builds,
-    gate: CorrectnessRecord,
+    catalog: Catalog, target: str, comparison: str, builds: Builds, gate: CorrectnessRecord
 ) -> BenchmarkJob:
     """Return the job that times the arms that passed the gate, and only those.
 
@@ -112,9 +124,9 @@ def benchmark_job(
             raise CheckFailed(f"{comparison}: the gate checked another binary of {arm.variant}")
     protocol = catalog.protocols[catalog.comparisons[comparison].protocol]
     return BenchmarkJob(
-        target_spec(catalog.targets[target]),
+        as_spec(TargetSpec, catalog.targets[target]),
         comparison_spec(catalog, comparison, builds),
-        protocol_spec(protocol),
+        as_spec(ProtocolSpec, protocol),
         timed=tuple(arm.arm for arm in gate.arms if arm.status == "correct"),
         not_timed={
             arm.arm: f"{arm.status}: {arm.detail}" for arm in gate.arms if arm.status != "correct"
@@ -131,7 +143,7 @@ def program_job(
     timed.
     """
     return ProgramRunsJob(
-        target_spec(catalog.targets[target]),
+        as_spec(TargetSpec, catalog.targets[target]),
         job.program,
         told_to_device(build, artifact),
         arguments=tuple(job.arguments),
@@ -146,7 +158,7 @@ def original_job(
 ) -> OriginalRunsJob:
     """Return the job that builds and runs a source's own program in ``copy``, of a checkout."""
     return OriginalRunsJob(
-        target_spec(catalog.targets[target]),
+        as_spec(TargetSpec, catalog.targets[target]),
         source=job.source,
         original=job.original,
         directory=str(copy.resolve()),
@@ -167,29 +179,23 @@ def original_job(
 
 
 def profile_job(
-    catalog: Catalog,
-    target: str,
-    comparison: str,
-    arm: str,
-    builds: Builds,
+    catalog: Catalog, target: str, comparison: str, arm: str, builds: Builds
 ) -> ProfileJob:
     """Return the job that launches one arm once between cudaProfilerStart and Stop."""
     return ProfileJob(
-        target_spec(catalog.targets[target]), comparison_spec(catalog, comparison, builds), arm
+        as_spec(TargetSpec, catalog.targets[target]),
+        comparison_spec(catalog, comparison, builds),
+        arm,
     )
 
 
 def stopwatch_job(
-    catalog: Catalog,
-    target: str,
-    comparison: str,
-    builds: Builds,
-    gate: CorrectnessRecord,
+    catalog: Catalog, target: str, comparison: str, builds: Builds, gate: CorrectnessRecord
 ) -> StopwatchJob:
     """Return the job that times the profiled arms that passed the gate with another stopwatch."""
     correct = {arm.arm for arm in gate.arms if arm.status == "correct"}
     return StopwatchJob(
-        target_spec(catalog.targets[target]),
+        as_spec(TargetSpec, catalog.targets[target]),
         comparison_spec(catalog, comparison, builds),
         timed=tuple(arm for arm in catalog.comparisons[comparison].profile if arm in correct),
     )
@@ -197,14 +203,11 @@ def stopwatch_job(
 
 def cheats_job(catalog: Catalog, target: str) -> CheatsJob:
     """Return the job that tries every cheat on the target's GPU."""
-    return CheatsJob(target_spec(catalog.targets[target]))
+    return CheatsJob(as_spec(TargetSpec, catalog.targets[target]))
 
 
 def sanitizer_job(
-    catalog: Catalog,
-    target: str,
-    comparisons: Sequence[str],
-    builds: Builds,
+    catalog: Catalog, target: str, comparisons: Sequence[str], builds: Builds
 ) -> SanitizerJob:
     """Return the job that runs every compiled variant of ``builds`` under compute-sanitizer.
 
@@ -216,6 +219,6 @@ def sanitizer_job(
             problems.setdefault(arm.variant, arm.workload)
     compiled = [name for name, (build, _) in builds.items() if name in problems and build.artifact]
     return SanitizerJob(
-        target_spec(catalog.targets[target]),
+        as_spec(TargetSpec, catalog.targets[target]),
         tuple(arm_spec(catalog, name, name, problems[name], builds) for name in compiled),
     )

@@ -15,7 +15,6 @@ from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.base.isolation import python_variables
 from assay.base.progress import quote
-from assay.measuring.device_warnings import CodeLines
 from assay.records.base import Record
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.shared import gpu_locks, project_place
@@ -27,6 +26,8 @@ from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_j
 
 R = TypeVar("R", bound=Record)
 
+SOURCE = Path(__file__).resolve().parents[2]
+"""The directory that holds the ``assay`` package."""
 PASSED_ON = (
     "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",
@@ -54,11 +55,6 @@ class NoMemory(MissingEnvironment):
     """A container's limit on memory ended the only job of a batch."""
 
 
-def source_root() -> Path:
-    """Return the directory that holds the ``assay`` package."""
-    return Path(__file__).resolve().parents[2]
-
-
 def device_environment(place: Place) -> dict[str, str]:
     """Variables of the device side: where its Python finds code, and which GPUs are ours.
 
@@ -74,7 +70,7 @@ def device_environment(place: Place) -> dict[str, str]:
         **cores,
         gpu_locks.VARIABLE: str(_locks()),
         **gpu_variables(place.gpu),
-        **python_variables([source_root(), *place.packages]),
+        **python_variables([SOURCE, *place.packages]),
         "PYTHONUNBUFFERED": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
@@ -143,7 +139,7 @@ def run_device_batch(
             results |= {number: result for number, result in found.items() if result is not None}
             if silent := [file for file in left if file.number not in results]:
                 if ended.outcome.out_of_memory and len(batch) == 1:
-                    raise NoMemory(ended.sentence(silent[0]))
+                    raise NoMemory(str(ended.failure(silent[0])))
                 # The first without a word is the one that it died of.
                 again = not under and ended.outcome.exit_code != ExitCode.BAD_INPUT
                 lost = silent[:1] if again else silent
@@ -165,18 +161,8 @@ class _JobFile:
         return self.scratch / f"job.{self.number}.json"
 
     @property
-    def failure(self) -> Path:
-        """Return where its word of failure will be."""
-        return failure_path(self.output)
-
-    @property
     def label(self) -> str:
         return f"device job '{self.job.task}'"
-
-    def write(self) -> None:
-        self.output.unlink(missing_ok=True)
-        self.failure.unlink(missing_ok=True)
-        write_job(QueuedJob(self.job, self.output), self.path)
 
 
 @dataclass(frozen=True)
@@ -188,21 +174,14 @@ class _Ended:
 
     def failure(self, file: _JobFile) -> DeviceJobFailed:
         """Return the error of a job that it left without a word."""
-        return DeviceJobFailed(self.sentence(file), self._kind())
-
-    def sentence(self, file: _JobFile) -> str:
-        """Return what to say of a job that it left without a word."""
+        code = self.outcome.exit_code
         if self.outcome.out_of_memory:
-            return f"{file.label} needed more memory than its container may have"
-        if self.outcome.exit_code in (ExitCode.DONE, ExitCode.CHECK_FAILED):
-            return f"{file.label} wrote no record"
-        return f"{file.label} ended with code {self.outcome.exit_code}: {self.last_words}"
-
-    def _kind(self) -> FailureKind:
-        if self.outcome.out_of_memory:
-            return FailureKind.NO_ROOM
-        bad = self.outcome.exit_code == ExitCode.BAD_INPUT
-        return FailureKind.BAD_JOB if bad else FailureKind.CRASHED
+            words = f"{file.label} needed more memory than its container may have"
+            return DeviceJobFailed(words, FailureKind.NO_ROOM)
+        kind = FailureKind.BAD_JOB if code == ExitCode.BAD_INPUT else FailureKind.CRASHED
+        if code in (ExitCode.DONE, ExitCode.CHECK_FAILED):
+            return DeviceJobFailed(f"{file.label} wrote no record", kind)
+        return DeviceJobFailed(f"{file.label} ended with code {code}: {self.last_words}", kind)
 
 
 def _start(
@@ -216,21 +195,22 @@ def _start(
 ) -> _Ended:
     """Start the device side once, on all jobs of ``batch``."""
     last_words = ""
-    code_lines = CodeLines()
 
     def relay(line: str) -> None:
         nonlocal last_words
         last_words = line.strip() or last_words
         if echo:
-            quote(f"{code_lines.marked(line)}{place.label}")
+            quote(f"{line}{place.label}")
 
     for file in batch:
-        file.write()
+        file.output.unlink(missing_ok=True)
+        failure_path(file.output).unlink(missing_ok=True)
+        write_job(QueuedJob(file.job, file.output), file.path)
     tasks = dict.fromkeys(file.job.task for file in batch)
     artifacts = (artifact for file in batch for artifact in file.job.artifacts())
     folders = (Path(artifact.path).parent for artifact in artifacts)
     code = () if place.project is None else (place.project.resolve(),)
-    readable = {source_root(), *place.packages, *folders, *code}
+    readable = {SOURCE, *place.packages, *folders, *code}
     written = (Path(folder) for file in batch for folder in file.job.folders())
     writable = {scratch, _locks(), *writable, *written, *([place.cache] if place.cache else [])}
     outcome = place.run(
@@ -257,9 +237,10 @@ def _start(
 def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:
     """Return what a job left: its record, its word of failure, or None."""
     try:
-        if file.failure.is_file():
-            found = read_failure(file.failure)
-            file.failure.unlink()
+        failure = failure_path(file.output)
+        if failure.is_file():
+            found = read_failure(failure)
+            failure.unlink()
             return DeviceJobFailed(f"{file.label} failed: {found.message}", found.kind)
         return read_record(record, file.output) if file.output.is_file() else None
     except (AssayError, OSError, ValueError) as error:

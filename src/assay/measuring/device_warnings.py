@@ -1,30 +1,15 @@
 """Warnings of libraries among the lines of a device process.
 
-Python writes where a warning was met, what it says, and below it the line of code. Every process
-of a measurement warns anew of the same things: a log keeps them all, a person is told each once.
+Every process of a measurement warns anew of the same things: a log keeps them all, a person is told
+each once. Python shows the line of code, indented, below what a warning says.
 """
 
 import re
 
-MET = "warned at: "
-"""How the line of code is told that Python shows below a warning."""
-_WARNING = re.compile(r"^(?P<place>\S.*?:\d+): (?P<kind>\w*Warning): (?P<text>.+)$")
+_WARNING = re.compile(r"^\S.*?:\d+: (?P<kind>\w*Warning): (?P<text>.+)$")
 _LABEL = re.compile(r" \(GPU \d+\)$")
-_NUMBER = re.compile(r"\d+")
 _LONGEST = 140
 """Characters of a warning that are told."""
-
-
-class CodeLines:
-    """Marks lines of code below warnings, which else nothing tells from any other line."""
-
-    def __init__(self) -> None:
-        self._warned = False
-
-    def marked(self, line: str) -> str:
-        """Return a line of a device process, a line of code with its mark."""
-        below, self._warned = self._warned, _WARNING.match(line) is not None
-        return f"{MET}{line.strip()}" if below and line.startswith("  ") else line
 
 
 class ToldWarnings:
@@ -33,18 +18,20 @@ class ToldWarnings:
     def __init__(self, log: str) -> None:
         self._log = log
         self._told: set[str] = set()
+        self._code_lines = 0
 
     def told(self, line: str) -> str | None:
         """Return what is told of a line: itself; of a warning, once, what it says and which log
         has all; nothing of one that was told, whatever its numbers, and of a line of code.
         """
-        if line.startswith(MET):
-            return None
         found = _WARNING.match(_LABEL.sub("", line))
         if found is None:
-            return line
+            is_code = self._code_lines > 0 and line.startswith("  ")
+            self._code_lines = self._code_lines - 1 if is_code else 0
+            return None if is_code else line
+        self._code_lines += 1
         kind, text = found["kind"], found["text"].strip()
-        key = _NUMBER.sub("#", f"{kind}: {text}")
+        key = re.sub(r"\d+", "#", f"{kind}: {text}")
         if key in self._told:
             return None
         self._told.add(key)

@@ -1,7 +1,7 @@
 """Work on several GPUs at once: a process a GPU, each of which measures as one alone would.
 
 A process, not a thread: deadlines and signals reach the main thread of a process, and a job's own
-processes end with the thread that started them. What a worker made lies in files when it ends.
+processes end with the thread that started them.
 """
 
 import multiprocessing
@@ -12,43 +12,41 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import FrameType
+from typing import Generic, TypeVar
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.signals import ENDING, SignalledExit
 from assay.measuring.device_process import NoMemory
 from assay.shared.parent_death import tied_to_parent
 
+T = TypeVar("T")
 PATIENCE_S = 60.0
 """For a worker that is asked to end: it removes its container."""
 
 
 @dataclass(frozen=True)
-class WorkEnd:
+class WorkEnd(Generic[T]):
     """The end of one GPU's work."""
 
-    failures: tuple[str | None, ...] = ()
-    """Of each job the sentence that it failed with, or None; empty where the work was cut off."""
+    result: T | None = None
+    """None where the work was cut off."""
     lost: str | None = None
     """Why the GPU is not to be had, or not any more."""
     defect: str | None = None
     """What the work died of otherwise."""
 
 
-Work = Callable[[], tuple[str | None, ...]]
-"""Measures some jobs into their files. Raises MissingEnvironment for a GPU that is not to be had,
-CheckFailed for what ended the whole work."""
-
-
-def work_at_once(works: Mapping[str, Work]) -> dict[str, WorkEnd]:
+def work_at_once(works: Mapping[str, Callable[[], T]]) -> dict[str, WorkEnd[T]]:
     """Do all of ``works`` side by side and wait; by GPU, how each ended.
 
-    However this ends, no worker is left. One alone is done in this process.
+    A work raises MissingEnvironment for a GPU that is not to be had, CheckFailed for what ended it
+    otherwise. However this ends, no worker is left. One alone is done in this process.
     """
     if len(works) == 1:
         return {gpu: _end_of(work) for gpu, work in works.items()}
     context = multiprocessing.get_context("fork")
     running: dict[Connection, tuple[str, BaseProcess]] = {}
-    ends: dict[str, WorkEnd] = {}
+    ends: dict[str, WorkEnd[T]] = {}
     try:
         for gpu, work in works.items():
             ours, theirs = context.Pipe(duplex=False)
@@ -61,14 +59,21 @@ def work_at_once(works: Mapping[str, Work]) -> dict[str, WorkEnd]:
             for ready in wait(list(running)):
                 assert isinstance(ready, Connection)
                 gpu, process = running[ready]
-                ends[gpu] = _received(ready, process)
+                try:
+                    ends[gpu] = ready.recv()
+                except EOFError:
+                    process.join()
+                    why = f"the process of a GPU ended with code {process.exitcode}"
+                    ends[gpu] = WorkEnd(defect=why)
+                process.join()
+                ready.close()
                 del running[ready]
     finally:
         _stop([process for _, process in running.values()])
     return {gpu: ends[gpu] for gpu in works}
 
 
-def _worker(work: Work, answer: Connection, tie: Callable[[], None]) -> None:
+def _worker(work: Callable[[], T], answer: Connection, tie: Callable[[], None]) -> None:
     tie()
     for number in ENDING:
         signal.signal(number, _leave_once)
@@ -84,9 +89,9 @@ def _leave_once(number: int, frame: FrameType | None) -> None:
     raise SignalledExit(128 + number)
 
 
-def _end_of(work: Work) -> WorkEnd:
+def _end_of(work: Callable[[], T]) -> WorkEnd[T]:
     try:
-        return WorkEnd(failures=work())
+        return WorkEnd(result=work())
     except (CheckFailed, NoMemory) as error:
         return WorkEnd(defect=str(error))
     except MissingEnvironment as error:
@@ -95,20 +100,6 @@ def _end_of(work: Work) -> WorkEnd:
         # A defect of ours on one GPU; the trace is for whoever mends.
         traceback.print_exc()
         return WorkEnd(defect=f"{type(error).__name__}: {error}")
-
-
-def _received(answer: Connection, process: BaseProcess) -> WorkEnd:
-    """Return what a worker says of its end, or what is to be said of one that was killed."""
-    try:
-        end = answer.recv()
-    except EOFError:
-        process.join()
-        return WorkEnd(defect=f"the process of a GPU ended with code {process.exitcode}")
-    finally:
-        answer.close()
-    process.join()
-    assert isinstance(end, WorkEnd)
-    return end
 
 
 def _stop(workers: list[BaseProcess]) -> None:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.base.errors import MissingEnvironment
 from assay.building.toolchain import DRIVER_API, OLDEST_DRIVER
 from assay.records.targets import Target
 
 ASK_S = 60
 """Seconds that nvidia-smi may take over an answer."""
+COLUMNS = "index,uuid,driver_version,mig.mode.current,name"
 NO_DRIVER = "no NVIDIA driver here"
 
 
@@ -21,6 +23,8 @@ class HostGpu:
 
     product: str
     uuid: str
+    mig: bool = False
+    """Whether it is cut into slices."""
 
     def is_of(self, target: Target) -> bool:
         """Return whether it is the product that the target asks for."""
@@ -57,18 +61,21 @@ class HostDriver:
         """Return the GPUs that are the target's product, of those that CUDA_VISIBLE_DEVICES leaves,
         in its order.
         """
-        wanted = environment.get("CUDA_VISIBLE_DEVICES")
-        visible = self.gpus if wanted is None else self._named(wanted)
-        return tuple(gpu for gpu in visible if gpu.is_of(target))
+        return tuple(gpu for gpu in visible_gpus(self.gpus, environment) if gpu.is_of(target))
 
-    def _named(self, wanted: str) -> tuple[HostGpu, ...]:
-        names = [name.strip() for name in wanted.split(",")]
-        return tuple(
-            gpu
-            for name in names
-            for index, gpu in enumerate(self.gpus)
-            if name == str(index) or (name.startswith("GPU-") and gpu.uuid.startswith(name))
-        )
+
+def visible_gpus(gpus: tuple[HostGpu, ...], environment: Mapping[str, str]) -> tuple[HostGpu, ...]:
+    """Return the GPUs that CUDA_VISIBLE_DEVICES leaves, in its order."""
+    wanted = environment.get("CUDA_VISIBLE_DEVICES")
+    if wanted is None:
+        return gpus
+    names = [name.strip() for name in wanted.split(",")]
+    return tuple(
+        gpu
+        for name in names
+        for index, gpu in enumerate(gpus)
+        if name == str(index) or (name.startswith("GPU-") and gpu.uuid.startswith(name))
+    )
 
 
 def remedy_of_old_driver() -> str:
@@ -115,16 +122,27 @@ def _loaded_release(root: Path) -> str | None:
 def _listed_gpus() -> tuple[tuple[HostGpu, ...], str | None]:
     """GPUs that nvidia-smi lists, and the driver's release; nothing where it does not answer."""
     try:
-        shown = subprocess.run(
-            ["nvidia-smi", "--query-gpu=driver_version,uuid,name", "--format=csv,noheader"],
+        rows = [row.split(",", 4) for row in ask_driver(f"--query-gpu={COLUMNS}").splitlines()]
+    except MissingEnvironment:
+        return (), None
+    rows = [[word.strip() for word in row] for row in rows if len(row) == COLUMNS.count(",") + 1]
+    gpus = tuple(HostGpu(name, uuid, mig == "Enabled") for _, uuid, _, mig, name in rows)
+    stated = rows[0][2] if rows else ""
+    return gpus, stated if re.fullmatch(r"\d+(\.\d+)*", stated) else None  # "[N/A]", say
+
+
+def ask_driver(query: str) -> str:
+    """Return the answer of nvidia-smi. Raises MissingEnvironment."""
+    try:
+        return subprocess.run(
+            ["nvidia-smi", query, "--format=csv,noheader"],
             capture_output=True, text=True, check=True, timeout=ASK_S,
         ).stdout  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return (), None
-    rows = [line.split(",", 2) for line in shown.splitlines() if line.count(",") >= 2]
-    gpus = tuple(HostGpu(name.strip(), uuid.strip()) for _, uuid, name in rows)
-    stated = rows[0][0].strip() if rows else ""
-    return gpus, stated if re.fullmatch(r"\d+(\.\d+)*", stated) else None  # "[N/A]", say
+    except (OSError, subprocess.SubprocessError) as error:
+        said = (getattr(error, "stdout", None) or "").strip().partition("\n")[0]
+        raise MissingEnvironment(
+            f"the NVIDIA driver of this node does not answer: {said or error}"
+        ) from error
 
 
 def _cuda_of_libcuda() -> int | None:

@@ -9,7 +9,6 @@ of its own.
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.deadline import deadline, left_until
@@ -20,13 +19,14 @@ from assay.measuring.device_process import DeviceJobFailed, device_environment, 
 from assay.records.base import GpuSpan, Record
 from assay.records.profile import MetricStatus, ProfileRecord
 from assay.runtimes.base import Bind, Place, Task
-from assay.shared.counting import agreeing, counted
 from assay.shared.job import ProfileJob
 
 PATIENCE_S = 360.0
 """Most seconds of all arms: each that hangs in a start of its own takes from the others behind."""
 TOGETHER_S = 240.0
 ALONE_S = 60.0
+FINAL = ("collected", "permission_denied")
+"""Statuses by which an arm is not tried again in a start of its own."""
 PERMISSION_ERROR = "ERR_NVGPUCTRPERM"
 SECTIONS = (
     "SpeedOfLight",
@@ -64,23 +64,6 @@ class ProfileDone(Record):
     on_gpu: GpuSpan | None = None
 
 
-@dataclass(frozen=True)
-class _Profiled:
-    """The yield of one start of Nsight Compute."""
-
-    done: list[ProfileDone | None]
-    """A job each; None where nothing was profiled."""
-    log: str
-    """What it said, or what the device side did where it said nothing."""
-    page: str | None
-    """The raw page of all arms; None where no report was written."""
-
-    @property
-    def refused(self) -> bool:
-        """Return whether the driver keeps the counters to itself."""
-        return says_refused(self.log)
-
-
 def says_refused(log: str) -> bool:
     """Return whether Nsight Compute's log says that the driver keeps the counters to itself.
 
@@ -102,52 +85,20 @@ def profile_arms(
     if ncu is None:
         detail = f"Nsight Compute (ncu) is not installed on {place.runtime.describe()}"
         return [_record(job, gpu_uuid, "not_installed", detail) for job in jobs]
-    together = _together(place, ncu, jobs, gpu_uuid) if len(jobs) > 1 else {}
-    left = len(jobs) - len(together)
-    if together and left:
-        say(
-            f"profile: {left} of {counted(len(jobs), 'arm')} "
-            f"{agreeing(left, 'gets a start of its own', 'get a start of their own')}"
-        )
+    found: list[ProfileRecord | None] = [None] * len(jobs)
+    if len(jobs) > 1:
+        try:
+            with deadline(TOGETHER_S):
+                found = [
+                    record if record.status in FINAL else None
+                    for record in _profiled(place, ncu, jobs, gpu_uuid)
+                ]
+        except (CheckFailed, MissingEnvironment) as error:
+            say(f"profile: not in one start: {error}")
     return [
-        together[number] if number in together else _alone(place, ncu, job, gpu_uuid, end)
-        for number, job in enumerate(jobs)
+        record or _alone(place, ncu, job, gpu_uuid, end)
+        for record, job in zip(found, jobs, strict=True)
     ]
-
-
-def _together(
-    place: Place, ncu: str, jobs: Sequence[ProfileJob], gpu_uuid: str
-) -> dict[int, ProfileRecord]:
-    """Return the arms, by number, that one start profiled beyond doubt; all, when the driver
-    refuses.
-    """
-    try:
-        with deadline(TOGETHER_S):
-            profiled = _under_ncu(place, ncu, jobs)
-    except (CheckFailed, MissingEnvironment) as error:
-        say(f"profile: not in one start: {error}")
-        return {}
-    if profiled.refused:
-        detail = _tail(profiled.log)
-        return {
-            number: _record(job, gpu_uuid, "permission_denied", detail)
-            for number, job in enumerate(jobs)
-        }
-    marked = [number for number, done in enumerate(profiled.done) if done is not None]
-    parts = split_raw_page(profiled.page or "")
-    if len(parts) != len(marked):
-        say(
-            f"profile: not in one start: {counted(len(marked), 'arm')}, "
-            f"but {counted(len(parts), 'mark')}"
-        )
-        return {}
-    records = {}
-    for number, part in zip(marked, parts, strict=True):
-        record = _from_raw_page(jobs[number], gpu_uuid, part)
-        done = profiled.done[number]
-        if done is not None and done.ok and record.status == "collected":
-            records[number] = record.model_copy(update={"on_gpu": done.on_gpu})
-    return records
 
 
 def _alone(
@@ -156,28 +107,21 @@ def _alone(
     """Return one arm under a start of its own, while it is not yet ``end`` (a monotonic time)."""
     try:
         with deadline(min(ALONE_S, left_until(end))):
-            profiled = _under_ncu(place, ncu, [job])
+            return _profiled(place, ncu, [job], gpu_uuid)[0]
     except MissingEnvironment as error:
         return _record(job, gpu_uuid, "unsupported", _tail(str(error)))
     except CheckFailed as error:
         return error
-    done = profiled.done[0]
-    parts = split_raw_page(profiled.page or "")
-    if done is None or profiled.page is None or profiled.refused:
-        status: MetricStatus = "permission_denied" if profiled.refused else "unsupported"
-        return _record(job, gpu_uuid, status, _tail(profiled.log))
-    if not done.ok:
-        return _record(job, gpu_uuid, "unsupported", _tail(done.detail))
-    record = _from_raw_page(job, gpu_uuid, parts[0] if len(parts) == 1 else "")
-    return record.model_copy(update={"on_gpu": done.on_gpu})
 
 
 def _tail(text: str) -> str:
     return " ".join(text.split())[-300:]
 
 
-def _under_ncu(place: Place, ncu: str, jobs: Sequence[ProfileJob]) -> _Profiled:
-    """Start the device side under Nsight Compute, once.
+def _profiled(
+    place: Place, ncu: str, jobs: Sequence[ProfileJob], gpu_uuid: str
+) -> list[ProfileRecord]:
+    """Start the device side under Nsight Compute, once, and return what came of each arm.
 
     Raises as run_device_batch and _raw_page.
     """
@@ -199,13 +143,26 @@ def _under_ncu(place: Place, ncu: str, jobs: Sequence[ProfileJob]) -> _Profiled:
             counters=True,
             echo=False,
         )
-        failures = [str(result) for result in results if isinstance(result, DeviceJobFailed)]
         said = log.read_text() if log.is_file() else ""
-        return _Profiled(
-            done=[None if isinstance(result, DeviceJobFailed) else result for result in results],
-            log=said or "; ".join(failures) or "ncu wrote no report",
-            page=_raw_page(place, ncu, report) if report.is_file() else None,
-        )
+        page = _raw_page(place, ncu, report) if report.is_file() else ""
+    if says_refused(said):
+        return [_record(job, gpu_uuid, "permission_denied", _tail(said)) for job in jobs]
+    # Which kernels are whose is told by marks alone: where one is missing, nobody's are known.
+    marked = sum(isinstance(result, ProfileDone) for result in results)
+    parts = split_raw_page(page)
+    pages = iter(parts if len(parts) == marked else [""] * marked)
+    records = []
+    for job, result in zip(jobs, results, strict=True):
+        if isinstance(result, DeviceJobFailed):
+            records.append(_record(job, gpu_uuid, "unsupported", _tail(said or str(result))))
+            continue
+        part = next(pages)
+        if not result.ok:
+            records.append(_record(job, gpu_uuid, "unsupported", _tail(result.detail)))
+            continue
+        record = _from_raw_page(job, gpu_uuid, part)
+        records.append(record.model_copy(update={"on_gpu": result.on_gpu}))
+    return records
 
 
 def _raw_page(place: Place, ncu: str, report: Path) -> str:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 from assay.building.artifacts import Builds, as_recorded, told_to_device
 from assay.catalog.model import Catalog
-from assay.measuring.told import operator_spec, target_spec
 from assay.records.kernels import OperatorKernel
 from assay.records.operators import KernelEntry
 from assay.records.tuning import TuningChoice
+from assay.records.workload_specs import as_spec
 from assay.shared.job import OperatorsJob
+from assay.shared.specs import OperatorSpec, TargetSpec
 
 
 def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
@@ -66,16 +67,8 @@ def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[Kerne
 
 def operators_job(catalog: Catalog, target: str, builds: Builds) -> OperatorsJob:
     """Return the job that tries every operator through each of its kernels."""
-    described = catalog.targets[target]
-    return OperatorsJob(
-        target_spec(described),
-        tuple(
-            operator_spec(
-                kernel,
-                catalog.variants[kernel.variant],
-                described.arch,
-                told_to_device(*builds[kernel.variant]),
-            )
-            for kernel in kernel_entries(catalog, target, builds)
-        ),
+    kernels = tuple(
+        as_spec(OperatorSpec, kernel, artifact=told_to_device(*builds[kernel.variant]))
+        for kernel in kernel_entries(catalog, target, builds)
     )
+    return OperatorsJob(as_spec(TargetSpec, catalog.targets[target]), kernels)

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.catalog.model import Catalog
+from assay.measuring.device_jobs import comparison_spec
 from assay.measuring.operator_kernels import offered
-from assay.measuring.told import comparison_spec, protocol_spec, target_spec
 from assay.records.base import Record
 from assay.records.plan import Provision, Request, TargetPlan
+from assay.records.workload_specs import as_spec
 from assay.shared.files import sha256_bytes
+from assay.shared.specs import ProtocolSpec, TargetSpec
 from assay.shared.strict_json import plain
 from assay.shared.tasks import TASKS
 
@@ -59,7 +61,7 @@ class Definitions:
 
     def measurement(self, stage: str, comparison: str | None = None) -> str:
         """Return the digest of one record of a stage, of a comparison where it is of one."""
-        target = plain(target_spec(self.catalog.targets[self.plan.target]))
+        target = plain(as_spec(TargetSpec, self.catalog.targets[self.plan.target]))
         runtime = "" if self.request.runtime == "host" else self.request.runtime
         parts = [_origin(self.plan.provision, stage), target, runtime]
         if self.request.device_paths:
@@ -79,7 +81,7 @@ class Definitions:
         yield plain(comparison_spec(self.catalog, comparison, {}))
         if stage == "benchmark":
             protocol = self.catalog.comparisons[comparison].protocol
-            yield plain(protocol_spec(self.catalog.protocols[protocol]))
+            yield plain(as_spec(ProtocolSpec, self.catalog.protocols[protocol]))
         if stage in ("profile", "stopwatch"):
             yield self.catalog.comparisons[comparison].profile
 

@@ -36,8 +36,8 @@ from assay.measuring.best_effort import PATIENCE_S, now, told, told_of_all
 from assay.measuring.cgroup_limits import cgroup_limits
 from assay.measuring.device_jobs import probe_devices
 from assay.measuring.device_process import run_device_job
+from assay.measuring.gpu_schedule import cores_of_gpus
 from assay.measuring.held_gpu import held_gpu
-from assay.measuring.host_cores import cores_of_gpus
 from assay.measuring.host_platform import joined, record_platform
 from assay.measuring.node_environment import prepare_node
 from assay.measuring.resume import (
