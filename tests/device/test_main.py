@@ -46,18 +46,6 @@ def test_a_bad_job_is_2_even_without_a_gpu(tmp_path, edit, place):
     assert place in result.stderr
 
 
-def test_usage(tmp_path):
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    command = [sys.executable, "-m", "assay.device"]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 2
-    assert "usage" in result.stderr
-
-
-def test_a_bad_job_in_a_batch_stops_it_before_anything_is_measured(tmp_path):
-    assert run(tmp_path, document(PlatformJob(TARGET)), "missing.json").returncode == 2
-
-
 def test_imports_nothing_of_the_host(tmp_path):
     """Only pure modules, the operators and itself; no pydantic."""
     code = (

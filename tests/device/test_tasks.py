@@ -10,7 +10,6 @@ import torch
 
 from assay.device.tasks import benchmark as benchmark_run
 from assay.device.tasks import correctness, profile
-from assay.shared.errors import DeviceError, NoContext, NoDevice
 from assay.shared.job import BenchmarkJob, CorrectnessJob, ProfileJob
 from assay.shared.specs import ArmSpec
 from tests.device.helpers import HostStopwatch, SteadyGpu
@@ -52,22 +51,6 @@ def test_correctness_record(validated):
     assert ours.packages is None
     assert library.packages is not None
     assert library.packages["torch"] == importlib.metadata.version("torch")
-
-
-def test_a_gate_looks_through_what_is_installed_once(monkeypatch, tmp_path):
-    """Some hundred distributions for each library's arm is a second each on a slow disk."""
-    told, real = tmp_path / "told", importlib.metadata.packages_distributions
-
-    def look():
-        with told.open("a") as file:
-            file.write("looked\n")
-        return real()
-
-    monkeypatch.setattr(importlib.metadata, "packages_distributions", look)
-    monkeypatch.syspath_prepend(tmp_path)  # a search path that nobody looked through before
-    record = correctness.run_correctness(gate_job(1), SteadyGpu())
-    assert [bool(arm.get("packages")) for arm in record["arms"]] == [False, True, True]
-    assert told.read_text() == "looked\n"
 
 
 class TestSideBySide:
@@ -131,15 +114,6 @@ class TestSideBySide:
         assert [arm["status"] for arm in record["arms"]] == ["correct"] * 3
         assert "first found no room beside others: once more" in capfd.readouterr().err
 
-    def test_memory_that_is_short_alone_too_fails_the_arm(self, gate):
-        def check(name):
-            if name == "ours":
-                raise torch.OutOfMemoryError("CUDA out of memory.")
-
-        record = gate(check)
-        assert [arm["status"] for arm in record["arms"]] == ["failed", "correct", "correct"]
-        assert record["arms"][0]["detail"] == "OutOfMemoryError: CUDA out of memory."
-
     def test_an_illegal_address_gets_no_second_chance(self, gate, tmp_path):
         def check(name):
             with (tmp_path / f"{name}.runs").open("a") as file:
@@ -150,25 +124,6 @@ class TestSideBySide:
         record = gate(check)
         assert [arm["status"] for arm in record["arms"]] == ["correct", "failed", "correct"]
         assert (tmp_path / "first.runs").read_text() == "ran\n"
-
-    def test_a_context_without_memory_is_no_lost_gpu(self, gate, tmp_path, monkeypatch):
-        def open_cuda(choice):
-            if (tmp_path / "opened").exists():
-                return
-            (tmp_path / "opened").touch()
-            raise NoContext(f"PyTorch cannot use {choice.product}: CUDA error: out of memory")
-
-        monkeypatch.setattr(correctness, "open_cuda", open_cuda)
-        record = gate(lambda name: None)
-        assert [arm["status"] for arm in record["arms"]] == ["correct"] * 3
-
-    def test_a_lost_gpu_ends_the_job(self, gate, monkeypatch):
-        def open_cuda(choice):
-            raise NoDevice("CUDA opened GPU-1, not GPU-0000-0")
-
-        monkeypatch.setattr(correctness, "open_cuda", open_cuda)
-        with pytest.raises(NoDevice, match="opened GPU-1"):
-            gate(lambda name: None)
 
 
 def test_benchmark_record(validated, capfd):
@@ -195,11 +150,6 @@ class TestProfile:
         monkeypatch.setattr(profile, "mark", lambda: calls.append("mark"))
         return calls
 
-    def test_brackets_a_launch(self, calls):
-        done = profile.run_profile(ProfileJob(TARGET, COMPARED, "first"), SteadyGpu())
-        assert done == {"ok": True, "detail": ""}
-        assert calls == ["start", "mark", "stop"]
-
     def test_a_launch_that_fails_behind_its_mark_is_told_with_it(self, calls, monkeypatch):
         def prepare(arm, inputs):
             def launch():
@@ -212,8 +162,3 @@ class TestProfile:
         done = profile.run_profile(ProfileJob(TARGET, COMPARED, "first"), SteadyGpu())
         assert done == {"ok": False, "detail": "arm 'first' cannot be profiled: illegal address"}
         assert calls == ["start", "mark", "stop"]
-
-    def test_arm_that_cannot_run(self, calls):
-        with pytest.raises(DeviceError, match="cannot be profiled"):
-            profile.run_profile(ProfileJob(TARGET, COMPARED, "ours"), SteadyGpu())
-        assert calls == []

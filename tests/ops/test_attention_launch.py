@@ -97,35 +97,6 @@ def test_a_kernel_is_handed_addresses_strides_and_sizes(launcher):
     assert (lse.shape, lse.dtype) == ((2, 4, 192), torch.float32)
 
 
-def test_masks_of_each_batch_and_head_hand_over_bits(launcher):
-    mask = AttentionMask.from_mask_mod(
-        lambda batch, head, query, key: key <= query - head - batch, 192, 192, batches=2, heads=4,
-        block=BLOCK,
-    )  # fmt: skip
-    call(mask, *operands(mask))
-    ((handed, *_),) = launcher.calls
-    assert handed["partial_bits"] == mask.bits.data_ptr()
-    assert handed["order"] == mask.order.data_ptr()
-    assert (handed["mask_batches"], handed["mask_heads"]) == (2, 4)
-
-
-def test_a_list_without_places_is_none(launcher):
-    mask = AttentionMask(192, 192, BLOCK, None, None)
-    call(mask, *operands(mask))
-    ((handed, *_),) = launcher.calls
-    assert handed["full_counts"] is handed["partial_counts"] is None
-    assert (handed["full_pitch"], handed["partial_pitch"]) == (0, 0)
-
-
-def test_an_extent_of_one_has_a_stride_that_fits(launcher):
-    mask = AttentionMask.window(64, 64, block=BLOCK)
-    q, k, v = (torch.zeros(1, 1, 64, HEAD_DIM, dtype=torch.float16) for _ in range(3))
-    odd = q.as_strided(q.shape, (3, 5, HEAD_DIM, 1))
-    call(mask, odd, k, v)
-    ((handed, *_),) = launcher.calls
-    assert (handed["q_batch"], handed["q_head"], handed["q_row"]) == (2048, 2048, HEAD_DIM)
-
-
 @pytest.mark.parametrize(
     ("code", "kind", "said"),
     [

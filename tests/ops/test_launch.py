@@ -72,18 +72,6 @@ def test_a_refused_shape_is_a_value_error(launcher):
         operators._gemm_cuda(*operands())
 
 
-def test_a_failure_is_a_runtime_error(launcher):
-    launcher.code = 700
-    with pytest.raises(RuntimeError, match="failed with cudaError_t 700"):
-        operators._gemm_cuda(*operands())
-
-
-def test_no_kernel_for_the_case_is_a_runtime_error(launcher):
-    with pytest.raises(RuntimeError, match="no loaded kernel computes bsr_gemm in bfloat16"):
-        operators._gemm_cuda(*operands(torch.bfloat16))
-    assert not launcher.calls
-
-
 def test_nothing_stored_is_not_launched(launcher):
     values, row_ptr, col_idx, b = operands()
     output = operators._gemm_cuda(values[:0], row_ptr * 0, col_idx[:0], b)
@@ -97,17 +85,6 @@ def test_a_matrix_at_an_odd_address_is_refused(launcher):
     with pytest.raises(ValueError, match="no multiple of 16 bytes"):
         operators._gemm_cuda(values, row_ptr, col_idx, shifted)
     assert not launcher.calls
-
-
-def test_a_sparse_b_is_passed_in_three_parts(launcher):
-    _, left = bsr(M, K, BLOCK, torch.float16)
-    _, right = bsr(K, N, (12, 8), torch.float16)
-    mine = kernel(operation="bsr_bsr_gemm", block_b=(12, 8))
-    with only(KernelSet("h100", (mine,))):
-        operators._bsr_bsr_cuda(*left, *right, N)
-    (call,) = launcher.calls
-    assert call[:6] == tuple(tensor.data_ptr() for tensor in (*left, *right))
-    assert call[7:10] == (M, N, K)
 
 
 def test_a_library_with_another_digest_is_not_opened(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.records.figure_words import declared_percent, number, percent, printed, quantity, short
+from assay.records.figure_words import number, printed, quantity
 
 
 @pytest.mark.parametrize(
@@ -25,28 +25,6 @@ def test_what_a_source_prints_keeps_its_digits(
     value: float, resolution: float | None, text: str
 ) -> None:
     assert printed(value, resolution) == text
-
-
-def test_what_is_declared_has_no_zeros_at_its_end() -> None:
-    assert (short(0.001), short(1.5), short(700.0), short(100.0)) == ("0.001", "1.5", "700", "100")
-    assert short(20.0110, 6) == "20.011"
-    assert (short(1.5e-10), short(-1.23e20), short(1e20)) == ("1.5e-10", "-1.23e+20", "1e+20")
-
-
-@pytest.mark.parametrize(
-    ("fraction", "text"),
-    [(0.12, "12.0 %"), (0.0082, "0.820 %"), (0.003124, "0.312 %"), (0.4586, "45.9 %"),
-     (1.0, "100 %"), (12.3456, "1235 %"), (0.0, "0 %")],
-)  # fmt: skip
-def test_measured_shares_are_per_cent_to_three_digits(fraction: float, text: str) -> None:
-    assert percent(fraction) == text
-
-
-@pytest.mark.parametrize(
-    ("fraction", "text"), [(0.08, "8 %"), (0.9, "90 %"), (0.083, "8.3 %"), (0.9875, "98.8 %")]
-)
-def test_declared_shares_have_no_zeros_at_their_end(fraction: float, text: str) -> None:
-    assert declared_percent(fraction) == text
 
 
 @pytest.mark.parametrize(

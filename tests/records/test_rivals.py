@@ -30,19 +30,6 @@ def test_the_line_gives_pip_the_version_and_every_digest(tmp_path: Path) -> None
     assert shlex.split(pin) == ["fa3-fwd==0.0.3", *digests]
 
 
-def test_how_to_get_it_asks_for_a_new_run() -> None:
-    """In the old one the gate's record stands, and nothing would be measured again."""
-    assert FA3.how_to_get().endswith(
-        "a new run: ./assay reproduce --run NAME --runtime host --device-python PYTHON."
-    )
-    assert FA3.install_line() in FA3.how_to_get()
-
-
-def test_no_index_is_named() -> None:
-    text = (ROOT / "config" / "rivals.yaml").read_text()
-    assert "://" not in text and "index" not in FA3.install_line()
-
-
 def test_a_package_without_a_digest_is_refused() -> None:
     document = FA3.model_dump()
     document["packages"][0]["wheels"] = []

@@ -51,10 +51,3 @@ def test_lists_and_counts_are_those_of_the_elements(kind, window):
             part = open_[row * 8 : row * 8 + 8, column * 16 : column * 16 + 16]
             wanted[row, int(column)] = "full" if part.all() else "partial"
     assert listed == wanted
-
-
-def test_without_a_window_no_row_has_room_for_partial_blocks():
-    w = workload()
-    full, partial = block_lists(workload_blocks(w, 3)[0], w)
-    assert (full.pitch, partial.pitch) == (3, 0)
-    assert full.columns.dtype == full.counts.dtype == np.int32

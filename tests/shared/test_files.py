@@ -32,17 +32,6 @@ class TestWriteRecord:
         assert json.loads(path.read_text()) == {"a": 1}
 
 
-def test_what_was_written_stands_there_with_its_mode(tmp_path: Path):
-    path = tmp_path / "deep" / "tool"
-    with whole_file(path, 0o755) as stream:
-        stream.write(b"one ")
-        stream.write(b"two")
-        assert not path.exists()
-    assert path.read_bytes() == b"one two"
-    assert path.stat().st_mode & 0o777 == 0o755
-    assert list(path.parent.iterdir()) == [path]
-
-
 @pytest.mark.parametrize("end", [ValueError, KeyboardInterrupt, SystemExit])
 def test_what_was_cut_short_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, end: type[BaseException]

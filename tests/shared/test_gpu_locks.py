@@ -15,11 +15,6 @@ def test_every_process_meets_in_one_folder_whatever_its_scratch(monkeypatch: pyt
     assert gpu_locks.lock_path("GPU-1") == before == gpu_locks.FOLDER / "assay-gpu-GPU-1.lock"
 
 
-def test_an_empty_variable_names_no_folder(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(gpu_locks.VARIABLE, "")
-    assert gpu_locks.lock_folder() == gpu_locks.FOLDER
-
-
 def test_the_folder_is_for_every_user_and_made_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -31,9 +26,3 @@ def test_the_folder_is_for_every_user_and_made_once(
         os.umask(mask)
     assert folder.stat().st_mode & 0o7777 == 0o1777
     assert gpu_locks.make_lock_folder() == folder
-
-
-def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(gpu_locks.VARIABLE, str(tmp_path / "missing" / "locks"))
-    with pytest.raises(FileNotFoundError):
-        gpu_locks.make_lock_folder()

@@ -1,13 +1,11 @@
 """job_file: a job is understood whole or refused in one sentence."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from assay.records.workloads import Operation, Workload
 from assay.shared.errors import BadJob, FailureKind
 from assay.shared.job import (
     CheatsJob,
@@ -29,7 +27,6 @@ from assay.shared.job_file import (
     read_job,
     write_job,
 )
-from assay.shared.job_limits import DISTRIBUTIONS, DTYPES, OPERATIONS
 from assay.shared.specs import ArmSpec, OperatorSpec
 from assay.shared.strict_json import plain
 from assay.shared.tasks import TASKS
@@ -147,30 +144,12 @@ def test_refuses_in_one_sentence_that_names_the_place(
     assert "\n" not in str(caught.value)
 
 
-def test_the_names_are_those_of_the_records() -> None:
-    fields = Workload.model_fields
-    assert set(OPERATIONS) == set(Operation)
-    assert get_args(fields["dtype"].annotation) == DTYPES
-    assert get_args(fields["distribution"].annotation) == DISTRIBUTIONS
-
-
-def test_an_integer_does_where_a_number_is_asked_for(tmp_path: Path) -> None:
-    queued = read_job(write(tmp_path, changed("job.protocol.settle_ms", 2)))
-    expected = benchmark()
-    assert queued.job == replace(expected, protocol=replace(expected.protocol, settle_ms=2.0))
-
-
 @pytest.mark.parametrize("text", ["{", "[]", '{"a": 1, "a": 2}', "[" * 100_000])
 def test_refuses_what_is_no_object_of_json(tmp_path: Path, text: str) -> None:
     path = tmp_path / "job.json"
     path.write_text(text)
     with pytest.raises(BadJob, match=r"job\.json: (cannot be read as a job|is not an)"):
         read_job(path)
-
-
-def test_a_profile_is_of_an_arm_that_is_there() -> None:
-    with pytest.raises(ValueError, match="no arm 'third'"):
-        ProfileJob(TARGET, comparison(), "third")
 
 
 def test_a_failure_carries_its_kind(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from assay.shared.output_patterns import BadPattern, Take, parse_pattern
+from assay.shared.output_patterns import BadPattern, parse_pattern
 
 OUTPUT = """\
 Kernel   A:  5 runs, 610.25 TFLOPS (best)
@@ -31,38 +31,6 @@ speedup 2.1x
 )
 def test_what_a_pattern_finds(pattern: str, values: tuple[float, ...]) -> None:
     assert parse_pattern(pattern).values(OUTPUT) == values
-
-
-@pytest.mark.parametrize(
-    ("take", "values"),
-    [
-        (Take.FIRST, (610.25,)),
-        (Take.LAST, (150.0,)),
-        (Take.MIN, (150.0,)),
-        (Take.MAX, (610.25,)),
-        (Take.ONLY, (610.25, 150.0)),
-        (Take.ALL, (610.25, 150.0)),
-    ],
-)
-def test_which_of_several_counts(take: Take, values: tuple[float, ...]) -> None:
-    assert parse_pattern("{value} TFLOPS").values(OUTPUT, take) == values
-    assert parse_pattern("nothing {value}").values(OUTPUT, take) == ()
-
-
-def test_the_same_number_twice_is_one_figure() -> None:
-    printed = "t 607.0\nt 607\nt 607.00"
-    assert parse_pattern("t {value}").values(printed, Take.ONLY) == (607.0,)
-    assert parse_pattern("t {value}").values("t 1\nt 2\nt 1", Take.ONLY) == (1.0, 2.0)
-
-
-def test_a_number_is_a_whole_one() -> None:
-    """12 of "fp12 TFLOPS", or 5 of "1.5 TFLOPS", is nobody's figure."""
-    printed = "fp12 TFLOPS\n1.5 TFLOPS\nv-3 TFLOPS\nat -3 TFLOPS"
-    assert parse_pattern("{value} TFLOPS").values(printed) == (1.5, -3.0)
-
-
-def test_a_number_that_is_too_large_is_none() -> None:
-    assert parse_pattern("t {value}").values("t 1e999\nt 2") == (2.0,)
 
 
 @pytest.mark.parametrize(
@@ -129,11 +97,3 @@ def test_hostile_output_takes_no_time(line: str) -> None:
     ):
         parse_pattern(pattern).values(output)
     assert time.process_time() - began < 4
-
-
-def test_of_more_numbers_than_anyone_reads_none_is_taken() -> None:
-    assert parse_pattern("t {value}").values("t 1\n" * 100_000) == ()
-
-
-def test_a_line_longer_than_any_is_not_looked_at() -> None:
-    assert parse_pattern("rate {value}").values("rate 1 " + "x" * 5000 + "\nrate 2") == (2.0,)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.shared.output_patterns import BadPattern, Take
+from assay.shared.output_patterns import BadPattern
 from assay.shared.output_readers import figure_reader, parse_reader
 
 JSON = '{"runs": [{"tflops": 610.5, "name": "a"}, {"tflops": "612"}], "best": {"ms": 0.45}}'
@@ -35,23 +35,6 @@ NAMED = "M={m} {rate} in {ms} ms"
 
 
 @pytest.mark.parametrize(
-    ("reads", "name", "output", "found"),
-    [
-        (NAMED, "rate", "M=8 2.5 in 3 ms\n", 2.5),
-        (NAMED, "ms", "M=8 2.5 in 3 ms\n", 3.0),
-        ("M={m} rate={rate} in {ms} ms", "ms", "M=8 rate=2.5 in 3 ms\n", 3.0),
-        ("M={m} rate={rate} in {ms} ms", "m", "M=8 rate=2.5 in 3 ms\n", 8.0),
-        ("json: best", "ms", JSON, 0.45),
-        ("json:", "a", '{"a": 4}', 4.0),
-        ("json: runs[0]", "tflops", JSON, 610.5),
-        ("csv:", "gbs", "ms,gbs\n1,2\n", 2.0),
-    ],
-)
-def test_several_figures_of_one_output(reads: str, name: str, output: str, found: float) -> None:
-    assert parse_reader(figure_reader(reads, name)).values(output) == (found,)
-
-
-@pytest.mark.parametrize(
     ("reads", "name"),
     [(NAMED, "gone"), ("M={m}", "rate"), ("{m}{rate}", "m"), ("csv: ms", "ms"), ("json: a[", "b"),
      ("json[x]: a", "b"), ("a={m} b={m}", "m")],
@@ -61,22 +44,6 @@ def test_a_name_that_nothing_finds_is_refused(reads: str, name: str) -> None:
         parse_reader(figure_reader(reads, name))
     with pytest.raises(BadPattern):
         parse_reader("csv[x]: a")
-
-
-def test_one_of_several_is_taken_as_asked() -> None:
-    reader = parse_reader("csv: ms")
-    assert reader.values(CSV, Take.LAST) == (0.7,)
-    assert reader.values(CSV, Take.MAX) == (0.7,)
-    assert reader.values(CSV, Take.ONLY) == (0.5, 0.7)
-
-
-@pytest.mark.parametrize(
-    "reads",
-    ["regex: rate=(.)", "json: a..b", "json: a[", "csv: ", "words alone"],
-)
-def test_what_reads_nothing_is_refused(reads: str) -> None:
-    with pytest.raises(BadPattern):
-        parse_reader(reads)
 
 
 @pytest.mark.parametrize("output", ["[" * 5000, '{"a": 1e999}', "{" + '"a":1,' * 3, "\x00"])

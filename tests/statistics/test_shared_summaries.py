@@ -30,24 +30,6 @@ def test_a_record_that_was_read_twice_is_summarised_once(monkeypatch: pytest.Mon
     assert len(shared) == 1
 
 
-def test_runs_of_a_program_are_summarised_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    shared, printed, rules = SharedSummaries(), (600.0, 605.0, 610.0), b.judging()
-    first = shared.repeated_runs(printed, rules)
-    assert first == summaries.repeated_runs(printed, rules)
-    assert shared.repeated_runs(printed[:1], rules) is None
-    monkeypatch.delattr(shared_summaries, "repeated_runs")
-    assert shared.repeated_runs(printed, b.judging()) is first
-    assert len(shared) == 1
-
-
-def test_a_record_at_hand_is_not_sorted_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    shared, record, rules = SharedSummaries(), b.benchmark(), b.judging()
-    first = shared.arm_time(record, "ours", rules), shared.arm_time(record, "absent", rules)
-    monkeypatch.delattr(shared_summaries, "arm_cells")
-    assert (shared.arm_time(record, "ours", rules), None) == first
-    assert shared.arm_time(record, "absent", rules) is None
-
-
 def test_other_content_or_other_rules_are_summarised_anew() -> None:
     shared, record = SharedSummaries(), b.benchmark()
     asked = [

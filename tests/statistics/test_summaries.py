@@ -2,13 +2,11 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.statistics import summaries as stats
-from assay.statistics.bimodality import two_modes
 from assay.statistics.intervals import half_width
 from tests import builders as b
 
@@ -20,33 +18,16 @@ class TestEstimate:
         assert summary.estimate == pytest.approx(0.3)
         assert (summary.processes, summary.blocks, summary.samples) == (3, 9, 9)
 
-    def test_processes_may_have_different_numbers_of_blocks(self) -> None:
-        values = [[0.0], [0.1, 0.1], [0.2, 0.2, 0.2, 50.0]]
-        summary = stats.summarise(values, 7, 0, b.judging())
-        assert summary.estimate == pytest.approx(0.1)
-        assert math.isfinite(summary.low) and math.isfinite(summary.high)
-
     def test_a_single_process_has_no_interval(self) -> None:
         with pytest.raises(ValueError, match="at least two processes"):
             stats.summarise([[1.0, 2.0]], 2, 0, b.judging())
         record = b.benchmark(processes=1)
         assert stats.arm_time(record, "ours", b.judging()) is None
 
-    def test_pools_both_turns_of_a_block(self) -> None:
-        summary = stats.arm_time(b.benchmark(), "ours", b.judging())
-        assert summary is not None
-        assert summary.value() == pytest.approx(b.TIMES_MS["ours"], rel=0.02)
-        assert summary.samples == 5 * 4 * 2 * 3
-
     def test_void_blocks_do_not_count_and_are_counted(self) -> None:
         record = b.benchmark(void="thermal slowdown")
         assert stats.arm_time(record, "ours", b.judging()) is None
         assert stats.discarded_blocks(record) == 20
-
-    def test_same_record_same_numbers(self) -> None:
-        first = stats.arm_time(b.benchmark(), "ours", b.judging())
-        second = stats.arm_time(b.benchmark(), "ours", b.judging())
-        assert first == second
 
     @given(
         st.lists(st.lists(st.floats(-2, 2), min_size=1, max_size=5), min_size=2, max_size=7),
@@ -73,60 +54,15 @@ class TestInterval:
         assert half - 1e-6 <= summary.high < 1.1 * half
         assert summary.spread == pytest.approx(0.05)
 
-    def test_the_width_factor_widens_it(self) -> None:
-        values = [[0.00], [0.01], [0.03], [0.02], [0.05]]
-        plain = stats.summarise(values, 5, 0, b.judging(width_factor=1.0))
-        wide = stats.summarise(values, 5, 0, b.judging(width_factor=1.5))
-        assert wide.high - wide.low == pytest.approx(1.5 * (plain.high - plain.low))
-
-    def test_blocks_that_all_processes_share_do_not_widen_it(self) -> None:
-        """A trend that every process repeats is no scatter between processes."""
-        trend = [-0.04, -0.01, 0.01, 0.04]
-        centres = [0.00, 0.01, 0.02, 0.03, 0.04]
-        flat = stats.summarise([[c] * 4 for c in centres], 20, 0, b.judging())
-        tilted = stats.summarise([[c + t for t in trend] for c in centres], 20, 0, b.judging())
-        assert tilted.high - tilted.low < 1.1 * (flat.high - flat.low)
-
     def test_processes_that_agree_by_luck_still_show_the_scatter_inside_them(self) -> None:
         blocks = [-0.1, 0.0, 0.1]
         summary = stats.summarise([blocks] * 5, 15, 0, b.judging())
         assert summary.spread == 0
         assert summary.low < -0.01 and summary.high > 0.01
 
-    def test_missing_blocks_and_samples_hardly_move_it(self) -> None:
-        whole = b.benchmark(process_sd=0.01, block_sd=0.01)
-        first = whole.processes[0].blocks
-        void = first[0].model_copy(update={"void": "thermal"})
-        turns = [t.model_copy(update={"times_ms": t.times_ms[:2]}) for t in first[1].turns]
-        cut = first[1].model_copy(update={"turns": tuple(turns)})
-        ragged = whole.processes[0].model_copy(update={"blocks": (void, cut, *first[2:])})
-        record = whole.model_copy(update={"processes": (ragged, *whole.processes[1:])})
-        for arm in ("ours", "rival"):
-            full = stats.arm_time(whole, arm, b.judging())
-            less = stats.arm_time(record, arm, b.judging())
-            assert full is not None and less is not None
-            assert (less.blocks, less.samples) == (19, full.samples - 6 - 2)
-            assert less.low == pytest.approx(full.low, abs=0.01)
-            assert less.high == pytest.approx(full.high, abs=0.01)
-
-    def test_a_process_with_one_usable_block_does_not_count(self) -> None:
-        record = b.benchmark()
-        blocks = record.processes[0].blocks
-        voided = [block.model_copy(update={"void": "thermal"}) for block in blocks[1:]]
-        thin = record.processes[0].model_copy(update={"blocks": (blocks[0], *voided)})
-        record = record.model_copy(update={"processes": (thin, *record.processes[1:])})
-        summary = stats.arm_time(record, "ours", b.judging())
-        assert summary is not None and summary.processes == 4
-
     def test_a_time_of_zero_is_a_time_no_hardware_reaches(self) -> None:
         summary = stats.arm_time(b.benchmark({"ours": 0.0, "rival": 0.2}), "ours", b.judging())
         assert summary is not None and summary.value() == pytest.approx(stats.LEAST_MS)
-
-    def test_more_confidence_is_wider(self) -> None:
-        values = [[0.00], [0.01], [0.03], [0.02], [0.05]]
-        usual = stats.summarise(values, 5, 0, b.judging())
-        strict = stats.summarise(values, 5, 0, b.judging(confidence=0.99))
-        assert strict.low < usual.low and strict.high > usual.high
 
 
 class TestRatios:
@@ -142,17 +78,10 @@ class TestRatios:
         assert ratio is not None
         assert ratio.low <= math.log(0.2 / 0.06) <= ratio.high
 
-    def test_a_to_a_of_unbiased_turns_is_small(self) -> None:
-        floor = stats.noise_floor(b.benchmark(), "rival", b.judging())
-        assert floor is not None and floor < 0.01
-
     def test_a_biased_control_raises_the_floor(self) -> None:
         floor = stats.noise_floor(b.benchmark(control_bias=0.1), "rival", b.judging())
         assert floor is not None
         assert math.expm1(0.1) < floor < 0.13
-
-    def test_no_control_turns_no_floor(self) -> None:
-        assert stats.noise_floor(b.benchmark(), "absent", b.judging()) is None
 
 
 class TestSummaryArithmetic:
@@ -185,9 +114,6 @@ class TestMoreProcesses:
         assert needed is not None
         assert half_width(0.02, needed, rules) <= 0.01 < half_width(0.02, needed - 1, rules)
 
-    def test_none_is_proposed_where_the_figure_lies_at_the_edge(self) -> None:
-        assert stats.processes_needed(0.02, 1e-5, b.judging(), 6) is None
-
 
 class TestModes:
     """Two clusters are shown, never averaged away."""
@@ -207,17 +133,6 @@ class TestModes:
     def test_one_stray_process_is_no_mode(self) -> None:
         values = [[0.0], [0.001], [0.002], [0.001], [0.2]]
         assert stats.summarise(values, 5, 0, b.judging()).modes is None
-
-    def test_groups_nearer_than_the_gap_are_one(self) -> None:
-        values = [[0.0], [0.0001], [0.008], [0.0081], [0.0]]
-        assert stats.summarise(values, 5, 0, b.judging()).modes is None
-
-    def test_one_population_is_seldom_called_two(self) -> None:
-        generator = np.random.Generator(np.random.PCG64(3))
-        runs = [generator.normal(0, 0.02, 5) for _ in range(2000)]
-        many = [generator.normal(0, 0.02, 400) for _ in range(200)]
-        assert sum(two_modes(run, "processes", b.judging()) is not None for run in runs) < 40
-        assert all(two_modes(values, "launches", b.judging()) is None for values in many)
 
     def test_modes_move_with_the_figure(self) -> None:
         values = [[math.log(2.0)]] * 3 + [[math.log(4.0)]] * 2

@@ -12,14 +12,11 @@ import torch
 from assay.device.kernels.attention_oracle import attend
 from assay.device.kernels.attention_rivals import (
     FLASHINFER_WORKSPACE,
-    _window,
     flex_block_lists,
-    lacks_backend,
 )
 from assay.device.kernels.baselines import prepare_library
 from assay.device.kernels.inputs import fill, make_inputs
 from assay.device.kernels.oracles import measure_errors, oracle
-from assay.shared.errors import RivalMissing, Unsupported
 from assay.shared.specs import PatternSpec
 from assay.shared.stored_blocks import ragged_blocks
 from tests.device.helpers import attention_workload, sparse_attention_workload
@@ -55,21 +52,6 @@ class TestFlashAttention3:
         expected = {"shape": (w.batch, w.seq_q, w.heads, w.head_dim), "causal": False}
         assert installed == expected
 
-    def test_fp16_is_refused(self, installed):
-        with pytest.raises(Unsupported, match="bfloat16"):
-            prepare_library("fa3", make_inputs(attention_workload(), "cpu", 1))
-
-    def test_without_the_wheel_it_is_not_installed(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "fa3_fwd_interface", None)
-        with pytest.raises(RivalMissing, match="fa3_fwd_interface"):
-            prepare_library("fa3", make_inputs(self.BF16, "cpu", 1))
-
-
-def test_a_backend_that_refuses_is_unsupported():
-    prepared = prepare_library("sdpa_efficient", make_inputs(attention_workload(), "cpu", 1))
-    with pytest.raises(Unsupported, match="EFFICIENT_ATTENTION"):
-        prepared.launch()
-
 
 @pytest.fixture
 def uncompiled(monkeypatch):
@@ -90,23 +72,6 @@ class TestFlexAttention:
         prepared = prepare_library("flex_attention", inputs)
         fill(inputs, 2)
         assert measure_errors(prepared.launch(), oracle(inputs)).within(workload)
-
-    @pytest.mark.parametrize("bounds", [(None, 0), (5, None), (3, 2), (None, None)])
-    def test_its_window_is_the_oracles(self, bounds):
-        left, right = bounds
-        workload = sparse_attention_workload(seq_kv=96, window_left=left, window_right=right)
-        seen = _window(workload)
-        place = torch.arange(96)[None] - (torch.arange(64)[:, None] + 32)
-        wanted = torch.ones(64, 96, dtype=torch.bool)
-        if left is not None:
-            wanted &= place >= -left
-        if right is not None:
-            wanted &= place <= right
-        if bounds == (None, None):
-            assert seen is None
-        else:
-            queries, keys = torch.arange(64)[:, None], torch.arange(96)[None]
-            assert torch.equal(seen(None, None, queries, keys), wanted)
 
     def test_lists_select_the_patterns_blocks_and_mask_only_those_that_are_cut(self):
         from torch.nn.attention.flex_attention import BlockMask
@@ -195,20 +160,6 @@ class TestFlashAttentionCute:
         assert measure_errors(prepared.launch(), oracle(inputs)).within(workload)
         assert installed["windows"] == (workload.window_left, workload.window_right)
 
-    @pytest.mark.usefixtures("installed")
-    def test_a_window_over_random_blocks_is_not_what_it_computes(self):
-        inputs = make_inputs(sparse_attention_workload(window_left=20), "cpu", 1)
-        with pytest.raises(Unsupported, match="mask code"):
-            prepare_library("fa4_sparse", inputs)
-
-    @pytest.mark.parametrize("entry", ["fa4", "fa4_sparse", "cudnn_sparse", "flashinfer_sparse"])
-    def test_without_the_wheels_they_are_not_installed(self, monkeypatch, entry):
-        for module in ("flash_attn", "cudnn", "flashinfer"):
-            monkeypatch.setitem(sys.modules, module, None)
-        inputs = make_inputs(sparse_attention_workload(), "cpu", 1)
-        with pytest.raises(RivalMissing, match="cannot be imported here"):
-            prepare_library(entry, inputs)
-
 
 class TestCudnnBlockSparse:
     @pytest.fixture
@@ -232,12 +183,6 @@ class TestCudnnBlockSparse:
                 block_sparse_attention_forward=forward)  # fmt: skip
         return seen
 
-    def test_rows_of_one_length_take_the_fixed_count(self, installed):
-        inputs = make_inputs(sparse_attention_workload(), "cpu", 1)
-        output = prepare_library("cudnn_sparse", inputs).launch()
-        assert measure_errors(output, oracle(inputs)).within(inputs.workload)
-        assert installed["options"] == []
-
     def test_rows_of_many_lengths_take_counts(self, installed):
         workload = sparse_attention_workload()
         blocks = ragged_blocks(workload.pattern, 4, 4, 1)
@@ -245,16 +190,6 @@ class TestCudnnBlockSparse:
         output = prepare_library("cudnn_sparse", inputs).launch()
         assert measure_errors(output, attend(inputs).output).within(workload)
         assert installed["options"] == ["allow_empty_block_nums", "q2k_block_nums"]
-
-    @pytest.mark.usefixtures("installed")
-    def test_what_it_does_not_take_is_unsupported(self):
-        narrow = sparse_attention_workload(pattern=PatternSpec("random", 16, 8, 2))
-        small = sparse_attention_workload(pattern=PatternSpec("random", 32, 32, 1))
-        with pytest.raises(Unsupported, match="square"):
-            prepare_library("cudnn_sparse", make_inputs(narrow, "cpu", 1))
-        prepared = prepare_library("cudnn_sparse", make_inputs(small, "cpu", 1))
-        with pytest.raises(Unsupported, match="blocks of 16"):
-            prepared.launch()
 
 
 class TestFlashInfer:
@@ -296,25 +231,3 @@ class TestFlashInfer:
             "backend": "cake",
             "head_dim": workload.head_dim,
         }
-
-    @pytest.mark.usefixtures("installed")
-    @pytest.mark.parametrize(
-        ("changes", "says"),
-        [({"batch": 1}, "bf16 alone"), ({"batch": 2}, "one batch"), ({"window_left": 20}, "whole")],
-    )
-    def test_what_it_does_not_take_is_unsupported(self, changes, says):
-        inputs = make_inputs(sparse_attention_workload(**changes), "cpu", 1)
-        with pytest.raises(Unsupported, match=says):
-            prepare_library("flashinfer_sparse", inputs)
-
-
-@pytest.mark.parametrize(
-    ("text", "lacking"),
-    [
-        ("No available kernel. Aborting execution.", True),
-        ("No viable backend for scaled_dot_product_attention was found.", True),
-        ("CUDA error: an illegal memory access was encountered", False),
-    ],
-)
-def test_pytorchs_words_for_a_backend_that_takes_no_such_problem(text, lacking):
-    assert lacks_backend(RuntimeError(text)) is lacking

@@ -9,7 +9,6 @@ import torch
 
 from assay.device.kernels.baselines import (
     PREPARE,
-    lacks_fp8,
     prepare_library,
 )
 from assay.device.kernels.inputs import fill, make_inputs
@@ -17,7 +16,6 @@ from assay.device.kernels.oracles import measure_errors, oracle
 from assay.shared.errors import Unsupported
 from tests.device.helpers import (
     attention_workload,
-    bsr_workload,
     dense_workload,
     fp8_dense_workload,
 )
@@ -49,18 +47,8 @@ def test_agrees_with_the_oracle_and_follows_new_contents(entry, workload):
     assert measure_errors(prepared.launch(), oracle(inputs)).within(workload)
 
 
-def test_writes_into_one_buffer():
-    prepared = prepare_library("cublas_dense", make_inputs(dense_workload(), "cpu", 1))
-    assert prepared.launch().data_ptr() == prepared.buffer.data_ptr()
-
-
 class TestScaledMm:
     """FP8 where the library takes it, one sentence where it does not."""
-
-    def test_writes_bfloat16_into_one_buffer(self):
-        prepared = prepare_library("scaled_mm", make_inputs(fp8_dense_workload(), "cpu", 1))
-        assert prepared.launch().data_ptr() == prepared.buffer.data_ptr()
-        assert prepared.buffer.dtype == torch.bfloat16
 
     def test_refuses_other_types_and_unaligned_shapes(self):
         for workload in (dense_workload(), fp8_dense_workload(n=40), fp8_dense_workload(k=72)):
@@ -76,20 +64,6 @@ class TestScaledMm:
         with pytest.raises(Unsupported, match=r"only supported on CUDA devices$"):
             prepared.launch()
 
-    def test_any_other_error_is_the_arms_own(self, monkeypatch):
-        def fail(*_, **__):
-            raise RuntimeError("CUDA error: an illegal memory access")
-
-        monkeypatch.setattr(torch, "_scaled_mm", fail)
-        prepared = prepare_library("scaled_mm", make_inputs(fp8_dense_workload(), "cpu", 1))
-        with pytest.raises(RuntimeError, match="illegal"):
-            prepared.launch()
-
-
-def test_unknown_entry_names_the_known_ones():
-    with pytest.raises(RuntimeError, match="cublas_dense"):
-        prepare_library("magic", make_inputs(dense_workload(), "cpu", 1))
-
 
 def test_every_entry_of_the_kernel_manifests_is_here():
     manifests = sorted(Path(__file__).parents[3].glob("kernels/*/kernel.yaml"))
@@ -100,28 +74,3 @@ def test_every_entry_of_the_kernel_manifests_is_here():
     }
     assert entries
     assert entries <= set(PREPARE)
-
-
-def test_torch_bsr_shares_the_values():
-    inputs = make_inputs(bsr_workload(), "cpu", 1)
-    matrix = torch.sparse_bsr_tensor(
-        inputs.tensors["a_row_ptr"],
-        inputs.tensors["a_col_idx"],
-        inputs.tensors["a_values"],
-        size=(64, 96),
-        check_invariants=False,
-    )
-    assert matrix.values().data_ptr() == inputs.tensors["a_values"].data_ptr()
-
-
-@pytest.mark.parametrize(
-    ("text", "lacking"),
-    [
-        ("torch._scaled_mm is only supported on CUDA devices with compute capability >= 9.0", True),
-        ("\"addmm_impl_cpu_\" not implemented for 'Float8_e4m3fn'", False),
-        ("Could not run 'aten::_scaled_mm' with arguments from the 'CPU' backend.", True),
-        ("CUDA error: an illegal memory access was encountered", False),
-    ],
-)
-def test_pytorchs_words_for_a_device_without_fp8(text, lacking):
-    assert lacks_fp8(RuntimeError(text)) is lacking

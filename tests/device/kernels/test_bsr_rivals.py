@@ -1,6 +1,5 @@
 """bsr_rivals: stand-ins show how the libraries are called, and what they give is the product."""
 
-import dataclasses
 import sys
 import types
 
@@ -9,11 +8,10 @@ import torch
 
 from assay.device.kernels import bsr_rivals, sweep
 from assay.device.kernels.baselines import prepare_library
-from assay.device.kernels.bsr_rivals import TORCH_OPS, configurations
+from assay.device.kernels.bsr_rivals import TORCH_OPS
 from assay.device.kernels.inputs import fill, make_inputs
 from assay.device.kernels.oracles import measure_errors, oracle
 from assay.device.worker.preload import SWEEPS_VARIABLE
-from assay.shared.errors import RivalMissing, Unsupported
 from assay.shared.specs import PatternSpec
 from tests.device.helpers import bsr_workload
 
@@ -26,16 +24,6 @@ def _another_process(monkeypatch):
 SQUARE = PatternSpec("random", 16, 16, 2)
 WIDE = bsr_workload(n=256, pattern=SQUARE)
 SPARSE_B = bsr_workload(operation="bsr_bsr_gemm", n=48, pattern=SQUARE, pattern_b=SQUARE)
-
-
-def test_the_grid_of_pytorchs_kernel_holds_what_is_known_to_be_good():
-    tried = configurations(bsr_workload(m=8192, n=8192, k=8192))
-    for stages, warps in ((3, 8), (2, 4)):
-        good = {"SPLIT_N": 32, "GROUP_SIZE_ROW": 4, "num_stages": stages, "num_warps": warps}
-        assert good in tried
-    assert len(tried) == 24
-    assert len({tuple(one.values()) for one in tried}) == len(tried)
-    assert configurations(bsr_workload(n=64)) == []
 
 
 class StandIn:
@@ -93,18 +81,6 @@ class TestTorchTuned:
         assert right(prepared, inputs)
         assert stand_in.metas[-1] == prepared.swept.chosen
 
-    @pytest.mark.parametrize("changes", [{"n": 64}, {"pattern": PatternSpec("random", 16, 48, 2)}])
-    def test_refuses_what_its_kernel_does_not_take(self, stand_in, changes):
-        inputs = make_inputs(dataclasses.replace(WIDE, **changes), "cpu", 1)
-        with pytest.raises(Unsupported, match=r"multiple of 128|powers of two"):
-            prepare_library("torch_bsr_tuned", inputs)
-        assert stand_in.metas == []
-
-    def test_without_triton_it_is_unsupported(self, stand_in, monkeypatch):
-        monkeypatch.setattr(sys.modules[TORCH_OPS], "bsr_dense_mm", None)
-        with pytest.raises(Unsupported, match="Triton"):
-            prepare_library("torch_bsr_tuned", make_inputs(WIDE, "cpu", 1))
-
 
 class TestTorchao:
     NAME = "torchao.kernel.bsr_triton_ops"
@@ -146,24 +122,6 @@ class TestTorchao:
         assert [one.ms is None for one in prepared.swept.tried] == [False, False, True]
         assert right(prepared, inputs)
         assert installed.minimize is before
-
-    def test_a_walk_that_goes_on_and_on_is_stopped_and_told(self, installed, monkeypatch):
-        def minimize(target, initial, _reference, step, **_options):
-            target(initial)
-            monkeypatch.setattr(bsr_rivals, "TUNER_LIMIT_S", -1.0)
-            with pytest.raises(RuntimeError, match="stopped after"):
-                target(step(initial, 8))
-            return initial, 1.0, 1.0, ""
-
-        monkeypatch.setattr(installed, "minimize", minimize)
-        swept = prepare_library("torchao_bsr", make_inputs(WIDE, "cpu", 1)).swept
-        assert "stopped after" in swept.search
-        assert [one.settings for one in swept.tried] == [swept.chosen]
-
-    def test_without_the_wheel_it_is_missing(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, self.NAME, None)
-        with pytest.raises(RivalMissing, match="torchao"):
-            prepare_library("torchao_bsr", make_inputs(WIDE, "cpu", 1))
 
 
 class TestBlksprs:
@@ -215,28 +173,6 @@ class TestBlksprs:
         fill(inputs, 2)
         assert right(prepared, inputs)
         assert installed["cache"]["used"] == 3
-
-    def test_what_its_autotuner_tried_is_told(self, installed):
-        swept = prepare_library("blksprs", make_inputs(SPARSE_B, "cpu", 1)).swept
-        assert swept.search == "triton.autotune"
-        assert swept.chosen == {"TRITON_BLOCK_SIZE": 16, "num_stages": 3, "num_warps": 4}
-        assert [(one.ms, one.refused) for one in swept.tried] == [
-            (2.0, None), (None, "does not fit"),
-        ]  # fmt: skip
-
-    @pytest.mark.parametrize(
-        "pattern", [PatternSpec("random", 16, 32, 2), PatternSpec("drawn", 16, 16, 6)]
-    )
-    def test_refuses_other_blocks_than_it_keeps(self, installed, pattern):
-        inputs = make_inputs(dataclasses.replace(SPARSE_B, pattern=pattern), "cpu", 1)
-        with pytest.raises(Unsupported, match="blksprs"):
-            prepare_library("blksprs", inputs)
-        assert "cache" not in installed
-
-    def test_without_the_wheel_it_is_missing(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "blksprs", None)
-        with pytest.raises(RivalMissing, match="blksprs"):
-            prepare_library("blksprs", make_inputs(SPARSE_B, "cpu", 1))
 
 
 class _Key:

@@ -8,10 +8,9 @@ from assay.device.kernels.baselines import prepare_library
 from assay.device.kernels.cusparse import ORDERS, ell_columns, ell_values
 from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.oracles import densify
-from assay.shared.errors import Unsupported
 from assay.shared.specs import PatternSpec
 from assay.shared.stored_blocks import ragged_blocks
-from tests.device.helpers import bsr_workload, fp8_workload
+from tests.device.helpers import bsr_workload
 
 
 def from_ell(columns, rows, square, shape):
@@ -56,12 +55,6 @@ class TestOrders:
         flipped = ORDERS["transposed_blocks"](rows, 2).flatten()[:8].tolist()
         assert flipped == [0, 8, 1, 9, 2, 10, 3, 11]
 
-    def test_the_probe_tells_them_apart(self):
-        rows = torch.zeros(32, 64)
-        rows[1, :32] = 1.0
-        images = [ORDERS[name](rows, 32).contiguous().flatten().tolist() for name in ORDERS]
-        assert len({tuple(image) for image in images}) == len(images)
-
 
 class TestBsr:
     """SpMM on BSR is handed the inputs as they lie."""
@@ -97,13 +90,3 @@ class TestBsr:
         assert product[4] == "cusparseCreateBsr"
         assert product[8:10] == (0, 14)  # CUDA_R_32F, CUSPARSE_SPMM_BSR_ALG1
         assert prepared.buffer.shape == (64, 32)
-
-    def test_a_type_or_a_version_without_it_is_unsupported(self, library, monkeypatch):
-        fp8 = make_inputs(fp8_workload(), "cpu", 1)
-        with pytest.raises(Unsupported, match="float8"):
-            prepare_library("cusparse_spmm_bsr", fp8)
-        monkeypatch.undo()
-        older = cusparse._Library.__new__(cusparse._Library)
-        older._library = object()
-        with pytest.raises(Unsupported, match="no cusparseCreateBsr"):
-            older.call("cusparseCreateBsr")

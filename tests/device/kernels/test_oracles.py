@@ -20,7 +20,6 @@ from tests.device.helpers import (
     bsr_workload,
     dense_workload,
     drawn_workload,
-    fp8_dense_workload,
     fp8_workload,
     load_workload,
 )
@@ -96,10 +95,6 @@ class TestSearches:
                     )
         assert torch.allclose(true_product(inputs).double(), expected, atol=1e-6)
 
-    def test_where_columns_rise_both_are_one(self):
-        inputs = make_inputs(bsr_bsr_workload(), "cpu", 1)
-        assert torch.equal(oracle(inputs), true_product(inputs))
-
 
 class TestProducts:
     def test_bsr(self):
@@ -113,17 +108,6 @@ class TestProducts:
             expected = dense_a(inputs) @ inputs.tensors["b"].double()
             assert torch.allclose(oracle(inputs).double(), expected, rtol=1e-6)
 
-    def test_dense_fp8(self):
-        t = (inputs := make_inputs(fp8_dense_workload(), "cpu", 1)).tensors
-        expected = t["a"].double() @ t["b"].double()
-        assert torch.allclose(oracle(inputs).double(), expected, rtol=1e-6)
-
-    def test_bsr_with_padded_edges(self):
-        inputs = make_inputs(bsr_workload(m=60, k=90), "cpu", 1)
-        expected = dense_a(inputs) @ inputs.tensors["b"].double()
-        assert expected.shape == (60, 32)
-        assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
-
     def test_bsr_with_ragged_and_empty_rows(self):
         workload = bsr_workload(m=96, k=160)
         blocks = ragged_blocks(workload.pattern, 6, 5, 1)
@@ -135,12 +119,6 @@ class TestProducts:
         inputs = make_inputs(bsr_bsr_workload(), "cpu", 1)
         b = densify(inputs.blocks_b, inputs.tensors["b_values"].double(), (96, 32))
         assert torch.allclose(oracle(inputs).double(), dense_a(inputs) @ b, atol=1e-6)
-
-    def test_dense_in_chunks(self, monkeypatch):
-        monkeypatch.setattr(oracles, "CHUNK_BYTES", 8 * 96 * 7)
-        inputs = make_inputs(dense_workload(), "cpu", 1)
-        expected = inputs.tensors["a"].double() @ inputs.tensors["b"].double()
-        assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
 
     def test_grouped(self):
         workload = dataclasses.replace(dense_workload(), operation="grouped_gemm", groups=3)
@@ -159,12 +137,6 @@ class TestTileLoads:
         for tile in range(4):
             expected = a[:, 64 * tile : 64 * tile + 64].sum(dim=1)
             assert torch.allclose(sums[tile].double(), expected, atol=1e-6)
-
-    def test_a_lost_element_is_outside_the_tolerance(self):
-        inputs = make_inputs(load_workload(m=512, k=512), "cpu", 1)
-        right = oracle(inputs)
-        inputs.tensors["a"][100, 100] = 0.0
-        assert not measure_errors(oracle(inputs), right).within(inputs.workload)
 
 
 class TestMeasureErrors:
@@ -188,7 +160,3 @@ class TestMeasureErrors:
         errors = Errors(relative=1e-4, max_abs=3e-3)
         assert errors.within(bsr_workload())
         assert not errors.within(bsr_workload(max_abs_tolerance=2e-3))
-
-    def test_shapes_must_agree(self):
-        with pytest.raises(ValueError, match="oracle"):
-            measure_errors(torch.zeros(2, 3), torch.zeros(3))

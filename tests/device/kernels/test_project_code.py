@@ -3,12 +3,11 @@
 import hashlib
 
 import pytest
-import torch
 
 from assay.device.kernels import project_code
 from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.prepare import prepare_arm
-from assay.device.kernels.project_code import BadCode, LibraryFailed
+from assay.device.kernels.project_code import BadCode
 from assay.device.tasks.correctness import check_arm
 from assay.device.timing import bench_process
 from assay.device.timing.bench_process import Bench, run_process
@@ -153,22 +152,6 @@ class TestTiming:
             wrong |= timed(name)["wrong"]
         assert name in wrong
 
-    def test_its_oracle_is_asked_of_the_contents_of_the_launch(self):
-        inputs = make_inputs(workload(), "cpu", 3)
-        before = inputs.tensors["x"].clone()
-        from assay.device.timing.contents import Contents
-
-        contents = Contents(inputs, "seed")
-        assert torch.equal(inputs.tensors["x"], before)
-        seen = set()
-        for _ in range(20):
-            contents.step()
-            at = contents.snapshot()
-            seen.add(int(at))
-            assert contents.errors(inputs.tensors["x"] * 2, at).relative == 0
-            assert contents.errors(before * 2.5, at).relative > 0.1
-        assert len(seen) == 3
-
 
 class TestCode:
     def test_a_file_that_was_edited_is_not_imported(self, project):
@@ -183,10 +166,6 @@ class TestCode:
     def test_what_does_not_return_a_case_is_named(self, function, words):
         with pytest.raises(BadCode, match=words):
             make_inputs(workload(function), "cpu", 1)
-
-    def test_an_arm_that_is_not_there_is_named(self):
-        with pytest.raises(BadCode, match="returned no arm 'fast'"):
-            prepare_arm(arm("fast"), make_inputs(workload(), "cpu", 1))
 
     def test_facts_follow_from_the_formulas_alone(self):
         facts = launch_facts(workload(flops="3 * rows ** 2", bytes="rows / 2"), None, None)
@@ -274,29 +253,3 @@ class TestSentence:
         assert text.startswith(f"arm '{name}' of wrong.py:case (wrong.py, line {line})"), text
         assert words in text
         assert "\n" not in text
-
-    def test_a_librarys_error_is_told_apart(self, project):
-        kinds = {}
-        for name in ("in_a_library", "in_the_code", "one_dict"):
-            with pytest.raises(BadCode) as raised:
-                check_arm(signatures(project, name), (1,), "cpu", prepare_arm, lambda note: None)
-            kinds[name] = type(raised.value) is LibraryFailed
-        assert kinds == {"in_a_library": True, "in_the_code": False, "one_dict": False}
-
-    def test_a_function_that_takes_other_parameters_is_named(self, project):
-        problem = signatures(project, "x", "other_parameters").workload
-        with pytest.raises(BadCode, match=r"\(wrong\.py, line 26\) is called with rows, device: "):
-            make_inputs(problem, "cpu", 1)
-
-    @pytest.mark.parametrize("code", ["import no_such_module\n", "def case(:\n"])
-    def test_a_file_that_cannot_be_imported_is_named(self, code, project):
-        with pytest.raises(BadCode, match=r"^wrong\.py.*line 1\)"):
-            make_inputs(signatures(project, "x", code=code).workload, "cpu", 1)
-
-    def test_want_of_memory_stays_what_it_is(self, project):
-        code = SIGNATURES.replace("return x.no_such_method()", "raise MemoryError('none')")
-        with pytest.raises(MemoryError):
-            check_arm(
-                signatures(project, "in_the_code", code=code), (1,), "cpu", prepare_arm,
-                lambda note: None,
-            )  # fmt: skip

@@ -1,7 +1,5 @@
 """sweep: what is tried is told, the fastest wins, and a run sweeps a workload once."""
 
-from dataclasses import asdict
-
 import pytest
 
 from assay.device.kernels import sweep
@@ -52,12 +50,6 @@ def test_the_fastest_few_are_timed_longer_and_that_decides():
     assert swept.tried[-3] == Tried({"stages": 2}, 2.0)
 
 
-def test_where_nothing_runs_the_first_reason_is_told():
-    machine = Machine()
-    with pytest.raises(RuntimeError, match=r"no configuration runs here: MemoryError: out of"):
-        sweep_grid([{"stages": 6}], machine.launch, machine.measure)
-
-
 def test_a_walk_keeps_what_its_tuner_chose():
     machine = Machine()
     walk = Walk(machine.launch, machine.measure)
@@ -68,18 +60,6 @@ def test_a_walk_keeps_what_its_tuner_chose():
     swept = walk.finish("theirs", 0.0, {"stages": 3})
     assert (swept.search, swept.chosen) == ("theirs", {"stages": 3})
     assert [one.settings["stages"] for one in swept.tried] == [3, 6, 2]
-
-
-def test_is_the_record(validated):
-    machine = Machine()
-    swept = sweep_grid(GRID, machine.launch, machine.measure)
-    document = asdict(swept)
-    record = validated("RivalSweep", document)
-    assert record.chosen == swept.chosen
-    assert sweep.swept_from(document) == swept
-    document["chosen"] = {"stages": 6}
-    with pytest.raises(ValueError, match="none that ran"):
-        validated("RivalSweep", document)
 
 
 SWEPT = Swept("grid", {"stages": 1}, (Tried({"stages": 1}, 1.0),), 0.1)
@@ -110,10 +90,6 @@ class TestOnce:
         assert self.sweep(bsr_workload()) == (SWEPT, 1)
         assert self.sweep(bsr_workload()) == (SWEPT, 1)
 
-    def test_one_process_sweeps_once_whatever_the_seed(self):
-        assert self.sweep(bsr_workload()) == (SWEPT, 1)
-        assert self.sweep(bsr_workload(), another_process=False) == (SWEPT, 0)
-
     def test_alone_the_first_one_does_it_for_all(self):
         keep_sweeps()
         other = Swept("grid", {"stages": 2}, (Tried({"stages": 2}, 1.0),), 0.1)
@@ -122,15 +98,3 @@ class TestOnce:
         sweep._Keeping.allowed = False
         assert self.sweep(bsr_workload(), other) == (SWEPT, 0)
         assert self.sweep(bsr_workload(id="another"), other) == (other, 1)
-
-    def test_another_gpu_or_version_sweeps_anew(self, monkeypatch):
-        keep_sweeps()
-        self.sweep(bsr_workload())
-        monkeypatch.setattr(sweep, "_where", lambda inputs: {"gpu": "another"})
-        assert self.sweep(bsr_workload()) == (SWEPT, 1)
-
-    def test_without_a_folder_nothing_is_kept(self, monkeypatch):
-        monkeypatch.delenv(SWEEPS_VARIABLE)
-        keep_sweeps()
-        self.sweep(bsr_workload())
-        assert self.sweep(bsr_workload()) == (SWEPT, 1)

@@ -2,13 +2,9 @@
 
 import pytest
 
-from assay.device.tasks.platform import dotted, is_compat, loaded_libcuda, read_gpu
+from assay.device.tasks.platform import is_compat, read_gpu
 from assay.device.worker.telemetry import Choice
 from tests.device.worker.test_telemetry import FakeNvml
-
-MAPS = """7f00-7f01 r-xp 0 08:01 12 /usr/lib/x86_64-linux-gnu/libc.so.6
-7f02-7f03 r-xp 0 08:01 13 /usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04
-"""
 
 
 class Nvml(FakeNvml):
@@ -49,10 +45,6 @@ def test_gpu_record(validated):
 
 
 class TestCompat:
-    def test_finds_the_loaded_library(self):
-        assert loaded_libcuda(MAPS) == "/usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04"
-        assert loaded_libcuda("") is None
-
     @pytest.mark.parametrize(
         ("path", "compat"),
         [
@@ -65,8 +57,3 @@ class TestCompat:
     )
     def test_compat(self, path, compat):
         assert is_compat(path, "580.159.04") is compat
-
-
-def test_dotted():
-    assert dotted(13000) == "13.0"
-    assert dotted(12090) == "12.9"

@@ -6,7 +6,6 @@ import weakref
 import pytest
 import torch
 
-from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
 from assay.device.tasks.benchmark import measure_processes
@@ -16,7 +15,6 @@ from assay.device.timing.cuda_graphs import (
     GraphFailed,
     launch_order,
     make_replay,
-    make_sets,
     set_count,
 )
 from assay.device.timing.phases import Phases
@@ -49,13 +47,6 @@ class TestSets:
     def test_rounds_are_whole_and_long_enough(self):
         assert launch_order(3) == [0, 1, 2] * 7
         assert launch_order(64) == list(range(64))
-
-    def test_share_the_pattern_and_not_the_values(self):
-        sets = make_sets(make_inputs(bsr_workload(), "cpu", 1), 1, cold=True)
-        assert len(sets) == 2
-        first, second = (one.tensors for one in sets)
-        assert torch.equal(first["a_col_idx"], second["a_col_idx"])
-        assert not torch.equal(first["b"], second["b"])
 
 
 class TestMemory:

@@ -1,12 +1,9 @@
 """memory: what an arm keeps from binding it, and the most that its launches hold beyond that."""
 
 import pytest
-import torch
 
-from assay.device.kernels.inputs import make_inputs
 from assay.device.timing import memory
-from assay.device.timing.memory import MemoryWatch, input_bytes
-from tests.device.helpers import sparse_attention_workload
+from assay.device.timing.memory import MemoryWatch
 
 
 class Allocator:
@@ -49,18 +46,3 @@ def test_kept_and_passing_memory_add_up_and_others_do_not_count(allocator):
         allocator.hold(-passing)
         watch.launched(arm)
     assert (watch.launch_bytes("ours"), watch.launch_bytes("theirs")) == (64, 300)
-
-
-def test_without_a_gpu_nothing_is_known():
-    watch = MemoryWatch("cpu")
-    watch.start()
-    watch.bound("ours")
-    watch.launched("ours")
-    assert watch.launch_bytes("ours") is None
-
-
-def test_inputs_are_values_and_lists():
-    inputs = make_inputs(sparse_attention_workload(), "cpu", 1)
-    values = 3 * 2 * 3 * 64 * 16 * torch.float16.itemsize
-    lists = (4 + 4 * 2) * torch.int32.itemsize
-    assert input_bytes(inputs) == values + lists

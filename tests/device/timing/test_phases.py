@@ -1,6 +1,6 @@
 """phases: seconds by phase, and what they leave."""
 
-from assay.device.timing.phases import NAMES, Phases, wall_record
+from assay.device.timing.phases import NAMES, Phases
 
 
 class Clock:
@@ -33,9 +33,3 @@ def test_moves_no_more_than_there_is():
     phases.move("warm_up", "first_launch", 5.0)
     record = phases.record()
     assert (record["warm_up"], record["first_launch"]) == (0.0, 3.0)
-
-
-def test_the_rest_completes_the_wall_time(validated):
-    record = wall_record({**dict.fromkeys(NAMES, 0.0), "turns": 2.0}, 2.5)
-    assert record["rest"] == 0.5
-    assert validated("Wall", record).turns == 2.0

@@ -64,13 +64,6 @@ def test_fp8_signs_are_turned_where_their_record_says():
     assert torch.equal(inputs.tensors["b"].float(), first * signs.current)
 
 
-def test_zeros_are_left_alone():
-    inputs = make_inputs(dense_workload(distribution="zeros"), "cpu", 1)
-    signs = Signs(inputs, "s")
-    signs.step()
-    assert not torch.signbit(inputs.tensors["b"]).any()
-
-
 def test_memory_that_nobody_wrote_is_left_alone():
     inputs = make_inputs(dense_workload(distribution="unwritten"), "cpu", 1)
     inputs.tensors["b"].fill_(1.0)

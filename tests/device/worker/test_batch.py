@@ -12,19 +12,17 @@ import torch
 
 from assay.device import __main__ as program
 from assay.device.tasks import benchmark as benchmark_run
-from assay.device.tasks import profile
 from assay.device.worker import locks as exclusive
 from assay.device.worker import preload
 from assay.device.worker.batch import require_one_kind, run_batch
-from assay.records.base import GpuSpan
 from assay.shared import gpu_locks
-from assay.shared.errors import BadJob, DeviceError, FailureKind, ForkedCuda, NoDevice
-from assay.shared.job import CheatsJob, ProfileJob
+from assay.shared.errors import BadJob, DeviceError, ForkedCuda, NoDevice
+from assay.shared.job import CheatsJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
 from assay.shared.specs import ArmSpec, TargetSpec
 from tests.device.helpers import HostStopwatch
 from tests.device.worker.test_telemetry import FakeNvml
-from tests.jobs import DENSE, PRODUCT, TARGET, benchmark, comparison
+from tests.jobs import DENSE, PRODUCT, TARGET, benchmark
 
 
 class Nvml(FakeNvml):
@@ -87,15 +85,6 @@ def test_each_job_has_a_record_that_says_the_gpu_was_its_own(machine, jobs, tmp_
         assert record.remarks == ("no cycles: no GPU",)
 
 
-def test_a_row_without_pydantic(machine, jobs, tmp_path):
-    assert program.main(jobs) == 0
-    record = json.loads((tmp_path / "second.out.json").read_text())
-    wall = record["processes"][0]["wall"]
-    assert abs(sum(wall.values()) - record["processes"][0]["seconds"]) < 1e-3
-    assert wall["turns"] > 0
-    assert record["import_seconds"] >= 0
-
-
 def test_a_gpu_in_use_is_3_and_no_record(machine, jobs, tmp_path, monkeypatch, capsys):
     machine.busy = 1
     monkeypatch.setattr(exclusive.time, "sleep", lambda seconds: None)
@@ -116,21 +105,6 @@ def test_preloading_that_spoils_the_fork_starts_again_without(machine, jobs, mon
     monkeypatch.setattr(program, "start_again_without", lambda *arguments: calls.append(arguments))
     assert program.main(jobs) == 3
     assert calls == [(["json"], jobs)]
-
-
-def test_a_gpu_that_is_lost_for_another_reason_is_not_the_preloadings_fault(
-    machine, jobs, monkeypatch
-):
-    calls = []
-
-    def refuse(choice):
-        raise NoDevice("in words of a library: Cannot re-initialize CUDA in forked subprocess")
-
-    monkeypatch.setattr(benchmark_run, "open_cuda", refuse)
-    monkeypatch.setattr(program, "modules_for", lambda comparison: ["json"])
-    monkeypatch.setattr(program, "start_again_without", lambda *arguments: calls.append(arguments))
-    assert program.main(jobs) == 3
-    assert calls == []
 
 
 class TestEachJobByItself:
@@ -174,17 +148,6 @@ class TestEachJobByItself:
         assert not batch[2].output.exists()
         assert not any(failure_path(job.output).exists() for job in batch)
 
-    def test_an_old_word_of_failure_is_taken_away(self, batch):
-        failure_path(batch[0].output).write_text("{}")
-        assert run_batch(batch, self.perform()) == 0
-        assert not failure_path(batch[0].output).exists()
-
-    def test_a_failure_is_told_with_its_number_before_it_is_left(self, batch):
-        told = []
-        trouble = self.perform(c=DeviceError("x"))
-        run_batch(batch, trouble, lambda kind, number: told.append((kind, number)))
-        assert told == [(FailureKind.FAILED, 2)]
-
     @pytest.mark.parametrize(
         ("job", "words"),
         [
@@ -196,10 +159,6 @@ class TestEachJobByItself:
         with pytest.raises(BadJob, match=words):
             require_one_kind([*batch, QueuedJob(job, Path("other.json"))])
         require_one_kind(batch)
-
-    def test_no_two_jobs_write_to_one_place(self, batch):
-        with pytest.raises(BadJob, match="write to one place"):
-            require_one_kind([*batch, batch[0]])
 
 
 def test_a_comparison_that_cannot_be_measured_leaves_the_other_its_record(
@@ -245,27 +204,3 @@ def test_the_lock_is_held_from_the_first_job_to_the_last(machine, jobs, monkeypa
         for path in sorted(Path(jobs[0]).parent.glob("*.out.json"))
     ]
     assert waited == [3.0, 0.0]
-
-
-def test_arms_of_a_profile_share_a_process_that_is_asked_once_whether_it_is_alone(
-    machine, tmp_path, monkeypatch
-):
-    calls, asked = [], []
-    one = ProfileJob(TARGET, comparison(ARM), "ours")
-    jobs = write_batch(tmp_path, one, one)
-    monkeypatch.setattr(profile, "DEVICE", "cpu")
-    monkeypatch.setattr(profile, "open_cuda", lambda choice: calls.append("open"))
-    monkeypatch.setattr(profile, "mark", lambda: calls.append("mark"))
-    for name in ("start", "stop"):
-        monkeypatch.setattr(torch.cuda.profiler, name, lambda name=name: calls.append(name))
-    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: "open" in calls)
-    alone = program.require_alone
-    monkeypatch.setattr(
-        program, "require_alone", lambda *given: asked.append("asked") or alone(*given)
-    )
-    assert program.main(jobs) == 0
-    assert calls == ["open", "start", "mark", "stop"] * 2
-    assert asked == ["asked"]
-    told = json.loads((tmp_path / "second.out.json").read_text())
-    span = GpuSpan.model_validate(told.pop("on_gpu"))
-    assert told == {"ok": True, "detail": ""} and span.seconds >= 0

@@ -5,34 +5,17 @@ import os
 import signal
 import sys
 import time
-from functools import partial
 
 import pytest
 
-from assay.device.worker.forks import Child, run_child, run_children
-from assay.shared.errors import FailureKind, NoDevice, NoRoom
+from assay.device.worker.forks import run_child, run_children
+from assay.shared.errors import FailureKind, NoDevice
 
 
 def test_value_comes_back():
     outcome = run_child(lambda note: {"answer": 42}, 10)
     assert outcome.value == {"answer": 42}
     assert outcome.error is None
-
-
-def test_advice_behind_an_errors_first_line_is_no_part_of_a_record():
-    def work(note):
-        raise RuntimeError("CUDA error: an illegal address\nSearch for it in the manual.\n")
-
-    assert run_child(work, 10.0).error == "RuntimeError: CUDA error: an illegal address"
-
-
-def test_an_error_that_is_one_sentence_already_prints_no_trace(capfd):
-    def work(note):
-        raise NoRoom("the arm's line 3 is wrong")
-
-    outcome = run_child(work, 10)
-    assert (outcome.error, outcome.kind) == ("the arm's line 3 is wrong", FailureKind.NO_ROOM)
-    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_exception_becomes_an_error_with_the_last_note():
@@ -78,12 +61,6 @@ def test_no_device_ends_the_job():
         run_child(work, 10)
 
 
-def test_nan_in_a_result_is_an_error():
-    outcome = run_child(lambda note: {"x": float("nan")}, 10)
-    assert outcome.value is None
-    assert outcome.error == "ended without a result"
-
-
 def test_parent_ticks_while_the_child_works():
     ticks = []
     run_child(lambda note: time.sleep(0.1) or {}, 10, lambda: ticks.append(1))
@@ -126,15 +103,6 @@ def test_interrupted_parent_leaves_no_child(forked):
     with pytest.raises(KeyboardInterrupt):
         run_child(sleeper, 10, tick)
     assert [gone(pid) for pid in forked] == [True]
-
-
-def test_a_child_is_polled_and_stopped_as_often_as_one_likes(forked):
-    child = Child(sleeper, 10)
-    assert child.poll() is None
-    assert not gone(forked[0])
-    child.stop()
-    assert gone(forked[0])
-    child.stop()
 
 
 def wait_for(path, limit_s=5.0):
@@ -187,10 +155,6 @@ class TestChildren:
         worst = [outcome.value["worst"] for outcome in run_children(works, 10, 2)]
         assert max(worst) <= 2  # that some do meet is told by those that wait for each other
 
-    def test_of_width_one_run_one_by_one(self, tmp_path):
-        works = [notes_the_crowd(tmp_path, name, 1) for name in "abc"]
-        assert all(outcome.value for outcome in run_children(works, 10, 1))
-
     def test_outcomes_and_reports_keep_the_order_of_the_works(self, tmp_path):
         """The first ends last."""
         works = [meets(tmp_path, "first", ["third"])]
@@ -201,14 +165,6 @@ class TestChildren:
         )
         assert [outcome.value["name"] for outcome in outcomes] == ["first", "second", "third"]
         assert reports == list(enumerate(outcomes))
-
-    def test_a_report_does_not_wait_for_later_works(self, tmp_path):
-        """The second ends only when the first has been reported."""
-        works = [lambda note: {}, meets(tmp_path, "second", ["reported_0"])]
-        outcomes = run_children(
-            works, 10, 2, lambda number, outcome: (tmp_path / f"reported_{number}").touch()
-        )
-        assert [outcome.error for outcome in outcomes] == [None, None]
 
     def test_one_that_dies_leaves_the_others(self, tmp_path):
         def dies(note):
@@ -221,19 +177,6 @@ class TestChildren:
         assert (died.error, died.note) == ("died of SIGKILL", "crashing")
         assert lives.value == {"name": "lives"}
 
-    def test_each_has_its_own_note_and_result(self, tmp_path):
-        def work(mine, other, note):
-            note(f"note of {mine}")
-            (tmp_path / mine).touch()
-            wait_for(tmp_path / other)
-            if mine == "b":
-                raise RuntimeError("b fails")
-            return {"name": mine}
-
-        a, b = run_children([partial(work, "a", "b"), partial(work, "b", "a")], 10, 2)
-        assert (a.value, a.error, a.note) == ({"name": "a"}, None, "note of a")
-        assert (b.value, b.error, b.note) == (None, "RuntimeError: b fails", "note of b")
-
     def test_the_deadline_counts_from_the_start_of_each(self, forked):
         """Four of 1 s in a file of two: the last ends after the first one's deadline."""
         works = [lambda note: time.sleep(1.0) or {}] * 4
@@ -243,11 +186,6 @@ class TestChildren:
         assert 1.8 <= outcomes[-1].seconds < 6
         assert time.monotonic() - began >= 3.8
         assert all(gone(pid) for pid in forked)
-
-    def test_one_that_hangs_is_stopped_and_the_others_go_on(self):
-        works = [sleeper, *[lambda note: {}] * 3]
-        outcomes = run_children(works, 0.3, 2)
-        assert [outcome.value for outcome in outcomes] == [None, {}, {}, {}]
 
     def test_no_device_in_one_ends_all(self, forked, tmp_path):
         def lost(note):
@@ -267,9 +205,6 @@ class TestChildren:
             run_children([lambda note: {}, sleeper, sleeper], 30, 3, report)
         assert len(forked) == 3
         assert all(gone(pid) for pid in forked)
-
-    def test_nothing_to_do(self):
-        assert run_children([], 10, 3) == []
 
 
 class TestAgain:
@@ -321,37 +256,6 @@ class TestAgain:
         assert (0, "MemoryError: 1 others") in asked
         assert (tmp_path / "small").read_text() == "ran\nran\n"
 
-    def test_the_rest_run_one_by_one(self, tmp_path):
-        works = [self.needs_room(tmp_path, "small", ["big"]), self.takes_room(tmp_path, "big")]
-        works += [notes_the_crowd(tmp_path, name, 1) for name in "cdef"]
-        outcomes = run_children(
-            works, 10, 2, again=lambda number, outcome: outcome.error is not None
-        )
-        assert [outcome.error for outcome in outcomes] == [None] * 6
-
-    def test_only_once(self, tmp_path):
-        def fails(note):
-            with (tmp_path / "runs").open("a") as file:
-                file.write("ran\n")
-            wait_for(tmp_path / "beside")
-            raise MemoryError
-
-        works = [fails, meets(tmp_path, "beside", ["runs"])]
-        first, second = run_children(works, 10, 2, again=lambda number, outcome: True)
-        assert first.error == "MemoryError: "
-        assert second.value == {"name": "beside"}
-        assert (tmp_path / "runs").read_text() == "ran\nran\n"
-
-    def test_not_one_that_was_alone(self, tmp_path):
-        def fails(note):
-            with (tmp_path / "runs").open("a") as file:
-                file.write("ran\n")
-            raise MemoryError
-
-        run_children([fails], 10, 3, again=lambda number, outcome: True)
-        run_children([fails, lambda note: {}], 10, 1, again=lambda number, outcome: True)
-        assert (tmp_path / "runs").read_text() == "ran\n" * 2
-
     def test_no_device_beside_others_is_believed_only_alone(self, tmp_path):
         """A context takes memory too."""
 
@@ -367,23 +271,6 @@ class TestAgain:
             works, 10, 2, again=lambda number, outcome: outcome.kind is FailureKind.NO_DEVICE
         )
         assert [outcome.value["name"] for outcome in outcomes] == ["lost", "beside"]
-
-
-def test_an_interrupted_child_ends_alone() -> None:
-    """It neither unwinds the copy of its parent's stack nor takes its siblings along."""
-
-    def interrupted(note):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(5)
-        return {}
-
-    def sibling(note):
-        time.sleep(0.3)
-        return {"done": True}
-
-    first, second = run_children([interrupted, sibling], 10.0, 2)
-    assert first.error == "died of SIGINT"
-    assert second.value == {"done": True}
 
 
 def test_an_interrupt_while_a_child_tells_of_its_error_spares_the_others(tmp_path) -> None:

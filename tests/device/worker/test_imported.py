@@ -29,11 +29,3 @@ def test_a_distribution_counts_once_it_is_imported():
     assert "My.Kernels" not in imported_packages()
     importlib.import_module("my_kernels")
     assert imported_packages()["My.Kernels"] == "1.2"
-
-
-@pytest.mark.usefixtures("elsewhere")
-def test_of_a_broken_one_and_of_the_standard_library_nothing_is_told():
-    before = imported_packages()
-    importlib.import_module("my_stray")
-    importlib.import_module("wave")
-    assert imported_packages() == before

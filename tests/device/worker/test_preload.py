@@ -6,7 +6,6 @@ from assay.device.worker import preload as module
 from assay.device.worker.preload import (
     modules_for,
     preload,
-    share_compiled_kernels,
     start_again_without,
 )
 from assay.shared import project_place
@@ -49,20 +48,6 @@ def test_a_projects_code_says_by_its_words_what_it_imports(monkeypatch, tmp_path
     assert "torch._inductor.compile_fx" in modules("fast = torch.compile(slow)")
 
 
-def test_what_was_found_guilty_is_skipped(monkeypatch):
-    monkeypatch.setenv(module.SKIP_VARIABLE, "triton,torch._dynamo")
-    assert not {"triton", "torch._dynamo"} & set(modules_for(comparison("flex_attention")))
-
-
-def test_imports_that_leave_cuda_alone():
-    assert preload(["json", "torch.nn.attention.flex_attention"]) is None
-
-
-def test_a_module_that_is_missing_is_no_matter(capsys):
-    assert preload(["no_such_module_anywhere"]) is None
-    assert capsys.readouterr().err == ""
-
-
 def test_a_module_that_fails_is_named(capsys, monkeypatch, tmp_path):
     (tmp_path / "broken_rival.py").write_text("raise RuntimeError('no driver')")
     monkeypatch.syspath_prepend(tmp_path)
@@ -76,11 +61,6 @@ def test_names_the_import_that_touched_cuda(monkeypatch):
     assert preload(["json", "gzip", "csv"]) == "gzip"
 
 
-def test_what_showed_before_is_not_held_against_an_import(monkeypatch):
-    monkeypatch.setattr(module, "signs_of_cuda", lambda: {"uvm"})
-    assert preload(["json"]) is None
-
-
 def test_starts_again_without_it(monkeypatch):
     calls = []
     monkeypatch.setattr(module.os, "execv", lambda *arguments: calls.append(arguments))
@@ -88,12 +68,3 @@ def test_starts_again_without_it(monkeypatch):
     start_again_without(["torch._dynamo"], ["a.json", "b.json"])
     assert module.os.environ[module.SKIP_VARIABLE] == "triton,torch._dynamo"
     assert calls[0][1][1:] == ["-m", "assay.device", "a.json", "b.json"]
-
-
-def test_compiled_kernels_lie_with_the_job_unless_the_caller_says_where(monkeypatch, tmp_path):
-    share_compiled_kernels(tmp_path / "job")
-    assert module.os.environ["TRITON_CACHE_DIR"] == str(tmp_path / "job" / "triton")
-    monkeypatch.delenv("TRITON_CACHE_DIR")
-    monkeypatch.setenv(module.CACHE_VARIABLE, str(tmp_path / "kept"))
-    share_compiled_kernels(tmp_path / "job")
-    assert module.os.environ["TRITON_CACHE_DIR"] == str(tmp_path / "kept" / "triton")

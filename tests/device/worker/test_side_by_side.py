@@ -12,9 +12,3 @@ class TestWidth:
         (tmp_path / "control").touch()
         monkeypatch.setenv(neighbours.MPS_VARIABLE, str(tmp_path))
         assert neighbours.width() == 1
-
-    def test_looks_where_cuda_looks_by_itself(self, monkeypatch, tmp_path):
-        (tmp_path / "control").touch()
-        monkeypatch.delenv(neighbours.MPS_VARIABLE, raising=False)
-        monkeypatch.setattr(neighbours, "MPS_DIRECTORY", str(tmp_path))
-        assert neighbours.width() == 1
