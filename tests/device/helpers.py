@@ -1,25 +1,15 @@
 """Small workloads, arms and stand-ins for NVML and the GPU's stopwatch."""
 
 import time
+from dataclasses import replace
 
 from assay.device.worker.telemetry import Choice, NvmlSample
-from assay.shared.specs import ArmSpec, PatternSpec, ProtocolSpec, VariantSpec, WorkloadSpec
+from assay.shared.specs import ArmSpec, PatternSpec, VariantSpec, WorkloadSpec
+from tests.jobs import QUICK, SPARSE
 
 
 def bsr_workload(**changes):
-    values = {
-        "id": "tiny_bsr",
-        "operation": "bsr_gemm",
-        "dtype": "float16",
-        "distribution": "normal",
-        "seed": 1,
-        "relative_tolerance": 2e-3,
-        "m": 64,
-        "n": 32,
-        "k": 96,
-        "pattern": PatternSpec("random", 16, 32, 2),
-    }
-    return WorkloadSpec(**{**values, **changes})
+    return replace(SPARSE, **{"id": "tiny_bsr", "relative_tolerance": 2e-3, **changes})
 
 
 def bsr_bsr_workload(**changes):
@@ -33,15 +23,9 @@ def bsr_bsr_workload(**changes):
 
 def drawn_workload(**changes):
     """Columns as a generator throws them: a search in those of B misses some."""
-    values = {
-        "id": "tiny_drawn",
-        "operation": "bsr_bsr_gemm",
-        "k": 256,
-        "n": 128,
-        "pattern": PatternSpec("drawn", 16, 32, 6),
-        "pattern_b": PatternSpec("drawn", 32, 16, 6),
-    }
-    return bsr_workload(**{**values, **changes})
+    a, b = PatternSpec("drawn", 16, 32, 6), PatternSpec("drawn", 32, 16, 6)
+    given = {"id": "tiny_drawn", "operation": "bsr_bsr_gemm", "pattern": a, "pattern_b": b}
+    return bsr_workload(**{**given, "k": 256, "n": 128, **changes})
 
 
 def dense_workload(**changes):
@@ -59,20 +43,11 @@ def fp8_dense_workload(**changes):
 
 
 def attention_workload(**changes):
-    values = {
-        "id": "tiny_attention",
-        "operation": "dense_attention",
-        "dtype": "float16",
-        "distribution": "normal",
-        "seed": 1,
-        "relative_tolerance": 4e-3,
-        "batch": 2,
-        "heads": 3,
-        "seq_q": 64,
-        "seq_kv": 64,
-        "head_dim": 16,
-    }
-    return WorkloadSpec(**{**values, **changes})
+    given = WorkloadSpec(
+        "tiny_attention", "dense_attention", "float16", "normal", 1, relative_tolerance=4e-3,
+        batch=2, heads=3, seq_q=64, seq_kv=64, head_dim=16,
+    )  # fmt: skip
+    return replace(given, **changes)
 
 
 def sparse_attention_workload(**changes):
@@ -90,19 +65,7 @@ def make_arm(name, workload, kind="library"):
 
 
 def protocol(**changes):
-    values = {
-        "id": "quick",
-        "processes": 2,
-        "blocks": 2,
-        "samples": 3,
-        "l2": "cold",
-        "warmup_min_ms": 0.1,
-        "warmup_max_ms": 5.0,
-        "warmup_stable_fraction": 0.5,
-        "telemetry_interval_ms": 5.0,
-        "checked_turns": 0.25,
-    }
-    return ProtocolSpec(**{**values, **changes})
+    return replace(QUICK, **{"processes": 2, "samples": 3, **changes})
 
 
 def load_workload(**changes):

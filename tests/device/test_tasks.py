@@ -95,36 +95,6 @@ class TestSideBySide:
             "[3/3] second: correct",
         ]
 
-    def test_an_arm_that_found_no_memory_is_checked_again_alone(self, gate, tmp_path, capfd):
-        def check(name):
-            if name != "first":
-                (tmp_path / name).touch()
-                self.wait_for(tmp_path / "failed")
-                time.sleep(0.1)
-                (tmp_path / name).unlink()
-            elif not (tmp_path / "failed").exists():
-                for other in ("ours", "second"):
-                    self.wait_for(tmp_path / other)
-                (tmp_path / "failed").touch()
-                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
-            else:
-                assert not [other for other in ("ours", "second") if (tmp_path / other).exists()]
-
-        record = gate(check)
-        assert [arm["status"] for arm in record["arms"]] == ["correct"] * 3
-        assert "first found no room beside others: once more" in capfd.readouterr().err
-
-    def test_an_illegal_address_gets_no_second_chance(self, gate, tmp_path):
-        def check(name):
-            with (tmp_path / f"{name}.runs").open("a") as file:
-                file.write("ran\n")
-            if name == "first":
-                raise RuntimeError("CUDA error: an illegal memory access was encountered")
-
-        record = gate(check)
-        assert [arm["status"] for arm in record["arms"]] == ["correct", "failed", "correct"]
-        assert (tmp_path / "first.runs").read_text() == "ran\n"
-
 
 def test_benchmark_record(validated, capfd):
     job = BenchmarkJob(

@@ -12,7 +12,7 @@ from assay.device.kernels.bindings import bind
 from assay.device.kernels.inputs import make_inputs
 from assay.shared.errors import Unsupported
 from assay.shared.files import sha256_file
-from assay.shared.launch_abi import WORKSPACE_BYTES, check_status, load_launcher
+from assay.shared.launch_abi import WORKSPACE_BYTES, load_launcher
 from assay.shared.specs import ArtifactSpec
 from tests.device.helpers import bsr_workload, make_arm
 
@@ -90,13 +90,6 @@ class TestLoading:
     def test_another_binary_is_refused(self, artifact):
         with pytest.raises(RuntimeError, match="has SHA-256"):
             load_launcher(ArtifactSpec(artifact.path, "0" * 64), "launch", 4)
-
-
-class TestCheckStatus:
-    @pytest.mark.parametrize("code", [1, 98, 209])
-    def test_refusals(self, code):
-        with pytest.raises(Unsupported):
-            check_status(code, "k")
 
 
 def test_a_kernel_is_not_bound_to_an_output_of_another_type():

@@ -6,8 +6,6 @@ import torch
 
 from assay.device.kernels.inputs import FP8_SCALE, fill, make_inputs, memory_found
 from assay.shared import sparsity as patterns
-from assay.shared.specs import PatternSpec
-from assay.shared.stored_blocks import ragged_blocks
 from tests.device.helpers import (
     bsr_workload,
     dense_workload,
@@ -41,13 +39,6 @@ class TestUnwritten:
     """Values that a program never writes."""
 
     WORKLOAD = bsr_workload(distribution="unwritten")
-
-    def test_filling_them_does_nothing(self):
-        inputs = make_inputs(self.WORKLOAD, "cpu", 1)
-        inputs.tensors["b"].fill_(3.0)
-        fill(inputs, 2)
-        assert (inputs.tensors["b"] == 3.0).all()
-        assert inputs.tensors["a_row_ptr"].any()  # the pattern is there all the same
 
     def test_what_they_held_is_counted(self, validated, monkeypatch):
         monkeypatch.setattr("assay.device.kernels.inputs.LOOKED_AT", 100)
@@ -101,11 +92,3 @@ class TestChangedSince:
         inputs.tensors["b"][3, 3] = -0.0
         before["b"][3, 3] = 0.0
         assert inputs.changed_since(before) == ["b"]
-
-
-class TestRaggedBlocks:
-    def test_has_an_empty_row_a_full_row_and_rising_columns(self):
-        blocks = ragged_blocks(PatternSpec("random", 16, 16, 2), 6, 5, 1)
-        assert sorted(np.diff(blocks.row_ptr).tolist()) == [0, 1, 2, 3, 4, 5]
-        for _, begin, end in blocks.rows():
-            assert (np.diff(blocks.col_idx[begin:end]) > 0).all()

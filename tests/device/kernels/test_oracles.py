@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 import torch
 
-from assay.device.kernels import oracles
 from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.oracles import (
     Errors,
@@ -21,7 +20,6 @@ from tests.device.helpers import (
     dense_workload,
     drawn_workload,
     fp8_workload,
-    load_workload,
 )
 
 
@@ -125,18 +123,6 @@ class TestProducts:
         inputs = make_inputs(workload, "cpu", 1)
         expected = torch.bmm(inputs.tensors["a"].double(), inputs.tensors["b"].double())
         assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
-
-
-class TestTileLoads:
-    def test_sums_of_rows_of_tiles_and_of_the_narrow_last_one(self, monkeypatch):
-        monkeypatch.setattr(oracles, "CHUNK_BYTES", 8 * 200 * 7)
-        inputs = make_inputs(load_workload(m=30, k=200), "cpu", 1)
-        a, sums = inputs.tensors["a"].double(), oracle(inputs)
-        assert sums.shape == inputs.output_shape() == (4, 30)
-        assert sums.dtype == inputs.new_output().dtype == torch.float32
-        for tile in range(4):
-            expected = a[:, 64 * tile : 64 * tile + 64].sum(dim=1)
-            assert torch.allclose(sums[tile].double(), expected, atol=1e-6)
 
 
 class TestMeasureErrors:

@@ -86,10 +86,6 @@ class TestOnce:
         swept = once("rival", make_inputs(workload, "cpu", 1), make)
         return swept, len(made)
 
-    def test_beside_neighbours_every_process_sweeps_by_itself(self):
-        assert self.sweep(bsr_workload()) == (SWEPT, 1)
-        assert self.sweep(bsr_workload()) == (SWEPT, 1)
-
     def test_alone_the_first_one_does_it_for_all(self):
         keep_sweeps()
         other = Swept("grid", {"stages": 2}, (Tried({"stages": 2}, 1.0),), 0.1)

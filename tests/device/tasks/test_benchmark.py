@@ -147,20 +147,6 @@ class TestFailures:
         assert measured.dropped == {"theirs": "failed: died of SIGKILL"}
         assert only(measured, {"ours"})
 
-    def test_warm_up_detector_is_caught_by_the_checked_turns(self):
-        def prepare(arm, inputs):
-            prepared, calls = honest(arm, inputs), []
-
-            def launch():
-                calls.append(1)
-                return prepared.launch() if len(calls) < 4 else prepared.buffer
-
-            return Prepared(launch if arm.id == "ours" else prepared.launch, prepared.buffer)
-
-        measured = measure(prepare)
-        assert measured.dropped["ours"].startswith("incorrect: the output of a timed launch")
-        assert only(measured, {"theirs", "control"})
-
 
 def test_without_drops_the_control_with_its_arm():
     process = measure().processes[0]
@@ -186,29 +172,6 @@ WRONG = "incorrect: the output of a timed launch is wrong"
 class TestCheatsInTheTimedRun:
     """Kernels that would pass a gate and cheat where time is taken."""
 
-    def test_reference_copied_from_memory(self):
-        def prepare(arm, inputs):
-            import gc
-
-            import torch
-
-            out = inputs.new_output()
-            shape = tuple(inputs.output_shape())
-
-            def launch():
-                found = [
-                    thing
-                    for thing in gc.get_objects()
-                    if type(thing) is torch.Tensor
-                    and thing.dtype == torch.float32
-                    and tuple(thing.shape) == shape
-                ]
-                return out.copy_(found[0]) if found else out.zero_()
-
-            return Prepared(launch, out)
-
-        assert caught(prepare).startswith(WRONG)
-
     def test_work_left_behind_for_later(self):
         """As on another stream: the launch returns, the timing ends, the work comes afterwards."""
 
@@ -225,43 +188,3 @@ class TestCheatsInTheTimedRun:
             return Prepared(launch, out)
 
         assert caught(prepare).startswith(WRONG)
-
-    def test_inputs_modified(self):
-        def prepare(arm, inputs):
-            out = inputs.new_output()
-
-            def launch():
-                out.copy_(oracle(inputs))
-                inputs.tensors["a_values"].mul_(0.5)
-                return out
-
-            return Prepared(launch, out)
-
-        assert caught(prepare).startswith(WRONG)
-
-
-class TestUnwrittenValues:
-    """Timed as they lie; nothing that came of them is compared."""
-
-    ARMS = (
-        make_arm("unwritten", bsr_workload(id="raw", distribution="unwritten")),
-        make_arm("theirs", bsr_workload()),
-    )
-
-    @staticmethod
-    def constant(arm, inputs):
-        out = inputs.new_output()
-        if inputs.workload.written:
-            return honest(arm, inputs)
-        return Prepared(lambda: out.fill_(7.0), out)
-
-    def test_its_turns_are_timed_and_none_is_checked(self, validated):
-        measured = measure(self.constant, arms=self.ARMS)
-        assert not measured.dropped
-        process = validated("Process", measured.processes[0])
-        turns = [turn for block in process.blocks for turn in block.turns]
-        mine = [turn for turn in turns if turn.arm == "unwritten"]
-        assert len(mine) == 4
-        assert not any(turn.checked for turn in mine)
-        assert all(turn.relative_error is None for turn in mine)
-        assert any(turn.checked for turn in turns if turn.arm == "theirs")

@@ -13,7 +13,6 @@ from assay.device.tasks.correctness import arm_record, check_arm
 from assay.device.worker.forks import ChildOutcome, run_child
 from assay.shared import gate_shapes
 from assay.shared.errors import RivalMissing
-from assay.shared.gate_shapes import large_shapes
 from tests.device.helpers import (
     bsr_bsr_workload,
     bsr_workload,
@@ -24,8 +23,6 @@ from tests.device.helpers import (
     make_arm,
     sparse_attention_workload,
 )
-
-LARGE = {name: getattr(gate_shapes, name) for name in ("LARGE_M", "LARGE_K", "MANY_BLOCK_ROWS")}
 
 
 @pytest.fixture(autouse=True)
@@ -71,17 +68,6 @@ class TestWrongByNature:
         assert result["status"] == "incorrect"
         assert "timed_shape" in failed
         assert result["true_product"]["relative_error"] < 1e-3
-
-    def test_values_that_are_never_written_are_written_for_the_gate(self):
-        seen = []
-
-        def looking(arm, inputs):
-            seen.append(inputs.workload.distribution)
-            return honest(arm, inputs)
-
-        result, _ = check(drawn_workload(distribution="unwritten"), looking)
-        assert result["status"] == "correct"
-        assert set(seen) == {"normal"}
 
 
 class TestHonest:
@@ -181,25 +167,6 @@ class TestRecord:
         record = arm_record(arm, run_child(work, 10))
         assert validated("ArmCorrectness", record).status == "failed"
         assert record["detail"] == "RuntimeError: illegal address (ragged, seed 1)"
-
-
-def test_large_shapes_reach_what_small_ones_do_not(monkeypatch):
-    """Two tiles and more for each of 132 multiprocessors, over 128 columns, over 1024 rows."""
-    for name, value in LARGE.items():
-        monkeypatch.setattr(gate_shapes, name, value)
-    workload = bsr_workload()
-    for block, many in ((64, True), (128, True), (512, False)):
-        pattern = dataclasses.replace(workload.pattern, block_rows=block, block_cols=64)
-        shapes = dict(large_shapes(dataclasses.replace(workload, pattern=pattern)))
-        rounds = shapes["rounds"]
-        assert rounds.m % block == rounds.k % 64 == rounds.n % 8 == 0
-        assert rounds.n % 64 and rounds.n > 4 * 256
-        assert rounds.k // 64 > 128
-        if block == 64:
-            assert rounds.m // 128 * (rounds.n // 256 + 1) > 2 * 132
-        assert ("many_rows" in shapes) == many
-        if many:
-            assert shapes["many_rows"].m // block > 1024
 
 
 @pytest.mark.parametrize("wrong", ["rounds", "many_rows"])

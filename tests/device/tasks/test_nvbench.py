@@ -1,15 +1,11 @@
 """nvbench: a second time, or a status that says why there is none."""
 
-import contextlib
-import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from assay.device.tasks import nvbench
-from assay.device.tasks.nvbench import Cold, parse_summaries, run_stopwatch, time_cold
+from assay.device.tasks.nvbench import Cold, parse_summaries, run_stopwatch
 from assay.shared.job import StopwatchJob
 from assay.shared.specs import ComparisonSpec
 from tests.device.helpers import SteadyGpu, dense_workload, make_arm
@@ -40,60 +36,6 @@ class TestParse:
 
     def test_a_skipped_state_has_no_time(self):
         assert parse_summaries({"benchmarks": [{"states": [{"summaries": None}]}]}) is None
-
-
-class FakePackage:
-    """NVBench's Python interface as version 0.3.0 has it, without a GPU."""
-
-    def __init__(self, launches=3):
-        self.launches, self.arguments, self.states = launches, None, []
-
-    def register(self, benchmark):
-        self.benchmark = benchmark
-
-    def run_all_benchmarks(self, arguments):
-        self.arguments = arguments
-        state = FakeState(self.launches)
-        self.states.append(state)
-        self.benchmark(state)
-        found = document(summary("nv/cold/time/gpu/median", "0.001"))
-        Path(arguments[arguments.index("--json") + 1]).write_text(json.dumps(found))
-
-
-class FakeState:
-    def __init__(self, launches):
-        self.launches, self.settings = launches, {}
-
-    def set_blocking_kernel_timeout(self, duration):
-        self.settings["blocking"] = duration
-
-    def set_throttle_threshold(self, threshold_fraction):
-        self.settings["throttle"] = threshold_fraction
-
-    def exec(self, fn, /, *, batched=None, sync=False, timer=False):
-        assert (batched, sync, timer) == (False, False, False)
-        for _ in range(self.launches):
-            fn(SimpleNamespace(get_stream=lambda: SimpleNamespace(addressof=lambda: 0xCAFE)))
-
-
-def test_every_launch_is_on_nvbenchs_own_stream(monkeypatch):
-    on, launched = [], []
-    monkeypatch.setattr(torch.cuda, "ExternalStream", lambda pointer: pointer)
-
-    @contextlib.contextmanager
-    def stream(handle):
-        on.append(handle)
-        yield
-        on.pop()
-
-    monkeypatch.setattr(torch.cuda, "stream", stream)
-    package = FakePackage()
-    found = time_cold(package, lambda: launched.append(on[-1]))
-    assert found == Cold(1.0, "median", 0, None)
-    assert launched == [0xCAFE] * 3
-    assert package.arguments[:3] == ["assay", "--devices", "0"]
-    # Samples at a capped clock count, as ours do.
-    assert 0 < package.states[0].settings["throttle"] < 0.1
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from assay.device.tasks import attention_checks, operator_checks, operators
-from assay.device.tasks.operator_checks import CHECKS, OperatorCase, layouts, workload
+from assay.device.tasks.operator_checks import CHECKS, OperatorCase
 from assay.device.tasks.operators import kernel_of, run_operators
 from assay.shared.job import OperatorsJob
 from assay.shared.specs import ArtifactSpec, OperatorSpec
@@ -70,16 +70,6 @@ def test_a_process_that_dies_takes_no_other_kernel_with_it(monkeypatch, validate
     assert record["operators"][0]["detail"] == "ended without a result (plain)"
 
 
-def test_layouts_hold_an_empty_row_a_full_one_and_no_block_at_all():
-    found = dict(layouts(workload(kernel_of(ENTRIES[0]))))
-    assert found["regular"] is None
-    ragged, _ = found["ragged, with an empty row"]
-    lengths = [end - begin for _, begin, end in ragged.rows()]
-    assert min(lengths) == 0
-    assert max(lengths) == operator_checks.GRID[1]
-    assert found["nothing stored"][0].stored == 0
-
-
 class TestWhatIsWrongIsFound:
     """An operator that is spoiled fails the check that is meant for it."""
 
@@ -122,17 +112,6 @@ class TestWhatIsWrongIsFound:
 
         with pytest.raises(AssertionError, match="a gradient's relative error"):
             operator_checks.gradient(spoiled(spoil))
-
-    def test_a_graph_that_breaks(self, spoiled):
-        def spoil(right):
-            def wrong(*arguments):
-                torch._dynamo.graph_break()
-                return right(*arguments)
-
-            return wrong
-
-        with pytest.raises(torch._dynamo.exc.Unsupported):
-            operator_checks.compiled(spoiled(spoil))
 
 
 class TestWhatIsWrongWithAttentionIsFound:
@@ -181,11 +160,3 @@ class TestWhatIsWrongWithAttentionIsFound:
 
         with pytest.raises(AssertionError, match="window of whole blocks: relative error None"):
             attention_checks.against_dense(spoiled(spoil))
-
-    def test_a_graph_that_breaks(self, spoiled):
-        def spoil(right, *values, **lists):
-            torch._dynamo.graph_break()
-            return right(*values, **lists)
-
-        with pytest.raises(torch._dynamo.exc.Unsupported):
-            attention_checks.compiled(spoiled(spoil))

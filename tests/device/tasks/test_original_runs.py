@@ -77,22 +77,6 @@ def test_a_file_that_is_not_in_the_checkout_is_refused(job, file):
         run_original(replace(job, file=file), SteadyGpu())
 
 
-@pytest.mark.parametrize(
-    ("build", "compiler"),
-    [
-        ("nvcc -ccbin g++-12 a.cu", "nvcc"),
-        ("cd src && /usr/local/cuda/bin/nvcc a.cu", "/usr/local/cuda/bin/nvcc"),
-        ("CXX=g++; $CXX a.cpp -o a", "g++"),
-        ("cd src;x86_64-linux-gnu-g++-12 a.cpp", "x86_64-linux-gnu-g++-12"),
-        ("ccache clang++ a.cpp # it's fast", "clang++"),
-        ("make -j4", None),
-        ("", None),
-    ],
-)
-def test_which_compiler_is_asked_for_its_version(build, compiler):
-    assert original_runs.compiler_of(build) == compiler
-
-
 class TestLines:
     def run(self, tmp_path, line, timeout_s=10.0):
         return run_line(line, tmp_path, original_runs._environment(str(tmp_path)), timeout_s)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.device.kernels.inputs import make_inputs
-from assay.device.tasks import sanitized, sanitizer
+from assay.device.tasks import sanitizer
 from assay.device.tasks.sanitizer import run_sanitizer
 from assay.shared import project_place
 from assay.shared.files import sha256_file
@@ -173,67 +172,3 @@ def test_without_the_command_nothing_reads_as_clean(monkeypatch, tmp_path, arms,
     record = run_sanitizer(SanitizerJob(TARGET, arms), SteadyGpu())
     assert validated("SanitizerRecord", record).status == "not_installed"
     assert record["runs"] == []
-
-
-class FakeDriver:
-    """Counts what it is asked for; fails at the synchronisation of number ``fails_at``."""
-
-    def __init__(self, fails_at=None):
-        self.sizes, self.waits, self.fails_at = [], 0, fails_at
-
-    def allocate(self, size):
-        self.sizes.append(size)
-        return 0x1000 * len(self.sizes)
-
-    def upload(self, data):
-        return self.allocate(len(data))
-
-    def synchronize(self):
-        self.waits += 1
-        if self.waits == self.fails_at:
-            raise sanitized.DriverError("cuCtxSynchronize returned CUresult 700")
-
-
-class TestLaunch:
-    @pytest.fixture
-    def spec(self, tmp_path, arms):
-        folder = tmp_path / "operands"
-        folder.mkdir()
-        return sanitizer.write_spec(arms[0], folder)
-
-    def launched(self, monkeypatch, spec, driver, code=0):
-        calls = []
-
-        def launcher(*arguments):
-            calls.append(arguments)
-            return code
-
-        monkeypatch.setattr(sanitized, "launcher_of", lambda *names: launcher)
-        return sanitized.launch(driver, spec, spec["shapes"][0]), calls
-
-    def test_every_operand_is_an_allocation_of_its_own_size(self, monkeypatch, spec, arms):
-        driver = FakeDriver()
-        outcome, calls = self.launched(monkeypatch, spec, driver)
-        workload = sanitized_shapes(arms[0].workload)[0][1]
-        tensors = make_inputs(workload, "cpu", 1).tensors
-        names = ("a_values", "a_row_ptr", "a_col_idx", "b")
-        sizes = [tensors[name].numel() * tensors[name].element_size() for name in names]
-        assert driver.sizes == [*sizes, 2 * workload.m * workload.n, spec["workspace_bytes"]]
-        assert outcome == {"name": "regular", "code": 0, "error": ""}
-        assert len(calls) == driver.waits == sanitizer.REPEAT
-        assert calls[0][5:8] == (workload.m, workload.n, workload.k)
-
-    def test_a_refusal_is_a_code_and_an_illegal_access_a_sentence(self, monkeypatch, spec):
-        assert self.launched(monkeypatch, spec, FakeDriver(), code=1)[0]["code"] == 1
-        outcome, calls = self.launched(monkeypatch, spec, FakeDriver(fails_at=2))
-        assert "CUresult 700" in outcome["error"]
-        assert len(calls) == 2
-
-
-def test_when_the_time_of_all_is_up_no_start_is_begun(run, monkeypatch, tmp_path):
-    monkeypatch.setattr(sanitizer, "BUDGET_S", -1.0)
-    record = run({})
-    assert not (tmp_path / "calls").exists()
-    assert {run.status for run in record.runs} == {"failed"}
-    assert all("not begun" in run.detail for run in record.runs)
-    assert not any(control.caught for control in record.controls)

@@ -1,10 +1,6 @@
 """cuda_graphs and rounds: rotating buffers, one graph, a check of one of its outputs."""
 
-import gc
-import weakref
-
 import pytest
-import torch
 
 from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
@@ -47,32 +43,6 @@ class TestSets:
     def test_rounds_are_whole_and_long_enough(self):
         assert launch_order(3) == [0, 1, 2] * 7
         assert launch_order(64) == list(range(64))
-
-
-class TestMemory:
-    """A captured graph keeps no object of Python's alive: only addresses are in it."""
-
-    def test_what_a_launch_writes_to_lives_as_long_as_its_replay(self):
-        def forget(record):
-            record()
-            return lambda: None
-
-        def bind():
-            out, workspace = torch.empty(4), torch.empty(8)
-            freed.append(weakref.ref(workspace))
-
-            def launch(workspace=workspace):
-                return out
-
-            return Prepared(launch, out)
-
-        freed = []
-        replay = make_replay([bind(), bind()], forget)
-        gc.collect()
-        assert all(one() is not None for one in freed)
-        del replay
-        gc.collect()
-        assert all(one() is None for one in freed)
 
 
 def run_graph(prepare, **rules):

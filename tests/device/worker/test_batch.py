@@ -1,7 +1,5 @@
 """python -m assay.device with several jobs: one start, one lock, fresh processes."""
 
-import contextlib
-import dataclasses
 import json
 import sys
 from dataclasses import replace
@@ -16,7 +14,7 @@ from assay.device.worker import locks as exclusive
 from assay.device.worker import preload
 from assay.device.worker.batch import require_one_kind, run_batch
 from assay.shared import gpu_locks
-from assay.shared.errors import BadJob, DeviceError, ForkedCuda, NoDevice
+from assay.shared.errors import BadJob, DeviceError, NoDevice
 from assay.shared.job import CheatsJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
 from assay.shared.specs import ArmSpec, TargetSpec
@@ -94,19 +92,6 @@ def test_a_gpu_in_use_is_3_and_no_record(machine, jobs, tmp_path, monkeypatch, c
     assert not (tmp_path / "first.out.json").exists()
 
 
-def test_preloading_that_spoils_the_fork_starts_again_without(machine, jobs, monkeypatch):
-    calls = []
-
-    def refuse(choice):
-        raise ForkedCuda("its parent had used CUDA")
-
-    monkeypatch.setattr(benchmark_run, "open_cuda", refuse)
-    monkeypatch.setattr(program, "modules_for", lambda comparison: ["json"])
-    monkeypatch.setattr(program, "start_again_without", lambda *arguments: calls.append(arguments))
-    assert program.main(jobs) == 3
-    assert calls == [(["json"], jobs)]
-
-
 class TestEachJobByItself:
     """A job that fails leaves its sentence; the others their records."""
 
@@ -178,29 +163,3 @@ def test_a_comparison_that_cannot_be_measured_leaves_the_other_its_record(
     found = read_failure(tmp_path / "first.out.json.failure.json")
     assert found.message == "process 1 died of SIGSEGV"
     assert (tmp_path / "second.out.json").exists()
-
-
-def test_the_lock_is_held_from_the_first_job_to_the_last(machine, jobs, monkeypatch):
-    events = []
-    hold = program.hold_gpu
-
-    @contextlib.contextmanager
-    def watched(uuid):
-        events.append("locked")
-        with hold(uuid) as lock:
-            yield dataclasses.replace(lock, waited_s=3.0)
-        events.append("released")
-
-    def run(job, gpu):
-        events.append(gpu.lock.waited_s)
-        return {"exclusivity": gpu.exclusivity()}
-
-    monkeypatch.setattr(program, "hold_gpu", watched)
-    monkeypatch.setattr(benchmark_run, "run_benchmark", run)
-    assert program.main(jobs) == 0
-    assert events == ["locked", 3.0, 0.0, "released"]
-    waited = [
-        json.loads(path.read_text())["exclusivity"]["waited_s"]
-        for path in sorted(Path(jobs[0]).parent.glob("*.out.json"))
-    ]
-    assert waited == [3.0, 0.0]

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from assay.device.timing.cuda_graphs import GraphFailed
-from assay.device.worker.failure_kinds import kind_of, library_lacks_room
+from assay.device.worker.failure_kinds import kind_of
 from assay.shared.errors import (
     BadJob,
     FailureKind,
@@ -52,20 +52,3 @@ class Accelerator(RuntimeError):
 )
 def test_the_kind_of_an_error(error, kind):
     assert kind_of(error) is kind
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "CUDA error: out of memory",
-        "CUDA error: out of memory\nCUDA kernel errors might be reported later",
-        "Triton Error [CUDA]: out of memory",
-        "cudaErrorMemoryAllocation",
-        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
-        "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate()`",
-        "CUDA error: CUDA-capable device(s) is/are busy or unavailable",
-        "DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes",
-    ],
-)
-def test_want_of_room_in_a_librarys_words(text):
-    assert library_lacks_room(text)

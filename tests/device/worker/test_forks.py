@@ -1,9 +1,7 @@
 """forks: a forked child reports, fails, dies or hangs, and the parent knows which."""
 
-import contextlib
 import os
 import signal
-import sys
 import time
 
 import pytest
@@ -59,12 +57,6 @@ def test_no_device_ends_the_job():
 
     with pytest.raises(NoDevice, match="no GPU here"):
         run_child(work, 10)
-
-
-def test_parent_ticks_while_the_child_works():
-    ticks = []
-    run_child(lambda note: time.sleep(0.1) or {}, 10, lambda: ticks.append(1))
-    assert len(ticks) >= 5
 
 
 @pytest.fixture
@@ -125,23 +117,6 @@ def meets(folder, mine, others):
     return work
 
 
-def notes_the_crowd(folder, name, most):
-    """Work that keeps a file while it runs, and fails where it sees more than ``most`` such."""
-
-    def work(note):
-        mark = folder / f"{name}.runs"
-        mark.touch()
-        worst = 0
-        for _ in range(20):
-            worst = max(worst, len(list(folder.glob("*.runs"))))
-            time.sleep(0.002)
-        mark.unlink()
-        assert worst <= most, worst
-        return {"worst": worst}
-
-    return work
-
-
 class TestChildren:
     def test_run_side_by_side(self, tmp_path):
         names = ["a", "b", "c"]
@@ -149,11 +124,6 @@ class TestChildren:
         outcomes = run_children(works, 10, 3)
         assert [outcome.error for outcome in outcomes] == [None] * 3
         assert [outcome.value for outcome in outcomes] == [{"name": name} for name in names]
-
-    def test_are_never_more_than_asked_for(self, tmp_path):
-        works = [notes_the_crowd(tmp_path, name, 2) for name in "abcdef"]
-        worst = [outcome.value["worst"] for outcome in run_children(works, 10, 2)]
-        assert max(worst) <= 2  # that some do meet is told by those that wait for each other
 
     def test_outcomes_and_reports_keep_the_order_of_the_works(self, tmp_path):
         """The first ends last."""
@@ -210,52 +180,6 @@ class TestChildren:
 class TestAgain:
     """A child that others left no room is run once more alone."""
 
-    @staticmethod
-    def needs_room(folder, name, others):
-        """Work that fails while any of ``others`` runs; how often it ran is in its file."""
-
-        def work(note):
-            with (folder / name).open("a") as file:
-                file.write("ran\n")
-            if len((folder / name).read_text().splitlines()) == 1:
-                for other in others:
-                    wait_for(folder / f"{other}.runs")
-            crowd = len(list(folder.glob("*.runs")))
-            if crowd:
-                raise MemoryError(f"{crowd} others")
-            return {"name": name}
-
-        return work
-
-    @staticmethod
-    def takes_room(folder, name):
-        def work(note):
-            mark = folder / f"{name}.runs"
-            mark.touch()
-            time.sleep(0.2)
-            mark.unlink()
-            return {"name": name}
-
-        return work
-
-    def test_and_the_outcome_is_that_of_the_second_run(self, tmp_path):
-        asked = []
-
-        def again(number, outcome):
-            asked.append((number, outcome.error))
-            return outcome.error is not None
-
-        works = [self.needs_room(tmp_path, "small", ["big"]), self.takes_room(tmp_path, "big")]
-        works += [self.takes_room(tmp_path, name) for name in ("x", "y")]
-        reports = []
-        outcomes = run_children(
-            works, 10, 2, lambda number, outcome: reports.append(outcome.value["name"]), again
-        )
-        assert [outcome.error for outcome in outcomes] == [None] * 4
-        assert reports == ["small", "big", "x", "y"]
-        assert (0, "MemoryError: 1 others") in asked
-        assert (tmp_path / "small").read_text() == "ran\nran\n"
-
     def test_no_device_beside_others_is_believed_only_alone(self, tmp_path):
         """A context takes memory too."""
 
@@ -271,29 +195,3 @@ class TestAgain:
             works, 10, 2, again=lambda number, outcome: outcome.kind is FailureKind.NO_DEVICE
         )
         assert [outcome.value["name"] for outcome in outcomes] == ["lost", "beside"]
-
-
-def test_an_interrupt_while_a_child_tells_of_its_error_spares_the_others(tmp_path) -> None:
-    def failing(note):
-        # Its standard error is a full pipe: telling of the error takes until it is interrupted.
-        _reading, writing = os.pipe()
-        os.set_blocking(writing, False)
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                os.write(writing, b"x" * 4096)
-        os.set_blocking(writing, True)
-        sys.stderr = os.fdopen(writing, "w", buffering=1)
-        (tmp_path / "pid").write_text(str(os.getpid()))
-        raise RuntimeError("boom")
-
-    def sibling(note):
-        while not (tmp_path / "pid").exists():
-            time.sleep(0.01)
-        time.sleep(0.2)
-        os.kill(int((tmp_path / "pid").read_text()), signal.SIGINT)
-        time.sleep(0.3)
-        return {"done": True}
-
-    first, second = run_children([failing, sibling], 10.0, 2)
-    assert first.error == "died of SIGINT"
-    assert second.value == {"done": True}

@@ -105,12 +105,6 @@ class TestAlone:
         with pytest.raises(NoDevice, match=r"30\.0 GiB of its memory"):
             self.alone(Nvml([0], 30 * 2**30))
 
-    def test_sharing_on_purpose_is_remarked_on(self, monkeypatch):
-        monkeypatch.setenv(exclusive.SHARED_VARIABLE, "allow")
-        assert (
-            self.alone(Nvml([1]))[0][1] == "measured although the GPU was shared: 1 other process"
-        )
-
 
 class TestWatch:
     def test_a_second_process_voids_what_it_overlaps(self):

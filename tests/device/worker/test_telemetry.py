@@ -4,7 +4,6 @@ import pytest
 
 from assay.device.worker.telemetry import (
     NvmlSample,
-    NvmlSensor,
     Recorder,
     TelemetryTrace,
     choose_device,
@@ -81,12 +80,6 @@ class TestChooseDevice:
             choose_device(FakeNvml([H100.product_pattern]), H100, environment)
 
 
-class TestNvmlSensor:
-    def test_reads_in_the_records_units(self):
-        reading = NvmlSensor(FakeNvml(["x"]), "GPU-0000-0").read()
-        assert reading == NvmlSample(1755, 2619, 350.5, 55, 4)
-
-
 class TestRecorder:
     def test_samples_at_its_interval_and_not_faster(self):
         now = [100.0]
@@ -99,16 +92,6 @@ class TestRecorder:
         ]
         assert min(gaps) >= 0.0249
         assert max(gaps) <= 0.031
-
-    def test_record_is_columnwise_from_zero(self):
-        now = [5.0]
-        recorder = Recorder(SteadySensor(4), 1.0, lambda: now[0])
-        now[0] = 6.5
-        recorder.sample()
-        record = recorder.telemetry.record()
-        assert record["at_s"] == [0.0, 1.5]
-        assert record["event_reasons"] == [4, 4]
-        assert {len(column) for column in record.values()} == {2}
 
 
 class TestVoidReason:
