@@ -2,22 +2,13 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay.base.deadline import OutOfTime, deadline
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
-from assay.evidence.outcomes import (
-    failed_cheats,
-    failed_operators,
-    failed_profile,
-    failed_sanitizer,
-    failed_stopwatch,
-)
 from assay.measuring.best_effort import (
     told,
     told_of_all,
@@ -25,17 +16,8 @@ from assay.measuring.best_effort import (
 from assay.measuring.device_process import NoMemory
 from assay.measuring.resume import Results
 from assay.records.base import Record
-from assay.records.profile import ProfileRecord
-from assay.shared.job import CheatsJob, ComparisonJob, DeviceJob, ProfileJob, StopwatchJob
-from assay.shared.specs import ArmSpec, ArtifactSpec
-from tests.jobs import KERNEL, SPARSE, TARGET, benchmark, comparison
-
-ARMS = (
-    ArmSpec("first", KERNEL, SPARSE, None),
-    ArmSpec("second", replace(KERNEL, id="two"), SPARSE, ArtifactSpec("/x", "ab" * 32)),
-)
-STOPWATCH = StopwatchJob(TARGET, comparison(*ARMS, name="duel"), ("second",))
-PROFILE = ProfileJob(TARGET, comparison(*ARMS, name="duel"), "second")
+from assay.shared.job import ComparisonJob, DeviceJob
+from tests.jobs import benchmark
 
 
 class Found(Record):
@@ -81,14 +63,6 @@ def test_a_lost_gpu_stops_a_run_only_while_its_figures_are_still_to_be_measured(
     with pytest.raises(MissingEnvironment):
         told(lambda: _raise(lost), _failed, measured=False)
     assert told(lambda: _raise(lost), _failed, measured=True).words == "failed: the GPU is in use"
-
-
-def test_an_interruption_is_passed_on() -> None:
-    def interrupted() -> Found:
-        raise SystemExit(143)
-
-    with pytest.raises(SystemExit):
-        told(interrupted, _failed, measured=True)
 
 
 def _name(job: DeviceJob) -> str:
@@ -139,27 +113,3 @@ def test_each_of_a_batch_fails_by_itself(tmp_path: Path) -> None:
         "b failed: died of SIGSEGV",
         "c failed: ran on another GPU",
     ]
-
-
-def test_records_of_failure_are_valid_and_name_what_they_miss() -> None:
-    when = "2026-01-02T03:04:05Z"
-    stopwatch = failed_stopwatch(STOPWATCH, "GPU-1", when, "it hung")
-    assert [(arm.arm, arm.status, arm.detail) for arm in stopwatch.arms] == [
-        ("second", "failed", "it hung")
-    ]
-    assert stopwatch.arms[0].binary_sha256 == "ab" * 32
-    profile = failed_profile(PROFILE, "GPU-1", when, "it hung")
-    assert (profile.arm, profile.status, profile.metrics) == ("second", "failed", {})
-    for make in (failed_cheats, failed_sanitizer, failed_operators):
-        record = make(CheatsJob(TARGET), "GPU-1", when, "it hung")
-        assert (record.status, record.detail, record.gpu_uuid) == ("failed", "it hung", "GPU-1")
-        assert record.model_validate_json(record.model_dump_json(by_alias=True)) == record
-    assert isinstance(profile, ProfileRecord)
-
-
-def test_a_deadline_leaves_no_alarm_behind() -> None:
-    with deadline(0.05):
-        pass
-    time.sleep(0.1)
-    with pytest.raises(OutOfTime, match="stopped after"), deadline(0.05):
-        time.sleep(5)

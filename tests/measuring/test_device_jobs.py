@@ -8,9 +8,7 @@ from assay.base.errors import CheckFailed
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
-from assay.evidence.stages import program_path, target_outputs
 from assay.measuring.device_jobs import sanitizer_job, stopwatch_job
-from assay.pipeline.reuse import usable_paths
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
 from assay.shared.files import sha256_file
@@ -68,31 +66,3 @@ def test_only_profiled_arms_that_passed_the_gate_are_timed_again(
     wrong = gate.arms[0].model_copy(update={"status": "incorrect"})
     failed = gate.model_copy(update={"arms": (wrong, *gate.arms[1:])})
     assert stopwatch_job(catalog, "h100", "demo_sweep", builds, failed).timed == ("bk96",)
-
-
-def test_a_target_is_not_done_before_its_checks_are(tmp_path: Path) -> None:
-    root = write_repository(tmp_path / "repo")
-    evidence = load_evidence(write_run(root))
-    outputs = target_outputs(evidence.plan.targets[0])
-    assert {"h100/stopwatch", "h100/cheats.json", "h100/sanitizer.json"} <= set(outputs)
-
-
-def test_a_later_run_takes_the_checks_over_with_the_figures(tmp_path: Path) -> None:
-    root = write_repository(tmp_path / "repo")
-    evidence, catalog = load_evidence(write_run(root)), load_catalog(root)
-    paths = usable_paths(catalog, catalog, evidence, "h100", set())
-    wanted = {"h100/stopwatch/demo_sweep.json", "h100/cheats.json", "h100/sanitizer.json"}
-    assert wanted <= paths
-    changed = {"demo_sweep": catalog.comparisons["demo_sweep"].model_copy(update={"profile": ()})}
-    now = type(catalog)(**{**vars(catalog), "comparisons": changed})
-    left = usable_paths(now, catalog, evidence, "h100", set())
-    assert "h100/stopwatch/demo_sweep.json" not in left
-
-
-def test_a_program_is_taken_over_by_the_binary_that_ran(tmp_path: Path) -> None:
-    root = write_repository(tmp_path / "repo")
-    evidence, catalog = load_evidence(write_run(root)), load_catalog(root)
-    runs = {program_path(*key): record for key, record in evidence.programs.items()}
-    same = {record.binary_sha256 for record in runs.values()}
-    assert runs and runs.keys() <= usable_paths(catalog, catalog, evidence, "h100", same)
-    assert not runs.keys() & usable_paths(catalog, catalog, evidence, "h100", set())

@@ -59,20 +59,6 @@ class TestOnTheHost:
         assert absence == Absence(NotRun.NO_DEVICE, "no NVIDIA driver here")
         assert str(absence) == "no NVIDIA driver here"
 
-    def test_another_gpu_is_named_once(self, target: Target, tmp_path: Path) -> None:
-        absence = find_gpu(target, OTHER, "host", python_with(tmp_path))
-        assert str(absence) == f"no {target.product} here (this machine has NVIDIA A10)"
-
-    def test_nobody_is_asked_for_a_gpu_that_the_driver_does_not_list(
-        self, target: Target, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
-        def probe(*_: object, **__: object) -> Any:
-            raise AssertionError("a Python was started")
-
-        monkeypatch.setattr(local_gpu, "probe_device", probe)
-        absence = find_gpu(target, OTHER, "host", python_with(tmp_path))
-        assert isinstance(absence, Absence) and absence.reason is NotRun.NO_DEVICE
-
     def test_an_old_driver_is_a_reason_of_its_own(self, target: Target, tmp_path: Path) -> None:
         absence = find_gpu(target, OLD, "host", python_with(tmp_path))
         assert isinstance(absence, Absence)
@@ -92,16 +78,6 @@ class TestOnTheHost:
     ) -> None:
         absence = find_gpu(target, NEW, "host", python_with(tmp_path, *packages))
         assert words in str(absence)
-
-    def test_what_else_it_says_is_passed_on(self, target: Target, tmp_path: Path) -> None:
-        python = python_with(tmp_path, *local_gpu.PACKAGES)
-        absence = find_gpu(target, NEW, "host", python)
-        assert str(absence).startswith(f"no {target.product} here (the device Python")
-
-    def test_a_python_that_is_not_there(self, target: Target) -> None:
-        absence = find_gpu(target, NEW, "host", "/nonexistent/python")
-        assert "cannot start /nonexistent/python" in str(absence)
-        assert "--device-python" in str(absence)
 
 
 class TestADeviceThatAnswers:

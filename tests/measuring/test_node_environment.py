@@ -19,21 +19,9 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BASH_FUNC_module%%", MODULE)
 
 
-def test_modules_are_loaded_in_their_order(modules: None) -> None:
-    loaded = with_modules(["cuda/13.0", "gcc/12"])
-    assert loaded["LOADED"] == "cuda/13.0:gcc/12"
-    assert loaded["PATH"]
-
-
 def test_a_module_that_is_not_there_is_told(modules: None) -> None:
     with pytest.raises(MissingEnvironment, match=r"module load absent/1 fails .* no module absent"):
         with_modules(["absent/1"])
-
-
-def test_scratch_is_made_for_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SLURM_JOB_ID", "17")
-    assert make_scratch(f"{tmp_path}/x/$SLURM_JOB_ID") == tmp_path / "x" / "17"
-    assert (tmp_path / "x" / "17").is_dir()
 
 
 def test_a_variable_that_the_job_lacks_is_told(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import CheckFailed
-from assay.measuring.nsight_compute import METRICS, profile_arms, says_refused
+from assay.measuring.nsight_compute import METRICS, profile_arms
 from assay.records.profile import ProfileRecord
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
@@ -123,15 +123,6 @@ def test_an_arm_that_fails_beside_others_is_tried_by_itself(place: Place, tmp_pa
     assert starts(tmp_path) == 3
 
 
-def test_where_marks_do_not_come_out_even_each_arm_has_a_start_of_its_own(
-    place: Place, tmp_path: Path
-):
-    records = profiled(place, "first", "unmarked", "last")
-    kernels = [f"big_{arm}(int, float)" for arm in ("first", "unmarked", "last")]
-    assert [record.kernel for record in records] == kernels
-    assert starts(tmp_path) == 4
-
-
 def test_a_driver_that_refuses_is_asked_once(place: Place, tmp_path: Path):
     (tmp_path / "refuse").touch()
     records = profiled(place, "first", "second")
@@ -152,23 +143,6 @@ def test_an_arm_that_hangs_is_a_status_and_the_others_are_profiled(
     assert starts(tmp_path) == 4
 
 
-def test_when_the_time_of_all_is_up_no_arm_is_begun(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("assay.measuring.nsight_compute.PATIENCE_S", -1.0)
-    (result,) = profile_arms(place, [job("first")], "GPU-0")
-    assert str(result) == "no time was left for it"
-    assert not (tmp_path / "starts").exists()
-
-
 def test_without_a_profiler(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     assert {record.status for record in profiled(place, "first", "second")} == {"not_installed"}
-
-
-def test_the_words_of_a_driver_that_keeps_its_counters_to_itself():
-    assert says_refused(
-        "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU "
-        "Performance Counters on the target device 0."
-    )
-    assert not says_refused("==ERROR== The application returned an error code (11).")

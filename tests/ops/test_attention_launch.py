@@ -132,9 +132,3 @@ def test_rows_at_odd_addresses_are_refused(launcher):
     with pytest.raises(ValueError, match="k has rows that begin"):
         call(mask, q, wide[..., 2 : HEAD_DIM + 2], v)
     assert not launcher.calls
-
-
-def test_a_library_with_another_digest_is_not_opened(tmp_path):
-    (tmp_path / "mine.so").write_bytes(b"other")
-    with pytest.raises(RuntimeError, match="has SHA-256"):
-        attention_launch._launcher(kernel(path=tmp_path / "mine.so"))

@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch.nn.attention.flex_attention import (
-    BlockMask,
     create_block_mask,
     create_mask,
     flex_attention,
@@ -55,20 +54,6 @@ class TestBlockMasks:
         assert torch.equal(converted.dense(), right)
         assert torch.equal(own.dense(), right)
 
-    def test_lists_alone_are_full_blocks(self):
-        counts = torch.tensor([[[1, 2]]], dtype=torch.int32)
-        columns = torch.tensor([[[[1, 0], [0, 1]]]], dtype=torch.int32)
-        theirs = BlockMask.from_kv_blocks(counts, columns, BLOCK_SIZE=BLOCK)
-        mask = AttentionMask.from_block_mask(theirs)
-        assert mask.partial is None
-        assert mask.bits is None
-        assert mask.order.tolist() == [[[1, 0]]]
-        one, other = counts * 0 + 1, columns.flip(-1).contiguous()
-        both = BlockMask.from_kv_blocks(one, columns, one, other, BLOCK_SIZE=BLOCK)
-        kept = AttentionMask.from_block_mask(both)
-        assert kept.partial is not None
-        assert kept.dense().all()
-
 
 class TestInPlaceOfFlexAttention:
     """``flex_block_sparse_attention``: the same call, the same result."""
@@ -91,13 +76,6 @@ class TestInPlaceOfFlexAttention:
         compiled = torch.compile(flex_block_sparse_attention, fullgraph=True, backend="aot_eager")
         torch._dynamo.reset()
         assert torch.equal(compiled(q, k, v, mask), flex_block_sparse_attention(q, k, v, mask))
-
-    def test_a_window_is_of_exact_lengths(self):
-        """It counts from the ends; lists alone speak of whole blocks."""
-        mask = AttentionMask.window(96, 96, left=30, block=BLOCK)
-        q, k, v = values(mask)
-        with pytest.raises(ValueError, match="the mask is for 96 keys, not for 90"):
-            flex_block_sparse_attention(q, k[:, :, :90], v[:, :, :90], mask)
 
 
 class TestPatterns:
@@ -167,18 +145,3 @@ class TestDigest:
             AttentionMask(96, 96, BLOCK, None, None),
         ]
         assert len({mask.sha256() for mask in made}) == len(made)
-
-
-class TestRoom:
-    """Lists with places to spare, for graphs whose lists change."""
-
-    def test_it_is_the_same_mask(self):
-        for mask in (
-            AttentionMask.from_mask_mod(by_head, 160, 160, heads=2, block=BLOCK),
-            AttentionMask.pattern("strided", 160, 160, 2, block=BLOCK),
-        ):
-            roomy = mask.with_room(5)
-            lists = [listed for listed in (roomy.full, roomy.partial) if listed is not None]
-            assert [listed.columns.shape[3] for listed in lists] == [5] * len(lists)
-            assert torch.equal(roomy.dense(), mask.dense())
-            assert roomy.sha256() == mask.sha256()

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assay.ops import kernel_set
-from assay.ops.kernel_set import INDEX, Call, find, load, only
+from assay.ops.kernel_set import INDEX, Call, find, load
 from tests.ops.helpers import write_set
 
 HOPPER, ADA = (9, 0), (8, 9)
@@ -101,12 +101,3 @@ class TestChoice:
             )
         )
         assert [find(call(n=n)).id for n in (1024, 4096, 8192)] == ["narrow", "first", "first"]
-
-    def test_only_hides_the_others_for_a_while(self, tmp_path):
-        (tmp_path / "a").mkdir()
-        (tmp_path / "b").mkdir()
-        first = load(write_set(tmp_path / "a", {"variant": "a"}))
-        load(write_set(tmp_path / "b", {"variant": "b"}))
-        with only(first):
-            assert find(call()).id == "a"
-        assert find(call()).id == "b"

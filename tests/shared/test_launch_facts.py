@@ -17,7 +17,6 @@ from tests.device.helpers import (
     dense_workload,
     drawn_workload,
     fp8_workload,
-    load_workload,
     sparse_attention_workload,
 )
 
@@ -43,21 +42,6 @@ def test_bsr_bsr_counts_the_products_that_happen():
     b = densify(inputs.blocks_b, inputs.tensors["b_values"].double(), (96, 32)) != 0
     multiplications = int((a.double() @ b.double()).sum())
     assert facts(workload).flop == 2 * multiplications
-
-
-def test_dense_and_grouped():
-    assert facts(dense_workload()).flop == 2 * 64 * 32 * 96
-    grouped = dataclasses.replace(dense_workload(), operation="grouped_gemm", groups=7)
-    assert facts(grouped).flop == 7 * 2 * 64 * 32 * 96
-    assert facts(grouped).bytes == 7 * facts(dense_workload()).bytes
-    assert facts(grouped).pattern_sha256 is None
-
-
-def test_tile_loads():
-    result = facts(load_workload(m=30, k=200))
-    assert result.flop == 30 * 200
-    assert result.bytes == 2 * 30 * 200 + 4 * 30 * 4
-    assert result.stored_blocks is None
 
 
 def test_attention():

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from assay.shared.sparsity import (
-    count_found,
-    count_products,
     drawn_rows,
     generate,
     ragged_rows,
@@ -23,14 +21,6 @@ def test_lengths_run_from_nothing_to_twice_the_mean(rows: int, blocks: int):
     assert lengths.min() == 0
     assert lengths.max() == 2 * blocks
     assert lengths.sum() == rows * blocks == len(col_idx)
-
-
-def test_columns_rise_within_a_row_and_fit():
-    row_ptr, col_idx = ragged_rows(64, 64, 16, seed=1)
-    for start, end in pairwise(row_ptr):
-        assert (np.diff(col_idx[start:end]) > 0).all()
-    assert col_idx.min() >= 0
-    assert col_idx.max() < 64
 
 
 def test_rows_that_do_not_fit_are_refused():
@@ -103,11 +93,3 @@ class TestSearchedBlocks:
             begin = row * blocks
             place = SEARCHES[search](col_idx[begin : begin + blocks].tolist(), wanted)
             assert found[row, wanted] == (-1 if place < 0 else begin + place)
-
-
-class TestProducts:
-    def test_unsorted_ones_lose_some_and_a_repeated_column_of_a_counts_again(self):
-        a, b = drawn_rows(8, 16, 4, 1), drawn_rows(16, 64, 16, 2)
-        found = searched_blocks(*b, 64)
-        done = sum(int((found[col] >= 0).sum()) for col in a[1])
-        assert count_found(a[1], found) == done < count_products(*a, *b) == 8 * 4 * 16

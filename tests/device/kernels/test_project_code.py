@@ -159,14 +159,6 @@ class TestCode:
         with pytest.raises(BadCode, match=r"helper\.py: is not the file"):
             make_inputs(workload(), "cpu", 1)
 
-    @pytest.mark.parametrize(
-        ("function", "words"),
-        [("gone", "defines no function 'gone'"), ("nothing", "returned no function 'inputs'")],
-    )
-    def test_what_does_not_return_a_case_is_named(self, function, words):
-        with pytest.raises(BadCode, match=words):
-            make_inputs(workload(function), "cpu", 1)
-
     def test_facts_follow_from_the_formulas_alone(self):
         facts = launch_facts(workload(flops="3 * rows ** 2", bytes="rows / 2"), None, None)
         assert (facts.flop, facts.bytes, facts.density) == (3 * 256**2, 128, None)

@@ -10,28 +10,17 @@ from assay.device.tasks import sanitizer
 from assay.device.tasks.sanitizer import run_sanitizer
 from assay.shared import project_place
 from assay.shared.files import sha256_file
-from assay.shared.gate_shapes import sanitized_shapes
 from assay.shared.job import SanitizerJob
 from assay.shared.specs import (
     ArmSpec,
     ArtifactSpec,
     CodeSpec,
-    PatternSpec,
     VariantSpec,
     WorkloadSpec,
 )
 from tests.device.helpers import SteadyGpu, bsr_bsr_workload, bsr_workload
 from tests.device.tasks.test_sanitizer_tool import CLEAN, MEMCHECK, RACE
 from tests.jobs import TARGET
-
-
-class TestShapes:
-    def test_regular_ragged_and_unaligned(self):
-        workload = bsr_workload(m=8192, n=8192, k=8192, pattern=PatternSpec("random", 128, 64, 16))
-        names = [(name, ragged) for name, _, ragged in sanitized_shapes(workload)]
-        assert names == [("regular", False), ("ragged", True), ("unaligned", False)]
-        assert max(w.m * w.n * w.k for _, w, _ in sanitized_shapes(workload)) < 10**9
-
 
 PROJECT = """
 import torch

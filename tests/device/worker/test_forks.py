@@ -7,7 +7,7 @@ import time
 import pytest
 
 from assay.device.worker.forks import run_child, run_children
-from assay.shared.errors import FailureKind, NoDevice
+from assay.shared.errors import NoDevice
 
 
 def test_value_comes_back():
@@ -175,23 +175,3 @@ class TestChildren:
             run_children([lambda note: {}, sleeper, sleeper], 30, 3, report)
         assert len(forked) == 3
         assert all(gone(pid) for pid in forked)
-
-
-class TestAgain:
-    """A child that others left no room is run once more alone."""
-
-    def test_no_device_beside_others_is_believed_only_alone(self, tmp_path):
-        """A context takes memory too."""
-
-        def lost(note):
-            if not (tmp_path / "second").exists():
-                (tmp_path / "second").touch()
-                wait_for(tmp_path / "beside")
-                raise NoDevice("out of memory")
-            return {"name": "lost"}
-
-        works = [lost, meets(tmp_path, "beside", ["second"])]
-        outcomes = run_children(
-            works, 10, 2, again=lambda number, outcome: outcome.kind is FailureKind.NO_DEVICE
-        )
-        assert [outcome.value["name"] for outcome in outcomes] == ["lost", "beside"]
