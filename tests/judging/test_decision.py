@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assay.findings.run_summary import summarise
-from assay.judging import remedy
+from assay.judging import decision
 from assay.judging.judge import judge
 from assay.records.claims import Claim, ClaimKind, Relation
 from assay.records.evaluations import Benchmark, Derived, Metric, Term

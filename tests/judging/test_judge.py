@@ -15,7 +15,7 @@ from assay.judging.case import from_base, significant, to_base
 from assay.judging.decision import equivalence, one_sided
 from assay.judging.formulas import for_benchmark, for_program
 from assay.judging.judge import judge
-from assay.judging.versions import PACKAGE
+from assay.judging.what_ran import PACKAGE
 from assay.records.arithmetic import Formula, Operand, OperandPlace, SourcePlace
 from assay.records.claims import Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import (

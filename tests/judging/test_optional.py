@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from assay.judging.judge import judge
-from assay.judging.optional import loads
+from assay.judging.without_gpu import loads
 from assay.records.claims import Claim, ClaimKind, Hardware, Relation
 from assay.records.evaluations import Benchmark, DeviceCode, Execution, Metric, Term
 from assay.records.inspections import ArchCode, DeviceCodeResult, SharedObject

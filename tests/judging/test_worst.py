@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assay.judging import worst
+from assay.judging import worst_term as worst
 from assay.judging.judge import judge
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Benchmark, Metric, Term

@@ -11,8 +11,8 @@ from assay.evidence.stages import (
     original_path,
     program_path,
 )
+from assay.judging.compile_verdicts import how_to_compile
 from assay.judging.cutlass_output import job_id
-from assay.judging.file_compiles import how_to_compile
 from assay.records.claims import Claim
 from assay.records.evaluations import (
     Accuracy,

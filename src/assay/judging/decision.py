@@ -21,13 +21,15 @@ floor as well: what differs no more than a binary from itself is not told apart.
 
 Before either: a broken measurement, a missing A/A control or a noise floor above the declared
 margin makes the verdict inconclusive, whatever the interval says.
+
+Remedies are estimated from the samples at hand, as if the next run scattered like this one. A wider
+margin must be declared before a new run; it never rescues the run that suggested it.
 """
 
 import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from assay.judging import remedy
 from assay.judging.case import Measured
 from assay.records.claims import Claim, Relation
 from assay.records.figure_words import declared_percent, percent
@@ -35,7 +37,16 @@ from assay.records.units import Unit
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
 from assay.shared.counting import agreeing, counted
-from assay.statistics.summaries import MIN_PROCESSES, Summary
+from assay.statistics.summaries import (
+    MIN_PROCESSES,
+    MOST_PROCESSES,
+    Summary,
+    floor_of,
+    processes_needed,
+)
+
+MENDED = "a measurement that the hardware can make; neither processes nor margins mend this one"
+CONTROLLED = "a run whose A/A control has usable blocks"
 
 Side = Literal["above", "below"]
 """Of a claimed figure."""
@@ -82,9 +93,9 @@ def decide(
     if decision.status is not Status.INCONCLUSIVE:
         return decision
     if relation.two_sided:
-        words = remedy.two_sided(measured.summary, claimed, math.log1p(margin), judging)
+        words = _two_sided_remedy(measured.summary, claimed, math.log1p(margin), judging)
     else:
-        words = remedy.one_sided(measured.summary, claimed, judging)
+        words = one_sided_remedy(measured.summary, claimed, judging)
     return replace(decision, remedy=words)
 
 
@@ -93,25 +104,25 @@ def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | Non
     processes = measured.summary.processes
     control, floor = measured.control, measured.noise_floor
     if measured.broken is not None:
-        return Decision(Status.INCONCLUSIVE, "below_roofline_bound", measured.broken, remedy.MENDED)
+        return Decision(Status.INCONCLUSIVE, "below_roofline_bound", measured.broken, MENDED)
     if processes < MIN_PROCESSES:
         clause = (
             f"only {counted(processes, 'fresh process', 'fresh processes')} "
             f"{agreeing(processes, 'has', 'have')} usable samples; a verdict needs {MIN_PROCESSES}"
         )
-        words = remedy.too_few(processes)
+        words = _more_processes(processes)
         return Decision(Status.INCONCLUSIVE, "too_few_processes", clause, words)
     if not measured.controlled:
         return None
     if control is None or floor is None:
         clause = "the A/A control has no usable samples, so the noise of this run is unknown"
-        return Decision(Status.INCONCLUSIVE, "no_control", clause, remedy.CONTROLLED)
+        return Decision(Status.INCONCLUSIVE, "no_control", clause, CONTROLLED)
     if floor > margin:
         clause = (
             f"the same binary against itself differs by up to {percent(floor)}"
             f" in this run, more than the declared margin of {declared_percent(margin)}"
         )
-        words = remedy.noisy(control, margin, judging)
+        words = _quieter(control, margin, judging)
         return Decision(Status.INCONCLUSIVE, "margin_below_noise_floor", clause, words)
     return None
 
@@ -126,7 +137,7 @@ def _within_noise(measured: Measured, claimed: float, judging: Judging) -> Decis
         f"that is no further from the figure than the same binary is from itself in this run, "
         f"{percent(floor)}"
     )
-    words = remedy.within_noise(control, distance, judging)
+    words = _beyond_noise(control, distance, judging)
     return Decision(Status.INCONCLUSIVE, "within_noise_floor", clause, words)
 
 
@@ -174,3 +185,76 @@ def one_sided(
         return Decision(Status.NOT_REPRODUCED, None, clause)
     clause = f"the interval straddles the figure, and {words} that was claimed"
     return Decision(Status.INCONCLUSIVE, "interval_straddles", clause)
+
+
+def _more_processes(processes: int) -> str:
+    """Return what helps where there are not enough processes for any verdict."""
+    return (
+        counted(MIN_PROCESSES - processes, "more fresh process", "more fresh processes")
+        + " with usable samples"
+    )
+
+
+def _two_sided_remedy(summary: Summary, claimed: float, edge: float, judging: Judging) -> str:
+    """Return what helps an interval across the edge ``+-edge`` (a log) around ``claimed``."""
+    low, high = summary.low - math.log(claimed), summary.high - math.log(claimed)
+    distance = abs(abs(low + high) / 2 - edge)
+    margin = _rounded_up(math.expm1(max(abs(low), abs(high))))
+    options = [*_narrower(summary, distance, judging, "the edge of the margin"), margin]
+    return "; or ".join(options)
+
+
+def one_sided_remedy(summary: Summary, claimed: float, judging: Judging) -> str:
+    """Return what helps an interval that straddles ``claimed``."""
+    distance = abs((summary.low + summary.high) / 2 - math.log(claimed))
+    return "; or ".join(_narrower(summary, distance, judging, "the claimed figure"))
+
+
+def _quieter(control: Summary, margin: float, judging: Judging) -> str:
+    """Return what helps where the A/A control's interval reaches beyond the margin."""
+    edge = math.log1p(margin)
+    options = [f"a quieter machine, with a noise floor below {declared_percent(margin)}"]
+    distance = edge - abs(control.low + control.high) / 2
+    if distance > 0:
+        least = control.processes + 1
+        needed = processes_needed(control.spread, distance, judging, least)
+        if needed is not None:
+            options.insert(0, _processes(needed, control.processes))
+    return "; or ".join([*options, _rounded_up(floor_of(control) or 0.0)])
+
+
+def _beyond_noise(control: Summary, distance: float, judging: Judging) -> str:
+    """Return what helps a one-sided figure inside the noise floor."""
+    quiet = f"a quieter machine, with a noise floor below {percent(math.expm1(distance))}"
+    reach = distance - abs(control.low + control.high) / 2
+    needed = None
+    if reach > 0:
+        needed = processes_needed(control.spread, reach, judging, control.processes + 1)
+    return quiet if needed is None else f"{_processes(needed, control.processes)}; or {quiet}"
+
+
+def _narrower(summary: Summary, distance: float, judging: Judging, what: str) -> list[str]:
+    """Return what would bring half the interval below ``distance``."""
+    half = (summary.high - summary.low) / 2
+    needed = processes_needed(summary.spread, distance, judging, summary.processes + 1)
+    if needed is None:
+        return [
+            f"nothing short of {MOST_PROCESSES} processes, for the figure lies too near {what} at "
+            f"this scatter ({percent(summary.spread)} between processes)"
+        ]
+    quieter = summary.spread * distance / half
+    return [
+        _processes(needed, summary.processes),
+        f"a quieter machine, whose processes scatter by {percent(quieter)} at most (here "
+        f"{percent(summary.spread)})",
+    ]
+
+
+def _processes(needed: int, ran: int) -> str:
+    return f"about {needed} fresh processes that scatter like these {ran}"
+
+
+def _rounded_up(fraction: float) -> str:
+    """A margin in tenths of a per cent, wide enough."""
+    tenths = math.ceil(fraction * 1000 - 1e-9)
+    return f"a margin of {declared_percent(tenths / 1000)} or more, declared before a new run"

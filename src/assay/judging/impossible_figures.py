@@ -10,10 +10,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.judging.arm_figures import contradicting_figures, figures_by_arm, other_ratio
+from assay.judging.arm_figures import (
+    PER_BASE,
+    Launch,
+    Launches,
+    claimed_ms,
+    contradicting_figures,
+    figures_by_arm,
+    other_ratio,
+    within_bound,
+)
 from assay.judging.audit import audit
 from assay.judging.case import from_base
-from assay.judging.claimed_launches import PER_BASE, Launch, Launches, claimed_ms, within_bound
 from assay.judging.formulas import CUTLASS_41, WHOLE
 from assay.judging.printed_ranges import resolve
 from assay.records.arithmetic import Operand

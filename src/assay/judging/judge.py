@@ -9,13 +9,10 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import plan_path
 from assay.judging.case import Case, Failure, Measured, not_run, verdict
-from assay.judging.causes import cause_of, with_known_causes
-from assay.judging.elsewhere import as_elsewhere
-from assay.judging.families import say_what_is_shared
-from assay.judging.file_compiles import judge_compiles
-from assay.judging.gate_figures import judge_gate_figure
+from assay.judging.causes import as_elsewhere, cause_of, say_what_is_shared, with_known_causes
+from assay.judging.compile_verdicts import judge_compiles, judge_support
+from assay.judging.composed_verdicts import Part, judge_benchmark, no_better_than_parts
 from assay.judging.measured import measure_claim, nearest
-from assay.judging.optional import judge_device_code, judge_execution
 from assay.judging.own_program import (
     answers_alone,
     counted_otherwise,
@@ -24,11 +21,9 @@ from assay.judging.own_program import (
     with_failure,
     with_reading,
 )
-from assay.judging.parts import Part, no_better_than_parts
 from assay.judging.readings import weigh_readings
 from assay.judging.rules import RULES
-from assay.judging.self_check import judge_self_check
-from assay.judging.terms import judge_benchmark
+from assay.judging.untimed_verdicts import judge_execution, judge_gate_figure, judge_self_check
 from assay.judging.verdicts import (
     decided,
     decision_on,
@@ -37,7 +32,12 @@ from assay.judging.verdicts import (
     judge_program,
     stated_value,
 )
-from assay.judging.without_gpu import judge_arithmetic, judge_audit, judge_inspection, judge_support
+from assay.judging.without_gpu import (
+    judge_arithmetic,
+    judge_audit,
+    judge_device_code,
+    judge_inspection,
+)
 from assay.records.claims import Claim
 from assay.records.evaluations import (
     Accuracy,

@@ -17,7 +17,7 @@ from assay.judging.case import (
 from assay.judging.own_program import own_program
 from assay.judging.program import measure_program, shape_matches
 from assay.judging.what_ran import together
-from assay.judging.worst import bounded, lowest_is_worst, measure_terms, worst_of
+from assay.judging.worst_term import bounded, lowest_is_worst, measure_terms, worst_of
 from assay.records.claims import Claim
 from assay.records.evaluations import (
     Benchmark,

@@ -19,8 +19,13 @@ from assay.judging.cutlass_output import (
 )
 from assay.judging.formulas import Counting, Uncounted, for_program
 from assay.judging.gates import last_words
-from assay.judging.printed_figures import by_speed, figure_name, names_one, others_beside
-from assay.judging.program_verification import verification
+from assay.judging.program_output import (
+    by_speed,
+    figure_name,
+    names_one,
+    others_beside,
+    verification,
+)
 from assay.records.evaluations import NotRun, Program
 from assay.records.figure_words import quantity
 from assay.records.kernels import OriginalProgram

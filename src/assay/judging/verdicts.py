@@ -16,13 +16,13 @@ from assay.judging.case import (
     to_base,
     verdict,
 )
+from assay.judging.compile_verdicts import claimed_outcome
 from assay.judging.decision import Decision, decide, margin_of
-from assay.judging.file_compiles import claimed_outcome
 from assay.judging.measured import alternatives, measure_derived, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
-from assay.judging.versions import program_version
+from assay.judging.what_ran import program_version
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import (
     PASSES,

@@ -1,15 +1,14 @@
-"""Verdicts that need no GPU: arithmetic, support probes, counts in a package's file."""
+"""Verdicts that need no GPU: arithmetic, counts in a file, the code that binaries hold."""
 
+import re
 from collections.abc import Sequence
 
 from assay.base.errors import BadInput
 from assay.catalog.model import claim_files
-from assay.evidence.model import build_of
-from assay.evidence.stages import build_path, inspections_path
+from assay.evidence.stages import inspections_path
 from assay.judging.audit import AuditResult, audit
 from assay.judging.case import Case, Failure, not_run, verdict
-from assay.judging.gates import last_words
-from assay.judging.versions import version_words
+from assay.judging.what_ran import version_words
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import (
     Audit,
@@ -18,13 +17,15 @@ from assay.records.claims import (
 )
 from assay.records.evaluations import (
     Arithmetic,
+    DeviceCode,
     Inspection,
     NotRun,
-    Support,
 )
+from assay.records.inspections import ArchCode, DeviceCodeResult
 from assay.records.plan import Answer
+from assay.records.rivals import Rival
 from assay.records.units import Unit
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Status, Verdict, Why
 from assay.shared.counting import counted
 
 
@@ -105,86 +106,6 @@ def _in_unit(result: AuditResult, unit: Unit | None) -> float | None:
     return result.recomputed.value * (1 / unit.facts.factor if unit else 1.0)
 
 
-def judge_support(
-    case: Case, answer: Answer, claim: Claim, evaluation: Support
-) -> Verdict | Failure:
-    """Return whether a probe compiles for an architecture, with the compiler's words when it does
-    not.
-    """
-    key = (evaluation.probe, evaluation.arch)
-    build = build_of(case.evidence, *key)
-    if build is None:
-        return not_run(NotRun.NOT_RECORDED, _not_compiled(case, evaluation))
-    if not build.had_compiler:  # which is no refusal
-        text = f"{evaluation.probe} was not compiled: {last_words(build.diagnostics)}"
-        return not_run(NotRun.BUILD_FAILED, text)
-    outcome = "builds" if build.status == "built" else "fails"
-    agrees = outcome == evaluation.expect
-    words = "" if outcome == "builds" else f" nvcc says: {last_words(build.diagnostics)}"
-    text = (
-        f"{evaluation.probe} {'compiles' if outcome == 'builds' else 'does not compile'} for "
-        f"{evaluation.arch} with nvcc {build.toolchain.nvcc}, "
-        f"{'as' if agrees else 'other than'} stated.{words}"
-    )
-    if outcome == "builds":
-        text += _told_runs(case, evaluation)
-    if evaluation.probe in case.catalog.programs:
-        package = case.catalog.programs[evaluation.probe].package
-        version = version_words(claim, package, build.toolchain.wheels.get(package))
-        text += f" {version}" if version else ""
-    recorded = None if key in case.evidence.builds else case.evidence.recorded_builds[key]
-    if recorded is not None:
-        text += (
-            f" It was compiled for {recorded.recorded_in}, from this source by this command, and "
-            "not again in this run."
-        )
-    original = evaluation.probe in case.catalog.programs
-    return verdict(
-        case,
-        answer,
-        Status.REPRODUCED if agrees else Status.NOT_REPRODUCED,
-        text,
-        claimed=evaluation.expect,
-        measured=outcome,
-        artifact="original" if original else "reimplemented",
-        relation=claim.relation,
-        binary_sha256=build.artifact.sha256 if build.artifact else None,
-        ran=f"nvcc for {evaluation.arch}",
-        evidence=(recorded.path if recorded else build_path(*key),),
-    )
-
-
-def _told_runs(case: Case, evaluation: Support) -> str:
-    """Return a sentence on what ran of a program that compiles: a build says nothing of a run."""
-    if evaluation.probe not in case.catalog.programs:
-        return ""
-    told = []
-    for target in case.catalog.targets.values():
-        runs = [
-            run
-            for (on, _), record in case.evidence.programs.items()
-            if (on, record.program, target.arch) == (target.id, evaluation.probe, evaluation.arch)
-            for run in record.runs
-        ]
-        ended = sum(run.exit_code == 0 for run in runs)
-        if runs:
-            told.append(f"on {target.product} {ended} of {counted(len(runs), 'run')}")
-    if told:
-        return f" It was run too: {' and '.join(told)} ended without an error."
-    return f" Nothing of it ran on a GPU of {evaluation.arch} for this."
-
-
-def _not_compiled(case: Case, evaluation: Support) -> str:
-    left = {(job.id, job.arch) for job in case.evidence.plan.not_compiled}
-    if (evaluation.probe, evaluation.arch) in left:
-        return (
-            f"{evaluation.probe} was not compiled for {evaluation.arch} in this run, and no report "
-            "that its figures come from holds a build of the same source by the same command: "
-            "./assay reproduce --rebuild compiles it."
-        )
-    return f"No build of {evaluation.probe} for {evaluation.arch} is among the evidence."
-
-
 def judge_inspection(
     case: Case, answer: Answer, claim: Claim, evaluation: Inspection
 ) -> Verdict | Failure:
@@ -234,3 +155,94 @@ def judge_inspection(
         ran=f"{found.path} (SHA-256 {found.sha256})",
         evidence=(inspections_path(),),
     )
+
+
+def judge_device_code(
+    case: Case, answer: Answer, claim: Claim, evaluation: DeviceCode
+) -> Verdict | Failure:
+    """Return whether a GPU of an architecture would find the kernels that matter in a package."""
+    found = case.evidence.device_code.get(claim.id)
+    rival = case.catalog.rivals[evaluation.rival]
+    if found is None or (found.rival, found.kernels) != (rival.id, evaluation.kernels):
+        text = f"The binaries of {rival.title} were not looked into in this run."
+        return not_run(NotRun.NOT_RECORDED, text)
+    if found.status == "not_installed":
+        text = (
+            f"{rival.title} is not installed where its binaries were looked for, the device's "
+            f"Python. {rival.how_to_get()}"
+        )
+        return not_run(NotRun.NOT_INSTALLED, text, (_recorded_at(case, claim),))
+    if found.status == "failed":
+        text = f"The binaries of {rival.title} could not be looked into: {found.detail}."
+        return not_run(NotRun.RUN_FAILED, text, (_recorded_at(case, claim),))
+    return _device_code(case, answer, claim, evaluation, rival, found)
+
+
+def _recorded_at(case: Case, claim: Claim) -> str:
+    return case.evidence.device_code_paths.get(claim.id, inspections_path())
+
+
+def _device_code(
+    case: Case,
+    answer: Answer,
+    claim: Claim,
+    evaluation: DeviceCode,
+    rival: Rival,
+    found: DeviceCodeResult,
+) -> Verdict:
+    loaded = [code for code in found.code if loads(code, evaluation.arch) and code.kernels]
+    outcome = "present" if loaded else "absent"
+    held = ", ".join(
+        f"{code.kernels} for {code.arch}{' as PTX' if code.form == 'ptx' else ''}"
+        for code in found.code
+    )
+    finding = (
+        f"Those for {' and '.join(code.arch for code in loaded)} load on {evaluation.arch}."
+        if loaded
+        else f"None of them loads on {evaluation.arch}."
+    )
+    agrees = outcome == evaluation.expect
+    text = (
+        f"By one build alone, of which nothing ran: the binaries of {found.package} "
+        f"{found.version} hold kernels named "
+        f"{evaluation.kernels}*: {held or 'none at all'}. {finding} That is "
+        f"{'as' if agrees else 'other than'} stated"
+        f"{'' if agrees else ', and does not decide it: another build may hold other code'}. It is "
+        f"a build of {rival.title}."
+    )
+    result = verdict(
+        case,
+        answer,
+        Status.REPRODUCED if agrees else Status.INCONCLUSIVE,
+        f"{text} {claim.note}" if claim.note else text,
+        claimed=evaluation.expect,
+        measured=outcome,
+        reason=None if agrees else Why.ONE_BUILD.value,
+        artifact="library",
+        relation=claim.relation,
+        binary_sha256=found.objects[0].sha256 if len(found.objects) == 1 else None,
+        ran=f"{found.tool} over {', '.join(each.path for each in found.objects)}",
+        evidence=(_recorded_at(case, claim),),
+    )
+    return result if agrees else result.model_copy(update={"why": Why.ONE_BUILD})
+
+
+_ARCH = re.compile(r"sm_(?P<major>[0-9]{1,2})(?P<minor>[0-9])(?P<suffix>[af]?)")
+
+
+def loads(code: ArchCode, arch: str) -> bool:
+    """Return whether a GPU of ``arch`` loads device code made for another architecture.
+
+    Machine code runs on the same major version from its minor one on; with the suffix ``a`` on that
+    very architecture, with ``f`` as without. PTX is compiled for any later one, but for ``a``.
+    """
+    made, gpu = _ARCH.fullmatch(code.arch), _ARCH.fullmatch(arch)
+    if made is None or gpu is None:
+        return False
+    there = int(made["major"]), int(made["minor"])
+    here = int(gpu["major"]), int(gpu["minor"])
+    if made["suffix"] == "a":
+        return there == here
+    if code.form == "ptx" and not made["suffix"]:
+        return there <= here
+    return there[0] == here[0] and there <= here

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence, builds_of
 from assay.judging.cutlass_output import MalformedOutput, parse
-from assay.judging.program_verification import verification
+from assay.judging.program_output import verification
 from assay.records.kernels import CitedFlag, OriginalProgram
 from assay.records.measurements import ProgramRecord
 from assay.report.commands import programs_of

@@ -1,0 +1,261 @@
+"""Verdicts on what several measurements make: the worst of a benchmark's terms, and ratios.
+
+A ratio stands no better than the worse of its parts. Nor does it fail because of a figure that does
+not: where both parts are had, or more than had, and their ratio is not, what the one is held
+against got further than it.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from assay.judging.benchmark import measure_term
+from assay.judging.case import Case, Failure, Measured, from_base, significant
+from assay.judging.decision import Decision, one_sided_remedy
+from assay.judging.verdicts import REMEDY, claimed_value, decided, decision_on, fail
+from assay.judging.worst_term import (
+    TermFigure,
+    bounded,
+    lowest_is_worst,
+    measure_terms,
+    stricter,
+    worst_of,
+)
+from assay.records.claims import METRIC_UNITS, Claim, Relation
+from assay.records.evaluations import Benchmark, Metric
+from assay.records.figure_words import number, quantity, readable
+from assay.records.plan import Answer
+from assay.records.units import Unit
+from assay.records.verdicts import Status, Verdict, Why
+from assay.shared.counting import agreeing, counted
+
+
+def judge_benchmark(
+    case: Case, answer: Answer, claim: Claim, evaluation: Benchmark, target: str
+) -> Verdict:
+    """Return the verdict on a benchmark's only term, or on the worst of its terms."""
+    if bounded(case, evaluation):
+        return _judge_bounds(case, answer, claim, evaluation, target)
+    verdicts: list[tuple[int, float, str, Verdict]] = []
+    for term in evaluation.terms:
+        measured = measure_term(case, target, evaluation.metric, term, claim.counting)
+        name = f"{term.arm} of {term.comparison}"
+        if isinstance(measured, Failure):
+            one = fail(case, answer, claim, measured)
+            distance = 0.0
+        else:
+            one = decided(case, answer, claim, measured)
+            distance = measured.summary.estimate * (-1 if measured.unit is Unit.MS else 1)
+        verdicts.append((one.status.facts.severity, distance, name, one))
+    _, _, name, worst = min(verdicts, key=lambda entry: entry[:2])
+    if len(verdicts) == 1:
+        return worst
+    # By the rule of earlier evidence; its words stay as they were signed.
+    others = "; ".join(f"{n}: {v.status.value}" for _, _, n, v in verdicts if n != name)
+    text = f"Worst of {len(verdicts)} terms, {name}: {worst.explanation} The others: {others}."
+    paths = dict.fromkeys(path for *_, v in verdicts for path in v.evidence)
+    return worst.model_copy(update={"explanation": text, "evidence": tuple(paths)})
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """One of several terms and what is decided of it alone."""
+
+    name: str
+    figure: Measured | Failure
+    status: Status
+    decision: Decision | None
+    """None where there is no figure."""
+
+
+def _decide_term(case: Case, claim: Claim, evaluation: Benchmark, entry: TermFigure) -> _Decided:
+    if isinstance(entry.figure, Failure):
+        return _Decided(entry.name, entry.figure, entry.figure.status, None)
+    decision = decision_on(case, claim, entry.figure)
+    if decision.reason == "interval_straddles":
+        words = _narrower(case, claim, evaluation, entry) or decision.remedy
+        decision = replace(decision, remedy=words)
+    return _Decided(entry.name, entry.figure, decision.status, decision)
+
+
+def _narrower(case: Case, claim: Claim, evaluation: Benchmark, entry: TermFigure) -> str | None:
+    """Return what would bring the end of the interval that straddles to the figure's other side."""
+    if entry.own is None or entry.wide is None:
+        return None
+    claimed, _ = claimed_value(claim)
+    above = entry.own.estimate >= math.log(claimed)
+    judging = case.catalog.judging
+    if above == lowest_is_worst(claim, evaluation):
+        return one_sided_remedy(entry.own, claimed, judging)
+    return one_sided_remedy(entry.wide, claimed, stricter(judging, len(evaluation.terms)))
+
+
+def _judge_bounds(
+    case: Case, answer: Answer, claim: Claim, evaluation: Benchmark, target: str
+) -> Verdict:
+    """Reproduced when every term alone is; the figure and its interval are the worst term's."""
+    lowest = lowest_is_worst(claim, evaluation)
+    terms = [
+        _decide_term(case, claim, evaluation, entry)
+        for entry in measure_terms(case, claim, evaluation, target)
+    ]
+    first = min(terms, key=lambda term: (term.status.facts.severity, _badness(term, lowest)))
+    named = "; ".join(_term_words(claim, term) for term in terms)
+    if isinstance(first.figure, Failure):
+        result = fail(case, answer, claim, first.figure)
+        begin = f"Of {counted(len(terms), 'term')}, {first.name} decides."
+    else:
+        figures = [term.figure for term in terms if isinstance(term.figure, Measured)]
+        worst = worst_of(figures, lowest)
+        result = decided(case, answer, claim, worst, first.decision)
+        name = _name_of(terms, worst)
+        given = counted(len(terms), "term")
+        if len(figures) < len(terms):
+            given = f"the {len(figures)} of {counted(len(terms), 'term')} that have a figure"
+        begin = f"The worst of {given} is {name}."
+        if name != first.name:
+            begin = f"{begin} What decides is {first.name}."
+    text = f"{begin} {result.explanation} All terms: {named}."
+    return result.model_copy(update={"explanation": text})
+
+
+def _badness(term: _Decided, lowest: bool) -> float:
+    """Orders terms of one status, the worst first; those without a figure before all."""
+    if isinstance(term.figure, Failure):
+        return float("-inf")
+    return term.figure.summary.estimate * (1 if lowest else -1)
+
+
+def _name_of(terms: list[_Decided], worst: Measured) -> str:
+    """The name of the term whose figure ``worst`` carries."""
+    estimate = worst.summary.estimate
+    return next(
+        term.name
+        for term in terms
+        if isinstance(term.figure, Measured) and term.figure.summary.estimate == estimate
+    )
+
+
+def _term_words(claim: Claim, term: _Decided) -> str:
+    """A term's figure, interval and status, in words."""
+    status = term.status.word
+    if isinstance(term.figure, Failure):
+        return f"{term.name} {status}"
+    unit = claim.unit or term.figure.unit
+    value = significant(from_base(term.figure.summary.value(), unit))
+    factor, _ = readable(value, unit)
+    ends = (significant(from_base(x, unit)) for x in term.figure.summary.interval())
+    interval = ", ".join(number(end * factor) for end in ends)
+    return f"{term.name} {quantity(value, unit)} [{interval}] {status}"
+
+
+GOOD = (Status.REPRODUCED, Status.EXCEEDED)
+"""Statuses that take nothing from a ratio."""
+TIMES = frozenset(unit.value for unit in METRIC_UNITS[Metric.TIME])
+"""Units of which less is better."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the two claims that a ratio is formed from."""
+
+    verdict: Verdict
+    """Of a part that was measured elsewhere, what it would be."""
+    plain: Status
+    """Its status by the plain meaning of its words: another than the verdict's where the figure is
+    misstated."""
+
+    def under(self, *, a_reading_holds: bool) -> Status:
+        """Return what a ratio may take from it: to be misstated only where a reading of the ratio
+        holds."""
+        return self.verdict.status if a_reading_holds else self.plain
+
+
+def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict:
+    """Return the verdict on a ratio, with status and cause of the worse part where that is worse.
+
+    Two figures that are both too low may well have the claimed ratio. An order ("at least as fast
+    as") is a statement of its own, whatever the two figures are.
+    """
+    if not Relation(verdict.relation).two_sided:
+        return verdict
+    if verdict.ci90 is None:
+        return verdict
+    found = {name: part.verdict for name, part in parts.items()}
+    if verdict.status is Status.NOT_REPRODUCED and _outrun(found):
+        return _comparator_faster(verdict, found)
+    holds = any(reading.holds for reading in verdict.readings if not reading.primary)
+    taken = {name: part.under(a_reading_holds=holds) for name, part in parts.items()}
+    lacking = [name for name, status in taken.items() if status not in GOOD]
+    if not lacking:
+        return verdict
+    worst = min(lacking, key=lambda name: taken[name].facts.severity)
+    status = taken[worst]
+    named = _named({name: parts[name] for name in lacking}, taken)
+    if status.facts.severity >= verdict.status.facts.severity:
+        return _missed_with_its_parts(verdict, status, named)
+    by_itself = REMEDY.sub("", verdict.explanation) if status.facts.decided else verdict.explanation
+    text = (
+        f"It is {status.word} because {named}: a ratio is no better than the figures that it is "
+        f"formed from. By itself the ratio would be {verdict.status.word}. {by_itself}"
+    )
+    why = found[worst].why if status is found[worst].status else None
+    return verdict.model_copy(
+        update={
+            "status": status,
+            "why": Why.PART_MISSED if status is Status.NOT_REPRODUCED else why,
+            "reason": f"part_{status.value}",
+            "explanation": text,
+        }
+    )
+
+
+def _missed_with_its_parts(verdict: Verdict, of_parts: Status, named: str) -> Verdict:
+    """Return the verdict on a ratio that is no better than its parts: where both are missed and
+    nothing else is known to be the cause, that is it.
+    """
+    missed = verdict.status is of_parts is Status.NOT_REPRODUCED
+    if not missed or verdict.why is not None:
+        return verdict
+    text = f"Of the figures that it is formed from, {named}. {verdict.explanation}"
+    return verdict.model_copy(update={"why": Why.PART_MISSED, "explanation": text})
+
+
+def _named(parts: Mapping[str, Part], taken: Mapping[str, Status]) -> str:
+    """Return how parts stand by the statuses that are taken from them, those alike together."""
+    alike: dict[tuple[Status, bool], list[str]] = {}
+    for name, part in parts.items():
+        plainly = taken[name] is not part.verdict.status
+        alike.setdefault((taken[name], plainly), []).append(name)
+    return " and ".join(
+        f"{' and '.join(names)} {agreeing(len(names), 'is', 'are')} {status.word}"
+        + (f" as {agreeing(len(names), 'its', 'their')} words plainly stand" if plainly else "")
+        for (status, plainly), names in alike.items()
+    )
+
+
+def _comparator(parts: Mapping[str, Verdict]) -> tuple[str, Verdict]:
+    """Return the part that the other is held against, by name: the lower rate, or the upper time.
+
+    ``parts`` has the numerator first.
+    """
+    numerator, denominator = parts.items()
+    return numerator if numerator[1].unit in TIMES else denominator
+
+
+def _outrun(parts: Mapping[str, Verdict]) -> bool:
+    """Return whether the part that the other is held against is exceeded, and neither is missed."""
+    missed = [part for part in parts.values() if part.status.facts.decided]
+    if any(part.status not in GOOD for part in missed) or len(parts) < 2:
+        return False
+    return _comparator(parts)[1].status is Status.EXCEEDED
+
+
+def _comparator_faster(verdict: Verdict, parts: Mapping[str, Verdict]) -> Verdict:
+    """Return the verdict on a ratio that fails though neither part falls short."""
+    named = " and ".join(f"{name} is {part.status.word}" for name, part in parts.items())
+    text = (
+        f"{verdict.explanation} Neither figure falls short: {named}. What it is compared with, "
+        f"{_comparator(parts)[0]}, got faster by more."
+    )
+    return verdict.model_copy(update={"why": Why.COMPARATOR_FASTER, "explanation": text})
