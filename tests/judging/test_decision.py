@@ -111,7 +111,7 @@ class TestRemedies:
 
     def test_at_the_very_edge_no_number_of_processes_is_proposed(self) -> None:
         summary = Summary(0.0799, 0.02, 0.14, 5, 20, 400, 0, spread=0.06)
-        text = remedy.two_sided(summary, 1.0, 0.08, b.judging())
+        text = decision._two_sided_remedy(summary, 1.0, 0.08, b.judging())
         assert "nothing short of 100 processes" in text
         assert "about" not in text
 

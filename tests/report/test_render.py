@@ -25,7 +25,6 @@ from assay.report.render import render, texts_of
 from assay.report.sentences import sentences
 from assay.statistics import summaries
 from assay.statistics.intervals import Cells, Interval
-from assay.statistics.shared_summaries import SharedSummaries
 from tests.report_fixtures import COMMIT, UUID, WHEN, provision, write_repository, write_run
 
 LEFT_OPEN = {"td", "th", "tr", "thead", "tbody", "dt", "dd", "li", "option"}
@@ -329,16 +328,6 @@ class TestSummaries:
         texts_of(made, made / "reports" / "demo_run")
         assert computed
         assert len(computed) == len(set(computed))
-
-    def test_rendering_makes_none_that_judging_made(
-        self, made: Path, computed: list[bytes]
-    ) -> None:
-        report, shared = made / "reports" / "demo_run", SharedSummaries()
-        evidence = report / "evidence"
-        verdicts = judge(load_catalog(evidence), load_evidence(evidence), shared).verdicts
-        assert any(verdict.ci90 for verdict in verdicts)
-        texts_of(made, report, shared)
-        assert len(computed) == len(set(computed)) == len(shared)
 
 
 class TestRendering:

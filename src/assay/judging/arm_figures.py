@@ -28,6 +28,8 @@ from assay.shared.launch_facts import launch_facts
 from assay.shared.stored_blocks import workload_blocks
 from assay.statistics.roofline import Dtype
 
+MOST_HELD = 8
+"""Figures of one arm that a ratio is held against."""
 OF_ONE_LAUNCH = (Metric.RATE, Metric.TIME, Metric.BANDWIDTH)
 
 
@@ -161,47 +163,63 @@ def _is_figure(claim: Claim) -> bool:
     return bool(claim.value) and claim.relation is not Relation.SAME
 
 
+@dataclass(frozen=True)
+class _Timed:
+    """A figure of an arm, and the times that it speaks of, in ms."""
+
+    claim: Claim
+    launch: Launch
+    stated: PrintedRange
+    opened: PrintedRange
+    """That it leaves open: of a bound, all on its side."""
+    runs: PrintedRange
+    """That further runs may print of what took such a time: on one GPU, as ratios."""
+
+
 def contradicting_figures(launches: Launches) -> Iterator[tuple[str, str]]:
     """Yield (claim, how it contradicts a figure before it) where a source states two figures of one
     arm, on one target and in one configuration, that are further apart than two runs.
+
+    Of figures that agree, the one that ends first and the one that begins last stand for all.
     """
     for figures in figures_by_arm(launches.catalog).values():
-        sound: list[Claim] = []
-        for claim in figures:
-            before = (says for first in sound for says in _contradiction(launches, first, claim))
-            if (says := next(before, None)) is None:
-                sound.append(claim)
-            else:
-                yield claim.id, says
+        ends: dict[tuple[object, ...], tuple[_Timed, ...]] = {}
+        for timed in (each for claim in figures for each in _timed(launches, claim)):
+            claim = timed.claim
+            under = frozenset(claim.configuration.items()), frozenset(claim.software.items())
+            known = {
+                (name, *under): ends.get((name, *under), ()) for name in claim.hardware.targets
+            }
+            before = (each for agreeing in known.values() for each in agreeing)
+            other = next((each for each in before if not each.runs.meets(timed.opened)), None)
+            if other is not None:
+                yield claim.id, _contradiction(other, timed)
+                continue
+            for key, agreeing in known.items():
+                every = (*agreeing, timed)
+                ends[key] = (
+                    min(every, key=lambda each: each.runs.high),
+                    max(every, key=lambda each: each.runs.low),
+                )
 
 
-def _contradiction(launches: Launches, first: Claim, second: Claim) -> Iterator[str]:
-    """Yield that no launch takes a time that both figures leave open."""
-    if not {*first.hardware.targets} & {*second.hardware.targets}:
-        return
-    if (first.configuration, first.software) != (second.configuration, second.software):
-        return
-    claims, unit = launches.catalog.claims, second.unit or Unit.MS
-    for one, other in product(launches.of_claim(first), launches.of_claim(second)):
-        time = claimed_ms(first, one, claims)
-        opened = within_bound(second, claimed_ms(second, other, claims))
-        if _of_runs(launches, within_bound(first, time)).meets(opened):
-            continue
-        rate = unit.base in PER_BASE
-        given = other.counted * PER_BASE[unit.base] / time.value if rate else time.value
-        by = (
-            ""
-            if unit is first.unit
-            else f", by which it is {quantity(from_base(given, unit), unit)}"
-        )
-        stated = f"{_stated(second)} contradicts '{first.id}' ({_stated(first)})"
-        yield f"{stated}, which is of the same arm{by}"
-
-
-def _of_runs(launches: Launches, time: PrintedRange) -> PrintedRange:
-    """Return the times that further runs may print of what took a time: on one GPU, as ratios."""
+def _timed(launches: Launches, claim: Claim) -> Iterator[_Timed]:
+    """Yield what a figure says of its launch; nothing where its problem is not stated."""
     margin = launches.catalog.judging.ratio_margin
-    return PrintedRange(time.value, time.low * (1 - margin), time.high * (1 + margin))
+    for launch in launches.of_claim(claim):
+        stated = claimed_ms(claim, launch, launches.catalog.claims)
+        opened = within_bound(claim, stated)
+        runs = PrintedRange(opened.value, opened.low * (1 - margin), opened.high * (1 + margin))
+        yield _Timed(claim, launch, stated, opened, runs)
+
+
+def _contradiction(first: _Timed, second: _Timed) -> str:
+    """Return that no launch takes a time that both figures leave open."""
+    unit, time = second.claim.unit or Unit.MS, first.stated.value
+    given = second.launch.counted * PER_BASE[unit.base] / time if unit.base in PER_BASE else time
+    by = f", by which it is {quantity(from_base(given, unit), unit)}"
+    stated = f"{_stated(second.claim)} contradicts '{first.claim.id}' ({_stated(first.claim)})"
+    return f"{stated}, which is of the same arm{'' if unit is first.claim.unit else by}"
 
 
 def _stated(claim: Claim) -> str:
@@ -243,8 +261,8 @@ def _ratios(
                 yield evaluate(Formula(evaluation.formula), values), *both
         case Benchmark(metric=Metric.RATE_RATIO | Metric.TIME_RATIO as metric, terms=(term,)):
             source = launches.catalog.source_of[claim.id]
-            top = parts.get((source, term.comparison, term.arm), ())
-            bottom = parts.get((source, term.comparison, term.over or ""), ())
+            top = parts.get((source, term.comparison, term.arm), [])[:MOST_HELD]
+            bottom = parts.get((source, term.comparison, term.over or ""), [])[:MOST_HELD]
             for one, other in product(top, bottom):
                 if claim.hardware.targets == one.hardware.targets == other.hardware.targets:
                     ratio = _ratio(launches, claim, metric, term, one, other)

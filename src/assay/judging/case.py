@@ -1,7 +1,7 @@
 """The parts that all of the judge shares: the case, measured quantities, failures, verdicts."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
@@ -11,7 +11,7 @@ from assay.records.claims import Relation
 from assay.records.evaluations import NotRun
 from assay.records.plan import Answer, Provision
 from assay.records.units import Unit
-from assay.records.verdicts import Artifact, MeasuredOn, Nearest, Status, Verdict
+from assay.records.verdicts import MeasuredOn, Status, Verdict
 from assay.statistics import summaries as stats
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.statistics.summaries import Summary
@@ -178,54 +178,39 @@ def with_platform(case: Case, target: str, paths: tuple[str, ...]) -> tuple[str,
     return (*paths, platform_path(target)) if target in case.evidence.platforms else paths
 
 
-def verdict(  # one parameter a field that some verdict fills
+_MAY_BE_ABSENT = (
+    "claimed", "measured", "artifact", "reason", "margin", "noise_floor", "samples",
+    "discarded_blocks", "roofline_fraction", "binary_sha256", "gpu_uuid", "measured_on", "ran",
+)  # fmt: skip
+"""Fields of a verdict that are null where nothing gives them."""
+
+
+def verdict(
     case: Case,
     answer: Answer,
     status: Status,
     explanation: str,
     *,
-    claimed: float | str | None = None,
-    measured: float | str | None = None,
     unit: Unit | None = None,
-    interval: tuple[float, float] | None = None,
-    artifact: Artifact | None = None,
-    reason: str | None = None,
     relation: Relation = Relation.EQUALS,
-    margin: float | None = None,
-    noise_floor: float | None = None,
-    samples: int | None = None,
-    discarded_blocks: int | None = None,
-    roofline_fraction: float | None = None,
-    binary_sha256: str | None = None,
-    gpu_uuid: str | None = None,
-    on: MeasuredOn | None = None,
-    ran: str | None = None,
-    nearest: tuple[Nearest, ...] = (),
+    interval: tuple[float, float] | None = None,
     evidence: tuple[str, ...] = (),
+    **given: Any,
 ) -> Verdict:
     """Return a verdict with rounded figures and report paths; what is not given is absent."""
+    fields: dict[str, Any] = {"nearest": (), **dict.fromkeys(_MAY_BE_ABSENT), **given}
+    for name in ("measured", "noise_floor", "roofline_fraction"):
+        if isinstance(value := fields[name], float):
+            fields[name] = significant(value)
     return Verdict(
         claim=answer.claim,
         source=case.catalog.source_of[answer.claim],
         target=answer.target,
         status=status,
-        claimed=claimed,
-        measured=significant(measured) if isinstance(measured, float) else measured,
+        explanation=explanation,
         unit=unit.value if unit else None,
         ci90=(significant(interval[0]), significant(interval[1])) if interval else None,
-        artifact=artifact,
-        reason=reason,
-        explanation=explanation,
         relation=relation.value,
-        margin=margin,
-        noise_floor=optional_significant(noise_floor),
-        samples=samples,
-        discarded_blocks=discarded_blocks,
-        roofline_fraction=optional_significant(roofline_fraction),
-        binary_sha256=binary_sha256,
-        gpu_uuid=gpu_uuid,
-        measured_on=on,
-        ran=ran,
-        nearest=nearest,
         evidence=reported(evidence),
+        **fields,
     )

@@ -9,13 +9,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from assay.judging.benchmark import measure_term
 from assay.judging.case import Case, Failure, Measured, from_base, significant
 from assay.judging.decision import Decision, one_sided_remedy
 from assay.judging.verdicts import REMEDY, claimed_value, decided, decision_on, fail
 from assay.judging.worst_term import (
     TermFigure,
-    bounded,
     lowest_is_worst,
     measure_terms,
     stricter,
@@ -25,36 +23,8 @@ from assay.records.claims import METRIC_UNITS, Claim, Relation
 from assay.records.evaluations import Benchmark, Metric
 from assay.records.figure_words import number, quantity, readable
 from assay.records.plan import Answer
-from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from assay.shared.counting import agreeing, counted
-
-
-def judge_benchmark(
-    case: Case, answer: Answer, claim: Claim, evaluation: Benchmark, target: str
-) -> Verdict:
-    """Return the verdict on a benchmark's only term, or on the worst of its terms."""
-    if bounded(case, evaluation):
-        return _judge_bounds(case, answer, claim, evaluation, target)
-    verdicts: list[tuple[int, float, str, Verdict]] = []
-    for term in evaluation.terms:
-        measured = measure_term(case, target, evaluation.metric, term, claim.counting)
-        name = f"{term.arm} of {term.comparison}"
-        if isinstance(measured, Failure):
-            one = fail(case, answer, claim, measured)
-            distance = 0.0
-        else:
-            one = decided(case, answer, claim, measured)
-            distance = measured.summary.estimate * (-1 if measured.unit is Unit.MS else 1)
-        verdicts.append((one.status.facts.severity, distance, name, one))
-    _, _, name, worst = min(verdicts, key=lambda entry: entry[:2])
-    if len(verdicts) == 1:
-        return worst
-    # By the rule of earlier evidence; its words stay as they were signed.
-    others = "; ".join(f"{n}: {v.status.value}" for _, _, n, v in verdicts if n != name)
-    text = f"Worst of {len(verdicts)} terms, {name}: {worst.explanation} The others: {others}."
-    paths = dict.fromkeys(path for *_, v in verdicts for path in v.evidence)
-    return worst.model_copy(update={"explanation": text, "evidence": tuple(paths)})
 
 
 @dataclass(frozen=True)
@@ -90,10 +60,13 @@ def _narrower(case: Case, claim: Claim, evaluation: Benchmark, entry: TermFigure
     return one_sided_remedy(entry.wide, claimed, stricter(judging, len(evaluation.terms)))
 
 
-def _judge_bounds(
+def judge_worst_term(
     case: Case, answer: Answer, claim: Claim, evaluation: Benchmark, target: str
 ) -> Verdict:
-    """Reproduced when every term alone is; the figure and its interval are the worst term's."""
+    """Return the verdict on a benchmark of several terms: reproduced when every term alone is.
+
+    The figure and its interval are the worst term's.
+    """
     lowest = lowest_is_worst(claim, evaluation)
     terms = [
         _decide_term(case, claim, evaluation, entry)

@@ -137,12 +137,10 @@ def gate_record(
     checked = next(entry for entry in correctness.arms if entry.arm == arm)
     if arm in record.not_timed:
         return _not_timed(case, record, checked, own, paths)
-    all_facts = [_facts(process.arms, arm) for process in record.processes]
-    if not all_facts or None in all_facts:
-        text = f"Arm {arm} has no facts in {'any' if not all_facts else 'some'} process."
-        return not_run(NotRun.RUN_FAILED, text, paths)
-    facts = [entry for entry in all_facts if entry is not None]
-    problem = _mismatch(case, target, record, correctness, facts, checked)
+    facts = [entry for process in record.processes for entry in process.arms if entry.arm == arm]
+    if not facts:
+        return not_run(NotRun.RUN_FAILED, f"Arm {arm} has no facts in any process.", paths)
+    problem = _mismatch(record, correctness, facts, checked)
     if problem is not None:
         return not_run(NotRun.RUN_FAILED, problem, paths)
     workload = case.catalog.workloads[facts[0].workload]
@@ -179,39 +177,21 @@ def _not_timed(
 
 
 def _mismatch(
-    case: Case,
-    target: str,
     record: BenchmarkRecord,
     correctness: CorrectnessRecord,
     facts: list[ArmFacts],
     checked: ArmCorrectness,
 ) -> str | None:
-    """Why times and checks are not of one thing, or None."""
-    first = facts[0]
+    """Return why times and checks are not of one thing, or None."""
     if record.gpu_uuid != correctness.gpu_uuid:
         return (
             f"Correctness was checked on GPU {correctness.gpu_uuid} but times were taken on "
             f"{record.gpu_uuid}: they do not vouch for each other."
         )
-    platform = case.evidence.platforms.get(target)
-    if platform is not None and platform.of_card(record.gpu_uuid) is None:
-        return (
-            f"Times were taken on GPU {record.gpu_uuid}, the platform record is of "
-            f"{platform.uuids}."
-        )
     if any(entry.binary_sha256 != checked.binary_sha256 for entry in facts):
         return (
             f"The timed binary of arm {checked.arm} is not the one that was checked "
             "(their SHA-256 differ)."
-        )
-    constant = {(f.variant, f.workload, f.flop, f.bytes, f.pattern_sha256) for f in facts}
-    if len(constant) > 1:
-        return f"The processes of comparison {record.comparison} ran different problems."
-    planned = next(a for a in case.catalog.comparisons[record.comparison].arms if a.id == first.arm)
-    if (first.variant, first.workload) != (planned.variant, planned.workload):
-        return (
-            f"Arm {first.arm} ran {first.variant} on {first.workload}, not {planned.variant} on "
-            f"{planned.workload}."
         )
     return None
 
@@ -235,7 +215,3 @@ def _turns(record: BenchmarkRecord, arm: str) -> Iterator[Turn]:
         for turn in block.turns
         if turn.arm == arm
     )
-
-
-def _facts(arms: tuple[ArmFacts, ...], arm: str) -> ArmFacts | None:
-    return next((entry for entry in arms if entry.arm == arm), None)

@@ -11,7 +11,7 @@ from assay.evidence.stages import plan_path
 from assay.judging.case import Case, Failure, Measured, not_run, verdict
 from assay.judging.causes import as_elsewhere, cause_of, say_what_is_shared, with_known_causes
 from assay.judging.compile_verdicts import judge_compiles, judge_support
-from assay.judging.composed_verdicts import Part, judge_benchmark, no_better_than_parts
+from assay.judging.composed_verdicts import Part, judge_worst_term, no_better_than_parts
 from assay.judging.measured import measure_claim, nearest
 from assay.judging.own_program import (
     answers_alone,
@@ -25,10 +25,10 @@ from assay.judging.readings import weigh_readings
 from assay.judging.rules import RULES
 from assay.judging.untimed_verdicts import judge_execution, judge_gate_figure, judge_self_check
 from assay.judging.verdicts import (
+    concluded,
     decided,
     decision_on,
     fail,
-    judge_derived,
     judge_program,
     stated_value,
 )
@@ -108,64 +108,65 @@ def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:
     if isinstance(own, Measured) and answer.target is not None:
         result = decided(case, answer, claim, own)
         return weigh_readings(case, claim, answer.target, result)
+    if isinstance(own, Failure) and answers_alone(claim):
+        return fail(case, answer, claim, own)
     result = _judge_without(case, answer, claim)
-    beside = counted_otherwise(case, claim, answer.target)
     if isinstance(own, Failure):
-        if answers_alone(claim):
-            return fail(case, answer, claim, own)
         return with_failure(result, own)
+    beside = counted_otherwise(case, claim, answer.target)
     return with_reading(result, beside[1]) if beside else say_how_to_get_it(case, result)
 
 
 def _judge_without(case: Case, answer: Answer, claim: Claim) -> Verdict:
-    if isinstance(claim.evaluation, Unanswerable) and not _lacks_a_gpu(case, answer):
-        return _unanswerable(case, answer, claim, claim.evaluation)
+    """Return the verdict by what this repository runs."""
+    evaluation = claim.evaluation
+    # A project's claim, whatever else it waits for, may have been planned without a GPU.
+    lacks_gpu = case.catalog.project is not None and answer.reason in NO_GPU
+    if isinstance(evaluation, Unanswerable) and not lacks_gpu:
+        return _not_run(case, answer, claim, evaluation.reason, evaluation.detail)
     if answer.way == "not_run":
-        return _planned_not_run(case, answer, claim)
-    outcome = _evaluate(case, answer, claim)
-    return fail(case, answer, claim, outcome) if isinstance(outcome, Failure) else outcome
+        return _not_run(case, answer, claim, answer.reason or NotRun.RUN_FAILED, answer.detail)
+    found = _without_gpu(case, answer, claim) or _on_gpu(case, answer, claim)
+    return fail(case, answer, claim, found) if isinstance(found, Failure) else found
 
 
-def _lacks_a_gpu(case: Case, answer: Answer) -> bool:
-    """Return whether a project's claim, whatever else it waits for, was planned without a GPU."""
-    return case.catalog.project is not None and answer.reason in NO_GPU
-
-
-def _evaluate(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
+def _without_gpu(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure | None:
+    """Return how a claim stands that needs no GPU; None of any other."""
     match claim.evaluation:
         case Arithmetic() as evaluation:
             return judge_arithmetic(case, answer, claim, evaluation)
-        case Support() as evaluation:
-            return _beside(case, claim, judge_support(case, answer, claim, evaluation))
         case Inspection() as evaluation:
             return judge_inspection(case, answer, claim, evaluation)
         case DeviceCode() as evaluation:
             return judge_device_code(case, answer, claim, evaluation)
+        case Support() as evaluation:
+            built = judge_support(case, answer, claim, evaluation)
         case Compiles() as evaluation:
-            return _beside(case, claim, judge_compiles(case, answer, claim, evaluation))
-    return _measured(case, answer, claim)
-
-
-def _beside(case: Case, claim: Claim, built: Verdict | Failure) -> Verdict | Failure:
-    """Return the verdict on a compilation with what ran beside it."""
+            built = judge_compiles(case, answer, claim, evaluation)
+        case _:
+            return None
     if isinstance(built, Failure):
         return built
-    return built.model_copy(update={"nearest": nearest(case, claim)})
+    return built.model_copy(update={"nearest": nearest(case, claim)})  # what ran beside it
 
 
-def _measured(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
+def _on_gpu(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
     target = answer.target
     if target is None or target not in case.catalog.targets:
         raise BadInput(f"the plan measures '{claim.id}' on no known target")
-    if (outcome := _without_a_time(case, answer, claim, target)) is not None:
-        return outcome
     match claim.evaluation:
-        case Benchmark() as evaluation:
-            result = judge_benchmark(case, answer, claim, evaluation, target)
+        case Execution() as evaluation:
+            return judge_execution(case, answer, claim, evaluation, target)
+        case Accuracy() | Completeness() as evaluation:
+            return judge_gate_figure(case, answer, claim, evaluation, target)
+        case Program() as evaluation if claim.value is None:
+            return judge_self_check(case, answer, claim, evaluation, target)
         case Program() as evaluation:
             result = judge_program(case, answer, claim, evaluation, target)
-        case Derived() as evaluation:
-            result = judge_derived(case, answer, claim, evaluation, target)
+        case Benchmark() as evaluation if len(evaluation.terms) > 1:
+            result = judge_worst_term(case, answer, claim, evaluation, target)
+        case Benchmark() | Derived() as evaluation:
+            result = concluded(case, answer, claim, measure_claim(case, claim, target))
         case _:
             return not_run(NotRun.NOT_IMPLEMENTED, "No rule answers this kind of claim.")
     result = weigh_readings(case, claim, target, result)
@@ -174,20 +175,6 @@ def _measured(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
         parts = {name: _part(case, answer, name, target) for name in names}
         return no_better_than_parts(result, parts)
     return result
-
-
-def _without_a_time(
-    case: Case, answer: Answer, claim: Claim, target: str
-) -> Verdict | Failure | None:
-    """Return how what runs on a GPU stands where no time decides; None of what is timed."""
-    match claim.evaluation:
-        case Execution() as evaluation:
-            return judge_execution(case, answer, claim, evaluation, target)
-        case Accuracy() | Completeness() as evaluation:
-            return judge_gate_figure(case, answer, claim, evaluation, target)
-        case Program() as evaluation if claim.value is None:
-            return judge_self_check(case, answer, claim, evaluation, target)
-    return None
 
 
 def _part(case: Case, answer: Answer, name: str, target: str) -> Part:
@@ -200,28 +187,12 @@ def _part(case: Case, answer: Answer, name: str, target: str) -> Part:
     return Part(result, decision_on(case, claim, measured).status)
 
 
-def _unanswerable(case: Case, answer: Answer, claim: Claim, evaluation: Unanswerable) -> Verdict:
+def _not_run(case: Case, answer: Answer, claim: Claim, reason: NotRun, detail: str) -> Verdict:
     return verdict(
         case,
         answer,
         Status.NOT_RUN,
-        evaluation.detail,
-        claimed=claim.value,
-        unit=claim.unit,
-        reason=evaluation.reason.value,
-        relation=claim.relation,
-        nearest=nearest(case, claim),
-        evidence=(plan_path(),),
-    )
-
-
-def _planned_not_run(case: Case, answer: Answer, claim: Claim) -> Verdict:
-    reason = answer.reason or NotRun.RUN_FAILED
-    return verdict(
-        case,
-        answer,
-        Status.NOT_RUN,
-        answer.detail,
+        detail,
         claimed=stated_value(claim),
         unit=claim.unit,
         reason=reason.value,

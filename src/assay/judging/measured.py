@@ -17,7 +17,7 @@ from assay.judging.case import (
 from assay.judging.own_program import own_program
 from assay.judging.program import measure_program, shape_matches
 from assay.judging.what_ran import together
-from assay.judging.worst_term import bounded, lowest_is_worst, measure_terms, worst_of
+from assay.judging.worst_term import lowest_is_worst, measure_terms, worst_of
 from assay.records.claims import Claim
 from assay.records.evaluations import (
     Benchmark,
@@ -68,34 +68,12 @@ def _measured_here(case: Case, claim: Claim, target: str) -> Measured | Failure:
 def _measure_benchmark(
     case: Case, claim: Claim, evaluation: Benchmark, target: str
 ) -> Measured | Failure:
-    if bounded(case, evaluation):
-        figures = [entry.figure for entry in measure_terms(case, claim, evaluation, target)]
-        lowest = lowest_is_worst(claim, evaluation)
-        return _first_failure(figures) or worst_of(_measured(figures), lowest)
-    terms = [
-        measure_term(case, target, evaluation.metric, term, claim.counting)
-        for term in evaluation.terms
-    ]
-    return _worst(terms)
-
-
-def _first_failure(figures: Sequence[Measured | Failure]) -> Failure | None:
-    return next((figure for figure in figures if isinstance(figure, Failure)), None)
-
-
-def _measured(figures: Sequence[Measured | Failure]) -> list[Measured]:
-    return [figure for figure in figures if isinstance(figure, Measured)]
-
-
-def _worst(terms: list[Measured | Failure]) -> Measured | Failure:
-    """The term that decides, with its own interval: the rule of earlier evidence."""
-    failure = _first_failure(terms)
-    if failure is not None:
-        return failure
-    measured = _measured(terms)
-    slow_is_high = measured[0].unit is Unit.MS
-    sign = -1.0 if slow_is_high else 1.0
-    return min(measured, key=lambda entry: sign * entry.summary.estimate)
+    if len(evaluation.terms) == 1:
+        return measure_term(case, target, evaluation.metric, evaluation.terms[0], claim.counting)
+    figures = [entry.figure for entry in measure_terms(case, claim, evaluation, target)]
+    failure = next((figure for figure in figures if isinstance(figure, Failure)), None)
+    measured = [figure for figure in figures if isinstance(figure, Measured)]
+    return failure or worst_of(measured, lowest_is_worst(claim, evaluation))
 
 
 def measure_derived(

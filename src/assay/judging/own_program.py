@@ -28,6 +28,7 @@ from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.shared.output_patterns import Take
 from assay.shared.output_readers import parse_reader
+from assay.statistics.summaries import repeated_runs
 
 REBUILT = "rebuilt"
 """Id of the reading that the claim's own evaluation becomes."""
@@ -134,14 +135,14 @@ def _printed(
     figure = record.find_by(figure)
     paths = with_platform(case, target, (original_path(target, original.id),))
     line = record.typed_line if typed and record.typed_line else record.run_line
-    values = _values(case, target, record, original, figure, typed=typed)
+    values = _values(case, record, original, figure, typed=typed)
     if isinstance(values, str):
         built = record.build is None or record.build.exit_code == 0
         reason = NotRun.RUN_FAILED if built else NotRun.BUILD_FAILED
         reason = reason if record.lacking is None else NotRun.NOT_INSTALLED
         return not_run(reason, f"The source's own program gave no figure: {values}", paths)
     based = [to_base(value, figure.unit) for value in values]  # a gain is no multiple of one
-    summary = case.summaries.repeated_runs(tuple(v for v, _ in based), case.catalog.judging)
+    summary = repeated_runs([v for v, _ in based], case.catalog.judging)
     if summary is None:
         text = "The source's own program ran only once: no interval can be formed."
         return Failure(Status.INCONCLUSIVE, "too_few_processes", text, paths)
@@ -216,7 +217,6 @@ def with_reading(verdict: Verdict, printed: Measured | Failure) -> Verdict:
 
 def _values(
     case: Case,
-    target: str,
     record: OriginalRunRecord,
     original: OriginalSource,
     figure: FigurePattern,
@@ -224,9 +224,6 @@ def _values(
     typed: bool,
 ) -> tuple[float, ...] | str:
     """Return the figure of each run, or why there is none."""
-    platform = case.evidence.platforms.get(target)
-    if platform is not None and platform.of_card(record.gpu_uuid) is None:
-        return f"it ran on GPU {record.gpu_uuid}, the platform record is of {platform.uuids}."
     if record.lacking is not None:
         return f"{record.lacking}."
     if record.build is not None and record.build.exit_code != 0:

@@ -34,6 +34,7 @@ from assay.records.readings import FlopFormula
 from assay.records.units import Unit
 from assay.records.verdicts import Status
 from assay.statistics import roofline
+from assay.statistics.summaries import repeated_runs
 
 DTYPES: dict[str, roofline.Dtype] = {
     "cutlass_41": "float16",
@@ -70,9 +71,6 @@ def measure_program(
     if record is None:
         return _absent(case, target, program)
     paths = with_platform(case, target, (program_path(target, job), *_build(case, target, program)))
-    mismatch = _mismatch(case, target, record, arguments)
-    if mismatch is not None:
-        return not_run(NotRun.RUN_FAILED, mismatch, paths)
     outputs = _outputs(program, record, paths)
     if isinstance(outputs, Failure):
         return outputs
@@ -98,19 +96,6 @@ def _absent(case: Case, target: str, program: OriginalProgram) -> Failure:
         return not_run(NotRun.BUILD_FAILED, text, paths)
     text = f"No run of {program.title} with these arguments on {target} is among the evidence."
     return not_run(NotRun.RUN_FAILED, text, paths)
-
-
-def _mismatch(
-    case: Case, target: str, record: ProgramRecord, arguments: Sequence[str]
-) -> str | None:
-    if record.arguments != tuple(arguments):
-        return "The record is of another command line."
-    platform = case.evidence.platforms.get(target)
-    if platform is not None and platform.of_card(record.gpu_uuid) is None:
-        return (
-            f"The program ran on GPU {record.gpu_uuid}, the platform record is of {platform.uuids}."
-        )
-    return None
 
 
 def _outputs(
@@ -171,7 +156,7 @@ def _runs(
         text = f"{program.title} did not print {figure} in every run; it printed {known or 'none'}."
         return not_run(NotRun.RUN_FAILED, text, paths)
     shape = outputs[0].shape
-    summary = case.summaries.repeated_runs(values, case.catalog.judging)
+    summary = repeated_runs(values, case.catalog.judging)
     if summary is None:
         text = f"{program.title} ran only once: no interval can be formed."
         return Failure(Status.INCONCLUSIVE, "too_few_processes", text, paths)

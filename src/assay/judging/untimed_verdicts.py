@@ -75,7 +75,7 @@ def judge_gate_figure(
         relation=claim.relation,
         gpu_uuid=record.gpu_uuid if case.evidence.platforms.get(target) else None,
         binary_sha256=arm.binary_sha256,
-        on=measured_on(case, target, record.gpu_uuid),
+        measured_on=measured_on(case, target, record.gpu_uuid),
         ran=f"{arm.variant} on {arm.workload}",
         evidence=paths,
     )
@@ -149,7 +149,7 @@ def judge_execution(
         artifact=what_ran(case, target, variants).artifact,
         relation=claim.relation,
         gpu_uuid=gpu if platform else None,
-        on=measured_on(case, target, gpu),
+        measured_on=measured_on(case, target, gpu),
         ran="; ".join(_arm(case, term) for term in evaluation.terms),
         nearest=nearest(case, claim),
         evidence=paths,
@@ -194,7 +194,7 @@ def judge_self_check(
         relation=claim.relation,
         binary_sha256=runs.measured.binary_sha256,
         gpu_uuid=runs.measured.gpu_uuid,
-        on=measured_on(case, target, runs.measured.gpu_uuid),
+        measured_on=measured_on(case, target, runs.measured.gpu_uuid),
         ran=runs.measured.ran,
         evidence=paths,
     )

@@ -18,7 +18,7 @@ from assay.judging.case import (
 )
 from assay.judging.compile_verdicts import claimed_outcome
 from assay.judging.decision import Decision, decide, margin_of
-from assay.judging.measured import alternatives, measure_derived, modes_sentence, nearest
+from assay.judging.measured import alternatives, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
@@ -28,7 +28,6 @@ from assay.records.evaluations import (
     PASSES,
     RUNS,
     Compiles,
-    Derived,
     DeviceCode,
     Execution,
     Program,
@@ -45,16 +44,6 @@ from assay.records.figure_words import (
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
-
-
-def judge_derived(
-    case: Case, answer: Answer, claim: Claim, evaluation: Derived, target: str
-) -> Verdict:
-    """Return the verdict on a figure formed from two other claims' measured values."""
-    measured = measure_derived(case, claim, evaluation, target)
-    if isinstance(measured, Failure):
-        return fail(case, answer, claim, measured)
-    return decided(case, answer, claim, measured)
 
 
 def judge_program(
@@ -165,6 +154,13 @@ REMEDY = re.compile(r" What would decide it: .*?\.(?= |$)")
 """The sentence of an open verdict on what would decide it."""
 
 
+def concluded(case: Case, answer: Answer, claim: Claim, found: Measured | Failure) -> Verdict:
+    """Return the verdict on what was measured for a claim, or on why nothing was."""
+    if isinstance(found, Failure):
+        return fail(case, answer, claim, found)
+    return decided(case, answer, claim, found)
+
+
 def decided(
     case: Case,
     answer: Answer,
@@ -222,7 +218,7 @@ def decided(
         roofline_fraction=measured.roofline_fraction,
         binary_sha256=measured.binary_sha256,
         gpu_uuid=measured.gpu_uuid,
-        on=measured_on(case, target, measured.gpu_uuid),
+        measured_on=measured_on(case, target, measured.gpu_uuid),
         ran=measured.ran,
         nearest=alternatives(case, claim),
         evidence=measured.evidence,
@@ -292,7 +288,7 @@ def fail(case: Case, answer: Answer, claim: Claim, failure: Failure) -> Verdict:
         relation=claim.relation,
         binary_sha256=failure.binary_sha256,
         gpu_uuid=failure.gpu_uuid,
-        on=on,
+        measured_on=on,
         ran=failure.ran,
         nearest=nearest(case, claim) if failure.status is Status.NOT_RUN else (),
         evidence=failure.evidence,

@@ -38,13 +38,6 @@ class TermFigure:
     """At the level that is stricter by the number of terms."""
 
 
-def bounded(case: Case, evaluation: Benchmark) -> bool:
-    """Return whether a claim is judged by the bounds of its worst term (evidence says by which
-    rule).
-    """
-    return len(evaluation.terms) > 1 and case.catalog.judging.worst_of == "bounds"
-
-
 def lowest_is_worst(claim: Claim, evaluation: Benchmark) -> bool:
     """Return which term is the worst: the lowest, but the longest time, and the highest of "at
     most".

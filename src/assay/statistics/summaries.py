@@ -127,13 +127,6 @@ def floor_of(control: Summary | None) -> float | None:
     return math.expm1(max(abs(control.low), abs(control.high)))
 
 
-def noise_floor(record: BenchmarkRecord, control: str, judging: Judging) -> float | None:
-    """Return the noise floor of a record; None where it holds no usable pair of the control's
-    names.
-    """
-    return floor_of(time_ratio(record, control, CONTROL, judging))
-
-
 def repeated_runs(values: Sequence[float], judging: Judging) -> Summary | None:
     """Return a positive figure printed by independent runs of a program: each run is one
     process.
