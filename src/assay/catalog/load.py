@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from assay.base.errors import BadInput
 from assay.base.io import load_yaml
-from assay.base.yaml_problems import YamlProblem, YamlProblems, suggest
+from assay.base.yaml_problems import QUOTED, YamlProblem, YamlProblems, suggest
 from assay.catalog.claims_files import load_claims_file
 from assay.catalog.model import NO_TUNING, Catalog, ProjectFacts
 from assay.catalog.project import Project, load_project
@@ -77,7 +77,7 @@ def check_project(root: Path, folder: Path) -> CheckedProject:
     if own.sources:
         problems += _broken_references(own, broken)
     found = tuple(sorted(dict.fromkeys(problems)))
-    sound = with_project(base, _sound(base, own, {each.of for each in broken}))
+    sound = with_project(base, _sound(base, own, own.mended | {each.of for each in broken}))
     return CheckedProject(whole, sound, own, found)
 
 
@@ -128,15 +128,13 @@ def _without(own: Project, wrong: Collection[str]) -> Project:
 
 
 def _unknown_names(base: Catalog, own: Project) -> Iterator[YamlProblem]:
-    """Yield names of entries that could not be lowered which name nothing."""
+    """Yield names in claims that could not be lowered which name nothing."""
     known = {
         "target": base.targets.keys() | own.targets.keys(),
         "comparison": base.comparisons.keys() | own.comparisons.keys(),
-        "protocol": base.protocols.keys(),
     }
     for each in own.names:
-        given = own.named if each.noun != "protocol" else ()  # to entries that are wrong, maybe
-        if each.name not in known[each.noun] and each.name not in given:
+        if each.name not in known[each.noun] | own.named:  # of an entry that is wrong, maybe
             meant = suggest(each.name, sorted(known[each.noun]))
             says = f"{each.called}: there is no {each.noun} '{each.name}'{meant}"
             yield YamlProblem(each.line, says)
@@ -187,8 +185,8 @@ def _without_arms_of_ours(base: Catalog, own: Project) -> Project:
 def _broken_references(own: Project, problems: Iterable[ReferenceProblem]) -> Iterator[YamlProblem]:
     """Yield what is wrong with a project's names, but for those of entries that are wrong."""
     for each in problems:
-        wrong_already = any(f"'{name}'" in each.says for name in own.named - {each.of})
-        if not (own.problems and wrong_already):
+        quoted = set(QUOTED.findall(each.says)) - {each.of}
+        if not (own.problems and quoted & own.named):
             line = own.lines.get(f"{each.of}.{each.part}", own.lines.get(each.of, 1))
             yield YamlProblem(line, each.says)
 

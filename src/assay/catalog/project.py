@@ -39,9 +39,9 @@ LONGEST_QUOTED = 80
 
 @dataclass(frozen=True)
 class NamedElsewhere:
-    """What an entry that could not be lowered names of Assay's, or of the project's targets."""
+    """What a claim that could not be lowered names of Assay's, or of the project's targets."""
 
-    noun: Literal["target", "comparison", "protocol"]
+    noun: Literal["target", "comparison"]
     name: str
     called: str
     line: int
@@ -68,8 +68,10 @@ class Project:
     """All that is wrong; what is said above is of the rest."""
     named: frozenset[str] = frozenset()
     """Every id that the file gives, to an entry that is wrong, too."""
+    mended: frozenset[str] = frozenset()
+    """Measurements that are wrong, and are looked at all the same."""
     names: tuple[NamedElsewhere, ...] = ()
-    """Of entries that are wrong; those of the others are looked at as references."""
+    """Of claims that are wrong; those of the others are looked at as references."""
     claim_texts: tuple[tuple[str, frozenset[str]], ...] = ()
     """Every text in each claim as typed, by its id ("" without one): what it may be answered by."""
 
@@ -125,7 +127,7 @@ def _lowered(reading: ProjectReading) -> Project:
     for at, source in entries["sources"]:
         if typed and source.id not in claims and source.id not in typed:
             reading.refuse(at, f"source '{source.id}': no claim is of it")
-    lowered = {claim.id for each in claims.values() for claim in each} | comparisons.keys()
+    lowered = {claim.id for each in claims.values() for claim in each}
     return Project(
         folder=reading.folder,
         title=str(head.get("title") or ""),
@@ -145,7 +147,8 @@ def _lowered(reading: ProjectReading) -> Project:
         lines=reading.lines,
         problems=tuple(reading.problems),
         named=reading.named(*PARTS),
-        names=tuple(_names_of_the_wrong(reading, lowered)),
+        mended=frozenset(reading.mended),
+        names=tuple(_names_in_wrong_claims(reading, lowered)),
         claim_texts=tuple(
             (str(entry.get("id", "")), frozenset(_texts(entry)))
             for _, entry in reading.raw("claims")
@@ -153,27 +156,25 @@ def _lowered(reading: ProjectReading) -> Project:
     )
 
 
-def _names_of_the_wrong(
+def _names_in_wrong_claims(
     reading: ProjectReading, lowered: Collection[str]
 ) -> Iterator[NamedElsewhere]:
-    """Yield what entries that could not be lowered name outside of their own lists."""
-    keys: tuple[tuple[str, Literal["target", "comparison", "protocol"], YamlPath], ...] = (
-        ("claims", "target", ("target",)),
-        ("claims", "comparison", ("answer", "comparison")),
-        ("measurements", "protocol", ("protocol",)),
+    """Yield what claims that could not be lowered name outside of their own lists."""
+    keys: tuple[tuple[Literal["target", "comparison"], YamlPath], ...] = (
+        ("target", ("target",)),
+        ("comparison", ("answer", "comparison")),
     )
-    for part, noun, below in keys:
-        for at, entry in reading.raw(part):
-            name = entry.get("id")
-            if isinstance(name, str) and name in lowered:
-                continue
+    for at, entry in reading.raw("claims"):
+        if str(entry.get("id")) in lowered:
+            continue
+        called = f"claim '{entry.get('id', at[1])}'"
+        for noun, below in keys:
             value: Any = entry
             for key in below:
                 value = value.get(key) if isinstance(value, dict) else None
-            called = f"{part.removesuffix('s')} '{entry.get('id', at[1])}'"
+            line = reading.document.places.line((*at, *below))
             for name in value if isinstance(value, list) else [value]:
                 if isinstance(name, str):
-                    line = reading.document.places.line((*at, *below))
                     yield NamedElsewhere(noun, name, called, line)
 
 

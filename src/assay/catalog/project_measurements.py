@@ -1,12 +1,11 @@
 """Measurements of a project, lowered to problems, variants and comparisons."""
 
-import re
+from typing import Any
 
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import suggest
 from assay.catalog.project_folder import PROJECT_FILE
-from assay.catalog.project_reading import ProjectReading
-from assay.records.base import CALLABLE_PATTERN
+from assay.catalog.project_reading import SOUND, ProjectReading
 from assay.records.compiler_words import refused_words
 from assay.records.kernels import Variant
 from assay.records.projects import Measurement
@@ -26,68 +25,60 @@ def lower_measurements(
     variants: dict[str, Variant] = {}
     workloads: dict[str, Workload] = {}
     read = {name: sha256 for name, sha256 in files.items() if name != PROJECT_FILE}
-    apart = _arms_apart(reading, entries)
-    for at, entry in entries:
+    same = _arms_of_one_id(reading, entries)
+    for at, typed in entries:
+        entry = _with_sound_formulas(reading, at, typed)
         called = f"measurement '{entry.id}'"
         keys = {key: (key,) for key in ("protocol", "parameters", "relative_tolerance")}
         arms = {arm: ("arms", arm) for arm in entry.arms}
         reading.note_lines(entry.id, at, {**keys, **arms})
         file, function = entry.callable.split(":")
-        _file_is_there(reading, at, called, file, files)
+        if file not in files:
+            says = f"{called}: there is no file {file}{suggest(file, files)}"
+            reading.refuse((*at, "callable"), says)
         if entry.control is not None and entry.control not in entry.arms:
             meant = suggest(entry.control, entry.arms)
             reading.refuse((*at, "control"), f"{called}: control: no arm '{entry.control}'{meant}")
-        fits = [
-            _names_fit(reading, at, entry),
-            _packages_fit(reading, at, entry),
-            _cuda_fits(reading, at, entry, files),
-            entry.id in apart,
-        ]
-        if not all(fits):
+        before = len(reading.problems)
+        _check_names(reading, at, entry)
+        _check_packages(reading, at, entry)
+        _check_cuda(reading, at, entry, files)
+        if len(reading.problems) > before or entry.id in same:
             continue
         code = ProjectCode(file=file, function=function, files=read)
-        kept = ("dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters", "small",
-                "flops", "bytes")  # fmt: skip
-        workload = reading.made(
-            Workload,
-            at,
-            called,
-            {
-                **{name: getattr(entry, name) for name in kept},
-                "id": entry.id,
-                "operation": Operation.CALLABLE,
-                "distribution": "own",
-                "code": code,
-            },
-        )
-        comparison = reading.made(
-            Comparison,
-            at,
-            called,
-            {
-                "id": entry.id,
-                "title": entry.title,
-                "protocol": entry.protocol,
-                "arms": tuple(
-                    {"id": arm, "variant": _arm_id(entry.id, arm), "workload": entry.id}
-                    for arm in entry.arms
-                ),
-                # One that is no arm is said above, and keeps nothing else from being looked at.
-                "control": entry.control if entry.control in entry.arms else list(entry.arms)[-1],
-            },
-        )
+        workload = reading.made(Workload, at, called, _workload(entry, code))
+        comparison = reading.made(Comparison, at, called, _comparison(entry))
         if workload is None or comparison is None:
             continue
         workloads[entry.id], comparisons[entry.id] = workload, comparison
         for arm in entry.arms:
             variants[_arm_id(entry.id, arm)] = _variant(entry, arm)
-    read_at = {at for at, _ in entries}
-    for at, typed in reading.raw("measurements"):
-        named = str(typed.get("callable", ""))
-        if at not in read_at and re.fullmatch(CALLABLE_PATTERN, named):
-            file = named.partition(":")[0]
-            _file_is_there(reading, at, f"measurement '{typed.get('id', at[1])}'", file, files)
     return comparisons, variants, workloads
+
+
+def _workload(entry: Measurement, code: ProjectCode) -> dict[str, Any]:
+    kept = ("id", "dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters", "small",
+            "flops", "bytes")  # fmt: skip
+    return {
+        **{name: getattr(entry, name) for name in kept},
+        "operation": Operation.CALLABLE,
+        "distribution": "own",
+        "code": code,
+    }
+
+
+def _comparison(entry: Measurement) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "title": entry.title,
+        "protocol": entry.protocol,
+        "arms": tuple(
+            {"id": arm, "variant": _arm_id(entry.id, arm), "workload": entry.id}
+            for arm in entry.arms
+        ),
+        # One that is no arm is said above, and keeps nothing else from being looked at.
+        "control": entry.control if entry.control in entry.arms else list(entry.arms)[-1],
+    }
 
 
 def _arm_id(measurement: str, arm: str) -> str:
@@ -95,11 +86,11 @@ def _arm_id(measurement: str, arm: str) -> str:
     return f"{measurement}_{arm}"
 
 
-def _arms_apart(
+def _arms_of_one_id(
     reading: ProjectReading, entries: list[tuple[YamlPath, Measurement]]
-) -> frozenset[str]:
-    """Note arms of two measurements that records would know by one id; return the measurements
-    that have none.
+) -> set[str]:
+    """Note arms of two measurements that records would know by one id; return these
+    measurements.
     """
     owners: dict[str, tuple[YamlPath, str, str]] = {}
     same: set[str] = set()
@@ -116,15 +107,7 @@ def _arms_apart(
             says += f" '{other}' (line {line}) are both called {_arm_id(entry.id, arm)} in records"
             reading.refuse(here, f"{says}: rename one of the two")
             same |= {entry.id, other}
-    return frozenset(entry.id for _, entry in entries) - same
-
-
-def _file_is_there(
-    reading: ProjectReading, at: YamlPath, called: str, file: str, files: dict[str, str]
-) -> None:
-    if file not in files:
-        meant = suggest(file, files)
-        reading.refuse((*at, "callable"), f"{called}: there is no file {file}{meant}")
+    return same
 
 
 def _variant(entry: Measurement, arm: str) -> Variant:
@@ -154,17 +137,25 @@ def _variant(entry: Measurement, arm: str) -> Variant:
     )
 
 
-def _names_fit(reading: ProjectReading, at: YamlPath, entry: Measurement) -> bool:
-    """Note names that are no parameters, in formulas or at its smaller size, and those that mean
-    something else to the function; return whether there are no such.
+def _with_sound_formulas(reading: ProjectReading, at: YamlPath, entry: Measurement) -> Measurement:
+    """Note names in formulas that are no parameters; return the measurement as it may be looked at
+    further.
     """
-    before = len(reading.problems)
-    called = f"measurement '{entry.id}'"
     numbers = {name for name, value in entry.parameters.items() if isinstance(value, int | float)}
-    for key, formula in (("flops", entry.flops), ("bytes", entry.bytes)):
-        for name in sorted(parse(formula).names - numbers):
-            says = f"{called}: {key} names '{name}', which is no parameter that is a number"
-            reading.refuse((*at, key), f"{says}{suggest(name, sorted(numbers))}")
+    for key in ("flops", "bytes"):
+        for name in sorted(parse(getattr(entry, key)).names - numbers):
+            says = f"measurement '{entry.id}': {key} names '{name}', which is no parameter that is"
+            reading.refuse((*at, key), f"{says} a number{suggest(name, sorted(numbers))}")
+            reading.mended.add(entry.id)
+            entry = entry.model_copy(update={key: SOUND[key]})
+    return entry
+
+
+def _check_names(reading: ProjectReading, at: YamlPath, entry: Measurement) -> None:
+    """Note names at its smaller size that are no parameters, and names that mean something else to
+    the function.
+    """
+    called = f"measurement '{entry.id}'"
     if GIVEN in entry.parameters:
         says = f"the function is given '{GIVEN}' besides: name the parameter otherwise"
         reading.refuse((*at, "parameters", GIVEN), f"{called}: parameters: {says}")
@@ -176,12 +167,10 @@ def _names_fit(reading: ProjectReading, at: YamlPath, entry: Measurement) -> boo
         reading.refuse(
             (*at, "small", name), f"{called}: small: there is no parameter '{name}'{meant}"
         )
-    return len(reading.problems) == before
 
 
-def _packages_fit(reading: ProjectReading, at: YamlPath, entry: Measurement) -> bool:
-    """Note packages of arms that are not there, or are compiled here; return whether none is."""
-    before = len(reading.problems)
+def _check_packages(reading: ProjectReading, at: YamlPath, entry: Measurement) -> None:
+    """Note packages of arms that are not there, or are compiled here."""
     for arm in entry.packages:
         called = f"measurement '{entry.id}': packages"
         if arm not in entry.arms:
@@ -190,14 +179,12 @@ def _packages_fit(reading: ProjectReading, at: YamlPath, entry: Measurement) -> 
         elif not isinstance(entry.arms[arm], str):
             says = f"{called}: arm '{arm}' is compiled here, and comes from no package"
             reading.refuse((*at, "packages"), says)
-    return len(reading.problems) == before
 
 
-def _cuda_fits(
+def _check_cuda(
     reading: ProjectReading, at: YamlPath, entry: Measurement, files: dict[str, str]
-) -> bool:
-    """Note what is wrong with compiled arms, and return whether nothing is."""
-    before = len(reading.problems)
+) -> None:
+    """Note what is wrong with compiled arms."""
     for name, arm in entry.arms.items():
         if isinstance(arm, str):
             continue
@@ -220,7 +207,6 @@ def _cuda_fits(
         if refused := refused_words(arm.flags):
             says = f"{called}: flags: {refused[0]} is not among those that a stranger's code may"
             reading.refuse((*here, "flags"), f"{says} be compiled with")
-    return len(reading.problems) == before
 
 
 def _is_size(value: CodeParameter | None) -> bool:

@@ -1,5 +1,6 @@
 """One assay.yaml on its way to records: its entries, and all that was found wrong with it."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,6 +45,13 @@ PARTS: dict[str, type[Record]] = {
 """Lists of the document; each entry is read by itself, so that all that is wrong is told at
 once."""
 
+NEEDED = frozenset({"id", "callable", "parameters", "arms"})
+"""Keys without which nothing else of a measurement can be looked at."""
+SOUND: dict[str, Any] = {
+    "title": "", "dtype": "float16", "flops": "1", "bytes": "1", "relative_tolerance": 1.0,
+}  # fmt: skip
+"""Stands for what is wrong of a measurement."""
+
 
 def with_meant_lists(document: PlacedYaml) -> tuple[PlacedYaml, list[YamlProblem]]:
     """Return a document whose misspelt lists stand under the names that are meant, and what is
@@ -81,6 +89,9 @@ class ProjectReading:
     document: PlacedYaml
     problems: list[YamlProblem] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
+    mended: set[str] = field(default_factory=set)
+    """Measurements that are wrong, and are looked at all the same."""
+    _named: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
 
     def head(self) -> dict[str, Any]:
         """Return the document; it is checked with its lists left empty, their entries elsewhere."""
@@ -124,8 +135,28 @@ class ProjectReading:
             self.problems += [YamlProblem(each.line, f"{called}: {each.says}") for each in found]
             record, problems = read_part(PARTS[name], value, self.document, at, called)
             self.problems += beside(found, problems)
+            if record is None and name == "measurements":
+                record = self._mended(value, at)
             if record is not None and not found:
                 yield at, record
+
+    def _mended(self, value: Any, at: YamlPath) -> Measurement | None:
+        """Return a measurement with something sound in the place of each key that is wrong, noted
+        as ``mended``, so that the others and its function are looked at; None where one of
+        ``NEEDED`` is wrong.
+        """
+        if not isinstance(value, dict):
+            return None
+        try:
+            Measurement.model_validate_json(json.dumps(value))
+        except ValidationError as error:
+            wrong = {str(each["loc"][0]) for each in error.errors() if each["loc"]}
+            sound = {name: each for name, each in value.items() if name not in wrong}
+            record, _ = read_part(Measurement, SOUND | sound, self.document, at)
+            if record is not None and not wrong & NEEDED:
+                self.mended.add(record.id)
+                return record
+        return None
 
     def require_ids(self, entries: Mapping[str, list[tuple[YamlPath, Any]]]) -> None:
         """Note ids that are given twice, and keep the first; claims and audits share theirs."""
@@ -144,14 +175,10 @@ class ProjectReading:
 
     def named(self, *parts: str) -> frozenset[str]:
         """Return the ids of entries, those among them that are wrong in another way."""
-        lists = (self.document.value.get(name) for name in parts)
-        return frozenset(
-            entry["id"]
-            for entries in lists
-            if isinstance(entries, list)
-            for entry in entries
-            if isinstance(entry, dict) and isinstance(entry.get("id"), str)
-        )
+        if parts not in self._named:
+            ids = (entry.get("id") for part in parts for _, entry in self.raw(part))
+            self._named[parts] = frozenset(each for each in ids if isinstance(each, str))
+        return self._named[parts]
 
     def raw(self, name: str) -> Iterator[tuple[YamlPath, dict[str, Any]]]:
         """Yield the entries of a list that are mappings as they were typed, with their places."""
@@ -160,16 +187,15 @@ class ProjectReading:
             if isinstance(entry, dict):
                 yield (name, number), entry
 
-    def is_asked(self, command: str) -> bool:
-        """Return whether a claim, were it as wrong as it may be, names a command in its answer."""
+    def commands_named(self) -> frozenset[str]:
+        """Return what claims, were they as wrong as they may be, name as commands."""
+        found: set[str] = set()
         for _, each in self.raw("claims"):
-            answer = each.get("answer")
-            if isinstance(answer, dict) and answer.get("command") == command:
-                return True
-            words = each.get(UNREAD)
-            if isinstance(words, list) and command in words:
-                return True
-        return False
+            answer, words = each.get("answer"), each.get(UNREAD)
+            if isinstance(answer, dict):
+                found.add(str(answer.get("command")))
+            found.update(map(str, words) if isinstance(words, list) else ())
+        return frozenset(found)
 
     def note_lines(self, of: str, at: YamlPath, parts: Mapping[str, YamlPath]) -> None:
         """Note where parts of an entry stand, as ``of.part``."""
