@@ -6,9 +6,7 @@ import pytest
 
 from assay.base.errors import BadInput
 from assay.catalog.cluster import USUAL, gpu_type_of, load_cluster, wishes_of
-from assay.catalog.load import base_files
 from assay.records.cluster import CLUSTER_FILE, NO_CLUSTER, PROJECT_CLUSTER_FILE, ClusterFile
-from assay.records.site_files import SITE_FILES
 from assay.shared.files import write_bytes
 from tests.builders import target
 
@@ -114,31 +112,3 @@ targets:
         h100 = target("h100")
         assert gpu_type_of(cluster, h100) == "nvidia_h100"
         assert gpu_type_of(NO_CLUSTER, h100) == h100.gpu_model
-
-
-def test_the_example_is_a_site_file_and_says_nothing(root: Path):
-    assert load_cluster(root, None, TARGETS, STAGES) == NO_CLUSTER
-
-
-def test_its_commented_keys_are_a_site_file_too(root: Path, tmp_path: Path):
-    text = (root / CLUSTER_FILE).read_text().partition(HEAD)[2]
-    lines = [line[2:] for line in text.splitlines() if line.startswith("# ")]
-    keys = [line for line in lines if line[:1] == " " or line.partition(":")[0] in KEYS]
-    cluster = site(tmp_path, "\n".join(keys) + "\n")
-    assert cluster.model_fields_set >= KEYS
-    assert cluster.targets["h100"].stages["benchmark"].minutes == 480
-
-
-KEYS = set(ClusterFile.model_fields) - {"schema_"}
-
-
-def test_no_run_and_no_report_takes_it_along(tmp_path: Path):
-    site(tmp_path, "jobs: {account: secret}\n")
-    assert CLUSTER_FILE not in base_files(tmp_path, claims=True)
-
-
-@pytest.mark.parametrize("name", SITE_FILES)
-def test_what_a_site_says_is_no_part_of_a_catalog(tmp_path: Path, name: str):
-    for path in (name, "config/judging.yaml"):
-        write_bytes(tmp_path / path, b"schema: x\n")
-    assert base_files(tmp_path, claims=True) == ["config/judging.yaml"]

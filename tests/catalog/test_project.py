@@ -8,15 +8,13 @@ import yaml
 
 from assay.base.yaml_problems import YamlProblems
 from assay.catalog import load as catalog_load
-from assay.catalog.as_written import last_digit
 from assay.catalog.load import catalog_files, check_project, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import MOST_BYTES, MOST_FILES
 from assay.findings.claimed_figures import claimed_figure
 from assay.records.claims import ClaimKind
 from assay.records.evaluations import Benchmark, Metric
-from assay.records.units import Unit, unit_as_written
-from assay.records.workloads import Operation
+from assay.records.units import Unit
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = "def case(rows, device):\n    return {'inputs': 1, 'oracle': 2, 'ours': 3, 'theirs': 4}\n"
@@ -116,31 +114,6 @@ class TestWhatFollows:
         assert found.value is not None and found.unit is not None
         assert claimed_figure(found.value, found.unit.value, "at_least", found) == shown
 
-    @pytest.mark.parametrize(
-        ("more", "problem"),
-        [
-            ({"computed": "twice 1.5x"}, None),
-            ({"computed": " "}, "computed says how the value follows"),
-        ],
-    )
-    def test_a_figure_may_follow_from_those_that_are_printed(
-        self, tmp_path: Path, more: dict[str, Any], problem: str | None
-    ) -> None:
-        content = {**document(), "claims": [{**claim("fast", "3x"), **more}]}
-        if problem is not None:
-            (told,) = refused(tmp_path / "p", content)
-            assert problem in told
-            return
-        found = load(tmp_path / "p", content).claims["fast"]
-        assert claimed_figure(3.0, "ratio", "equals", found).endswith(" (computed)")
-
-    def test_digits_as_typed_tell_the_resolution_of_a_bare_number(self, tmp_path: Path) -> None:
-        folder = write(tmp_path / "p", document())
-        text = (folder / "assay.yaml").read_text()
-        (folder / "assay.yaml").write_text(text.replace("value: 1.5x", "value: 1.500\n  unit: x"))
-        (found,) = load_catalog(ROOT, folder).claims.values()
-        assert found.resolution == pytest.approx(0.001)
-
     def test_a_ratio_is_of_the_two_arms_and_of_times(self, tmp_path: Path) -> None:
         (found,) = load(tmp_path / "p", document()).claims.values()
         assert found.kind is ClaimKind.RATIO
@@ -148,32 +121,6 @@ class TestWhatFollows:
         assert found.evaluation.metric is Metric.TIME_RATIO
         (term,) = found.evaluation.terms
         assert (term.comparison, term.arm, term.over) == ("rows", "ours", "theirs")
-
-    def test_a_measurement_is_a_comparison_of_callables(self, tmp_path: Path) -> None:
-        catalog = load(tmp_path / "p", document())
-        assert catalog.workloads["rows"].operation is Operation.CALLABLE
-        assert [arm.variant for arm in catalog.comparisons["rows"].arms] == [
-            "rows_ours",
-            "rows_theirs",
-        ]
-        assert catalog.project is not None
-        assert catalog.project.files == ("assay.yaml", "rows.py")
-
-    def test_claims_of_assays_own_sources_stay_out(self, tmp_path: Path) -> None:
-        catalog = load(tmp_path / "p", document())
-        assert list(catalog.sources) == ["post"]
-        assert catalog.targets.keys() == load_catalog(ROOT).targets.keys()
-
-    def test_an_edit_of_the_code_is_another_problem(self, tmp_path: Path) -> None:
-        one = load(tmp_path / "p", document())
-        other = load_catalog(ROOT, write(tmp_path / "p", document(), CODE + "# edited\n"))
-        assert one.workloads["rows"] != other.workloads["rows"]
-        assert one.project != other.project
-
-    def test_a_claim_edited_leaves_what_is_measured_alone(self, tmp_path: Path) -> None:
-        one = load(tmp_path / "p", document())
-        other = load(tmp_path / "p", {**document(), "claims": [claim("fast", "1.6x")]})
-        assert one.workloads["rows"] == other.workloads["rows"]
 
 
 class TestProblems:
@@ -205,11 +152,6 @@ class TestProblems:
             assert 1 <= number <= len(lines)
         key = next(n for n, line in enumerate(lines, 1) if "statment" in line)
         assert any(each.startswith(f"line {key}: claim 'fast'") for each in told)
-
-    def test_a_name_outside_is_looked_for_in_assays_own(self, tmp_path: Path) -> None:
-        content = {**document(), "claims": [claim("fast", "1.5x", target="h1000")]}
-        (told,) = refused(tmp_path / "p", content)
-        assert "there is no target 'h1000': did you mean 'h100'?" in told
 
     @pytest.mark.parametrize(
         ("change", "words"),
@@ -249,13 +191,6 @@ class TestProblems:
         says = f"arms: '{name}' is no arm in what the function returns: name the arm otherwise"
         assert any(says in each for each in refused(tmp_path / "p", content))
 
-    def test_what_the_function_is_given_besides_is_no_parameter(self, tmp_path: Path) -> None:
-        content = document()
-        (measurement,) = content["measurements"]
-        measurement["parameters"] = {"device": 1, **measurement["parameters"]}
-        (told,) = refused(tmp_path / "p", content)
-        assert "parameters: the function is given 'device' besides" in told
-
     @pytest.mark.parametrize("part", ["sources", "measurements", "claims"])
     @pytest.mark.parametrize("typed", [["a"], {"a": 1}, 1, None])
     def test_an_id_that_is_no_text_is_a_problem(
@@ -288,12 +223,6 @@ class TestProblems:
         (problem,) = raised.value.problems
         assert says in problem.says
         assert problem.line == 1 + text.splitlines().index("  value: 1.5x")
-
-    def test_an_id_of_assays_own_is_not_taken(self, tmp_path: Path) -> None:
-        content = document()
-        content["measurements"][0]["id"] = "bsr_gemm_128"
-        content["claims"] = [claim("fast", "1.5x", answer={"measurement": "bsr_gemm_128"})]
-        assert any("Assay has one of that id" in each for each in refused(tmp_path / "p", content))
 
     @pytest.mark.parametrize(
         ("measurement", "arm"),
@@ -389,17 +318,6 @@ class TestProblems:
         (folder / "alias").symlink_to("own")
         assert len(refused(folder, {**document(), "files": ["own", "alias"]})) == 1
 
-    def test_the_function_in_a_file_that_is_a_link_is_not_said_to_be_missing(
-        self, tmp_path: Path
-    ) -> None:
-        folder = write(tmp_path / "p", document())
-        (folder / "rows.py").rename(tmp_path / "rows.py")
-        (folder / "rows.py").symlink_to("../rows.py")
-        with pytest.raises(YamlProblems) as raised:
-            load_catalog(ROOT, folder)
-        (problem,) = raised.value.problems
-        assert problem.says.startswith("rows.py: it is a link")
-
     @pytest.mark.parametrize("name", ["/etc/hostname", "../x", "a b.bin", "x" * 301])
     def test_a_named_file_outside_or_of_an_odd_name_is_a_sentence(
         self, tmp_path: Path, name: str
@@ -448,20 +366,6 @@ class TestProblems:
         assert "more than 200: " in told or "more than 4,000,000: " in told
         page = (ROOT / "docs" / "your-own-claims.md").read_text()
         assert f"has {MOST_FILES} files and {MOST_BYTES:,} bytes at most" in page
-
-
-class TestDigits:
-    """One unit of the last digit."""
-
-    @pytest.mark.parametrize(
-        ("typed", "unit"), [("610", 1), ("3.64", 0.01), ("1.5e3", 100), ("0.450", 0.001)]
-    )
-    def test_it_is_read_off_the_digits(self, typed: str, unit: float) -> None:
-        assert last_digit(typed) == pytest.approx(unit)
-
-    @pytest.mark.parametrize("text", ["Gb/s", "Gbit/s", "Gbps", "parsec"])
-    def test_what_is_no_unit_here_is_none(self, text: str) -> None:
-        assert unit_as_written(text) is None
 
 
 def test_a_runs_folder_holds_the_project_and_no_claims_of_ours(tmp_path: Path) -> None:
@@ -568,25 +472,6 @@ class TestCommands:
         )
         assert [(size.name, size.equals) for size in original.sizes] == [("m", 64)]
 
-    def test_what_it_prints_may_have_another_unit(self, tmp_path: Path) -> None:
-        content = commanded()
-        content["claims"][0]["answer"]["unit"] = "GFLOPS"
-        (original,) = load(tmp_path / "p", content).sources["post"].commands
-        assert original.figures[0].unit is Unit.GFLOP_PER_S
-
-    @pytest.mark.parametrize(
-        ("value", "unit", "read"),
-        [("25 %", None, Unit.PERCENT), ("1.25x", "%", Unit.PERCENT), ("25 %", "x", Unit.RATIO)],
-    )
-    def test_a_gain_is_claimed_and_printed_in_per_cent_or_as_a_ratio(
-        self, tmp_path: Path, value: str, unit: str | None, read: Unit
-    ) -> None:
-        content = commanded()
-        answer = {"command": "bench", "reads": "gain={value}", "unit": unit}
-        content["claims"] = [claim("gain", value, answer=answer)]
-        (original,) = load(tmp_path / "p", content).sources["post"].commands
-        assert original.figures[0].unit is read
-
     @pytest.mark.parametrize(
         ("answer", "words"),
         [
@@ -676,16 +561,6 @@ class TestCommands:
         told = refused(tmp_path / "p", content)
         assert any(words in each for each in told), told
 
-    def test_a_source_may_have_several(self, tmp_path: Path) -> None:
-        content = commanded()
-        content["commands"].append({"id": "other", "run": "./other", "typed": "./other -q"})
-        answer = {"command": "other", "reads": "took {value} ms"}
-        content["claims"].append(claim("time", "5 ms", answer=answer))
-        first, other = load(tmp_path / "p", content).sources["post"].commands
-        assert (first.id, other.id) == ("bench", "other")
-        assert other.typed is not None
-        assert (other.typed.line, first.typed) == ("./other -q", None)
-
     @pytest.mark.parametrize(
         ("command", "words"),
         [
@@ -740,12 +615,6 @@ class TestCommands:
         content["measurements"][0]["packages"] = {"our": "their-kernels"}
         told = refused(tmp_path / "p", content)
         assert any("packages: no arm 'our': did you mean 'ours'?" in each for each in told)
-
-    def test_one_that_nobody_asks_is_said(self, tmp_path: Path) -> None:
-        content = {**document(), "commands": commanded()["commands"]}
-        assert any(
-            "no claim is answered by it" in each for each in refused(tmp_path / "p", content)
-        )
 
 
 @pytest.mark.parametrize(

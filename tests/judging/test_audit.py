@@ -1,19 +1,16 @@
 """Interval arithmetic over printed figures."""
 
-import json
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from assay.judging.audit import audit
 from assay.judging.printed_ranges import PrintedRange, evaluate, resolve
-from assay.records.arithmetic import Formula, Operand, OperandPlace
+from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import (
     Relation,
 )
@@ -23,9 +20,6 @@ from tests import builders as b
 
 def literal(value: float, resolution: float = 0.0) -> Operand:
     return Operand(value=value, resolution=resolution, what="a number")
-
-
-ONE = {"value": 1.0, "resolution": 0.0, "what": "one"}
 
 
 def computed(formula: Formula, *operands: Operand) -> Operand:
@@ -44,32 +38,11 @@ def consistent(
 class TestFigures:
     """Relations of the published documents whose truth is known."""
 
-    def test_607_over_603_is_0_7_per_cent(self) -> None:
-        operands = [literal(607, 1), literal(603, 1)]
-        assert consistent(Formula.PERCENT_GAIN, operands, literal(0.7, 0.1))
-
     def test_time_flop_and_rate(self) -> None:
         operands = [literal(677_376_000), literal(0.0245, 0.0001)]
         assert consistent(Formula.RATE_FROM_FLOP_AND_MS, operands, literal(27.6, 0.1))
         other = [literal(536_870_912), literal(0.0245, 0.0001)]
         assert not consistent(Formula.RATE_FROM_FLOP_AND_MS, other, literal(27.6, 0.1))
-
-    def test_what_is_exact_has_no_range(self) -> None:
-        result = audit(Formula.PRODUCT, [literal(800), literal(128)], literal(102400, 1024), {})
-        assert result.sentence == (
-            "800 * 128 = 102400, which agrees with the printed 102400 (101888 to 102912)."
-        )
-
-    def test_a_formula_is_named_in_words(self) -> None:
-        operands = [literal(1.0, 0.1), literal(3.0, 0.1)]
-        result = audit(Formula.SAMPLE_STDEV, operands, literal(1.4, 0.1), {})
-        assert result.sentence.startswith("the sample standard deviation of 1.0, 3.0 = 1.41421 (")
-
-    def test_speedup_of_times_is_not_2_1(self) -> None:
-        operands = [literal(0.0409, 0.0001), literal(0.0245, 0.0001)]
-        result = audit(Formula.QUOTIENT, operands, literal(2.1, 0.1), {})
-        assert not result.consistent
-        assert "1.66939" in result.sentence and "disagrees" in result.sentence
 
     def test_five_runs(self) -> None:
         runs = [literal(value, 0.1) for value in (607.4, 599.6, 603.3, 604.2, 595.8)]
@@ -77,10 +50,6 @@ class TestFigures:
         assert consistent(Formula.MAXIMUM, runs, literal(607, 1))
         assert consistent(Formula.SAMPLE_STDEV, runs, literal(4.5, 0.1))
         assert not consistent(Formula.SAMPLE_STDEV, runs, literal(4.2, 0.1))
-
-    def test_bytes_and_time(self) -> None:
-        operands = [literal(52_428_800), literal(0.461, 0.001)]
-        assert consistent(Formula.GB_PER_S_FROM_BYTES_AND_MS, operands, literal(113.7, 0.1))
 
 
 class TestOrder:
@@ -107,25 +76,11 @@ class TestAgreement:
         assert consistent(Formula.AGREE, [literal(607, 1), literal(607.4, 0.1)], None)
         assert not consistent(Formula.AGREE, [literal(607, 1), literal(840, 1)], None)
 
-    def test_a_range_agrees_with_what_lies_inside(self) -> None:
-        wide = Operand(value=10, to=50, resolution=1, what="a range")
-        assert consistent(Formula.AGREE, [wide, literal(16)], None)
-        assert not consistent(Formula.AGREE, [wide, literal(16), literal(500)], None)
-
     def test_two_ranges_disagree_where_the_third_is_their_only_bridge(self) -> None:
         low, high = (Operand(value=a, to=z, resolution=0, what="x") for a, z in ((1, 2), (3, 4)))
         bridge = Operand(value=1, to=4, resolution=0, what="y")
         assert consistent(Formula.AGREE, [low, bridge], None)
         assert not consistent(Formula.AGREE, [low, bridge, high], None)
-
-    def test_says_what_disagrees_and_where(self) -> None:
-        place = OperandPlace(section="Results", line=64, source="002")
-        none = Operand(value=0, resolution=0, what="waits that block", place=place)
-        other = Operand(value=10, to=50, resolution=1, what="waits counted")
-        result = audit(Formula.AGREE, [none, other], None, {})
-        assert result.sentence == (
-            "0 (waits that block, line 64 of source 002) and 10 to 50 (waits counted) disagree."
-        )
 
 
 class TestNested:
@@ -139,47 +94,10 @@ class TestNested:
         assert result.recomputed.value == pytest.approx(2.0219, rel=1e-4)
         assert "0.461 / (2 * 0.114) = 2.02193" in result.sentence
 
-    def test_an_order_shows_how_its_sides_come_about(self) -> None:
-        margin = computed(Formula.PERCENT_GAIN, literal(607, 1), literal(603, 1))
-        result = audit(Formula.GREATER, [margin, literal(0.73, 0.01)], None, {})
-        assert result.sentence == "(607 / 603 - 1) * 100 % = 0.66335 is not greater than 0.73."
-
-    def test_time_of_a_count_at_a_rate(self) -> None:
-        count, rate = literal(2 * 8192**3 / 16), literal(230.2, 0.1)
-        assert consistent(Formula.MS_FROM_FLOP_AND_RATE, [count, rate], literal(0.299, 0.001))
-
-    def test_blocks_that_fit(self) -> None:
-        assert consistent(Formula.WHOLE_QUOTIENT, [literal(233_472), literal(172_032)], literal(1))
-
-    def test_hours(self) -> None:
-        hours = [literal(4), literal(8), literal(24)]
-        assert consistent(Formula.SUM, hours, literal(36))
-        assert not consistent(Formula.SUM, hours, literal(40))
-
     def test_a_difference_is_taken_from_the_larger(self) -> None:
         assert consistent(Formula.DIFFERENCE, [literal(607, 1), literal(603, 1)], literal(4))
         with pytest.raises(ValueError, match="larger"):
             audit(Formula.DIFFERENCE, [literal(1), literal(2)], literal(1), {})
-
-    def test_a_claims_digits_as_printed(self) -> None:
-        run = b.claim("run", b.unanswerable(), value=607.4, resolution=0.1)
-        interval = resolve(Operand(claim="run", resolution=0.0), {"run": run})
-        assert interval.low == interval.high == 607.4
-
-    @pytest.mark.parametrize(
-        ("fields", "words"),
-        [
-            ({"formula": "sum"}, "comes with its operands"),
-            ({"formula": "greater", "operands": [ONE, ONE]}, "gives no figure"),
-            ({"formula": "sum", "operands": [ONE], "value": 1.0}, "either a claim or a value or"),
-            ({"formula": "sum", "operands": [ONE], "resolution": 1.0}, "takes no resolution"),
-            ({**ONE, "to": 0.5}, "upper end of a range"),
-            ({"claim": "run", "place": {"section": "A", "line": 1}}, "only a literal has a place"),
-        ],
-    )
-    def test_what_no_operand_can_be(self, fields: dict[str, Any], words: str) -> None:
-        with pytest.raises(ValidationError, match=words):
-            Operand.model_validate_json(json.dumps(fields))
 
 
 class TestRelations:

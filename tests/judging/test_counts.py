@@ -5,8 +5,8 @@ from typing import Any
 
 from assay.catalog.model import Catalog, ProjectFacts
 from assay.judging.counts import count_verdicts, failing_strict
-from assay.records.arithmetic import Formula, Operand, SourcePlace
-from assay.records.claims import Audit, Claim, ClaimKind
+from assay.records.arithmetic import Formula, Operand
+from assay.records.claims import Claim, ClaimKind
 from assay.records.evaluations import Arithmetic, Benchmark, Derived, Metric, Support, Term
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
@@ -98,25 +98,6 @@ def test_arithmetic_is_counted_apart() -> None:
     assert found.arithmetic == {Status.CONSISTENT: 2}
 
 
-def test_statuses_that_nothing_has_are_absent() -> None:
-    counts = count_verdicts(catalog("a"), [row("a", Status.MISSTATED)])
-    assert counts.by_kind() == {
-        "published": {Status.MISSTATED: 1},
-        "elsewhere": {},
-        "ratios": {},
-        "own": {},
-        "probes": {},
-        "arithmetic": {},
-        "assumed": {},
-    }
-
-
-def test_a_sentence_without_a_figure_is_no_speed_figure() -> None:
-    said = b.claim("said", b.unanswerable(), kind=ClaimKind.STATEMENT)
-    counts = count_verdicts(catalog("a", said=said), [row("said", Status.NOT_RUN)])
-    assert (counts.published, counts.probes) == ({}, {Status.NOT_RUN: 1})
-
-
 def test_what_is_no_speed_is_no_speed_figure() -> None:
     warps = b.claim("warps", b.unanswerable(), value=4.0, unit=Unit.COUNT, kind=ClaimKind.STATISTIC)
     counts = count_verdicts(catalog("a", warps=warps), [row("warps", Status.NOT_RUN)])
@@ -183,25 +164,6 @@ def test_one_measurement_that_answers_two_questions_counts_twice() -> None:
     ]
     counts = count_verdicts(catalog(**claims), rows)
     assert counts.published == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
-
-
-def test_a_relation_that_assumes_is_counted_apart() -> None:
-    audits = [
-        Audit(
-            id=name,
-            statement="a is above b",
-            place=SourcePlace(section="Results", line=1),
-            claimed=None,
-            formula=Formula.GREATER,
-            operands=(Operand(claim="a"), Operand(claim="b")),
-            assumes=assumes,
-        )
-        for name, assumes in (("printed", None), ("assumed", "that both are of one size"))
-    ]
-    claims = [b.claim(name, b.unanswerable()) for name in ("a", "b")]
-    rows = [row("printed", Status.INCONSISTENT), row("assumed", Status.INCONSISTENT)]
-    counts = count_verdicts(b.catalog(claims, audits), rows)
-    assert counts.arithmetic == counts.assumed == {Status.INCONSISTENT: 1}
 
 
 def test_rows_that_one_sentence_makes_count_once_by_the_worst() -> None:

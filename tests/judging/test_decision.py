@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from assay.findings.run_summary import summarise
 from assay.judging import decision
 from assay.judging.judge import judge
 from assay.records.claims import Claim, ClaimKind, Relation
@@ -69,34 +68,9 @@ class TestWhatASourcePrints:
         assert found.margin == pytest.approx(status)
         assert (found.status is Status.REPRODUCED) == about
 
-    def test_both_are_printed_as_they_stand(self) -> None:
-        about = b.claim("a", rate(), value=500.0, resolution=100.0, about=True)
-        ends = b.claim("b", rate(), value=1.5, to=1.8, resolution=0.1, relation=Relation.AT_LEAST)
-        assert (about.as_printed, ends.as_printed) == ("~500", "1.5-1.8")
-
-    @pytest.mark.parametrize(
-        "changes",
-        [
-            {"to": 1.0, "relation": Relation.AT_LEAST},
-            {"to": 3.0},
-            {"about": True, "resolution": 0.0, "relation": Relation.AT_LEAST},
-        ],
-    )
-    def test_what_no_source_prints_is_refused(self, changes: dict[str, Any]) -> None:
-        with pytest.raises(ValueError, match=r"range|tilde"):
-            b.claim("rate", rate(), value=2.0, **changes)
-
 
 class TestRemedies:
     """An inconclusive verdict says what would have decided it."""
-
-    def test_a_wide_interval_asks_for_processes_quiet_or_a_margin(self) -> None:
-        claim = b.claim("rate", rate(), value=OURS_RATE)
-        found = one(claim, b.benchmark(process_sd=0.08), **WIDE)
-        assert (found.status, found.reason) == (Status.INCONCLUSIVE, "interval_too_wide")
-        proposed = re.search(r"about (\d+) fresh processes", found.explanation)
-        assert proposed is not None and int(proposed[1]) > 5
-        assert "a quieter machine, whose processes scatter by" in found.explanation
 
     def test_the_proposed_margin_would_have_decided_it(self) -> None:
         claim, record = b.claim("rate", rate(), value=OURS_RATE), b.benchmark(process_sd=0.12)
@@ -114,13 +88,6 @@ class TestRemedies:
         text = decision._two_sided_remedy(summary, 1.0, 0.08, b.judging())
         assert "nothing short of 100 processes" in text
         assert "about" not in text
-
-    def test_a_straddled_figure_has_no_margin_to_widen(self) -> None:
-        claim = b.claim("rate", rate(), value=OURS_RATE * 1.001, relation=Relation.AT_LEAST)
-        found = one(claim, b.benchmark())
-        assert found.reason == "interval_straddles"
-        assert "What would decide it" in found.explanation
-        assert "a margin of" not in found.explanation
 
     def test_a_biased_control_asks_for_a_quieter_machine_not_for_processes(self) -> None:
         claim = b.claim("ratio", rate(over="rival"), value=1.0, unit=Unit.RATIO)
@@ -143,22 +110,6 @@ class TestRemedies:
         assert "a quieter machine" in noisy.explanation
         assert one(claim, b.benchmark()).status is Status.REPRODUCED
 
-    def test_too_few_processes_are_counted(self) -> None:
-        found = one(b.claim("rate", rate(), value=OURS_RATE), b.benchmark(processes=3))
-        assert found.reason == "too_few_processes"
-        assert "2 more fresh processes" in found.explanation
-
-    def test_discarded_blocks_are_named(self) -> None:
-        found = one(b.claim("rate", rate(), value=OURS_RATE), b.benchmark(void="thermal slowdown"))
-        assert found.reason == "no_usable_blocks"
-        assert "20 of 20 blocks were discarded, thermal slowdown (20)" in found.explanation
-        assert "What would decide it" in found.explanation
-
-    def test_a_decided_verdict_needs_none(self) -> None:
-        found = one(b.claim("rate", rate(), value=OURS_RATE), b.benchmark())
-        assert found.status is Status.REPRODUCED
-        assert "What would decide it" not in found.explanation
-
 
 class TestSharedMeasurements:
     """Claims answered by the same samples are one observation."""
@@ -177,18 +128,6 @@ class TestSharedMeasurements:
         assert "6 verdicts, one observation" in mean.explanation
         assert rival.same_measurement == ()
         assert "one observation" not in rival.explanation
-
-    def test_the_summary_counts_measurements_beside_verdicts(self) -> None:
-        claims = self.claims()
-        catalog = b.catalog(claims)
-        evidence = b.evidence(
-            [b.measure(claim.id) for claim in claims],
-            benchmarks=[b.benchmark()],
-            checks=[b.correctness()],
-        )
-        chance = summarise(catalog, evidence, judge(catalog, evidence)).chance
-        assert (chance.judged, chance.measurements) == (7, 2)
-        assert [len(family.claims) for family in chance.families] == [6]
 
 
 class TestModes:
@@ -266,9 +205,3 @@ class TestOwnStatements:
         assert own.status is other.status is Status.NOT_REPRODUCED
         assert "rebuilt" not in own.explanation
         assert "rebuilt here" in other.explanation
-
-
-def test_a_verdict_names_the_firmware_of_its_gpu() -> None:
-    found = one(b.claim("rate", rate(), value=OURS_RATE), b.benchmark())
-    assert found.measured_on is not None
-    assert found.measured_on.vbios == "96.00.00.00.01"

@@ -1,9 +1,6 @@
 """Verdicts on errors: the largest that the gate found decides, and no time."""
 
-from typing import Any
-
 import pytest
-from pydantic import ValidationError
 
 from assay.judging.judge import judge
 from assay.records.claims import Relation
@@ -84,11 +81,3 @@ def test_nothing_counted_is_no_share() -> None:
     evidence = b.evidence([b.measure("found")], checks=[b.correctness()])
     (verdict,) = judge(b.catalog([SHARE]), evidence).verdicts
     assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_recorded")
-
-
-def test_an_error_is_claimed_in_its_unit_and_against_no_arm() -> None:
-    with pytest.raises(ValidationError, match="held against the oracle"):
-        Accuracy(kind="accuracy", term=Term(comparison="duel", arm="ours", over="rival"))
-    changes: dict[str, Any] = {"value": 2.0, "unit": Unit.RATIO, "resolution": 0.1}
-    with pytest.raises(ValidationError, match="accuracy is claimed"):
-        b.claim("ratio", CLAIM.evaluation, **changes)

@@ -274,12 +274,6 @@ class TestOneArm:
         found = self.contradictions(figure(value, unit, resolution=value / 1000))
         assert found == (["x"] if wrong else [])
 
-    def test_the_sentence_says_what_the_other_figure_comes_to(self) -> None:
-        both = figure(600.0, Unit.TFLOP_PER_S, "first"), figure(0.5, Unit.MS, resolution=0.001)
-        (found,) = impossible_figures(catalog(*both))
-        assert "contradicts 'first' (600.0 TFLOP/s)" in found.says
-        assert "0.2291 ms" in found.says
-
     def test_each_contradicts_once(self) -> None:
         """What contradicts a figure is no measure for the next one."""
         more = [figure(value, Unit.TFLOP_PER_S, f"x{value:.0f}") for value in (640.0, 600.0, 700.0)]

@@ -7,13 +7,11 @@ import pytest
 
 from assay.catalog.model import Catalog
 from assay.evidence.stages import benchmark_path, correctness_path
-from assay.judging.cutlass_output import job_id
 from assay.pipeline.plan import make_plan
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Derived, Invocation, Metric, NotRun, Program, Term
 from assay.records.plan import Plan, Request
 from assay.records.readings import Reading
-from assay.records.units import Unit
 from tests import builders as b
 from tests.report_fixtures import make_request, provision
 
@@ -66,27 +64,6 @@ def test_comparisons_programs_and_builds_of_every_reading_are_planned(read: Clai
     assert target.comparisons == ("duel", "other")
     assert [job.arguments for job in target.programs] == [OTHER]
     assert {job.id for job in plan.builds} == {"our_kernel", "other_kernel", "ex88"}
-
-
-def test_a_command_typed_otherwise_than_stated_is_a_reading(read: Claim) -> None:
-    typed = claim("typed", program(STATED, TYPED), reading("other", program(OTHER)))
-    jobs = planned([typed]).targets[0].programs
-    assert {job.id for job in jobs} == {job_id("ex88", a) for a in (TYPED, STATED, OTHER)}
-
-
-def test_readings_of_the_parts_of_a_ratio_are_planned(read: Claim) -> None:
-    """One of another source, and one that the ratio itself brings."""
-    rival = claim("rival", rate("duel", "rival"))
-    own = Derived(kind="derived", formula="quotient", numerator="third", denominator="rival")
-    third = claim("third", rate("attend", "attention"))
-    first = own.model_copy(update={"numerator": "read"})
-    ratio = claim("ratio", first, reading("own", own), value=2.0, unit=Unit.RATIO)
-    known = catalog([read, rival, third, ratio])
-    (source,) = known.sources.values()
-    known.sources["paper"] = source.model_copy(update={"claims": (ratio,)})
-    plan = make_plan(known, make_request("run", [provision()], ["paper"]))
-    assert set(plan.targets[0].comparisons) == {"duel", "other", "attend"}
-    assert [answer.claim for answer in plan.answers] == ["ratio"]
 
 
 def test_what_only_a_reading_uses_is_not_compiled_where_nothing_runs(read: Claim) -> None:

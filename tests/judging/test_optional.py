@@ -3,14 +3,12 @@
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from assay.judging.judge import judge
 from assay.judging.without_gpu import loads
-from assay.records.claims import Claim, ClaimKind, Hardware, Relation
-from assay.records.evaluations import Benchmark, DeviceCode, Execution, Metric, Term
+from assay.records.claims import Claim, ClaimKind, Hardware
+from assay.records.evaluations import DeviceCode, Execution, Term
 from assay.records.inspections import ArchCode, DeviceCodeResult, SharedObject
-from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from tests import builders as b
 from tests.building.test_inspect_device_code import RIVAL
@@ -56,17 +54,6 @@ class TestExecution:
         assert verdict.why is Why.ORIGINAL_ABSENT
         assert RIVAL.install_line() in verdict.explanation
 
-    def test_a_ratio_whose_rival_is_not_there_says_that_it_is_missing(self) -> None:
-        """A claim over the best of several rivals is judged only where all of them ran."""
-        term = Term(comparison="duel", arm="ours", over="rival")
-        best = Benchmark(kind="benchmark", metric=Metric.RATE_RATIO, terms=(term,))
-        claim = b.claim("best", best, value=1.0, unit=Unit.RATIO, relation=Relation.AT_LEAST)
-        checks = [b.correctness(statuses={"rival": "not_installed"})]
-        verdict = verdict_on(claim, checks=checks)
-        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "rival_missing")
-        assert verdict.why is Why.ORIGINAL_ABSENT
-        assert "cublas (arm rival) was not run" in verdict.explanation
-
     @pytest.mark.parametrize(
         ("status", "expected", "why"),
         [
@@ -83,13 +70,6 @@ class TestExecution:
 
     def test_nothing_recorded_is_not_run(self) -> None:
         assert verdict_on(self.CLAIM).status is Status.NOT_RUN
-
-    def test_it_has_no_baseline_and_no_figure(self) -> None:
-        term = Term(comparison="duel", arm="ours", over="rival")
-        with pytest.raises(ValidationError, match="runs or does not"):
-            Execution(kind="runs", terms=(term,))
-        with pytest.raises(ValidationError, match="only a support statement"):
-            b.claim("figure", RUNS_THERE)
 
 
 def code(arch: str, kernels: int = 1, form: Any = "cubin") -> ArchCode:
@@ -133,10 +113,6 @@ class TestDeviceCode:
         assert (verdict.why is Why.ONE_BUILD) == (status is Status.INCONCLUSIVE)
         assert "of which nothing ran" in verdict.explanation
         assert verdict.binary_sha256 == "a" * 64
-
-    def test_helpers_alone_are_no_support(self) -> None:
-        verdict = verdict_on(self.claim(), None, device_code=self.found(code("sm_80", kernels=0)))
-        assert (verdict.status, verdict.measured) == (Status.REPRODUCED, "absent")
 
     def test_without_the_package_the_line_that_installs_it_is_said(self) -> None:
         found = self.found(status="not_installed", objects=(), version=None)

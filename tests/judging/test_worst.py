@@ -128,11 +128,6 @@ class TestDecision:
         assert "middle over rival of other not run" in failing.explanation
         assert failing.explanation.startswith("The worst of the 1 of 2 terms that have a figure is")
 
-    def test_earlier_evidence_is_judged_by_its_own_rule(self) -> None:
-        found = verdict(claim(0.85), judging=b.judging())
-        assert found.status is Status.NOT_REPRODUCED
-        assert found.explanation.startswith("Worst of 3 terms, low of many:")
-
 
 class TestInterval:
     def test_its_low_end_is_the_worst_terms_own_and_its_high_end_is_stricter(self) -> None:
