@@ -151,11 +151,7 @@ class TestPeaks:
             ("fp8", 1978.9, "1979 TFLOP/s", "dense float8"),
             ("fp8", None, "989.4 TFLOP/s", "dense float16"),
             ("", None, "989.4 TFLOP/s", "dense float16"),
-            ("INT8", 1978.9, "1979 TFLOP/s", "dense INT8"),
-            ("int8", None, "1979 TFLOP/s", "dense INT8"),
-            ("INT8, 2:4", None, "3958 TFLOP/s", "2:4 sparse INT8"),
             ("tf32", 1978.9, "494.7 TFLOP/s", "dense TF32"),
-            ("FP32 FMA", 1978.9, "66.90 TFLOP/s", "FP32 FMA"),
             ("bf16", None, "989.4 TFLOP/s", "dense float16"),
         ],
     )

@@ -27,7 +27,7 @@ from assay.records.evaluations import (
 )
 from assay.records.readings import Reading
 from assay.records.units import Unit
-from assay.records.workloads import Operation, Workload
+from assay.records.workloads import Arm, Operation, Workload
 from assay.shared.expressions import parse
 from assay.shared.formula_names import names_of_operation, names_of_program
 
@@ -198,18 +198,14 @@ def _check_term(catalog: Catalog, where: str, term: Term, *, reading: bool = Fal
     Nor is anything held against it, but another of its kind: a quotient of two stages of a program
     that is wrong in both.
     """
-    require_known(where, "comparison", term.comparison, catalog.comparisons)
-    arms = {arm.id: arm for arm in catalog.comparisons[term.comparison].arms}
-    for name in (term.arm, term.over):
-        if name is not None:
-            require_known(where, f"arm of '{term.comparison}'", name, arms)
-    if arms[term.arm].reading_only and not reading:
+    arm = arm_of(catalog, where, term.comparison, term.arm)
+    over = None if term.over is None else arm_of(catalog, where, term.comparison, term.over)
+    if arm.reading_only and not reading:
         raise BadInput(
             f"{where}: rests on arm '{term.arm}' of '{term.comparison}', which is timed for "
             "readings only"
         )
-    rival = term.over is not None and arms[term.over].reading_only
-    if rival and not arms[term.arm].reading_only:
+    if over is not None and over.reading_only and not arm.reading_only:
         raise BadInput(
             f"{where}: holds '{term.arm}' against arm '{term.over}' of '{term.comparison}', which "
             "is timed for readings only"
@@ -232,3 +228,11 @@ def require_known(where: str, noun: str, name: str, known: Mapping[str, T]) -> N
     """Raise BadInput for a name that names nothing."""
     if name not in known:
         raise BadInput(f"{where}: there is no {noun} '{name}'{suggest(name, known)}")
+
+
+def arm_of(catalog: Catalog, where: str, comparison: str, name: str) -> Arm:
+    """Return an arm of a comparison. Raises BadInput where there is no such."""
+    require_known(where, "comparison", comparison, catalog.comparisons)
+    arms = {arm.id: arm for arm in catalog.comparisons[comparison].arms}
+    require_known(where, f"arm of '{comparison}'", name, arms)
+    return arms[name]

@@ -6,6 +6,7 @@ from functools import partial
 
 from assay.base.errors import BadInput
 from assay.catalog.evaluation_references import (
+    arm_of,
     check_evaluation,
     check_formed,
     check_formulas,
@@ -224,26 +225,21 @@ def _check_operator(catalog: Catalog, entry: OperatorKernel) -> None:
     """
     require_known("kernel.yaml: operators", "variant", entry.variant, catalog.variants)
     variant = catalog.variants[entry.variant]
-    if variant.kind != "kernel" or (variant.abi == "bsr_bsr_gemm") != (entry.block_b is not None):
-        raise BadInput(
-            f"kernel.yaml: operators: {entry.variant} must be a compiled kernel, and have block_b "
-            "where B is sparse, and only there"
-        )
-    if (variant.abi == "block_sparse_attention") != (entry.head_dim is not None):
-        raise BadInput(
-            f"kernel.yaml: operators: {entry.variant} must have head_dim where it is attention, "
-            "and only there"
-        )
+    for key, value, abi in (
+        ("block_b", entry.block_b, "bsr_bsr_gemm"),
+        ("head_dim", entry.head_dim, "block_sparse_attention"),
+    ):
+        if variant.kind != "kernel" or (variant.abi == abi) != (value is not None):
+            raise BadInput(
+                f"kernel.yaml: operators: {entry.variant} must be a compiled kernel, and have "
+                f"{key} where it is {abi}, and only there"
+            )
 
 
 def _check_sweep(catalog: Catalog, sweep: TuningSweep) -> None:
     """A sweep begins with an arm, and the choice that would be made of it is one."""
     where = f"tuning.yaml: sweep '{sweep.id}'"
-    name = sweep.begin.comparison
-    require_known(where, "comparison", name, catalog.comparisons)
-    arms = {arm.id: arm for arm in catalog.comparisons[name].arms}
-    require_known(where, f"arm of '{name}'", sweep.begin.arm, arms)
-    arm = arms[sweep.begin.arm]
+    arm = arm_of(catalog, where, sweep.begin.comparison, sweep.begin.arm)
     archs = sweep.archs or catalog.variants[arm.variant].archs
     for target in (each.id for each in catalog.targets.values() if each.arch in archs):
         try:
@@ -258,21 +254,17 @@ def _check_choice(catalog: Catalog, where: str, choice: TuningChoice) -> None:
     require_known(where, "target", choice.target, catalog.targets)
     require_known(where, "variant", choice.variant, catalog.variants)
     name = choice.evidence.comparison
-    require_known(where, "comparison", name, catalog.comparisons)
-    arms = {arm.id: arm for arm in catalog.comparisons[name].arms}
-    require_known(where, f"arm of '{name}'", choice.evidence.arm, arms)
-    if marked := [arm.id for arm in arms.values() if arm.reading_only]:
-        raise BadInput(
-            f"{where}: '{name}' measures '{marked[0]}' for readings only, and no rival is such"
-        )
-    arm = arms[choice.evidence.arm]
-    if arm.variant != choice.variant:
-        raise BadInput(
-            f"{where}: arm '{arm.id}' of '{name}' is variant '{arm.variant}', not "
-            f"'{choice.variant}'"
-        )
-    if catalog.targets[choice.target].arch not in catalog.variants[choice.variant].archs:
-        raise BadInput(f"{where}: '{choice.variant}' is not built for {choice.target}")
+    arm = arm_of(catalog, where, name, choice.evidence.arm)
+    marked = [each.id for each in catalog.comparisons[name].arms if each.reading_only]
     objection = choice.objection(catalog.workloads[arm.workload])
-    if objection is not None:
-        raise BadInput(f"{where}: its evidence is taken on '{arm.workload}', which {objection}")
+    if marked:
+        says = f"'{name}' measures '{marked[0]}' for readings only, and no rival is such"
+    elif arm.variant != choice.variant:
+        says = f"arm '{arm.id}' of '{name}' is variant '{arm.variant}', not '{choice.variant}'"
+    elif catalog.targets[choice.target].arch not in catalog.variants[choice.variant].archs:
+        says = f"'{choice.variant}' is not built for {choice.target}"
+    elif objection is not None:
+        says = f"its evidence is taken on '{arm.workload}', which {objection}"
+    else:
+        return
+    raise BadInput(f"{where}: {says}")

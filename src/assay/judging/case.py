@@ -77,21 +77,21 @@ class Measured:
     summary: Summary
     unit: Unit
     artifact: Ran
-    controlled: bool
-    """True where an A/A control belongs to this kind of measurement."""
-    control: Summary | None
-    """The A/A control's ratio; of a quotient of two measurements, the noisier one."""
-    roofline_fraction: float | None
-    broken: str | None
-    """Why the measurement cannot be right, or None."""
-    limit: float | None
-    """Best value the roofline allows, in ``unit``; None for ratios."""
-    binary_sha256: str | None
     gpu_uuid: str
     ran: str
-    built_from: str | None
     notes: tuple[str, ...]
     evidence: tuple[str, ...]
+    binary_sha256: str | None = None
+    controlled: bool = False
+    """True where an A/A control belongs to this kind of measurement."""
+    control: Summary | None = None
+    """The A/A control's ratio; of a quotient of two measurements, the noisier one."""
+    roofline_fraction: float | None = None
+    broken: str | None = None
+    """Why the measurement cannot be right, or None."""
+    limit: float | None = None
+    """Best value the roofline allows, in ``unit``; None for ratios."""
+    built_from: str | None = None
     work_ratio: float | None = None
     """FLOPs counted for each one that the launch does, of a rate."""
     packages: tuple[str, ...] = ()

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Literal
 
 from assay.records.units import Unit
@@ -40,11 +39,6 @@ class ParsedOutput:
     failed: tuple[str, ...] = ()
     """Names of the figures whose output failed the program's check."""
 
-    def __post_init__(self) -> None:
-        """Make both mappings read-only: everybody who parses one output is given the same."""
-        object.__setattr__(self, "shape", MappingProxyType(dict(self.shape)))
-        object.__setattr__(self, "figures", MappingProxyType(dict(self.figures)))
-
 
 def job_id(program: str, arguments: Sequence[str]) -> str:
     """Return the identifier of a program with its arguments, the same on every machine."""
@@ -54,11 +48,7 @@ def job_id(program: str, arguments: Sequence[str]) -> str:
 
 @lru_cache(maxsize=256)
 def parse(parser: ParserName, stdout: str) -> ParsedOutput:
-    """Read a program's standard output. Raises MalformedOutput with one sentence.
-
-    Kept, since claims share runs: judging one report of two GPUs asks for its 100 outputs 1766
-    times.
-    """
+    """Read a program's standard output, which many claims share. Raises MalformedOutput."""
     return _PARSERS[parser](stdout)
 
 

@@ -47,9 +47,6 @@ DTYPE_WORDS: dict[Dtype, frozenset[str]] = {
     "float32": frozenset({"fp32", "float32", "f32", "tf32"}),
 }
 """How claims name the type of their inputs."""
-INT8_WORDS = frozenset({"int8", "uint8", "i8", "s8", "u8"})
-FMA_WORDS = frozenset({"fma", "ffma", "sgemm", "simt"})
-"""How claims say that float32 is multiplied without tensor cores."""
 SKIPPING = (*WHOLE, *CUTLASS_41)
 """Formulas that may count work that no launch does, by a share that only its problem tells."""
 
@@ -176,15 +173,6 @@ def _peak(target: Target, dtype: Dtype, sparse: bool) -> tuple[float, str]:
     return (SPARSE_SHARE * rate, f"2:4 sparse {named}") if sparse else (rate, f"dense {named}")
 
 
-def _int8_peak(target: Target, sparse: bool) -> tuple[float, str]:
-    """Return the same for INT8: that of FP8, or twice that of fp16, which on a GeForce is stated
-    with float32 sums, at half the rate.
-    """
-    rate = 2 * target.peaks.fp16_tensor_tflop_per_s * (2 if "GeForce" in target.product else 1)
-    rate = max(rate, target.peaks.fp8_tensor_tflop_per_s or 0.0)
-    return (SPARSE_SHARE * rate, "2:4 sparse INT8") if sparse else (rate, "dense INT8")
-
-
 def _figure_beyond(claim: Claim, target: Target, claims: Mapping[str, Claim]) -> str | None:
     """Return how a rate or a bandwidth is beyond a target's peaks, whatever was launched."""
     unit = claim.unit
@@ -216,13 +204,8 @@ def _stated_peak(claim: Claim, target: Target, sparse: bool) -> tuple[float, str
     for text in (" ".join(map(str, claim.configuration.values())), claim.statement):
         words = set(re.findall(r"[a-z0-9]+", text.lower()))
         named = [dtype for dtype, spellings in DTYPE_WORDS.items() if spellings & words]
-        if named in ([], ["float32"]) and FMA_WORDS & words and "tf32" not in words:
-            return target.peaks.fp32_tflop_per_s, "FP32 FMA"
-        peaks = [_peak(target, dtype, sparse) for dtype in named]
-        if INT8_WORDS & words:
-            peaks.append(_int8_peak(target, sparse))
-        if peaks:
-            return max(peaks)
+        if named:
+            return max(_peak(target, dtype, sparse) for dtype in named)
     return _peak(target, "float8", sparse)
 
 

@@ -116,7 +116,6 @@ def measure_derived(
         control=max(known, key=_reach) if known and len(known) == len(controls) else None,
         roofline_fraction=top.roofline_fraction,
         broken=top.broken or bottom.broken,
-        limit=None,
         binary_sha256=top.binary_sha256,
         gpu_uuid=top.gpu_uuid,
         ran=f"{top.ran}, over {bottom.ran}",
