@@ -8,6 +8,7 @@ from assay.base.check_log import NamedCheck
 from assay.base.printable import folded, shortened, shown_line
 from assay.base.typed_command import as_typed
 from assay.cli.console import is_terminal
+from assay.findings.replication import again_line
 from assay.records.verification import ProofNode, ProofState, VerificationRecord
 from assay.shared.exit_codes import ExitCode
 from assay.verification.guarantees import TIMES, guarantee_lines
@@ -104,9 +105,10 @@ def _say(to: Console, text: str, indent: int = 0) -> None:
 
 
 def show_passed(to: Console, result: VerificationRecord) -> None:
-    """Print that it verified, and then what no check can show."""
+    """Print that it verified, and then what no check can show: who measured again."""
     _say(to, verified_line(result))
-    _say(to, as_typed(TIMES))
+    again = f" {again_line(result.measured_again)}" if result.measured_again else ""
+    _say(to, as_typed(f"{TIMES}{again} ./assay history CLAIM lists them."))
 
 
 def show_end(to: Console, line: str) -> None:

@@ -22,6 +22,8 @@ class GivenReport:
     """Whether it was verified earlier, and is unchanged since."""
     signer: str = ""
     """The verifier's own name for that key; empty where it does not verify."""
+    holder: str = ""
+    """Who signs with that key: several keys of one holder are one signer."""
     judged: bool = True
     """Whether this version's rules and pages are its own; else it is intact at most."""
 

@@ -3,12 +3,14 @@
 A signature proves who says what. That times are true only measuring again shows, best by others.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 
 from assay.findings.claim_history import HistoryLine
 from assay.records.report_figures import ReportFigure, ReportMachine
 from assay.records.verdicts import Verdict, VerdictsFile
+from assay.records.verification import MeasuredAgain, Replication
 from assay.shared.counting import counted
 
 
@@ -32,29 +34,6 @@ class Measurement:
         return self.run[0]
 
 
-@dataclass(frozen=True)
-class Replication:
-    """How often figures were measured again."""
-
-    signers: int
-    cards: int
-    measurements: int
-    verdicts: int
-    """Of these measurements, by the rules that judged the figures."""
-    agree: int
-    """Of these verdicts how many are that of the figure."""
-
-    @property
-    def says(self) -> str:
-        """Return it in words, after 'by' and who."""
-        cards = f"on {counted(self.cards, 'other card')}"
-        if not self.verdicts:
-            return f"{cards}, judged by other rules"
-        return (
-            f"{cards}, {self.agree} of {counted(self.verdicts, 'verdict')} by the same rules agree"
-        )
-
-
 def measured_by(signer: str, verdicts: VerdictsFile) -> list[Measurement]:
     """Return what a report's verdicts rest on."""
     return [
@@ -75,48 +54,54 @@ def in_report(
     return [Measurement(_figure(figure), _verdict(figure), machine.measurement, signer, rules)]
 
 
-def replication(
-    own: Iterable[Measurement], others: Iterable[Measurement], *, by_others: bool
-) -> Replication:
-    """Return how often ``own`` figures are measured again among ``others``: by other signers than
-    theirs, or by the same.
-    """
+def measured_again(own: Iterable[Measurement], others: Iterable[Measurement]) -> MeasuredAgain:
+    """Return how often ``own`` figures are measured again among ``others``."""
     known = {each.figure: each for each in own}
     signers = {each.signer for each in known.values()}
     runs = {each.run for each in known.values()}
     again = {
         (each.figure, each.run): each
         for each in others
-        if each.figure in known
-        and each.run not in runs
-        and (each.signer not in signers) == by_others
-    }
-    found = again.values()
+        if each.figure in known and each.run not in runs
+    }.values()
+    cards = {card for card, _ in runs}
+    return MeasuredAgain(
+        by_others=_replication(known, cards, [m for m in again if m.signer not in signers]),
+        by_signer=_replication(known, cards, [m for m in again if m.signer in signers]),
+    )
+
+
+def _replication(
+    known: Mapping[tuple[object, ...], Measurement], cards: Set[str], found: Sequence[Measurement]
+) -> Replication:
     judged = [each for each in found if each.rules == known[each.figure].rules]
     return Replication(
         signers=len({each.signer for each in found}),
-        cards=len({each.card for each in found} - {card for card, _ in runs}),
+        cards=len({each.card for each in found} - cards),
         measurements=len(found),
         verdicts=len(judged),
         agree=sum(each.verdict == known[each.figure].verdict for each in judged),
     )
 
 
-def replication_line(own: Iterable[Measurement], others: Iterable[Measurement]) -> str:
+def again_line(again: MeasuredAgain) -> str:
     """Return one sentence on who measured figures again."""
-    mine, theirs = list(own), list(others)
-    independent = replication(mine, theirs, by_others=True)
-    same = replication(mine, theirs, by_others=False)
-    by = (
-        f"{counted(independent.signers, 'other signer')} {independent.says}"
-        if independent.measurements
-        else "nobody else yet"
-    )
-    also = f"; by the same signer {same.says}" if same.measurements else ""
+    others, same = again.by_others, again.by_signer
+    by = "nobody else yet"
+    if others.measurements:
+        by = f"{counted(others.signers, 'other signer')} {_says(others)}"
+    also = f"; by the same signer {_says(same)}" if same.measurements else ""
     return f"Measured again by {by}{also}."
 
 
-def history_line(lines: Iterable[HistoryLine], signers: list[str]) -> str:
+def _says(found: Replication) -> str:
+    cards = f"on {counted(found.cards, 'other card')}"
+    if not found.verdicts:
+        return f"{cards}, judged by other rules"
+    return f"{cards}, {found.agree} of {counted(found.verdicts, 'verdict')} by the same rules agree"
+
+
+def again_in_history(lines: Iterable[HistoryLine], signers: Sequence[str]) -> MeasuredAgain:
     """Return the same of one claim's history: its newest measurements against all before.
 
     ``signers``: of each report by its place, empty where nobody vouches for it.
@@ -132,7 +117,7 @@ def history_line(lines: Iterable[HistoryLine], signers: list[str]) -> str:
         if found:
             rest += newest.get(entry.target, [])
             newest[entry.target] = found
-    return replication_line([each for found in newest.values() for each in found], rest)
+    return measured_again(chain(*newest.values()), rest)
 
 
 def _figure(of: Verdict | ReportFigure) -> tuple[object, ...]:

@@ -78,7 +78,7 @@ class ReportReader:
         place = self.place(path)
         kept = None if place is None else self._kept(place, path)
         if kept is not None:
-            return _given(path, kept, kept=True, judged=kept.figures.rules == RULES)
+            return self._given(path, kept, kept=True, judged=kept.figures.rules == RULES)
         log = VerificationLog()
         if begun is not None:
             begun(log)
@@ -103,7 +103,24 @@ class ReportReader:
         judged = log.holds
         if place is not None and (judged or figures.rules != RULES):
             keep(found, place)
-        return _given(path, found, kept=False, judged=judged)
+        return self._given(path, found, kept=False, judged=judged)
+
+    def _given(self, path: Path, found: VerifiedReport, *, kept: bool, judged: bool) -> GivenReport:
+        name, run = report_name(path), found.figures.run
+        word = "verified" if judged else "intact, not judged again"
+        by = f"signed by key {found.keyid} ({found.signer}), rules {found.figures.rules}"
+        return GivenReport(
+            name=name if name == run else f"{name} (run {run})",
+            path=str(path),
+            figures=found.figures,
+            keyid=found.keyid,
+            note=f"{word}: {by}",
+            unproven=found.unproven,
+            kept=kept,
+            signer=found.signer,
+            holder=next((k.signer for k in self.keys if k.keyid == found.keyid), found.keyid),
+            judged=judged,
+        )
 
     def _wrong(self, directory: Path, log: VerificationLog) -> str | None:
         try:
@@ -214,21 +231,3 @@ def _stated(directory: Path) -> ReportFigures:
 def _unverified(path: Path, figures: ReportFigures, wrong: str) -> GivenReport:
     said = " ".join(shortened(wrong, LONGEST_NOTE).split())
     return GivenReport(report_name(path), str(path), figures, None, f"unverified: {said}")
-
-
-def _given(path: Path, found: VerifiedReport, *, kept: bool, judged: bool) -> GivenReport:
-    name, run = report_name(path), found.figures.run
-    word = "verified" if judged else "intact, not judged again"
-    note = f"{word}: signed by key {found.keyid} ({found.signer}), rules {found.figures.rules}"
-    shown = name if name == run else f"{name} (run {run})"
-    return GivenReport(
-        shown,
-        str(path),
-        found.figures,
-        found.keyid,
-        note,
-        found.unproven,
-        kept,
-        found.signer,
-        judged,
-    )

@@ -62,6 +62,27 @@ class SignerEntry(Record):
     """The verifier's own name for it."""
 
 
+class Replication(Record):
+    """How often figures were measured again, and whether the verdicts agree."""
+
+    signers: int
+    cards: int
+    """GPUs that the figures themselves were not measured on."""
+    measurements: int
+    """A figure that two further runs measured counts as two."""
+    verdicts: int
+    """Of these measurements those that the same rules judged."""
+    agree: int
+    """Of these verdicts those that are that of the figure."""
+
+
+class MeasuredAgain(Record):
+    """Who measured the figures of a report again, as far as reports beside it say."""
+
+    by_others: Replication
+    by_signer: Replication
+
+
 class VerificationRecord(Record):
     """The result of ``./assay verify --json``, whatever it comes to."""
 
@@ -91,3 +112,5 @@ class VerificationRecord(Record):
     """What people read of it and nobody checked, though nothing failed: it is said at the end."""
     notes: tuple[str, ...]
     """Things worth knowing that are no failures."""
+    measured_again: MeasuredAgain | None = None
+    """None where the report does not verify."""

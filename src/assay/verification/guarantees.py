@@ -8,10 +8,7 @@ from assay.records.verification import ProofState
 from assay.shared.counting import counted
 from assay.verification.proof_tree import worst_state
 
-TIMES = (
-    "The times are the signer's word. Only measuring again shows whether they are true: "
-    "./assay history CLAIM lists who did."
-)
+TIMES = "The times are the signer's word."
 """What no check can guarantee."""
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from assay.base.errors import AssayError, CheckFailed
 from assay.base.io import parse_record
-from assay.findings.replication import Measurement, measured_by, replication_line
+from assay.findings.replication import Measurement, measured_again, measured_by
 from assay.records.manifest import ATTESTATION, MANIFEST, VERDICTS
 from assay.records.verdicts import VerdictsFile
+from assay.records.verification import MeasuredAgain
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, MOST_FILE
 from assay.verification.envelope import parse_envelope
@@ -18,13 +19,15 @@ from assay.verification.signed_files import signed_list
 from assay.verification.trusted_keys import TrustedKey
 
 
-def measured_again(report: Path, others: Iterable[Path], keys: Sequence[TrustedKey]) -> str:
-    """Return one sentence: who measured the figures of a report again, by ``others``.
+def measured_again_by(
+    report: Path, others: Iterable[Path], keys: Sequence[TrustedKey]
+) -> MeasuredAgain:
+    """Return who measured the figures of a report again, by what ``others`` say.
 
-    Of reports whose verdicts no trusted key vouches for nothing counts.
+    Of a report whose verdicts no trusted key vouches for nothing counts.
     """
     known = [each for path in others for each in _measurements(path, keys)]
-    return replication_line(_measurements(report, keys), known)
+    return measured_again(_measurements(report, keys), known)
 
 
 def _measurements(report: Path, keys: Sequence[TrustedKey]) -> Iterator[Measurement]:

@@ -16,6 +16,7 @@ from assay.cli.project_folder import ProjectOption, project_folder
 from assay.findings.claim_history import HistoryEntry, HistoryLine, claim_history
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
+from assay.findings.replication import again_in_history, again_line
 from assay.report.comparison_page import carriers, cell, judged_otherwise
 from assay.report.earlier_runs import earlier_words
 from assay.shared.counting import agreeing, counted
@@ -70,7 +71,8 @@ def _title(claim: str, lines: Sequence[HistoryLine], reports: Sequence[GivenRepo
     return (
         f"{claim}{title}\n{f'claimed: {claimed}, ' if claimed else ''}source {figure.source}\n"
         f"{counted(measured, 'measurement')}, the oldest first; {counted(carried, 'report')} "
-        f"{agreeing(carried, 'tells', 'tell')} of it; {counted(changes, 'change')} of status"
+        f"{agreeing(carried, 'tells', 'tell')} of it; {counted(changes, 'change')} of status\n"
+        f"{again_line(again_in_history(lines, [report.holder for report in reports]))}"
     )
 
 

@@ -29,7 +29,7 @@ from assay.cli.verification_output import (
 from assay.evidence.report_contents import ReportContents
 from assay.records.images import RuntimeWish
 from assay.records.manifest import ATTESTATION
-from assay.records.verification import VerificationRecord
+from assay.records.verification import MeasuredAgain, VerificationRecord
 from assay.shared.counting import agreeing
 from assay.shared.read_limits import MOST_ENVELOPE
 from assay.statistics.shared_summaries import SharedSummaries
@@ -41,6 +41,8 @@ from assay.verification.proof_tree import verification_record
 from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import opened_report
 from assay.verification.sign import default_signing_key, public_key_path
+from assay.verification.signed_verdicts import measured_again_by
+from assay.verification.trust import reports_in
 from assay.verification.trusted_keys import load_trusted_keys
 from assay.verification.verify import VerificationLog
 from assay.verification.verify import verify as verify_report
@@ -82,6 +84,7 @@ def verify(
     log.tell = partial(show_check, console.err if as_json else console.out)
     error: AssayError | None = None
     own: Path | None = None
+    again: MeasuredAgain | None = None
     try:
         with opened_report(report_dir) as folder:
             log.called = (folder, report_dir) if folder != report_dir else None
@@ -99,9 +102,11 @@ def verify(
                     _tell_changed(trust.project, project_of(folder / "evidence"))
             if compare is not None:
                 compare(log)
+            again = _measured_again(folder, trust)
     except (AssayError, OSError) as failure:
         error = failure if isinstance(failure, AssayError) else _refused(failure)
     result = verification_record(str(report_dir), log, error)
+    result = result.model_copy(update={"measured_again": again})
     if as_json:
         console.show_json(result.model_dump(mode="json", by_alias=True))
     elif log.checks:
@@ -113,6 +118,14 @@ def verify(
         raise typer.Exit(error.exit_code)
     if not as_json:
         show_passed(console.out, result)
+
+
+def _measured_again(folder: Path, trust: "Trust") -> MeasuredAgain:
+    """Return who measured a report's figures again, by the reports that are published here."""
+    homes = [checkout.ROOT, *([trust.project] if trust.project else [])]
+    others = [path for home in homes for path in reports_in(home / "reports" / "published")]
+    keys = load_trusted_keys([*(trust.keys or ()), *keys_of(trust.project)])
+    return measured_again_by(folder, others, keys)
 
 
 def _tell_failed(
