@@ -41,21 +41,6 @@ def record() -> BenchmarkRecord:
     return b.benchmark().model_copy(update={"processes": (process,)})
 
 
-def test_a_turn_is_a_row(record: BenchmarkRecord) -> None:
-    frame = frames.turns([record])
-    assert frame.target.tolist() == ["h100"] * 3
-    assert frame.comparison.tolist() == ["duel"] * 3
-    assert frame.process.tolist() == [3, 3, 3]
-    assert frame.block.tolist() == [0, 0, 1]
-    assert frame.turn.tolist() == [0, 1, 0]
-    assert frame.arm.tolist() == ["ours", "control", "ours"]
-    assert frame.discarded.tolist() == [False, False, True]
-    assert frame.clock_mhz.tolist()[:2] == [1500.0, 1500.0]
-    assert frame.clock_mhz.isna().tolist() == [False, False, True]
-    assert (frame.started_s.iloc[0], frame.ended_s.iloc[0]) == (1.0, 1.5)
-    assert frame.launches.tolist() == [2, 1, 1]
-
-
 def test_a_launch_is_a_row(record: BenchmarkRecord) -> None:
     frame = frames.samples([record])
     assert frame.time_ms.tolist() == [0.5, 0.25, 2.0, 4.0]
@@ -77,11 +62,10 @@ def test_a_sample_of_nvml_is_a_row_and_what_it_refused_is_nan(record: BenchmarkR
 
 class TestEveryFrame:
     def test_has_its_columns_and_dtypes_with_rows(self, record: BenchmarkRecord) -> None:
-        self.check(frames.turns([record]), frames.TURNS)
+        self.check(frames.samples([record]), frames.SAMPLES)
 
     def test_has_them_without_rows(self) -> None:
         for frame, columns in (
-            (frames.turns([]), frames.TURNS),
             (frames.samples([]), frames.SAMPLES),
             (frames.telemetry([], {}), frames.TELEMETRY),
             (frames.verdicts([]), frames.VERDICTS),

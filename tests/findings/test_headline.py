@@ -70,18 +70,6 @@ def test_causes_are_those_of_what_did_not_hold_the_most_frequent_first(told: Tol
     assert sum(found.not_run.values()) == found.split.statuses[Status.NOT_RUN] == 1
 
 
-def test_a_figure_that_holds_has_no_cause_whatever_its_verdict_says(told: Told) -> None:
-    held = {Status.REPRODUCED, Status.EXCEEDED}
-    for status in held:
-        assert Why.REBUILT not in headline(told, "demo_there", as_if=status).causes
-
-
-def test_probes_arithmetic_and_own_claims_are_counted_apart(told: Told) -> None:
-    kinds = headline(told).apart
-    assert kinds["probes"].statuses == {Status.REPRODUCED: 1}
-    assert kinds["relations"].statuses == {Status.INCONSISTENT: 1}
-
-
 def test_a_rebuilt_kernels_cause_is_what_another_gpu_showed(told: Told) -> None:
     """The author's program ran there: that other work is counted is known, so it is the cause."""
     catalog, verdicts = told
@@ -117,9 +105,3 @@ def test_without_its_own_gpu_the_cause_is_what_stood_in_the_way_on_the_one_there
     assert found(absent, unbuilt) == [(Why.NOT_BUILT, "h200"), (Why.NOT_BUILT, None)]
     assert found(absent, row("h200", Why.NO_DEVICE)) == [(Why.NO_DEVICE, None)] * 2
     assert found(absent) == [(Why.NO_DEVICE, None)]
-
-
-def test_a_cause_that_is_known_stays_where_it_was_found(told: Told) -> None:
-    """So that verdicts with their causes are read like those of earlier rules."""
-    once = with_known_causes(told[1])
-    assert with_known_causes(once) == once

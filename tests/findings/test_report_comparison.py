@@ -9,7 +9,7 @@ from assay.findings.report_comparison import (
     differing_products,
     paired_workloads,
 )
-from assay.records.report_figures import ArmRate, ClaimInShort
+from assay.records.report_figures import ArmRate
 from assay.records.verdicts import Status
 from tests.findings.test_card_spread import figure, machine, report
 
@@ -49,12 +49,6 @@ def test_what_one_report_did_not_ask_is_no_change():
     assert standing(figure(100.0), failed).standing is Standing.CHANGED
 
 
-def test_what_one_report_alone_has_is_no_change_and_no_agreement():
-    alone = figure(1.0, claim="b", status=Status.NOT_REPRODUCED)
-    rows = compare_figures([report("run_1", ONE, figure(1.0), alone), report("run_2", ONE)])
-    assert [row.standing for row in rows] == [Standing.SOME, Standing.SOME]
-
-
 def test_of_three_reports_two_can_agree_or_not():
     def of(*figures):
         (row,) = compare_figures(
@@ -68,47 +62,12 @@ def test_of_three_reports_two_can_agree_or_not():
     assert of([one], [figure(110.0)], []) is Standing.SHIFTED
 
 
-def test_a_figure_has_the_title_and_the_claimed_figure_of_the_reports_that_verify():
-    stated = {"rate": ClaimInShort(title="The rate", claimed="100.0 TFLOP/s")}
-    whole = report("run_1", ONE, figure(100.0)).model_copy(update={"claims": stated})
-    nobodys = report("run_2", ONE, figure(100.0, claimed=7.0))
-    (row,) = compare_figures([whole, nobodys])
-    assert (row.title, row.claimed) == ("The rate", "100.0 TFLOP/s")
-    (row,) = compare_figures([nobodys, nobodys])
-    assert (row.title, row.claimed) == ("rate", "7 TFLOP/s")
-
-
 def test_only_who_is_vouched_for_took_a_measurement_over():
     one, two = report("run_1", ONE, figure(100.0)), report("run_2", ONE, figure(100.0))
     (row,) = compare_figures([one, two])
     assert row.one_measurement
     (row,) = compare_figures([one, two.model_copy(update={"created": None})])
     assert not row.one_measurement
-
-
-def test_changed_figures_come_first():
-    rows = compare_figures(
-        [
-            report("run_1", ONE, figure(1.0, claim="a"), figure(100.0, claim="b")),
-            report(
-                "run_2", ONE, figure(1.0, claim="a"),
-                figure(100.0, claim="b", status=Status.EXCEEDED),
-            ),
-        ]
-    )  # fmt: skip
-    assert [row.claim for row in rows] == ["b", "a"]
-
-
-def test_of_shifted_figures_the_furthest_apart_comes_first_whatever_its_direction():
-    def run(number, **measured):
-        figures = (figure(value, claim=claim) for claim, value in measured.items())
-        return report(f"run_{number}", ONE, *figures)
-
-    rows = compare_figures(
-        [run(1, a=100.0, b=100.0, c=100.0, d=100.0), run(2, a=102.0, b=80.0, c=110.0, d=100.1)]
-    )
-    assert [row.claim for row in rows] == ["b", "c", "a", "d"]
-    assert [row.standing for row in rows] == [Standing.SHIFTED] * 3 + [Standing.REST]
 
 
 def test_one_gpu_and_second_with_other_samples_is_warned_of():

@@ -1,7 +1,6 @@
 """Timings of steps: kept, collected, added up and shown."""
 
 import json
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
@@ -9,13 +8,12 @@ from typing import ClassVar
 import pytest
 
 from assay.base.errors import BadInput
-from assay.base.io import dump_record, read_record
+from assay.base.io import read_record
 from assay.evidence.load import load_evidence
-from assay.evidence.stages import planned_steps, target_paths
+from assay.evidence.stages import planned_steps
 from assay.evidence.timings import collect_timings, timing_path, write_timing
 from assay.findings.step_timings import (
     GpuWork,
-    benchmarks_of,
     gpu_seconds,
     gpu_work,
     own_work,
@@ -27,14 +25,11 @@ from assay.findings.step_timings import (
 from assay.pipeline import steps as steps_module
 from assay.records.measurements import Wall
 from assay.records.plan import Plan
-from assay.records.timings import Stage, StepTiming, TimingsRecord
-from assay.report import formatting as fmt
-from assay.report.figure_timings import StageRow, StepBar, where_the_time_went
+from assay.records.timings import Stage, StepTiming
 from assay.report.render import render
 from tests.pipeline.test_workflow import RULES
-from tests.report.test_figures import Svg
 from tests.report.test_render import Page
-from tests.report_fixtures import provision, write_repository, write_run
+from tests.report_fixtures import write_repository, write_run
 
 ZERO = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SECONDS = {Stage.PLAN: 0.5, Stage.BUILD: 10.0, Stage.BENCHMARK: 100.0, Stage.PROFILE: 7.5}
@@ -135,10 +130,6 @@ class TestThePlansSteps:
             for name in arguments:
                 assert f"{{{{{name}}}}}" in outputs, (stage, name)
 
-    def test_the_workflow_never_asks_for_timings(self) -> None:
-        """A step that took longer than last time makes nothing out of date."""
-        assert not any("timings" in body for body in RULES.values())
-
     def test_what_another_plan_left_is_not_collected(self, run_dir: Path) -> None:
         plan = read_record(Plan, run_dir / "plan.json")
         kept = collect_timings(run_dir, plan)
@@ -148,16 +139,6 @@ class TestThePlansSteps:
         (run_dir / timing_path("inspect", {})).write_text('{"step": "inspect", "seconds": 1}')
         collected = collect_timings(run_dir, plan)
         assert list(collected.steps) == [s for s in kept.steps if s.stage is not Stage.INSPECT]
-
-    def test_the_stages_after_the_verdicts_are_for_the_command_line(self, run_dir: Path) -> None:
-        plan = read_record(Plan, run_dir / "plan.json")
-        write_timing(run_dir, "sign", {}, ZERO + timedelta(days=1), 1.0)
-        assert collect_timings(run_dir, plan, finishing=True).steps[-1].stage is Stage.SIGN
-        assert Stage.SIGN not in {s.stage for s in collect_timings(run_dir, plan).steps}
-
-    def test_steps_stand_in_the_order_in_which_they_started(self, run_dir: Path) -> None:
-        steps = collect_timings(run_dir, read_record(Plan, run_dir / "plan.json")).steps
-        assert [s.started for s in steps] == sorted(s.started for s in steps)
 
 
 class TestAddingUp:
@@ -203,16 +184,6 @@ class TestAddingUp:
         assert axis.length == 31.0
         assert [span.start for _, spans in axis.stages for span in spans] == [0.0, 20.0, 25.0]
 
-    def test_a_long_step_is_no_pause(self) -> None:
-        axis = timeline([step(Stage.BUILD, 0, 500), step(Stage.JUDGE, 501, 1)])
-        assert axis.cuts == ()
-        assert axis.length == 502
-
-    def test_nothing_is_no_time(self) -> None:
-        assert timeline([]).length == 0
-        assert stage_totals([]) == ()
-        assert total_work([]) is None
-
     def test_gpu_work_is_held_against_the_step_that_did_it(self, run_dir: Path) -> None:
         evidence = load_evidence(run_dir)
         steps = collect_timings(run_dir, evidence.plan).steps
@@ -238,15 +209,6 @@ class TestAddingUp:
         work = own_work(record.model_copy(update={"processes": (process, process)}))
         assert work == GpuWork(work_s=10.0, timed_s=4.0, wall_s=20.0)
 
-    def test_gpu_work_is_what_events_measured_where_a_record_has_no_phases(
-        self, run_dir: Path
-    ) -> None:
-        record = load_evidence(run_dir).benchmarks["h100", "demo_sweep"]
-        before = [process.model_copy(update={"wall": None}) for process in record.processes]
-        work = own_work(record.model_copy(update={"processes": tuple(before)}))
-        assert work is not None
-        assert work.work_s == pytest.approx(sum(each.gpu_seconds for each in before))
-
     def test_what_a_step_took_up_from_an_earlier_start_is_not_its_work(self, run_dir: Path) -> None:
         evidence = load_evidence(run_dir)
         before = step(Stage.BENCHMARK, -200, 100, target="h100")
@@ -270,17 +232,6 @@ class TestReport:
         render(run_dir.parents[1], run_dir, out)
         return Page((out / "appendix.html").read_text(encoding="utf-8"))
 
-    def test_the_section_holds_totals_and_a_picture(self, run_dir: Path, tmp_path: Path) -> None:
-        page = self.rendered(run_dir, tmp_path / "out")
-        assert "timings" in page.ids
-        assert "#timings" in page.links
-        assert "evidence/timings.json" in page.links
-        assert page.tags.count("svg") == 5
-        assert "5 steps, 50.0\N{NO-BREAK SPACE}s" in " ".join(page.words)
-        assert "build 5 50.0\N{NO-BREAK SPACE}s " in " ".join(" ".join(page.words).split(" "))
-        assert "processes are known to have kept the GPU busy" in page.text
-        assert "h100 demo_sweep " in page.text
-
     def test_the_evidence_holds_the_timings_and_renders_to_the_same_bytes(
         self, run_dir: Path, tmp_path: Path
     ) -> None:
@@ -295,97 +246,7 @@ class TestReport:
         assert kept is not None
         assert {s.stage for s in kept.steps} >= {Stage.PLAN, Stage.BENCHMARK, Stage.JUDGE}
 
-    def test_a_report_without_timings_has_no_such_section(
-        self, run_dir: Path, tmp_path: Path
-    ) -> None:
-        shutil.rmtree(run_dir / "timings")
-        page = self.rendered(run_dir, tmp_path / "out")
-        assert "timings" not in page.ids
-        assert not (tmp_path / "out" / "evidence" / "timings.json").exists()
-        assert load_evidence(tmp_path / "out" / "evidence").timings is None
-
-    def test_what_an_interrupted_start_took_is_not_passed_over(
-        self, run_dir: Path, tmp_path: Path
-    ) -> None:
-        whole = self.rendered(run_dir, tmp_path / "whole").text
-        assert "finished by an earlier start" not in whole
-        write_timing(run_dir, "benchmark", {"target": "h100"}, ZERO + timedelta(hours=1), 3.0)
-        (record,) = benchmarks_of(load_evidence(run_dir), "h100")
-        text = self.rendered(run_dir, tmp_path / "out").text
-        assert "1 of the benchmarks was finished by an earlier start of this run" in text
-        assert (
-            f"by their own records, {fmt.duration(record.seconds)}; the".split()
-            == (text[text.index("by their own records") :].split()[:7])
-        )
-
-    def test_figures_taken_over_say_what_they_once_took(self, tmp_path: Path) -> None:
-        root = write_repository(tmp_path / "repo")
-        run_dir = write_run(root, "first")
-        plan = read_record(Plan, run_dir / "plan.json")
-        recorded = provision(
-            kind="recorded",
-            recorded_in="reports/published/x",
-            recorded_paths=tuple(target_paths(plan.targets[0])),
-        )
-        write_run(root, "demo_run", [recorded])
-        taken = root / "results" / "demo_run"
-        shutil.copytree(run_dir / "h100", taken / "h100")
-        for name in ("manifest.json", "attestation.json"):
-            (taken / "h100" / "origin").mkdir(exist_ok=True)
-            (taken / "h100" / "origin" / name).write_text("{}")
-        keep_timings(taken)
-        page = self.rendered(taken, tmp_path / "out")
-        assert "were taken over, which takes no time here" in page.text
-        assert "Steps that had a GPU" not in page.text
-
     def test_timings_that_are_no_record_are_refused(self, run_dir: Path) -> None:
         (run_dir / "timings.json").write_text('{"schema": "assay/timings/1", "steps": [1]}')
         with pytest.raises(BadInput, match=r"steps\.0"):
             load_evidence(run_dir)
-
-
-class TestPicture:
-    """Stages as rows, steps as bars."""
-
-    ROWS = (
-        StageRow(
-            "build", "2 steps", (StepBar(0, 9, 0, False, None), StepBar(1, 5, 1, False, None))
-        ),
-        StageRow("benchmark", "80.0 % busy", (StepBar(9, 30, 0, True, 0.8),)),
-    )
-
-    def test_equal_data_gives_equal_bytes_and_own_ids(self) -> None:
-        svg = where_the_time_went(self.ROWS, 30.0, (9.0,), "mine")
-        assert svg is not None
-        assert svg == where_the_time_went(self.ROWS, 30.0, (9.0,), "mine")
-        assert all(name.startswith("mine-") for name in Svg(svg).ids)
-
-    def test_rows_notes_and_unit_are_text(self) -> None:
-        svg = where_the_time_went(self.ROWS, 30.0, (), "a")
-        assert svg is not None
-        words = set(Svg(svg).text)
-        assert {"build", "benchmark", "80.0 % busy", "time on the clock, s"} <= words
-
-    @pytest.mark.parametrize(("length", "unit"), [(200.0, "s"), (400.0, "min"), (1e6, "min")])
-    def test_the_axis_counts_what_a_reader_counts_in(self, length: float, unit: str) -> None:
-        svg = where_the_time_went(self.ROWS, length, (), "a")
-        assert svg is not None
-        assert f"time on the clock, {unit}" in Svg(svg).text
-        numbers = [float(word) for word in Svg(svg).text if word.replace(".", "").isdigit()]
-        assert 3 <= len(numbers) <= 11
-
-    def test_host_and_gpu_have_a_colour_each_and_part_work_is_pale(self) -> None:
-        svg = where_the_time_went(self.ROWS, 30.0, (), "a")
-        assert svg is not None
-        assert "var(--series-0," in svg
-        assert "var(--series-1," in svg
-        assert "opacity: 0.4" in svg
-
-    def test_without_steps_there_is_no_picture(self) -> None:
-        assert where_the_time_went((), 0.0, (), "a") is None
-
-
-def test_the_record_survives_its_own_json(run_dir: Path, tmp_path: Path) -> None:
-    record = collect_timings(run_dir, read_record(Plan, run_dir / "plan.json"))
-    (tmp_path / "t.json").write_bytes(dump_record(record))
-    assert read_record(TimingsRecord, tmp_path / "t.json") == record

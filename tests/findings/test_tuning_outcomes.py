@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,6 @@ from assay.findings.tuning_outcomes import (
     SweepOutcome,
     decide,
     outcomes,
-    settings,
-    sweeps,
 )
 from assay.judging.case import Case
 from assay.records.measurements import BenchmarkRecord
@@ -36,12 +33,6 @@ def ratio(value: float, half_width: float = 0.01) -> Summary:
 
 class TestDecide:
     """The rule on given intervals."""
-
-    def test_a_choice_ahead_of_all_is_confirmed_against_the_fastest(self) -> None:
-        assert decide({"a": ratio(1.3), "b": ratio(1.1)}, MARGIN) == (ChoiceStanding.CONFIRMED, "b")
-
-    def test_a_rival_ahead_by_less_than_the_margin_changes_nothing(self) -> None:
-        assert decide({"a": ratio(0.97)}, MARGIN) == (ChoiceStanding.CONFIRMED, "a")
 
     def test_a_rival_wholly_beyond_the_margin_is_faster(self) -> None:
         rivals = {"a": ratio(1.2), "b": ratio(0.9), "c": ratio(0.8)}
@@ -166,8 +157,6 @@ class TestOutcomes:
         assert outcome.standing is ChoiceStanding.CONFIRMED
         assert outcome.rival == "bk32"
         assert outcome.sentence.endswith("Without a result: bk96.")
-        (sweep,) = sweeps(Case(with_choices(catalog, chosen(64)), evidence))
-        assert [row.arm for row in sweep.rows] == ["bk32", "bk64"]
 
     def test_a_rival_that_is_right_and_was_not_timed_may_be_the_fastest(
         self, measured: tuple[Catalog, Evidence]
@@ -199,68 +188,3 @@ class TestOutcomes:
         catalog, evidence = measured
         catalog, evidence = with_choices(catalog, chosen(96)), replace(evidence, benchmarks={})
         assert outcomes(Case(catalog, evidence)) == ()
-        assert sweeps(Case(catalog, evidence)) == ()
-
-
-class TestSweeps:
-    """The data that the picture is drawn from."""
-
-    def test_rates_settings_and_the_choice(self, measured: tuple[Catalog, Evidence]) -> None:
-        catalog, evidence = measured
-        (sweep,) = sweeps(Case(with_choices(catalog, chosen(64)), evidence))
-        assert (sweep.target, sweep.comparison) == KEY
-        assert [(row.arm, row.settings) for row in sweep.rows] == [
-            ("bk32", "BK 32"), ("bk64", "BK 64"), ("bk96", "BK 96")
-        ]  # fmt: skip
-        assert [row.chosen for row in sweep.rows] == [False, True, False]
-        rates = [row.rate.value() for row in sweep.rows]
-        assert rates == pytest.approx([200, 280, 360], rel=0.01)
-
-    def test_only_what_differs_from_the_first_is_said(
-        self, measured: tuple[Catalog, Evidence]
-    ) -> None:
-        catalog, evidence = measured
-        defines = {
-            "demo_bk32": {"STAGES": 4, "BK": 32, "ZIGZAG": 1},
-            "demo_bk64": {"STAGES": 4, "BK": 64, "ZIGZAG": 1, "CLEAR": 1},
-            "demo_bk96": {"STAGES": 4, "BK": 32},
-        }
-        variants = {
-            name: variant.model_copy(update={"defines": defines[name]})
-            for name, variant in catalog.variants.items()
-        }
-        catalog = with_choices(replace(catalog, variants=variants), chosen(64))
-        (sweep,) = sweeps(Case(catalog, evidence))
-        assert [row.settings for row in sweep.rows] == [
-            "BK 32, ZIGZAG 1", "BK 64, CLEAR 1", "without ZIGZAG"
-        ]  # fmt: skip
-
-    def test_a_kernel_of_another_source_is_called_by_its_source(
-        self, measured: tuple[Catalog, Evidence]
-    ) -> None:
-        catalog, evidence = measured
-        other = {"source": "other.cu", "defines": {"GROUP_M": 32}}
-        variants = {
-            name: variant.model_copy(update=other if name == "demo_bk96" else {})
-            for name, variant in catalog.variants.items()
-        }
-        catalog = with_choices(replace(catalog, variants=variants), chosen(64))
-        (sweep,) = sweeps(Case(catalog, evidence))
-        assert [row.settings for row in sweep.rows] == ["BK 32", "BK 64", "other.cu"]
-
-    def test_without_a_choice_there_is_no_sweep(self, measured: tuple[Catalog, Evidence]) -> None:
-        assert sweeps(Case(*measured)) == ()
-
-    def test_settings_on_one_line(self) -> None:
-        assert settings({"TILE_N": 256, "STAGES": 4}) == "TILE_N 256, STAGES 4"
-
-
-def test_paths_of_evidence_exist(measured: tuple[Catalog, Evidence], tmp_path: Path) -> None:
-    """An outcome names the records that it rests on, as a run writes them."""
-    root = write_repository(tmp_path / "repo")
-    run_dir = write_run(root)
-    catalog, evidence = load_catalog(root), load_evidence(run_dir)
-    (outcome,) = outcomes(Case(with_choices(catalog, chosen(96)), evidence))
-    assert outcome.evidence
-    for path in outcome.evidence:
-        assert (run_dir / path).is_file(), path

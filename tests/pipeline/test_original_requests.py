@@ -13,8 +13,7 @@ from assay.judging.judge import judge
 from assay.pipeline.original_requests import OriginalWishes, find_originals
 from assay.records.originals import OriginalRunRecord
 from assay.records.verdicts import Status
-from assay.report.commands import CommandRow
-from assay.report.own_programs import own_program_rows
+from assay.report.programs import own_program_rows
 from tests.library_checkout import REPOSITORY
 from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 
@@ -185,11 +184,10 @@ class TestItRuns:
         verdict = next(v for v in judge(catalog, evidence).verdicts if v.claim == "fixture_own")
         assert (verdict.status, verdict.measured) == (Status.REPRODUCED, 607.0)
         (row,) = own_program_rows(catalog, evidence)
-        assert isinstance(row, CommandRow)
-        assert row.command == "./winner"
-        assert "run line as the source types it" in row.roles
-        assert any("-o winner (as the user gave it)" in role for role in row.roles)
-        assert row.figures[0].value.startswith("607")
+        assert row["command"] == "./winner"
+        assert "run line as the source types it" in row["roles"]
+        assert any("-o winner (as the user gave it)" in role for role in row["roles"])
+        assert row["figures"][0].value.startswith("607")
         assert str(checkout.folder) not in gzip.decompress(path.read_bytes()).decode()
         assert str(checkout.folder) not in (run_dir / "plan.json").read_text()
 
@@ -216,7 +214,7 @@ class TestItRuns:
         verdict = next(v for v in judge(catalog, evidence).verdicts if v.claim == "fixture_own")
         assert verdict.measured == 607.0
         (row,) = own_program_rows(catalog, evidence)
-        assert row.figures[0].label == ", TFLOPS: {value} (the user's pattern)"
+        assert row["figures"][0].label == ", TFLOPS: {value} (the user's pattern)"
 
     def test_a_checkout_that_changes_under_the_run_is_refused(self, checkout: Checkout) -> None:
         (checkout.folder / "theirs" / "more").write_text("new\n")

@@ -26,7 +26,7 @@ from assay.records.evaluations import NotRun
 from assay.records.plan import Provision
 from assay.records.projects import MOST_COMMAND
 from assay.records.verdicts import Status, Verdict, Why
-from assay.report.own_programs import own_program_rows
+from assay.report.programs import own_program_rows
 from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 from tests.pipeline.test_original_requests import RUN_IT
 
@@ -165,7 +165,7 @@ def test_it_runs_as_typed_beside_as_stated(checkout: Checkout, tmp_path: Path) -
     run_dir = folder / "results" / RUN
     evidence, catalog = load_evidence(run_dir), load_catalog(run_dir)
     rows = own_program_rows(catalog, evidence)
-    assert [(row.command, row.ran) for row in rows] == [
+    assert [(row["command"], row["ran"]) for row in rows] == [
         ("./bench 64 305", "m = 64"),
         ("./bench 32 607", "m = 32"),
     ]

@@ -42,10 +42,6 @@ def test_what_was_measured_on_another_gpu_is_said():
     )
 
 
-def test_a_projects_own_figures_are_called_so():
-    assert badge_words(of(own=True, exceeded=1)) == "1 figure that this project states: 1 exceeded"
-
-
 def test_nothing_measured_is_said():
     assert words(badge(of(not_run=3))) == ["assay", "nothing measured"]
     assert words(badge(of())) == ["assay", "nothing measured"]
@@ -63,9 +59,3 @@ def test_nothing_measured_is_said():
 )
 def test_the_colour_is_that_of_the_outcome(counts: HeadlineCounts, state: Status):
     assert state.facts.light in badge(counts)
-
-
-def test_an_unverified_report_has_no_counts():
-    svg = badge(None)
-    assert words(svg) == ["assay", "unverified"]
-    assert "reproduced" not in svg

@@ -3,9 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-from assay import __version__
-from assay.base.io import load_yaml
-from assay.records.citation import CitationFile
 from assay.report.citation import CitedReport, bibtex
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,12 +37,6 @@ def test_the_entry_has_every_fact_once():
     )
 
 
-def test_an_address_stands_as_it_is():
-    assert "  url          = {https://example.org/a_run},\n" in bibtex(
-        replace(REPORT, address="https://example.org/a_run")
-    )
-
-
 def test_a_projects_report_is_of_that_project():
     entry = bibtex(replace(REPORT, project="Softmax & more"))
     assert r"{{Figures of Softmax \& more, measured again on NVIDIA H100" in entry
@@ -55,9 +46,3 @@ def test_what_tex_would_read_otherwise_is_escaped():
     entry = bibtex(replace(REPORT, authors=("100 % & more", "B{"), signer="a_b"))
     assert r"{{100 \% \& more} and {B\{}}" in entry
     assert r"(a\_b)" in entry
-
-
-def test_the_repository_names_whom_to_cite():
-    told = load_yaml(CitationFile, ROOT / "CITATION.cff")
-    assert [author.full_name for author in told.authors] == ["The Assay authors"]
-    assert told.version == __version__

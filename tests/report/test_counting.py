@@ -14,7 +14,7 @@ import pytest
 
 from assay.evidence.report_contents import ReportContents, read_contents
 from assay.findings.headline import KINDS, outcomes
-from assay.judging.counts import count_verdicts, outcome
+from assay.judging.counts import outcome
 from assay.report.leading_findings import leading_findings
 from assay.report.render import render_contents
 from assay.report.verdict_text import lead_of
@@ -94,17 +94,6 @@ def test_the_line_of_a_claim_shows_the_verdict_that_counts(made: Made) -> None:
         assert f">{outcome(lead).word}</span>" in line.split('<tr class="more">')[0]
 
 
-def test_all_that_counts_is_counted_in_the_attestation_too(made: Made) -> None:
-    """The signed counts are of the same things: only the words for kinds are others."""
-    contents = made.contents
-    verdicts = contents.verdicts.verdicts
-    signed = count_verdicts(contents.catalog, verdicts).by_kind()
-    mine = Counter(each.kind for each in outcomes(contents.catalog, verdicts))
-    named = {kind: kind for kind in KINDS} | {"figures": "published", "relations": "arithmetic"}
-    for kind, theirs in named.items():
-        assert mine[kind] == sum(signed[theirs].values())
-
-
 def test_groups_sources_and_the_table_of_counts_add_up_to_the_headline(made: Made) -> None:
     numbers = Counter(
         token[2:] for _, tokens in made.facets() for token in tokens if token.startswith("k:")
@@ -123,30 +112,9 @@ def test_groups_sources_and_the_table_of_counts_add_up_to_the_headline(made: Mad
     assert sum(map(int, rows)) == numbers["figures"]
 
 
-def test_the_strip_has_as_many_marks_as_it_says(made: Made) -> None:
-    for drawing in re.findall(r'<svg class="strip.*?</svg>', made.page, re.DOTALL):
-        marks = re.findall(r'<use href="#mark-\d" (x=|transform=)', drawing)
-        said = re.search(
-            r"(\d+) marks: (\d+) of (\d+) published speed figures?"
-            r"(?: and (\d+) of \d+ figures? measured on another GPU than \w+ sources? names?)?"
-            r"(?: and (\d+) of \d+ ratios? of two such figures, drawn smaller)?", made.page
-        )  # fmt: skip
-        assert said
-        parts = [int(number or 0) for number in said.group(2, 4, 5)]
-        assert len(marks) == int(said[1]) == sum(parts)
-        assert sum(kind == "transform=" for kind in marks) == parts[-1]
-        assert int(said[3]) == len(made.fitting("k:figures"))
-
-
 def test_the_filters_have_every_verdict_and_cause_that_a_number_is_told_by(made: Made) -> None:
     offered = set(re.findall(r'<option value="([^"]+)"', made.page))
     told = {token for choice, _ in made.told() for token in choice.split()}
     assert {token for token in told if token.startswith(("v:", "w:"))} <= offered
     lines = {token for _, tokens in made.facets() for token in tokens if token[0] in "vwk"}
     assert lines <= offered
-
-
-def test_as_many_spreads_are_told_as_there_are_rows(made: Made) -> None:
-    told = re.search(r"(\d+) figures? of claims here, .*? measured in several runs", made.page)
-    link = re.search(r"Each of the (\d+) figures, run by run", made.page)
-    assert (told and told[1]) == (link and link[1])

@@ -9,7 +9,7 @@ import pytest
 from assay.evidence.report_contents import ReportContents, read_contents
 from assay.findings.card_spread import other_runs
 from assay.findings.claim_history import claim_history
-from assay.findings.report_figures import UNWRITTEN, question_of, report_figures
+from assay.findings.report_figures import UNWRITTEN, report_figures
 from assay.records.report_figures import ClaimInShort, OtherRunsRecord
 from assay.records.verdicts import Status
 from assay.report.earlier_runs import earlier_words
@@ -74,19 +74,6 @@ def test_another_kernel_is_named_with_its_report_and_figure(contents: ReportCont
     assert "cards and runs" not in said.split("H100")[0]
 
 
-def test_the_same_question_by_another_binary_is_told_apart(contents: ReportContents) -> None:
-    asked = question_of(contents.catalog, IDLE)
-    said = words(page(contents, before(contents, question=asked)))
-    assert "by a binary that is compiled otherwise by now" in said
-    assert "another kernel" not in said
-
-
-def test_nothing_is_said_where_nothing_was_measured_before(contents: ReportContents) -> None:
-    line = page(contents, None)
-    assert "<small>*" not in line.split('<tr class="more">')[0]
-    assert "An earlier run" not in line
-
-
 class TestOnAnotherGpu:
     """Claims that only the H200 of another report answered: their one row names an H100."""
 
@@ -101,34 +88,6 @@ class TestOnAnotherGpu:
             assert "An earlier run on NVIDIA H200 measured " in words(details)
             assert "(h200_20261122_phases, 2026-11-22), by " in words(details)
         assert "measured 0.05117 ms [0.05115, 0.05119]" in words(told["report.html"])
-
-    def test_the_head_says_where_they_were_measured(
-        self, told: dict[str, str], contents: ReportContents
-    ) -> None:
-        assert (
-            "Not run: 7: measured in other reports only, as the page tells; " in (told["report.md"])
-        )
-        assert "7 in other reports only" in words(told["report.html"])
-        assert len(told["report.html"].encode()) < 900_000
-        without = texts(contents, None)
-        assert "Not run: 7: no earlier report measured it as stated; " in without["report.md"]
-        assert "7 as stated in no earlier report" in words(without["report.html"])
-
-    def test_where_others_have_some_of_them_both_are_counted(
-        self, contents: ReportContents
-    ) -> None:
-        record = contents.evidence.other_runs
-        assert record is not None
-        left = ("s003_e2e_latency", "s003_fusion_gain")
-        runs = tuple(
-            run.model_copy(update={"figures": tuple(f for f in run.figures if f.claim not in left)})
-            for run in record.runs
-        )
-        told = texts(contents, record.model_copy(update={"runs": runs}))
-        assert (
-            "Not run: 7: not taken over; 5 of them were measured in other reports only, as the "
-            "page tells; "
-        ) in told["report.md"]
 
     def test_a_figure_of_another_question_is_not_the_claim_as_stated(
         self, contents: ReportContents
@@ -147,22 +106,6 @@ class TestOnAnotherGpu:
         )
         told = texts(contents, record.model_copy(update={"runs": runs}))
         assert "Not run: 7: no earlier report measured it as stated; " in told["report.md"]
-
-    def test_a_claim_with_a_figure_here_names_no_other_gpu(self, contents: ReportContents) -> None:
-        record = contents.evidence.other_runs
-        assert record is not None
-        (run, *rest) = record.runs
-        on = run.machine.model_copy(update={"target": "l4", "product": "NVIDIA L4"})
-        own = run.figures[0].model_copy(update={"claim": "s003_grouped_gemm_rate"})
-        other = run.model_copy(update={"machine": on, "figures": (own,)})
-        told = page(contents, record.model_copy(update={"runs": (other, *rest)}),
-                    "s003_grouped_gemm_rate")  # fmt: skip
-        assert "NVIDIA L4" not in told
-
-
-def test_what_answered_a_claim_is_kept_with_other_runs(contents: ReportContents) -> None:
-    (run,) = before(contents).runs
-    assert run.figures[0].answered_by == "“the old kernel” on some_problem"
 
 
 def test_a_history_says_by_what_the_run_before_was_answered() -> None:

@@ -33,14 +33,6 @@ ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "reports" / "templates"
 WIDTHS = (1440, 390)
 MOST_BYTES = 900_000
-MOST_STOPS = 60
-MOST_PRINTED = 16
-STOPS = """() => {
-  const first = document.querySelector("tbody.claim");
-  const every = document.querySelectorAll("a[href], button, input, select, summary, [tabindex]");
-  return [...every].filter(each => each.tabIndex >= 0 && each.checkVisibility()
-    && (each.compareDocumentPosition(first) & Node.DOCUMENT_POSITION_FOLLOWING)).length;
-}"""
 VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
   .map(each => [each.id, each.nodes.length, each.nodes[0].html.slice(0, 200),
                 each.nodes[0].failureSummary])"""
@@ -196,18 +188,6 @@ def test_nothing_is_wider_than_the_screen(
         assert box[0] <= box[1], name
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_few_stops_before_the_first_claim_and_a_way_past_them(
-    browser: "Browser", report: Path, width: int
-) -> None:
-    page = opened(browser, report / "report.html", width)
-    assert page.evaluate(STOPS) < MOST_STOPS
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the claims"
-    page.keyboard.press("Enter")
-    assert page.evaluate("location.hash") == "#claims"
-
-
 def test_end_tags_that_are_left_out_change_nothing(
     browser: "Browser", small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,18 +207,6 @@ def test_the_first_page_is_small(real: Path) -> None:
     assert len((real / "report.html").read_bytes()) < MOST_BYTES
 
 
-def test_it_prints_on_few_pages_with_nothing_clipped(browser: "Browser", real: Path) -> None:
-    page = opened(browser, real / "report.html")
-    printed = page.pdf(format="A4", prefer_css_page_size=True)
-    assert 0 < len(re.findall(rb"/Type\s*/Page\b", printed)) < MOST_PRINTED
-    page.set_viewport_size({"width": 688, "height": 1000})
-    page.emulate_media(media="print")
-    assert page.evaluate(CLIPPED) == []
-    assert page.evaluate(OVERLAPPED) == []
-    box = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-    assert box[0] <= box[1]
-
-
 @pytest.mark.parametrize(("width", "height", "share"), [(1440, 900, 1.0), (430, 932, 1.0)])
 def test_the_first_screen_ends_with_the_plot(
     browser: "Browser", real: Path, width: int, height: int, share: float
@@ -253,47 +221,6 @@ def test_the_first_screen_ends_with_the_plot(
     assert tops == sorted(tops) and len(tops) == len(above)
     assert plot["top"] > tops[-1]
     assert plot["top"] + share * plot["height"] <= height
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_strips_letters_keep_their_size(browser: "Browser", real: Path, width: int) -> None:
-    page = opened(browser, real / "report.html", width)
-    (shown,) = page.evaluate("""() => [...document.querySelectorAll("svg.strip")]
-      .filter(each => each.checkVisibility())
-      .map(each => each.getBoundingClientRect().width / each.viewBox.baseVal.width
-        * parseFloat(getComputedStyle(each.querySelector("text")).fontSize))""")
-    assert 11 <= shown <= 15
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_appendixs_pictures_keep_the_size_of_their_letters(
-    browser: "Browser", real: Path, width: int
-) -> None:
-    page = opened(browser, real / "appendix.html", width)
-    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-    scales = page.evaluate("""() => [...document.querySelectorAll("svg.figure")]
-      .filter(each => each.checkVisibility())
-      .map(each => each.getBoundingClientRect().width / each.viewBox.baseVal.width)""")
-    assert len(scales) > 5
-    assert min(scales) >= 0.9
-
-
-def test_a_claim_is_one_line_on_a_wide_screen(browser: "Browser", real: Path) -> None:
-    """And nothing of it but the end of a long title is cut."""
-    page = opened(browser, real / "report.html")
-    page.evaluate("document.querySelectorAll('details.group').forEach(each => each.open = true)")
-    lines = page.evaluate("""() => [...document.querySelectorAll("tbody.claim > .line")]
-      .map(each => [
-        each.getBoundingClientRect().height,
-        parseFloat(getComputedStyle(each).fontSize),
-        Math.max(...[...each.children].map(cell => cell.scrollWidth - cell.clientWidth)),
-        each.parentNode.id,
-        [...each.children].filter(cell => cell.scrollWidth - cell.clientWidth > 3)
-          .map(cell => cell.innerText).join(),
-      ])""")
-    assert len(lines) > 200
-    assert [line for line in lines if line[0] > 2.2 * line[1]] == []
-    assert [line for line in lines if line[2] > 3] == []
 
 
 def test_without_a_script_every_claim_is_there(browser: "Browser", real: Path) -> None:
@@ -357,13 +284,6 @@ class TestScript:
         ratios = [float(key) for key in keys if key != "-"]
         assert ratios == sorted(ratios)
         assert keys[len(ratios) :] == ["-"] * (len(keys) - len(ratios))
-
-    def test_a_findings_source_opens_its_list(self, page: "Page") -> None:
-        link = page.locator("#findings a[href^='#source-']").first
-        link.click()
-        source = page.locator((link.get_attribute("href") or "") + "[open]")
-        source.wait_for()
-        assert source.locator("tbody tr").count() > 0
 
     def test_a_link_opens_its_claim_and_marks_it(self, page: "Page") -> None:
         claim = page.locator("details.group tbody.claim").first.get_attribute("id")

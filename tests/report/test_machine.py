@@ -18,8 +18,8 @@ def told(run_dir: Path, directories: tuple[PackageDirectory, ...] | None) -> lis
     record = read_record(PlatformRecord, run_dir / platform_path("h100"))
     record = record.model_copy(update={"device_paths": directories})
     evidence.platforms["h100"] = record
-    (section,) = (found for found in platform_sections(evidence) if found.target == "h100")
-    return [fact.value for fact in section.facts if fact.label == NAME]
+    (section,) = (found for found in platform_sections(evidence) if found["target"] == "h100")
+    return [fact.value for fact in section["facts"] if fact.label == NAME]
 
 
 def test_named_directories_of_packages_are_told_with_what_lay_there(tmp_path: Path) -> None:

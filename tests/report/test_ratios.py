@@ -1,20 +1,12 @@
 """A figure stands to the right of its claim where it is better by what the claim says."""
 
-import re
-
 import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.evidence.report_contents import read_contents
-from assay.records.claims import Relation
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.ratios import toward_better
-from assay.report.render import render_contents
-from assay.report.verdict_text import verdict_text
-from assay.statistics.shared_summaries import SharedSummaries
-from tests.report.newest import newest_report
 from tests.report.told import told_report
 from tests.report_fixtures import REPOSITORY
 
@@ -73,34 +65,3 @@ def test_better_is_more_than_one(
     assert ratio is not None
     value, low, high = (0.5, 0.4, 0.8) if more_is_better else (2.0, 1.25, 2.5)
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((value, low, high))
-
-
-def test_a_tables_factor_is_that_of_the_plot(row: Verdict, catalog: Catalog) -> None:
-    text = verdict_text(catalog, said(row, catalog, "s002_gap_baseline", 0.5))
-    assert text.factor == "2.0\N{MULTIPLICATION SIGN}"
-
-
-def test_every_bar_of_the_table_points_where_the_plot_has_its_mark() -> None:
-    """Of the newest published report, in which rivals lead."""
-    contents = read_contents(newest_report())
-    page = render_contents(REPOSITORY, contents, SharedSummaries())["report.html"]
-    plot = page.split('<svg class="strip wide"')[1].split("</svg>")[0]
-    one = re.search(r'<path class="one" d="M([\d.]+)', plot)
-    assert one
-    marks = re.findall(
-        r'<a href="#(\w+)" .*?<use [^>]*(?:x="|translate\()(-?[\d.]+)', plot, re.DOTALL
-    )
-    bars = {}
-    for line in page.split('<tbody class="claim" id="')[1:]:
-        bar = re.search(r'<span style="left:([\d.]+)%;width:([\d.]+)%', line.split("</tr>")[0])
-        bars[line.split('"')[0]] = (float(bar[1]), float(bar[2])) if bar else None
-    sides = set()
-    for claim, x in marks:
-        if bars[claim] is None:  # of what is said to be the same, neither side is ahead
-            assert contents.catalog.claims[claim].relation is Relation.SAME, claim
-            continue
-        begin, long = bars[claim]
-        if long > 1:
-            sides.add(begin < 50)
-            assert (float(x) < float(one[1])) == (begin < 50), claim
-    assert sides == {True, False}

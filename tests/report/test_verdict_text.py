@@ -108,25 +108,3 @@ def test_the_figure_of_a_relation_has_the_digits_of_its_source(
     told_in = replace(catalog, audits={**catalog.audits, "relation": entry})
     assert claimed_text(told_in, verdict) == fmt.unbroken(told)
     assert verdict_text(told_in, verdict).measured == "5.46355", "as the sentence has it"
-
-
-def test_a_bound_has_the_digits_that_were_typed(ratio: tuple[Catalog, Verdict]) -> None:
-    """In the cell and, by the same digits, in the verdict's sentence."""
-    catalog, row = ratio
-    claim = catalog.claims[row.claim].model_copy(
-        update={"value": 2.0, "resolution": 0.0, "decimals": 1}
-    )
-    bound = replace(catalog, claims={**catalog.claims, row.claim: claim})
-    verdict = row.model_copy(update={"claimed": 2.0, "relation": "at_least"})
-    assert claimed_text(bound, verdict) == "≥ 2.0\N{MULTIPLICATION SIGN}"
-    assert claim.as_printed == "2.0"
-
-
-@pytest.mark.parametrize(
-    ("artifact", "rebuilt"), [("reimplemented", True), ("library", False), ("original", False)]
-)
-def test_a_figure_of_what_was_rebuilt_is_marked(
-    ratio: tuple[Catalog, Verdict], artifact: str, rebuilt: bool
-) -> None:
-    catalog, row = ratio
-    assert verdict_text(catalog, row.model_copy(update={"artifact": artifact})).rebuilt is rebuilt

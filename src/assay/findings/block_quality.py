@@ -1,9 +1,9 @@
 """The quality of a benchmark's blocks: those discarded and why, regimes, clocks. Pure."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-
-import pandas as pd
+from statistics import median
 
 from assay.records.measurements import BenchmarkRecord
 
@@ -45,11 +45,13 @@ def conduct_of(record: BenchmarkRecord) -> Conduct:
     )
 
 
-def clocks_of(turns: pd.DataFrame) -> dict[ArmKey, ClockSpread]:
-    """Return the clocks of every arm in a frame of turns (``assay.frames.TURNS``).
-
-    Turns of discarded blocks are left out. An arm without cycles is not there.
-    """
-    counted = turns[~turns.discarded].dropna(subset="clock_mhz")
-    arms = counted.groupby(["target", "comparison", "arm"], observed=True).clock_mhz
-    return {key: ClockSpread(*mhz) for key, *mhz in arms.agg(["median", "min", "max"]).itertuples()}
+def clocks_of(records: Iterable[BenchmarkRecord]) -> dict[ArmKey, ClockSpread]:
+    """Return the clocks of every arm, by its turns in blocks that count."""
+    found: dict[ArmKey, list[float]] = {}
+    for record in records:
+        for process in record.processes:
+            for turn in (t for block in process.blocks if block.void is None for t in block.turns):
+                if turn.clock_mhz is not None:
+                    key = record.target, record.comparison, turn.arm
+                    found.setdefault(key, []).append(turn.clock_mhz)
+    return {key: ClockSpread(median(mhz), min(mhz), max(mhz)) for key, mhz in found.items()}

@@ -44,29 +44,15 @@ def guards(
     agreements: Sequence[Agreement],
 ) -> Guards:
     """Return what guards a run's figures."""
-    cheats = [
-        cheat.caught_by
-        for record in evidence.cheats.values()
-        for cheat in record.cheats
-        if cheat.meant is not None
-    ]
-    watched = [
-        run.status == "clean"
-        for record in evidence.sanitizers.values()
-        for run in record.runs
-        if run.status != "unsupported"
-    ]
-    compiled = [
-        match.sameness in (Sameness.FILE, Sameness.DEVICE_CODE, Sameness.INSTRUCTIONS)
-        for match in matches
-        if match.sameness is not Sameness.NOT_COMPILED
-    ]
+    cheats = [each for record in evidence.cheats.values() for each in record.cheats]
+    watched = [run.status for record in evidence.sanitizers.values() for run in record.runs]
+    found = [match.sameness for match in matches if match.sameness is not Sameness.NOT_COMPILED]
     limit = catalog.judging.stopwatch_agreement
     held = [one.from_judged for one in agreements if one.from_judged.compared]
     return Guards(
-        cheats=_share([bool(caught) for caught in cheats]),
-        sanitizer=_share(watched),
-        binaries=_share(compiled),
+        cheats=_share([bool(each.caught_by) for each in cheats if each.meant is not None]),
+        sanitizer=_share([each == "clean" for each in watched if each != "unsupported"]),
+        binaries=_share([sameness is not Sameness.OTHER for sameness in found]),
         stopwatches=_share([not one.in_time(limit) or one.by_clock(limit) for one in held]),
     )
 

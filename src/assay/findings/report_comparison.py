@@ -1,7 +1,6 @@
 """Several reports side by side: what changed, what shifted, and what else differs. Pure."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -70,19 +69,6 @@ class ComparedFigure:
 
 
 @dataclass(frozen=True)
-class ComparedMeasurement:
-    """What counts once: figures that one measurement, or one sentence, answers in any report."""
-
-    rows: tuple[ComparedFigure, ...]
-    """The one that it counts by first: the one that stands foremost in ``Standing``."""
-
-    @property
-    def lead(self) -> ComparedFigure:
-        """Return the figure that it counts by."""
-        return self.rows[0]
-
-
-@dataclass(frozen=True)
 class PairedWorkload:
     """One arm on one workload, as two GPU products ran it."""
 
@@ -119,39 +105,25 @@ def compare_figures(reports: Sequence[ReportFigures]) -> list[ComparedFigure]:
     )
 
 
-def counted_once(rows: Sequence[ComparedFigure]) -> list[ComparedMeasurement]:
-    """Return compared figures, in their order, each measurement once, as reports count them."""
-    counting = Counter((place, row.claim) for row in rows for place, _ in _numbers(row))
-    several = {claim for (_, claim), number in counting.items() if number > 1}
-    names = [_counting_names(row, alone=row.claim not in several) for row in rows]
-    groups: dict[tuple[int, int | str], tuple[int, ...]] = {}
-    for number in range(len(rows)):
-        joined = {each for name in names[number] for each in groups.get(name, ())}
-        group = tuple(sorted(joined | {number}))
-        groups |= {name: group for each in group for name in names[each]}
-    return [
-        ComparedMeasurement(tuple(rows[each] for each in group))
-        for group in sorted(set(groups.values()))
-    ]
+def counted_once(rows: Sequence[ComparedFigure]) -> list[ComparedFigure]:
+    """Return, of compared figures in their order, the first of each thing that reports count.
 
-
-def _counting_names(row: ComparedFigure, *, alone: bool) -> list[tuple[int, int | str]]:
-    """Return what a figure is counted as, by report; nothing where none of them counts it.
-
-    ``alone``: whether each report counts the claim on one target at most, so that figures on
-    several are one thing.
+    That is a measurement or a sentence, named by the first claim that it answers in the last report
+    that counts it; what nobody vouches for counts by itself.
     """
-    found: list[tuple[int, int | str]] = [*_numbers(row)]
-    if not found:
-        return [] if row.kind else [(-1, f"{row.claim} {row.target}")]
-    return [*found, *([(-1, row.claim)] if alone else [])]
-
-
-def _numbers(row: ComparedFigure) -> Iterator[tuple[int, int]]:
-    """Yield the place of each report that counts a figure, and the number it counts it as."""
-    for place, figure in enumerate(row.figures):
-        if figure is not None and figure.counted_as is not None:
-            yield place, figure.counted_as
+    names: dict[tuple[int, int], str] = {}
+    found: dict[object, ComparedFigure] = {}
+    for row in rows:
+        numbers = [
+            (place, figure.counted_as)
+            for place, figure in enumerate(row.figures)
+            if figure is not None and figure.counted_as is not None
+        ]
+        if numbers:
+            found.setdefault(names.setdefault(numbers[-1], row.claim), row)
+        elif not row.kind:
+            found[row.claim, row.target] = row
+    return list(found.values())
 
 
 def _compared(
@@ -166,8 +138,9 @@ def _compared(
     said = [report.claims[first.claim] for report, _ in there if first.claim in report.claims]
     stated = [claimed_figure(figure.claimed, figure.unit) for _, figure in there]
     claimed = [each.claimed for each in said] or stated
+    intervals = [figure.ci90 for _, figure in measured if figure.ci90]
     apart = one_question and any(
-        _apart(one, two) for (_, one), (_, two) in combinations(measured, 2)
+        one[1] < two[0] or two[1] < one[0] for one, two in combinations(intervals, 2)
     )
     return ComparedFigure(
         first.claim,
@@ -196,11 +169,6 @@ def _standing(figures: Sequence[ReportFigure | None], *, apart: bool) -> Standin
     if apart:
         return Standing.SHIFTED
     return Standing.SOME if answers and len(answers) < len(figures) else Standing.REST
-
-
-def _apart(one: ReportFigure, two: ReportFigure) -> bool:
-    assert one.ci90 and two.ci90
-    return one.ci90[1] < two.ci90[0] or two.ci90[1] < one.ci90[0]
 
 
 def _difference(measured: Sequence[ReportFigure]) -> float | None:
@@ -237,25 +205,26 @@ def differing_products(names: Sequence[str], reports: Sequence[ReportFigures]) -
 
 def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures]) -> Iterator[str]:
     """Yield a warning for each thing that differs between reports besides their figures."""
-    targets = dict.fromkeys(m.target for report in reports for m in report.machines)
-    for target in targets:
-        on = {
-            name: (machines, report.created is not None)
+    for target in dict.fromkeys(m.target for report in reports for m in report.machines):
+        told = {
+            name: _conditions(machines, report.created is not None)
             for name, report in zip(names, reports, strict=True)
             if (machines := [each for each in report.machines if each.target == target])
         }
-        yield from _differing(target, on)
-    measurements = counted_once(compare_figures(reports))
-    if count := sum(any(map(_protocols_differ, each.rows)) for each in measurements):
+        for what in dict.fromkeys(what for values in told.values() for what in values):
+            known = {name: values[what] for name, values in told.items() if what in values}
+            yield from _told(f"{target}: {what} differs", known)
+    once = counted_once(compare_figures(reports))
+    if count := sum(map(_protocols_differ, once)):
         verb = agreeing(count, "was", "were")
         yield f"protocol differs: {counted(count, 'measurement')} {verb} made by another one"
-    if len({report.rules for report in reports}) == 1:
-        count = sum(any(map(_samples_differ, each.rows)) for each in measurements)
-        if count:
-            has = agreeing(count, "has", "have")
-            yield f"{counted(count, 'measurement')} of one GPU and one second {has} other samples"
-    read = [(name, report) for name, report in zip(names, reports, strict=True) if report.rules]
-    rules = {name: str(report.rules) for name, report in read}
+    if len({report.rules for report in reports}) == 1 and (
+        count := sum(map(_samples_differ, once))
+    ):
+        has = agreeing(count, "has", "have")
+        yield f"{counted(count, 'measurement')} of one GPU and one second {has} other samples"
+    named = zip(names, reports, strict=True)
+    rules = {name: str(report.rules) for name, report in named if report.rules}
     yield from _told("judging rules differ", rules)
 
 
@@ -269,36 +238,23 @@ def _protocols_differ(row: ComparedFigure) -> bool:
     return len({figure.protocol for figure in measured} - {None}) > 1
 
 
-def _differing(
-    target: str, on: Mapping[str, tuple[Sequence[ReportMachine], bool]]
-) -> Iterator[str]:
-    """``on``: each report's cards, and whether the report was signed, and so read whole."""
-    told = {name: _conditions(*each) for name, each in on.items()}
-    for what in dict.fromkeys(what for values in told.values() for what in values):
-        known = {name: values[what] for name, values in told.items() if what in values}
-        yield from _told(f"{target}: {what} differs", known)
-
-
 def _conditions(machines: Sequence[ReportMachine], whole: bool) -> dict[str, str]:
-    """Return what the cards of one report were measured under; what they differ in, all of it."""
+    """Return what the cards of one report were measured under; ``whole``: it was signed."""
     found: dict[str, dict[str, None]] = {}
     for machine in machines:
-        for what, value in _condition(machine, whole).items():
+        limit = machine.power_limit_w
+        told = {
+            "GPU product": machine.product,
+            "card": machine.gpu_uuid,
+            "driver": machine.driver,
+            "VBIOS": machine.vbios or "not recorded",
+            "power limit": "not recorded" if limit is None else f"{limit:g} W",
+        }
+        if whole:
+            told["commit that measured"] = (machine.commit or "not recorded")[:12]
+        for what, value in told.items():
             found.setdefault(what, {})[value] = None
     return {what: ", ".join(values) for what, values in found.items()}
-
-
-def _condition(machine: ReportMachine, whole: bool) -> dict[str, str]:
-    limit, commit = machine.power_limit_w, machine.commit
-    told = {"commit that measured": commit[:12] if commit else "not recorded"} if whole else {}
-    return {
-        "GPU product": machine.product,
-        "card": machine.gpu_uuid,
-        "driver": machine.driver,
-        "VBIOS": machine.vbios or "not recorded",
-        "power limit": "not recorded" if limit is None else f"{limit:g} W",
-        **told,
-    }
 
 
 def _told(what: str, values: Mapping[str, str]) -> Iterator[str]:

@@ -8,8 +8,6 @@ from scipy.special import stdtr
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.binary_matches import BinaryMatch, binary_matches, told_not_compiled
-from assay.records.plan import TargetPlan
-from assay.records.platform import PlatformRecord
 from assay.records.units import Unit
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.records.workloads import Judging
@@ -18,20 +16,8 @@ from assay.statistics.summaries import MIN_PROCESSES
 
 
 @dataclass(frozen=True)
-class Family:
-    """Claims of one target that one measurement answers: one observation, several verdicts."""
-
-    target: str | None
-    claims: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Chance:
-    """The expected effect of chance alone on the verdicts that rest on an interval.
-
-    Expected numbers hold whether verdicts are independent or not; those of a family are wrong
-    together or not at all.
-    """
+    """The expected effect of chance alone on the verdicts that rest on an interval."""
 
     judged: int
     """Verdicts with an interval."""
@@ -39,17 +25,13 @@ class Chance:
     """Those of them whose claim has a margin; the others are one-sided, at least or at most."""
     measurements: int
     """Different measurements that these rest on: no more than so many are independent."""
-    families: tuple[Family, ...]
-    """Measurements that answer more than one claim, largest first."""
+    shared: int
+    """Measurements that answer more than one claim: these are right or wrong together."""
     decided: int
-    """Those of them that are not inconclusive."""
+    """Verdicts that are not inconclusive."""
     confidence: float
     alpha: float
     """Chance of one wrong decided verdict, at most: each of the two one-sided tests'."""
-    expected_wrong: float
-    """alpha * judged: wrong verdicts to expect at most, were every claim at the margin's edge."""
-    expected_missed: float
-    """(1 - confidence) * judged: intervals that miss the true value."""
     expected_inconclusive: float
     """Inconclusive verdicts to expect by chance with intervals this wide, were every figure that
     is claimed with a margin exactly true. Of one-sided claims nothing is expected: at its bound a
@@ -58,18 +40,10 @@ class Chance:
 
 @dataclass(frozen=True)
 class TargetSummary:
-    """The place and time at which one target's figures were measured, and what that took."""
+    """What the measuring of one target's figures took."""
 
-    target: str
-    kind: str
-    """``device``: in this run; ``recorded``: taken from a report; ``none``."""
-    recorded_in: str | None
-    detail: str
-    product: str | None
-    gpu_uuid: str | None
-    driver: str | None
-    power_limit_w: float | None
-    recorded_at: str | None
+    name: str
+    """The GPU's product, or the target's where none was measured."""
     seconds: dict[str, float]
     """Wall-clock seconds of the stages correctness, benchmark and program."""
     gpu_seconds: float
@@ -83,7 +57,6 @@ class TargetSummary:
 class RunSummary:
     """Everything the report says of a run as a whole."""
 
-    run: str
     total: int
     """Verdicts: rows, however many of them one measurement answers."""
     chance: Chance
@@ -103,15 +76,13 @@ def summarise(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> R
     """Counts and facts of a run."""
     every = verdicts.verdicts
     on = [v.measured_on.in_this_run for v in every if v.measured_on and v.measured is not None]
-    targets = tuple(_target(evidence, plan) for plan in evidence.plan.targets)
     return RunSummary(
-        run=verdicts.run,
         total=len(every),
         chance=_chance(catalog, verdicts),
         binaries=binary_matches(catalog, evidence),
         not_compiled=told_not_compiled(evidence.plan),
-        targets=targets,
-        measured_here=any(target.kind == "device" for target in targets),
+        targets=tuple(_target(evidence, plan.target) for plan in evidence.plan.targets),
+        measured_here=any(plan.provision.kind == "device" for plan in evidence.plan.targets),
         figures_here=sum(on),
         figures_recorded=len(on) - sum(on),
     )
@@ -123,24 +94,19 @@ def _chance(catalog: Catalog, verdicts: VerdictsFile) -> Chance:
         for verdict in verdicts.verdicts
         if verdict.ci90 is not None and verdict.status.facts.basis == "interval"
     ]
-    families = dict.fromkeys(
-        Family(target=v.target, claims=tuple(sorted((v.claim, *v.same_measurement))))
-        for v in with_interval
-    )
-    shared = [family for family in families if len(family.claims) > 1]
+    measurements = {
+        (v.target, tuple(sorted((v.claim, *v.same_measurement)))) for v in with_interval
+    }
     missed = [_chance_of_inconclusive(verdict, catalog.judging) for verdict in with_interval]
     confidence = catalog.judging.confidence
-    alpha = round((1 - confidence) / 2, 12)
     return Chance(
         judged=len(with_interval),
         with_margin=sum(v.margin is not None for v in with_interval),
-        measurements=len(families),
-        families=tuple(sorted(shared, key=lambda entry: -len(entry.claims))),
+        measurements=len(measurements),
+        shared=sum(len(claims) > 1 for _, claims in measurements),
         decided=sum(v.status.facts.decided for v in with_interval),
         confidence=confidence,
-        alpha=alpha,
-        expected_wrong=round(alpha * len(with_interval), 6),
-        expected_missed=round((1 - confidence) * len(with_interval), 6),
+        alpha=round((1 - confidence) / 2, 12),
         expected_inconclusive=round(math.fsum(missed), 6),
     )
 
@@ -165,25 +131,15 @@ def _chance_of_inconclusive(verdict: Verdict, judging: Judging) -> float:
     return 2 * float(stdtr(MIN_PROCESSES - 1, -(edge - half) * unit / half)) if half else 0.0
 
 
-def _target(evidence: Evidence, plan: TargetPlan) -> TargetSummary:
-    name = plan.target
-    platform: PlatformRecord | None = evidence.platforms.get(name)
-    gpu = platform.device.gpu if platform else None
+def _target(evidence: Evidence, name: str) -> TargetSummary:
+    platform = evidence.platforms.get(name)
     benchmarks = [r for (target, _), r in evidence.benchmarks.items() if target == name]
     correctness = [r for (target, _), r in evidence.correctness.items() if target == name]
     programs = [r for (target, _), r in evidence.programs.items() if target == name]
     processes = [process for record in benchmarks for process in record.processes]
     blocks = [block for process in processes for block in process.blocks]
     return TargetSummary(
-        target=name,
-        kind=plan.provision.kind,
-        recorded_in=plan.provision.recorded_in,
-        detail=plan.provision.detail,
-        product=gpu.product if gpu else None,
-        gpu_uuid=gpu.uuid if gpu else None,
-        driver=platform.device.driver if platform else None,
-        power_limit_w=gpu.power_limit_w if gpu else None,
-        recorded_at=platform.recorded_at if platform else None,
+        name=platform.device.gpu.product if platform else name,
         seconds={
             "correctness": math.fsum(record.seconds for record in correctness),
             "benchmark": math.fsum(record.seconds for record in benchmarks),

@@ -177,11 +177,6 @@ def gpu_seconds(steps: Iterable[StepTiming], here: frozenset[str]) -> float:
     )
 
 
-def held_shares(step: StepTiming) -> dict[str, float]:
-    """Return the share of a step in which a unit of work had each GPU, by UUID."""
-    return {uuid: held / step.seconds for uuid, held in step.gpus.items() if step.seconds > 0}
-
-
 def measured_here(plan: Plan) -> frozenset[str]:
     """Return targets whose figures the run measures itself."""
     return frozenset(t.target for t in plan.targets if t.provision.kind == "device")

@@ -6,7 +6,7 @@ within blocks. A choice holds when no rival is faster beyond the margin that
 """
 
 import math
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,7 +14,6 @@ from assay.judging.benchmark import measure_term
 from assay.judging.case import Case, Failure, Measured
 from assay.records.evaluations import Metric, Term
 from assay.records.figure_words import declared_percent, number, percent
-from assay.records.kernels import Variant
 from assay.records.tuning import TuningChoice
 from assay.records.workloads import Arm
 from assay.shared.counting import agreeing, counted
@@ -45,31 +44,6 @@ class SweepOutcome:
     evidence: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class SweepRow:
-    """One configuration of a sweep as it was measured."""
-
-    arm: str
-    settings: str
-    """Compile-time constants: of the first kernel those that the sweep varies, of any other those
-    that differ from the first; a library's name."""
-    rate: Summary
-    """TFLOP/s of stored blocks."""
-    chosen: bool
-    kernel: bool
-    """False for a library that runs beside the sweep."""
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """One comparison that choices rest on, on one target."""
-
-    target: str
-    comparison: str
-    title: str
-    rows: tuple[SweepRow, ...]
-
-
 def outcomes(case: Case) -> tuple[SweepOutcome, ...]:
     """Return what the evidence says of each choice whose sweep it holds, in catalog order."""
     return tuple(
@@ -77,66 +51,6 @@ def outcomes(case: Case) -> tuple[SweepOutcome, ...]:
         for choice in case.catalog.tuning.choices
         if (choice.target, choice.evidence.comparison) in case.evidence.benchmarks
     )
-
-
-def sweeps(case: Case) -> tuple[Sweep, ...]:
-    """Return every comparison that a choice rests on, on every target that has evidence of it."""
-    named = {choice.evidence.comparison for choice in case.catalog.tuning.choices}
-    found = (
-        Sweep(target, name, case.catalog.comparisons[name].title, tuple(_rows(case, target, name)))
-        for target, name in case.evidence.benchmarks
-        if name in named
-    )
-    return tuple(sweep for sweep in found if sweep.rows)
-
-
-def _rows(case: Case, target: str, comparison: str) -> Iterator[SweepRow]:
-    """Arms with a rate that passed the gates."""
-    chosen = {
-        choice.evidence.arm
-        for choice in case.catalog.tuning.of(target)
-        if choice.evidence.comparison == comparison
-    }
-    arms = case.catalog.comparisons[comparison].arms
-    told = _told({arm.id: case.catalog.variants[arm.variant] for arm in arms})
-    for arm in arms:
-        term = Term(comparison=comparison, arm=arm.id)
-        measured = measure_term(case, target, Metric.RATE, term, None)
-        if isinstance(measured, Measured) and measured.broken is None:
-            variant = case.catalog.variants[arm.variant]
-            yield SweepRow(
-                arm=arm.id,
-                settings=told[arm.id] or variant.title,
-                rate=measured.summary,
-                chosen=arm.id in chosen,
-                kernel=variant.kind == "kernel",
-            )
-
-
-def _told(variants: Mapping[str, Variant]) -> dict[str, str]:
-    """Return what to say of each arm: its constants beside the first kernel's, or its source.
-
-    Constants of two sources mean different things; libraries have none.
-    """
-    kernels = {arm: own for arm, own in variants.items() if own.defines}
-    first = next(iter(kernels), "")
-    told = {arm: own.source or "" for arm, own in variants.items()}
-    varied: set[str] = set()
-    for arm, own in kernels.items():
-        if own.source != kernels[first].source:
-            continue
-        base, its = kernels[first].defines, own.defines
-        names = {name for name in {**base, **its} if base.get(name) != its.get(name)}
-        varied |= names
-        without = [f"without {name}" for name in base if name not in its]
-        told[arm] = ", ".join(filter(None, (settings(_only(its, names)), *without)))
-    if kernels:
-        told[first] = settings(_only(kernels[first].defines, varied))
-    return told
-
-
-def _only(defines: Mapping[str, int], names: Set[str]) -> dict[str, int]:
-    return {name: value for name, value in defines.items() if name in names}
 
 
 def settings(defines: Mapping[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""Records as pandas data frames: verdicts, turns, samples, telemetry, builds. Pure.
+"""Records as pandas data frames: verdicts, samples, telemetry, builds. Pure.
 
 A frame has exactly the columns of its table, in that order and with those dtypes, also where it has
 no row. Rows stand in the order of the records. ``NaN``, or ``None`` among texts, stands for what a
@@ -7,7 +7,7 @@ record does not say. ``assay.open_report`` gives a report's.
 
 from assay.frames.builds import BUILDS, builds
 from assay.frames.columns import Column
-from assay.frames.measurements import SAMPLES, TELEMETRY, TURNS, samples, telemetry, turns
+from assay.frames.measurements import SAMPLES, TELEMETRY, samples, telemetry
 from assay.frames.verdicts import VERDICTS, verdicts
 
 TABLES: dict[str, tuple[Column, ...]] = {
@@ -23,12 +23,10 @@ __all__ = [
     "SAMPLES",
     "TABLES",
     "TELEMETRY",
-    "TURNS",
     "VERDICTS",
     "Column",
     "builds",
     "samples",
     "telemetry",
-    "turns",
     "verdicts",
 ]

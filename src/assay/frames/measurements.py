@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-import numpy as np
 import pandas as pd
 
-from assay.frames.columns import Column, frame_of_columns, frame_of_rows
+from assay.frames.columns import Column, frame_of_columns
 from assay.records.measurements import BenchmarkRecord, ProgramRecord, Telemetry
 
-TURNS = (
+SAMPLES = (
     Column("target", "category", "target id"),
     Column("comparison", "category", "comparison id"),
     Column("process", "int64", "index of the fresh process, from 0"),
@@ -16,14 +15,6 @@ TURNS = (
     Column("turn", "int64", "turn in its block, from 0"),
     Column("arm", "category", "arm id, or control for the second name of the A/A arm"),
     Column("discarded", "bool", "whether the block does not count"),
-    Column("clock_mhz", "float64", "mean SM clock of the turn, MHz"),
-    Column("started_s", "float64", "s since the process's first telemetry sample"),
-    Column("ended_s", "float64", "s since the process's first telemetry sample"),
-    Column("launches", "int64", "timed launches"),
-)
-"""One row a turn: consecutive launches of one arm."""
-SAMPLES = (
-    *TURNS[:7],
     Column("launch", "int64", "launch in its turn, from 0"),
     Column("time_ms", "float64", "time of the launch, ms"),
 )
@@ -43,49 +34,21 @@ TELEMETRY = (
 """One row a sample of NVML."""
 
 
-def turns(records: Iterable[BenchmarkRecord]) -> pd.DataFrame:
-    """Return every turn of benchmark records, with the columns ``TURNS``."""
-    rows = [
+def samples(records: Iterable[BenchmarkRecord]) -> pd.DataFrame:
+    """Return every timed launch of benchmark records, with the columns ``SAMPLES``."""
+    turns = [
         (
-            record.target,
-            record.comparison,
-            process.index,
-            number,
-            index,
-            turn.arm,
-            block.void is not None,
-            turn.clock_mhz,
-            turn.started_s,
-            turn.ended_s,
-            len(turn.times_ms),
+            (record.target, record.comparison, process.index, number, index, turn.arm,
+             block.void is not None),
+            turn.times_ms,
         )
         for record in records
         for process in record.processes
         for number, block in enumerate(process.blocks)
         for index, turn in enumerate(block.turns)
-    ]
-    return frame_of_rows(TURNS, rows)
-
-
-def samples(records: Iterable[BenchmarkRecord]) -> pd.DataFrame:
-    """Return every timed launch of benchmark records, with the columns ``SAMPLES``."""
-    records = list(records)
-    of_turns = turns(records)
-    times = [
-        turn.times_ms
-        for record in records
-        for process in record.processes
-        for block in process.blocks
-        for turn in block.turns
-    ]
-    repeated = of_turns.loc[of_turns.index.repeat(of_turns.launches)].reset_index(drop=True)
-    launches = [np.arange(len(each)) for each in times]
-    of_launches = (
-        np.concatenate(launches) if launches else np.array([], dtype="int64"),
-        np.concatenate(times) if times else np.array([], dtype="float64"),
-    )
-    heads = [repeated[column.name] for column in SAMPLES[:7]]
-    return frame_of_columns(SAMPLES, [*heads, *of_launches])
+    ]  # fmt: skip
+    rows = [(*head, launch, ms) for head, times in turns for launch, ms in enumerate(times)]
+    return frame_of_columns(SAMPLES, map(list, zip(*rows, strict=True)) if rows else [[]] * 9)
 
 
 def telemetry(
@@ -96,20 +59,14 @@ def telemetry(
 
     ``programs``: by target and job.
     """
-    rows = [
-        row
+    told = [
+        ((record.target, "benchmark", record.comparison, process.index), process.telemetry)
         for record in benchmarks
         for process in record.processes
-        for row in _sampled(
-            (record.target, "benchmark", record.comparison, process.index), process.telemetry
-        )
     ]
-    rows += [
-        row
-        for (target, job), run in programs.items()
-        for row in _sampled((target, "program", job, 0), run.telemetry)
-    ]
-    return frame_of_rows(TELEMETRY, rows)
+    told += [((on, "program", job, 0), run.telemetry) for (on, job), run in programs.items()]
+    rows = [row for head, recording in told for row in _sampled(head, recording)]
+    return frame_of_columns(TELEMETRY, map(list, zip(*rows, strict=True)) if rows else [[]] * 10)
 
 
 def _sampled(head: tuple[object, ...], told: Telemetry) -> Iterator[tuple[object, ...]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from assay.frames.columns import Column, frame_of_rows
+from assay.frames.columns import Column, frame_of_records
 from assay.records.claims import LESS_IS_BETTER
 from assay.records.verdicts import Verdict
 
@@ -35,13 +35,20 @@ VERDICTS = (
     Column("samples", "float64", "timed launches, or runs"),
     Column("discarded_blocks", "float64", "blocks that do not count"),
     Column("roofline_fraction", "float64", "of the datasheet's roofline bound"),
-    Column("gpu", "category", "product that was measured"),
+    Column("gpu", "category", "product that was measured", "measured_on.product"),
     Column("gpu_uuid", "category", "the card"),
-    Column("driver", "category", "NVIDIA driver"),
-    Column("vbios", "category", "of the card"),
-    Column("power_limit_w", "float64", "power limit in force, W"),
-    Column("recorded_at", "object", "when the machine was recorded, UTC"),
-    Column("in_this_run", "object", "whether the report's own run measured it"),
+    Column("driver", "category", "NVIDIA driver", "measured_on.driver"),
+    Column("vbios", "category", "of the card", "measured_on.vbios"),
+    Column("power_limit_w", "float64", "power limit in force, W", "measured_on.power_limit_w"),
+    Column(
+        "recorded_at", "object", "when the machine was recorded, UTC", "measured_on.recorded_at"
+    ),
+    Column(
+        "in_this_run",
+        "object",
+        "whether the report's own run measured it",
+        "measured_on.in_this_run",
+    ),
     Column("binary_sha256", "object", "the binary that was timed"),
     Column("explanation", "object", "what was run and how it stands to the claim"),
 )
@@ -52,7 +59,24 @@ NEITHER = frozenset({"lines", "count"})
 
 def verdicts(entries: Iterable[tuple[str, bool, Verdict]]) -> pd.DataFrame:
     """Return (kind, whether it counts, verdict) entries with the columns ``VERDICTS``."""
-    return frame_of_rows(VERDICTS, [_row(*entry) for entry in entries])
+    rows = [
+        (verdict, {"kind": kind, "counts": counts, **_beside(verdict)})
+        for kind, counts, verdict in entries
+    ]
+    return frame_of_records(VERDICTS, rows)
+
+
+def _beside(verdict: Verdict) -> dict[str, object]:
+    found: dict[str, object] = {
+        "outcome": (verdict.as_if or verdict.status).value,
+        "ci_low": verdict.ci90 and verdict.ci90[0],
+        "ci_high": verdict.ci90 and verdict.ci90[1],
+        "better": better(verdict),
+    }
+    for name, value in (("claimed", verdict.claimed), ("measured", verdict.measured)):
+        text = isinstance(value, str)
+        found |= {name: None if text else value, f"{name}_text": value if text else None}
+    return found
 
 
 def better(verdict: Verdict) -> int:
@@ -60,46 +84,3 @@ def better(verdict: Verdict) -> int:
     if verdict.unit is None or verdict.unit in NEITHER or verdict.relation == "same":
         return 0
     return -1 if verdict.unit in LESS_IS_BETTER else 1
-
-
-def _row(kind: str, counts: bool, verdict: Verdict) -> tuple[object, ...]:
-    on, (low, high) = verdict.measured_on, verdict.ci90 or (None, None)
-    return (
-        verdict.claim,
-        verdict.source,
-        verdict.target,
-        kind,
-        counts,
-        (verdict.as_if or verdict.status).value,
-        verdict.status.value,
-        verdict.why and verdict.why.value,
-        verdict.why_on,
-        verdict.as_if and verdict.as_if.value,
-        verdict.reason,
-        verdict.artifact,
-        verdict.relation,
-        *_number_or_text(verdict.claimed),
-        *_number_or_text(verdict.measured),
-        verdict.unit,
-        low,
-        high,
-        better(verdict),
-        verdict.margin,
-        verdict.noise_floor,
-        verdict.samples,
-        verdict.discarded_blocks,
-        verdict.roofline_fraction,
-        on and on.product,
-        verdict.gpu_uuid,
-        on and on.driver,
-        on and on.vbios,
-        on and on.power_limit_w,
-        on and on.recorded_at,
-        on and on.in_this_run,
-        verdict.binary_sha256,
-        verdict.explanation,
-    )
-
-
-def _number_or_text(value: float | str | None) -> tuple[float | None, str | None]:
-    return (None, value) if isinstance(value, str) else (value, None)

@@ -1,7 +1,6 @@
 """Claims with a figure on more than one GPU, side by side."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
@@ -11,42 +10,11 @@ from assay.records.units import Unit
 from assay.records.verdicts import Verdict
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
+from assay.report.formatting import Row
 
 FAST: Mapping[str, int] = {Unit.TFLOP_PER_S: 1, Unit.GB_PER_S: 1, Unit.MS: -1}
 """Power to which a figure is raised before it says how fast something is. Verdicts are judged in
 these units; a ratio of one GPU's kernels is no speed."""
-
-
-@dataclass(frozen=True)
-class AcrossCell:
-    """A claim's figure on one GPU."""
-
-    figure: str
-    interval: str | None = None
-    roof: str | None = None
-    """Share of that GPU's bound for the problem."""
-
-
-@dataclass(frozen=True)
-class AcrossRow:
-    """One claim; ``cells`` stand under the GPUs."""
-
-    claim: str
-    title: str
-    claimed: str
-    cells: tuple[AcrossCell, ...]
-    ratios: tuple[tuple[str, str | None], ...]
-    """(how many times as fast as on the first GPU, interval), of every other GPU."""
-
-
-@dataclass(frozen=True)
-class AcrossGpus:
-    """The table."""
-
-    gpus: tuple[str, ...]
-    ratios: tuple[str, ...]
-    """Which GPU over which."""
-    rows: tuple[AcrossRow, ...]
 
 
 def across_gpus(
@@ -54,40 +22,39 @@ def across_gpus(
     evidence: Evidence,
     verdicts: Sequence[Verdict],
     lines: Mapping[str, ClaimLine],
-) -> AcrossGpus | None:
+) -> Row | None:
     """Return the figures of claims that several GPUs have one of; None where none has."""
     found: dict[str, dict[str, Verdict]] = {}
     for verdict in verdicts:
         if verdict.ci90 is not None and verdict.target and kind_of(catalog, verdict) != "probes":
             found.setdefault(verdict.claim, {})[verdict.target] = verdict
     several = {claim: on for claim, on in found.items() if len(on) > 1}
-    targets = [
-        plan.target
-        for plan in evidence.plan.targets
-        if any(plan.target in on for on in several.values())
-    ]
     if not several:
         return None
+    planned = [plan.target for plan in evidence.plan.targets]
+    targets = [target for target in planned if any(target in on for on in several.values())]
     first, *others = targets
-    rows = tuple(
-        AcrossRow(
-            claim,
-            lines[claim].title,
-            lines[claim].claimed,
-            tuple(_cell(on.get(target)) for target in targets),
-            tuple(_ratio(on.get(first), on.get(other)) for other in others),
-        )
-        for claim, on in several.items()
-    )
     names = [catalog.targets[target].product for target in targets]
-    return AcrossGpus(tuple(names), tuple(f"{name} over {names[0]}" for name in names[1:]), rows)
+    return {
+        "gpus": names,
+        "ratios": [f"{name} over {names[0]}" for name in names[1:]],
+        "rows": [
+            (
+                lines[claim],
+                [_cell(on.get(target)) for target in targets],
+                [_ratio(on.get(first), on.get(other)) for other in others],
+            )
+            for claim, on in several.items()
+        ],
+    }
 
 
-def _cell(verdict: Verdict | None) -> AcrossCell:
+def _cell(verdict: Verdict | None) -> tuple[str, str | None, str | None]:
+    """Return a claim's figure on one GPU, its interval, its share of that GPU's bound."""
     if verdict is None:
-        return AcrossCell(fmt.NOTHING)
+        return fmt.NOTHING, None, None
     share = verdict.roofline_fraction if verdict.unit in FAST else None
-    return AcrossCell(
+    return (
         fmt.figure(verdict.measured, verdict.unit, verdict.claimed),
         fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90, verdict.claimed),
         None if share is None else f"{fmt.percent(share)} of its bound",

@@ -11,20 +11,9 @@ from assay.records.verdicts import Status
 from assay.report.counts import status_words, told
 from assay.shared.counting import counted
 
-HEIGHT = 20
-PADDING = 6
-WIDTHS = {
-    **dict.fromkeys("ijl.,:;'|! ", 3.6),
-    **dict.fromkeys("frt()-/", 4.6),
-    **dict.fromkeys("mwMW%", 10.2),
-    **dict.fromkeys("0123456789", 7.0),
-}
-"""Of characters in Verdana at 11 pixels, about; ``textLength`` holds the words to the sum."""
-WIDTH = 6.9
-"""Of any other."""
-LABEL = "assay"
-DARK = "#3a3f47"
-NOBODY = "#5b6472"
+LABEL, DARK, NOBODY = "assay", "#3a3f47", "#5b6472"
+WIDTH, PADDING = 6.6, 6
+"""Of a character in Verdana at 11 pixels, about: ``textLength`` holds the words to it."""
 
 
 def badge(headline: HeadlineCounts | None) -> str:
@@ -33,15 +22,13 @@ def badge(headline: HeadlineCounts | None) -> str:
     None of one that no trusted key signed: the badge says that it is unverified, and no more.
     """
     words, colour = _said(headline) if headline else ("unverified", NOBODY)
-    title = f"{LABEL}: {badge_words(headline)}"
-    left, right = (_width(text) + 2 * PADDING for text in (LABEL, words))
-    whole = left + right
+    title = escape(f"{LABEL}: {badge_words(headline)}")
+    left, right = (WIDTH * len(text) + 2 * PADDING for text in (LABEL, words))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole:g}" height="{HEIGHT}" '
-        f'viewBox="0 0 {whole:g} {HEIGHT}" role="img" aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title>"
-        f'<rect width="{left:g}" height="{HEIGHT}" fill="{DARK}"/>'
-        f'<rect x="{left:g}" width="{right:g}" height="{HEIGHT}" fill="{colour}"/>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right:g}" height="20" '
+        f'viewBox="0 0 {left + right:g} 20" role="img" aria-label="{title}"><title>{title}</title>'
+        f'<rect width="{left:g}" height="20" fill="{DARK}"/>'
+        f'<rect x="{left:g}" width="{right:g}" height="20" fill="{colour}"/>'
         '<g fill="#fff" font-family="Verdana, DejaVu Sans, sans-serif" font-size="11">'
         f"{_text(LABEL, PADDING)}{_text(words, left + PADDING)}</g></svg>\n"
     )
@@ -63,8 +50,8 @@ def _said(headline: HeadlineCounts) -> tuple[str, str]:
     reproduced where none was.
     """
     statuses = headline.statuses
-    total, idle = sum(statuses.values()), statuses.get(Status.NOT_RUN, 0)
-    if total == idle:
+    total = sum(statuses.values())
+    if total == statuses.get(Status.NOT_RUN, 0):
         return "nothing measured", Status.NOT_RUN.facts.light
     reproduced, exceeded = (statuses.get(each, 0) for each in (Status.REPRODUCED, Status.EXCEEDED))
     held = reproduced + exceeded
@@ -78,10 +65,6 @@ def _said(headline: HeadlineCounts) -> tuple[str, str]:
     return words, state.facts.light
 
 
-def _width(text: str) -> float:
-    return round(sum(WIDTHS.get(character, WIDTH) for character in text), 1)
-
-
 def _text(words: str, x: float) -> str:
-    length = _width(words)
-    return f'<text x="{x:g}" y="14" textLength="{length:g}">{escape(words)}</text>'
+    length = f"{WIDTH * len(words):g}"
+    return f'<text x="{x:g}" y="14" textLength="{length}">{escape(words)}</text>'

@@ -1,7 +1,7 @@
 """How far cards and runs spread, in words: beside a figure, and for the report as a whole."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
 from assay.catalog.model import Catalog
@@ -12,33 +12,11 @@ from assay.records.verdicts import VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.claim_details import VerdictDetail
 from assay.report.claims import ClaimLine
-from assay.report.facts import Fact
+from assay.report.formatting import Fact, Row
 from assay.shared.counting import agreeing, counted
 
 LEAST_SHOWN = 1e-3
 """A spread below it is told as less than that: no cell has room for more digits."""
-
-
-@dataclass(frozen=True)
-class SpreadRow:
-    """One figure that several runs measured."""
-
-    claim: str
-    title: str
-    target: str
-    says: str
-    runs: tuple[str, ...]
-    """A line a run."""
-
-
-@dataclass(frozen=True)
-class SpreadSection:
-    """Figures that several cards or runs measured."""
-
-    remarks: tuple[str, ...]
-    rows: tuple[SpreadRow, ...]
-    quotes: bool
-    """Whether some are quoted from other reports."""
 
 
 def spread_section(
@@ -47,24 +25,23 @@ def spread_section(
     *,
     quotes: bool,
     beside: Iterable[str] = (),
-) -> SpreadSection | None:
+) -> Row | None:
     """Return every figure of the page's lines with several runs; None where there is none.
 
     ``quotes``: whether some are other reports'; ``beside``: remarks on several GPUs of this run.
     """
     told = {key: spread for key, spread in sorted(found.items()) if key[0] in lines}
-    rows = tuple(
-        SpreadRow(
-            claim,
-            lines[claim].title,
-            target,
-            spread_line(spread, lines[claim].claimed_value),
-            tuple(observation_lines(spread, lines[claim].claimed_value)),
-        )
+    rows = [
+        {
+            "line": lines[claim],
+            "target": target,
+            "says": spread_line(spread, lines[claim].claimed_value),
+            "runs": list(observation_lines(spread, lines[claim].claimed_value)),
+        }
         for (claim, target), spread in told.items()
-    )
-    remarks = (*beside, *spread_remarks(told.values()))
-    return SpreadSection(remarks, rows, quotes) if remarks else None
+    ]
+    remarks = [*beside, *spread_remarks(list(told.values()))]
+    return {"remarks": remarks, "rows": rows, "quotes": quotes} if remarks else None
 
 
 def with_spreads(
@@ -154,9 +131,8 @@ def observation_lines(spread: FigureSpread, claimed: float | str | None = None) 
         )
 
 
-def spread_remarks(found: Iterable[FigureSpread]) -> Iterator[str]:
+def spread_remarks(found: Sequence[FigureSpread]) -> Iterator[str]:
     """Yield what all figures with several runs say together: how many lie apart, and by what."""
-    found = list(found)
     if not found:
         return
     apart = sum(spread.apart for spread in found)
@@ -173,7 +149,7 @@ def spread_remarks(found: Iterable[FigureSpread]) -> Iterator[str]:
             f"apart (median), at most {fmt.percent(max(extents))}."
         )
     told = causes(found)
-    yield from (_cause(cause) for cause in told)
+    yield from map(_cause, told)
     if not any("card" not in cause.differs for cause in told):
         yield (
             "No card was measured twice, so what a card does and what a run does cannot be told "

@@ -38,40 +38,26 @@ class CitedReport:
     address: str | None
     """Where the report, or the repository with it, can be had; None where nobody says."""
 
-    @property
-    def title(self) -> str:
-        """Return what the report is."""
-        what = f"Figures of {self.project}" if self.project else "Published GPU-kernel figures"
-        on = " and ".join(self.products)
-        return f"{what}, measured again{f' on {on}' if on else ''}"
-
-    @property
-    def day(self) -> date:
-        """Return when it was signed."""
-        return date.fromisoformat(self.created[:10])
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return what fixes its bytes, and who signed them."""
-        judged = (f"judged by commit {self.commit}",) if self.commit else ()
-        return (
-            f"Signed report of run {self.run}, {self.created[:10]}",
-            f"SHA-256 of manifest.json {self.manifest_sha256}",
-            f"signed by key {self.keyid} ({self.signer})",
-            *judged,
-        )
-
 
 def bibtex(report: CitedReport) -> str:
     """Return the entry of a report, which ends in a newline."""
+    what = f"Figures of {report.project}" if report.project else "Published GPU-kernel figures"
+    on = f" on {' and '.join(report.products)}" if report.products else ""
+    day = date.fromisoformat(report.created[:10])
+    notes = [
+        f"Signed report of run {report.run}, {day}",
+        f"SHA-256 of manifest.json {report.manifest_sha256}",
+        f"signed by key {report.keyid} ({report.signer})",
+        *([f"judged by commit {report.commit}"] if report.commit else []),
+    ]
     fields = {
-        "title": "{" + _tex(report.title) + "}",
+        "title": "{" + _tex(f"{what}, measured again{on}") + "}",
         "author": " and ".join("{" + _tex(name) + "}" for name in report.authors),
-        "year": str(report.day.year),
-        "month": f"{report.day:%B}",
+        "year": str(day.year),
+        "month": f"{day:%B}",
         "howpublished": _tex(f"Assay {report.version}, report {report.run}"),
         **({"url": report.address} if report.address else {}),
-        "note": _tex("; ".join(report.notes)),
+        "note": _tex("; ".join(notes)),
     }
     key = f"assay_{re.sub('[^A-Za-z0-9]+', '_', report.run)}_{report.manifest_sha256[:8]}"
     lines = [f"  {name:12} = {{{value}}}," for name, value in fields.items()]

@@ -1,23 +1,22 @@
 """What is folded below a claim's line: every verdict on it in full, each thing said once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
-from assay.findings.work_done import work_by_reading
+from assay.findings.work_done import WorkDone, work_by_reading
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Claim
-from assay.records.verdicts import Nearest, Verdict
+from assay.records.verdicts import Nearest, Verdict, VerdictReading
 from assay.report import formatting as fmt
-from assay.report.facts import Fact
-from assay.report.links import Link, record_link
-from assay.report.readings import ReadingTable, in_short, reading_table
-from assay.report.sentences import sentences, without
+from assay.report.formatting import Fact, Link, Row, record_link
 from assay.report.verdict_text import VerdictText, entry_of, verdict_text
 from assay.shared.counting import counted
+
+HOLDS = {True: "yes", False: "no", None: "open"}
 
 
 @dataclass(frozen=True)
@@ -27,12 +26,29 @@ class VerdictDetail:
     text: VerdictText
     told: str
     """Its explanation, without the figures, which stand above it."""
-    readings: ReadingTable | None
+    readings: tuple[Row, ...]
+    """Every meaning of its words, the primary one first; none where they have but one."""
     facts: tuple[Fact, ...]
     nearest: tuple[str, ...]
     links: tuple[Link, ...]
     rest: str | None = None
     """The claim of the same samples that has the facts and records that are left out here."""
+
+    def without(self, before: "VerdictDetail") -> "VerdictDetail":
+        """Return it without the facts, records and neighbours that ``before`` has."""
+        return replace(
+            self,
+            facts=tuple(fact for fact in self.facts if fact not in before.facts),
+            links=tuple(link for link in self.links if link not in before.links),
+            nearest=tuple(near for near in self.nearest if near not in before.nearest),
+        )
+
+    @property
+    def shows(self) -> set[str]:
+        """Return which columns of the table of readings have anything to say."""
+        shown = {key for key in ("products", "done") for row in self.readings
+                 if row[key] != fmt.NOTHING}  # fmt: skip
+        return shown | {"factor" for row in self.readings if row["ratio"] not in (None, 1)}
 
 
 def verdict_details(
@@ -41,29 +57,23 @@ def verdict_details(
     """Yield every verdict in full; those after the first without what it has said."""
     first, *others = (_detail(catalog, evidence, row) for row in rows)
     yield replace(first, told=_found_elsewhere(catalog, rows[0]) + first.told)
-    known = sentences(_explanation(rows[0]))
+    known = sentences(first.told)
     for row, other in zip(rows[1:], others, strict=True):
-        yield replace(
-            other,
-            told=without(_explanation(row), known),
-            facts=tuple(fact for fact in other.facts if fact not in first.facts),
-            readings=in_short(other.readings, first.readings),
-            links=tuple(
-                link for link in other.links if link not in first.links and row.measured_on
-            ),
-            nearest=tuple(near for near in other.nearest if near not in first.nearest),
-        )
+        told = " ".join(each for each in sentences(other.told) if each not in known)
+        links = other.links if row.measured_on else ()
+        readings = in_short(other.readings, first.readings)
+        yield replace(other, told=told, readings=readings, links=links).without(first)
 
 
 def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictDetail:
     entry = entry_of(catalog, verdict)
-    claim = entry if isinstance(entry, Claim) else None
     machines = [f"evidence/{platform_path(target)}" for target in evidence.platforms]
+    work = work_by_reading(catalog, evidence, verdict)
     return VerdictDetail(
         text=verdict_text(catalog, verdict),
         told=_explanation(verdict),
-        readings=reading_table(verdict, work_by_reading(catalog, evidence, verdict)),
-        facts=tuple(_facts(verdict, claim)),
+        readings=tuple(_reading(verdict, each, work) for each in verdict.readings),
+        facts=tuple(_facts(verdict, entry if isinstance(entry, Claim) else None)),
         nearest=tuple(_near(near, verdict) for near in verdict.nearest),
         links=tuple(
             record_link(path, verdict.target) for path in verdict.evidence if path not in machines
@@ -121,12 +131,59 @@ def _near(near: Nearest, verdict: Verdict) -> str:
     )
 
 
+def _reading(verdict: Verdict, reading: VerdictReading, of: Mapping[str, WorkDone]) -> Row:
+    """Return one meaning of a claim's words: its figure, the work it counts, whether it holds."""
+    work, ratio = of.get(reading.id), reading.work_ratio
+    products = fmt.whole(work.products) if work else fmt.NOTHING
+    if work and work.products is not None and work.misses_products:
+        products += f" of {fmt.whole(work.true_products)}"
+    return {
+        "says": reading.says,
+        "primary": reading.primary,
+        "measured": fmt.figure(reading.measured, verdict.unit, verdict.claimed),
+        "interval": fmt.interval_of(reading.measured, verdict.unit, reading.ci90, verdict.claimed),
+        "products": products,
+        "done": fmt.operations(work.flop) if work else fmt.NOTHING,
+        "counted": fmt.operations(work.counted_flop if work else None),
+        "factor": fmt.NOTHING if ratio is None else fmt.short(ratio),
+        "ratio": ratio,
+        "holds": "not measured" if reading.measured is None else HOLDS[reading.holds],
+        "reason": reading.reason,
+    }
+
+
+def in_short(
+    rows: tuple[Row, ...], first: tuple[Row, ...], claim: str | None = None
+) -> tuple[Row, ...]:
+    """Return readings named by their number in ``first``, which may be that of ``claim``."""
+    of = f" of {claim}" if claim else ""
+    places = {row["says"]: f"reading {place}{of}" for place, row in enumerate(first, start=1)}
+    return tuple({**row, "says": places.get(row["says"], row["says"])} for row in rows)
+
+
 def referring(detail: VerdictDetail, before: VerdictDetail | None, claim: str) -> VerdictDetail:
     """Return a detail without the facts and records that ``before``, of ``claim``, has."""
-    if before is None:
-        return detail
-    facts = tuple(fact for fact in detail.facts if fact not in before.facts)
-    links = tuple(link for link in detail.links if link not in before.links)
-    nearest = tuple(near for near in detail.nearest if near not in before.nearest)
-    same = (facts, links, nearest) == (detail.facts, detail.links, detail.nearest)
-    return replace(detail, facts=facts, links=links, nearest=nearest, rest=None if same else claim)
+    left = detail.without(before) if before else detail
+    return detail if left == detail else replace(left, rest=claim)
+
+
+def sentences(text: str) -> Collection[str]:
+    """Return the sentences of a text; what stands in parentheses ends none."""
+    found, begin, depth = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth <= 0 and letter in ".!?" and _begins(text[place + 1 :]):
+            found.append(text[begin : place + 1])
+            begin, depth = place + 2, 0
+    return [*found, text[begin:]] if text[begin:] else found
+
+
+def _begins(rest: str) -> bool:
+    """Return whether a space and the first word of a sentence stand here.
+
+    That is a capital, a number, or a name of a kernel or a file.
+    """
+    if not rest.startswith(" ") or len(rest) < 2:
+        return False
+    word = rest[1:].split(" ", 1)[0]
+    return word[0].isupper() or word[0].isdigit() or "_" in word or "/" in word

@@ -1,6 +1,6 @@
 """The claims' part of the report: one line a claim, and what is folded below it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.catalog.model import Catalog
@@ -10,11 +10,11 @@ from assay.judging.counts import kind_of, outcome, rows_by_claim
 from assay.records.claims import Audit, Claim
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
-from assay.report.claim_details import VerdictDetail, referring, verdict_details
+from assay.report.claim_details import VerdictDetail, in_short, referring, verdict_details
 from assay.report.facets import Facet, count_words, facets, outcome_words
+from assay.report.formatting import Row
 from assay.report.project_stamp import project_stamp
 from assay.report.ratios import has_no_better_side, toward_better
-from assay.report.readings import in_short
 from assay.report.verdict_text import VerdictText, claimed_text, entry_of, lead_of, verdict_text
 
 BAR_OF = 8.0
@@ -55,33 +55,16 @@ class ClaimLine:
     be the same; the outcome's severity; the place."""
     others: int
     """Further GPUs that have a figure of it."""
-    spread: str | None
-    """How far other cards and runs lie from it; None where there is none."""
-    earlier: tuple[str, ...]
-    """Targets without a figure here on which an earlier run has one."""
     facets: tuple[Facet, ...]
     """What it counts as, and can be filtered by."""
     details: tuple[VerdictDetail, ...]
     note: str
-    """What the claim's entry says beside; empty where the explanation says it, or nothing does."""
-    unstated: str
-    """What the source leaves out, in a sentence; empty where nothing is known to be missing."""
+    """What the claim's entry says beside, and what its source leaves out."""
     cite: str
-
-
-@dataclass(frozen=True)
-class ClaimGroup:
-    """Claims of one kind, in one table."""
-
-    id: str
-    title: str
-    figure: str
-    """Heading of the column that has what answers the claims."""
-    lines: tuple[ClaimLine, ...]
-    counts: str
-    """How many of what they count as."""
-    tally: str
-    """How many of these came out how."""
+    spread: str | None = None
+    """How far other cards and runs lie from it; None where there is none."""
+    earlier: tuple[str, ...] = ()
+    """Targets without a figure here on which an earlier run has one."""
 
 
 def claim_lines(
@@ -107,51 +90,42 @@ def claim_lines(
     return lines
 
 
-def _entry_note(entry: Claim | Audit, verdict: Verdict) -> str:
-    computed = entry.computed if isinstance(entry, Claim) else None
-    says = [f"The source does not print this figure: it is {computed}."] if computed else []
-    if entry.note and entry.note not in verdict.explanation:
-        says.append(entry.note)
-    return " ".join(says)
-
-
 def _without_repeats(line: ClaimLine, told: ClaimLine | None) -> ClaimLine:
     """Return a line without what one that rests on the same samples says: it is named instead."""
     if told is None:
         return line
-    readings = told.details[0].readings
     before = {detail.text.target: detail for detail in told.details if detail.text.gpu}
-    return replace(
-        line,
-        details=tuple(
-            referring(
-                replace(detail, readings=in_short(detail.readings, readings, told.id)),
-                before.get(detail.text.target),
-                told.id,
-            )
-            for detail in line.details
-        ),
+    short = (
+        replace(each, readings=in_short(each.readings, told.details[0].readings, told.id))
+        for each in line.details
     )
+    details = (referring(each, before.get(each.text.target), told.id) for each in short)
+    return replace(line, details=tuple(details))
 
 
 def claim_groups(
     catalog: Catalog, verdicts: Sequence[Verdict], lines: Mapping[str, ClaimLine]
-) -> tuple[ClaimGroup, ...]:
+) -> list[Row]:
     """Return what was measured first, then what is folded below it, each claim in one of them."""
     lead = {verdict.claim: verdict for verdict in reversed(verdicts)}
-    places: dict[str, list[ClaimLine]] = {name: [] for name in TITLES}
+    groups: dict[str, list[ClaimLine]] = {name: [] for name in TITLES}
     for claim, line in lines.items():
-        places[_place_of(catalog, line, lead[claim])].append(line)
-    return tuple(_group_of(name, *TITLES[name], found) for name, found in places.items() if found)
+        groups[_group_of(catalog, line, lead[claim])].append(line)
+    return [
+        {
+            "id": name,
+            "title": TITLES[name][0],
+            "figure": TITLES[name][1],
+            "lines": found,
+            "counts": count_words(facet for line in found for facet in line.facets),
+            "tally": outcome_words(facet for line in found for facet in line.facets),
+        }
+        for name, found in groups.items()
+        if found
+    ]
 
 
-def _group_of(name: str, title: str, figure: str, lines: Sequence[ClaimLine]) -> ClaimGroup:
-    every = [facet for line in lines for facet in line.facets]
-    counts, tally = count_words(every), outcome_words(every)
-    return ClaimGroup(name, title, figure, tuple(lines), counts, tally)
-
-
-def _place_of(catalog: Catalog, line: ClaimLine, verdict: Verdict) -> str:
+def _group_of(catalog: Catalog, line: ClaimLine, verdict: Verdict) -> str:
     if line.lead.status is Status.NOT_RUN:
         return "notrun"
     kind = kind_of(catalog, verdict)
@@ -168,44 +142,37 @@ def _line(
 ) -> ClaimLine:
     lead = lead_of(rows)
     entry = entry_of(catalog, lead)
-    ratio = toward_better(catalog, lead)
+    page, line = entry.place.page, entry.place.line
+    ratio = None if has_no_better_side(lead) else toward_better(catalog, lead)
     text = verdict_text(catalog, lead)
     claimed = claimed_text(catalog, lead)
-    claim = entry if isinstance(entry, Claim) else None
-    gpus = tuple(dict.fromkeys(row.target for row in rows if row.target and row.measured_on))
+    gpus = {row.target for row in rows if row.target and row.measured_on}
     order = [lead, *(row for row in rows if row is not lead)]
     return ClaimLine(
         id=lead.claim,
         source=lead.source,
         title=entry.statement,
-        place=_place(lead.source, entry),
+        place=":".join(
+            [lead.source, *([f"p{page}"] if page else []), *([str(line)] if line else [])]
+        ),
         spot=entry.place.spot,
         section=entry.place.section,
         claimed=claimed,
         claimed_value=lead.claimed,
         lead=text,
-        bar=None if ratio is None or has_no_better_side(lead) else _bar(ratio.value),
+        bar=_bar(ratio.value) if ratio else None,
         why=lead.why.short if lead.why else "",
         sort_keys=(
-            "-" if ratio is None or has_no_better_side(lead) else f"{ratio.value:.4g}",
+            f"{ratio.value:.4g}" if ratio else "-",
             str(outcome(lead).facts.severity),
-            f"{lead.source}:{entry.place.page or 0:05}:{entry.place.line or 0:05}",
+            f"{lead.source}:{page or 0:05}:{line or 0:05}",
         ),
-        others=sum(gpu != lead.target for gpu in gpus),
-        spread=None,
-        earlier=(),
+        others=len(gpus - {lead.target}),
         facets=counting,
         details=tuple(verdict_details(catalog, evidence, order)),
-        note=_entry_note(entry, lead),
-        unstated=_unstated(claim),
+        note=" ".join(_notes(entry, lead)),
         cite=_cite(_report_name(catalog, run), lead, entry, claimed, text),
     )
-
-
-def _place(source: str, entry: Claim | Audit) -> str:
-    """Return a place in short: ``002:13``, or with a page ``post:p9:3``."""
-    page, line = entry.place.page, entry.place.line
-    return ":".join([source, *([f"p{page}"] if page else []), *([str(line)] if line else [])])
 
 
 def _bar(ratio: float) -> tuple[str, str]:
@@ -214,11 +181,13 @@ def _bar(ratio: float) -> tuple[str, str]:
     return f"{min(at, 50.0):.1f}", f"{abs(at - 50):.1f}"
 
 
-def _unstated(claim: Claim | None) -> str:
-    """Return what a claim's source leaves out, in one sentence; empty where it leaves nothing."""
-    if claim is None or not claim.unstated:
-        return ""
-    return f"The source leaves unsaid: {'; '.join(claim.unstated)}."
+def _notes(entry: Claim | Audit, verdict: Verdict) -> Iterator[str]:
+    if isinstance(entry, Claim) and entry.computed:
+        yield f"The source does not print this figure: it is {entry.computed}."
+    if entry.note and entry.note not in verdict.explanation:
+        yield entry.note
+    if isinstance(entry, Claim) and entry.unstated:
+        yield f"The source leaves unsaid: {'; '.join(entry.unstated)}."
 
 
 def _report_name(catalog: Catalog, run: str) -> str:

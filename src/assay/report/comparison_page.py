@@ -13,7 +13,6 @@ from assay.findings.given_report import GivenReport
 from assay.findings.headline import KINDS
 from assay.findings.report_comparison import (
     ComparedFigure,
-    ComparedMeasurement,
     PairedWorkload,
     Standing,
     compare_figures,
@@ -62,7 +61,7 @@ class ComparisonView:
         return sum(map(len, measured)) > len(set().union(*measured))
 
     @property
-    def measurements(self) -> list[ComparedMeasurement]:
+    def measurements(self) -> list[ComparedFigure]:
         """Return what the figures are of, each measurement once."""
         return counted_once(self.figures)
 
@@ -70,7 +69,7 @@ class ComparisonView:
         """Return how many measurements stand how: a sentence a kind of what a page counts apart,
         each without its end, published speed figures first.
         """
-        kinds = {kind: [m for m in self.measurements if m.lead.kind == kind] for kind in WORDS}
+        kinds = {kind: [m for m in self.measurements if m.kind == kind] for kind in WORDS}
         return tuple(
             f"{counted(len(of), *WORDS[kind])}: {_told(of)}" for kind, of in kinds.items() if of
         )
@@ -78,15 +77,14 @@ class ComparisonView:
     def heading(self, standing: Standing) -> str:
         """Return the title of a part, with how many it has."""
         rows = len(self.of(standing))
-        once = sum(each.lead.standing is standing for each in self.measurements)
+        once = sum(each.standing is standing for each in self.measurements)
         return f"{TITLES[standing]}: {once}" + (
             "" if once == rows else f" counted, in {rows} lines"
         )
 
 
-def _told(measurements: Sequence[ComparedMeasurement]) -> str:
+def _told(leads: Sequence[ComparedFigure]) -> str:
     """Return how many stand how, in words: of changes and shifts also that there is none."""
-    leads = [each.lead for each in measurements]
     held = [row for row in leads if row.standing is Standing.REST and row.held_together]
     taken = sum(row.one_measurement for row in held)
     whom = "all" if taken == len(held) > 1 else str(taken)

@@ -1,7 +1,6 @@
 """The report's counts: one table by kind and source, and the same in sentences."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
@@ -9,48 +8,30 @@ from assay.findings.headline import KINDS, Outcome, split, tally
 from assay.records.claims import Hardware
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
+from assay.report.formatting import Row
 from assay.shared.counting import agreeing, counted
 
 
-@dataclass(frozen=True)
-class CountRow:
-    """One kind of thing that counts, or one source of a kind."""
-
-    label: str
-    source: str | None
-    """None for a kind as a whole."""
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class CountTable:
-    """What counts, by status, kind and source."""
-
-    headings: tuple[str, ...]
-    rows: tuple[CountRow, ...]
-
-
-def count_table(sources: Iterable[str], counted_things: Iterable[Outcome]) -> CountTable:
+def count_table(sources: Iterable[str], counted_things: Iterable[Outcome]) -> Row:
     """Return statuses that occur as columns; a row a kind, its sources below; a zero is a dash."""
     every = tuple(counted_things)
     seen = tuple(tally(every))
-    rows = []
+    rows: list[tuple[str, str | None, list[str]]] = []
     for kind, (_, many) in KINDS.items():
         of_kind = [each for each in every if each.kind == kind]
         if not of_kind:
             continue
-        rows.append(CountRow(capital(many), None, _cells(of_kind, seen)))
+        rows.append((capital(many), None, _cells(of_kind, seen)))
         parts = [(s, [each for each in of_kind if each.lead.source == s]) for s in sources]
         parts = [(source, part) for source, part in parts if part]
         if len(parts) > 1:
-            rows += [CountRow(source, source, _cells(part, seen)) for source, part in parts]
-    return CountTable(("number", *(status.word for status in seen)), tuple(rows))
+            rows += [(source, source, _cells(part, seen)) for source, part in parts]
+    return {"headings": ("number", *(status.word for status in seen)), "rows": rows}
 
 
-def _cells(counted_things: Sequence[Outcome], seen: Iterable[Status]) -> tuple[str, ...]:
+def _cells(counted_things: Sequence[Outcome], seen: Iterable[Status]) -> list[str]:
     found = tally(counted_things)
-    cells = (str(found[s]) if s in found else fmt.NOTHING for s in seen)
-    return str(len(counted_things)), *cells
+    return [str(len(counted_things)), *(str(found.get(s, fmt.NOTHING)) for s in seen)]
 
 
 NAMED = "on the GPU the source names"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from assay.catalog.model import Catalog
-from assay.evidence.model import Evidence, builds_of
+from assay.evidence.model import Evidence
 from assay.findings.answered_by import answered_by
 from assay.findings.claim_history import HistoryLine
 from assay.findings.report_figures import question_of
@@ -36,16 +36,13 @@ def with_earlier_runs(
             by_target = found.setdefault(figure.claim, {})
             by_target.setdefault(run.machine.target, []).append((run, figure))
     return {
-        claim: _with_earlier(catalog, evidence, line, found.get(claim, {}))
+        claim: _with_earlier(catalog, line, found[claim]) if claim in found else line
         for claim, line in lines.items()
     }
 
 
 def _with_earlier(
-    catalog: Catalog,
-    evidence: Evidence,
-    line: ClaimLine,
-    found: Mapping[str, Sequence[Earlier]],
+    catalog: Catalog, line: ClaimLine, found: Mapping[str, Sequence[Earlier]]
 ) -> ClaimLine:
     """``found``: earlier figures of the claim by target, the newest first."""
     idle = [d.text.target for d in line.details if d.text.status is Status.NOT_RUN]
@@ -56,12 +53,8 @@ def _with_earlier(
         told[idle[0]] = [*told.get(idle[0], []), *away]
 
     def with_told(detail: VerdictDetail) -> VerdictDetail:
-        said = [
-            _earlier_sentences(
-                catalog, evidence, line, found[target], here=target == detail.text.target
-            )
-            for target in told.get(detail.text.target, ())
-        ]
+        own = detail.text.target
+        said = [_sentences(catalog, line, found[on], here=on == own) for on in told.get(own, ())]
         return replace(detail, told=" ".join([*said, detail.told]).rstrip()) if said else detail
 
     return replace(
@@ -71,26 +64,17 @@ def _with_earlier(
     )
 
 
-def _earlier_sentences(
-    catalog: Catalog,
-    evidence: Evidence,
-    line: ClaimLine,
-    earlier: Sequence[Earlier],
-    *,
-    here: bool,
-) -> str:
+def _sentences(catalog: Catalog, line: ClaimLine, earlier: Sequence[Earlier], *, here: bool) -> str:
     """Return what the newest of the earlier runs on one GPU measured by what, and how many more
     there are; ``here``: whether that is the GPU of the verdict beside which it stands.
     """
     (run, figure), *more = earlier
-    now = answered_by(catalog, line.id)
-    by, then = _told_by(catalog, evidence, figure, now)
     measured = fmt.figure(figure.measured, figure.unit, line.claimed_value)
     interval = fmt.interval_of(figure.measured, figure.unit, figure.ci90, line.claimed_value)
     said = (
         f"An earlier run on {'this GPU' if here else run.machine.product} measured {measured}"
         f"{f' {interval}' if interval else ''} "
-        f"({run.report}, {run.machine.recorded_at[:10]}), {by}.{then}"
+        f"({run.report}, {run.machine.recorded_at[:10]}), {_told_by(catalog, figure)}"
     )
     if more:
         number = counted(len(more), "more earlier run")
@@ -98,18 +82,14 @@ def _earlier_sentences(
     return said
 
 
-def _told_by(
-    catalog: Catalog, evidence: Evidence, figure: OtherFigure, now: str
-) -> tuple[str, str]:
-    """Return by what an earlier figure was measured, and a sentence on what answers by now."""
+def _told_by(catalog: Catalog, figure: OtherFigure) -> str:
+    """Return by what an earlier figure was measured, and what answers its claim by now."""
     if figure.question == question_of(catalog, figure.claim):
-        built = {each.artifact.sha256 for each in builds_of(evidence).values() if each.artifact}
-        if figure.binary_sha256 is None or figure.binary_sha256 in built:
-            return "by what answers the claim today; its record was not taken over", ""
-        return "by a binary that is compiled otherwise by now, so that it was not taken over", ""
-    what = figure.answered_by if figure.answered_by != now else None
-    by = f"{OTHERWISE}{f': {what}' if what else ''}"
-    return by, f" By now {now} answers the claim, and has no figure on that GPU." if now else ""
+        return "by what answers the claim today; its record was not taken over."
+    now = answered_by(catalog, figure.claim)
+    what = f": {figure.answered_by}" if figure.answered_by not in (None, "", now) else ""
+    then = f" By now {now} answers the claim, and has no figure on that GPU." if now else ""
+    return f"{OTHERWISE}{what}.{then}"
 
 
 def earlier_words(line: HistoryLine, report: str) -> str:

@@ -1,4 +1,4 @@
-"""How the lines of the table of claims count, so that a filtered table shows what a number says.
+"""How the lines of the table of claims count and filter, so that a filtered table shows a number.
 
 A line has a facet for each thing that counts by it; the line of a claim that counts with another
 has one, too, of a kind of its own. A choice of values fits a facet or does not, and as many facets
@@ -6,13 +6,15 @@ fit as the number says that the same choice is told by.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.catalog.model import Catalog
 from assay.findings.headline import KINDS, Outcome
 from assay.judging.counts import outcome, rows_by_claim
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report.counts import told
+from assay.report.formatting import Row
 from assay.shared.counting import counted
 
 WITH = "with"
@@ -91,10 +93,8 @@ def _facet(
 
 def count_words(found: Iterable[Facet]) -> str:
     """Return what facets count, kind by kind: ``43 published speed figures, 20 ratios ...``."""
-    numbers: dict[str, int] = {}
-    for facet in found:
-        numbers[facet.kind] = numbers.get(facet.kind, 0) + 1
-    parts = [counted(numbers[kind], *KINDS[kind]) for kind in KINDS if kind in numbers]
+    numbers = Counter(facet.kind for facet in found)
+    parts = [counted(numbers[kind], *words) for kind, words in KINDS.items() if kind in numbers]
     if WITH in numbers:
         parts.append(f"{counted(numbers[WITH], 'claim')} counted with another")
     return ", ".join(parts)
@@ -119,3 +119,30 @@ def choice_of(*, kind: str, source: str | None = None, status: Status | None = N
     parts += [f"v:{status.value}"] if status else []
     parts += [f"w:{why.value}"] if why else []
     return " ".join(parts)
+
+
+def filters(catalog: Catalog, every: Sequence[Facet]) -> Iterator[Row]:
+    """Yield what the table of claims can be filtered by, where there is something to choose.
+
+    Its values begin with ``prefix`` among a facet's tokens; options are (value, words).
+    """
+    kinds = {facet.kind for facet in every}
+    statuses = {facet.status for facet in every}
+    causes = {facet.why for facet in every}
+    artifacts = sorted({facet.artifact for facet in every if facet.artifact})
+    hardware = {facet.hardware for facet in every}
+    gpus = dict.fromkeys(gpu for facet in every for gpu in facet.gpus)
+    sources = dict.fromkeys(facet.source for facet in every)
+    on = ((NAMED, "the GPU that the source names"), (OTHER, "another GPU alone"))
+    titles = {source: catalog.sources[source].source.title for source in sources}
+    for name, prefix, options in (
+        ("Counts as", "k", [(k, w) for k, w in KIND_WORDS.items() if k in kinds]),
+        ("Source", "s", [(s, f"{s}: {title}") for s, title in titles.items()]),
+        ("Verdict", "v", [(s.value, s.word) for s in Status if s in statuses]),
+        ("Why", "w", [(w.value, w.words) for w in Why if w in causes]),
+        ("What ran", "a", [(a, a) for a in artifacts]),
+        ("Measured on", "h", [(h, words) for h, words in on if h in hardware]),
+        ("GPU", "g", [(gpu, catalog.targets[gpu].product) for gpu in gpus]),
+    ):
+        if len(options) > 1:
+            yield {"name": name, "prefix": prefix, "options": options}

@@ -1,12 +1,26 @@
 """The picture of a run: SM clock, power and turn times, one below the other."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 
+from assay.records.measurements import BenchmarkRecord
 from assay.records.verdicts import Status
-from assay.report.figure_style import GRID, MUTED, SERIES, themed
-from assay.report.svg import DASHES, Scale, in_words, inline_svg, scale_of, short, stroke, text_at
+from assay.report.svg import (
+    DASHES,
+    GRID,
+    MUTED,
+    SERIES,
+    Scale,
+    in_words,
+    inline_svg,
+    scale_of,
+    short,
+    stroke,
+    text_at,
+    themed,
+)
 
 TITLE = "SM clock, power and launch times over time"
 WIDTH, LEFT, RIGHT, TOP = 446.4, 58.0, 443.4, 5.0
@@ -19,28 +33,8 @@ LETTER = 0.64
 """Width of a letter over the size of its font, generously."""
 DOT, LEGEND_DOT = 1.35, 2.2
 """Radii."""
-
-
-@dataclass(frozen=True)
-class TraceSeries:
-    """Turns of one arm: middle of each turn in s, and its time over the arm's median."""
-
-    label: str
-    at_s: tuple[float, ...]
-    relative_time: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Traces:
-    """Telemetry and turns of all processes of one comparison, on one time axis.
-
-    ``segments`` holds, for each process, sample times in s, SM clock in MHz, power in W.
-    """
-
-    segments: tuple[tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]], ...]
-    void_spans: tuple[tuple[float, float], ...]
-    series: tuple[TraceSeries, ...]
-    power_limit_w: float | None
+PROCESS_GAP_S = 0.3
+"""Drawn between the traces of two processes, so that they read as two."""
 
 
 @dataclass(frozen=True)
@@ -52,62 +46,90 @@ class TracePanel:
     up: Scale
 
 
-def traces(data: Traces, name: str) -> str | None:
-    """Return the picture as an inline SVG whose ids start with ``name``; None without samples."""
-    if not data.segments and not data.series:
+def traces(record: BenchmarkRecord, limit_w: float | None, name: str) -> str | None:
+    """Return a picture of all processes end to end, turn times over their arm's median.
+
+    Its ids start with ``name``; ``limit_w``: the power limit. None without samples.
+    """
+    clock_at: list[tuple[Sequence[float], Sequence[float], Sequence[float]]] = []
+    spans: list[tuple[float, float]] = []
+    turns: dict[str, list[tuple[float, float]]] = {}
+    start = 0.0
+    for process in record.processes:
+        telemetry = process.telemetry
+        if telemetry.at_s:
+            shifted = [start + second for second in telemetry.at_s]
+            clock_at.append((shifted, telemetry.clock_sm_mhz, telemetry.power_w))
+        for block in process.blocks:
+            if block.void and block.turns:
+                spans.append((start + block.turns[0].started_s, start + block.turns[-1].ended_s))
+            for turn in block.turns:
+                middle = start + (turn.started_s + turn.ended_s) / 2
+                turns.setdefault(turn.arm, []).append((middle, median(turn.times_ms)))
+        ended = [turn.ended_s for block in process.blocks for turn in block.turns]
+        start += max([*telemetry.at_s, *ended], default=0.0) + PROCESS_GAP_S
+    if not clock_at and not turns:
         return None
-    clock, power, times = _panels(data)
-    columns = _legend_columns(data.series)
+    series = {arm: _relative(of) for arm, of in turns.items()}
+    return drawn(clock_at, spans, series, limit_w, name)
+
+
+def _relative(turns: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    middle = median(time for _, time in turns)
+    return [(at, time / middle) for at, time in turns]
+
+
+def drawn(
+    segments: Sequence[tuple[Sequence[float], Sequence[float], Sequence[float]]],
+    spans: Sequence[tuple[float, float]],
+    series: dict[str, list[tuple[float, float]]],
+    limit_w: float | None,
+    name: str,
+) -> str:
+    """Return clock, power and turn times below each other.
+
+    ``segments``: of each process times in s, SM clock in MHz, power in W; ``spans``: discarded.
+    """
+    places = [place for each in series.values() for place in each]
+    seconds = [second for at, *_ in segments for second in at] + [at for at, _ in places]
+    across = scale_of([*seconds, *(end for span in spans for end in span)], LEFT, RIGHT)
+    watts = [watt for *_, power in segments for watt in power]
+    shown = (
+        (("SM clock", "MHz"), [mhz for _, clock, _ in segments for mhz in clock]),
+        (("power", "W"), watts if limit_w is None else [*watts, limit_w]),
+        (("time / median",), [time for _, time in places]),
+    )
+    panels, top = [], TOP
+    for (label, values), height in zip(shown, HEIGHTS, strict=True):
+        panels.append(TracePanel(label, across, scale_of(values, top + height, top)))
+        top += height + GAP
+    clock, power, times = panels
+    columns = _legend_columns(series)
     foot = times.up.start + 32
-    height = foot + 11 * math.ceil(len(data.series) / columns) + 3
     parts = [
         f'<defs><circle id="{name}-0" r="{DOT}"/></defs>',
-        *(part for panel in (clock, power, times) for part in _axes(panel, panel is times)),
-        *(_line(clock, at, mhz, SERIES[0]) for at, mhz, _ in data.segments),
-        *(_line(power, at, watts, SERIES[1]) for at, _, watts in data.segments),
+        *(part for panel in panels for part in _axes(panel, panel is times)),
+        *(_line(clock, at, mhz, SERIES[0]) for at, mhz, _ in segments),
+        *(_line(power, at, used, SERIES[1]) for at, _, used in segments),
     ]
-    if data.power_limit_w is not None:
-        y = short(power.up(data.power_limit_w))
+    if limit_w is not None:
+        y = short(power.up(limit_w))
         parts.append(f'<path d="M{LEFT:g} {y}H{RIGHT:g}" {stroke(MUTED, 0.7, DASHES)}/>')
-    for number, series in enumerate(data.series):
-        places = zip(map(times.across, series.at_s), map(times.up, series.relative_time),
-                     strict=True)  # fmt: skip
-        parts.append(_dots(name, number, places))
-    for panel in (clock, power, times):
-        parts += [_shade(panel, *span) for span in data.void_spans]
-    parts += _legend(data.series, columns, foot)
-    return inline_svg(TITLE, WIDTH, height, parts)
-
-
-def _panels(data: Traces) -> Iterator[TracePanel]:
-    """Yield clock, power and times on a common time axis."""
-    across = scale_of(
-        [
-            *(second for at, *_ in data.segments for second in at),
-            *(second for series in data.series for second in series.at_s),
-            *(second for span in data.void_spans for second in span),
-        ],
-        LEFT,
-        RIGHT,
-    )
-    watts = [watt for *_, power in data.segments for watt in power]
-    limit = [] if data.power_limit_w is None else [data.power_limit_w]
-    shown = (
-        (("SM clock", "MHz"), [mhz for _, clock, _ in data.segments for mhz in clock]),
-        (("power", "W"), watts + limit),
-        (("time / median",), [time for series in data.series for time in series.relative_time]),
-    )
-    top = TOP
-    for (label, values), height in zip(shown, HEIGHTS, strict=True):
-        yield TracePanel(label, across, scale_of(values, top + height, top))
-        top += height + GAP
+    for number, of in enumerate(series.values()):
+        dots = "".join(
+            f'<use href="#{name}-0" x="{short(across(x))}" y="{short(times.up(y))}"/>'
+            for x, y in of
+        )
+        parts.append(f'<g style="fill: {_colour(number)}">{dots}</g>')
+    parts += [_shade(panel, *span) for panel in panels for span in spans]
+    parts += _legend(series, columns, foot)
+    return inline_svg(TITLE, WIDTH, foot + 11 * math.ceil(len(series) / columns) + 3, parts)
 
 
 def _axes(panel: TracePanel, last: bool) -> Iterator[str]:
     """Yield grid, ticks and labels; the last panel has those of the time axis."""
     bottom, top = panel.up.start, panel.up.end
-    values = panel.up.ticks(4)
-    rows = [(short(panel.up(tick)), text) for tick, text in in_words(values)]
+    rows = [(short(panel.up(tick)), text) for tick, text in in_words(panel.up.ticks(4))]
     yield f'<path d="{"".join(f"M{LEFT:g} {y}H{RIGHT:g}" for y, _ in rows)}" {stroke(GRID, 0.6)}/>'
     seconds = [(short(panel.across(tick)), text) for tick, text in in_words(panel.across.ticks(8))]
     marks = "".join(f"M{LEFT:g} {y}h-3.5" for y, _ in rows)
@@ -137,12 +159,6 @@ def _line(panel: TracePanel, at: Sequence[float], values: Sequence[float], colou
     return f'<path d="M{" ".join(kept)}" {stroke(colour, 0.9)}/>'
 
 
-def _dots(name: str, number: int, places: Iterable[tuple[float, float]]) -> str:
-    """Return dots in the colour of the series of that number."""
-    every = "".join(f'<use href="#{name}-0" x="{short(x)}" y="{short(y)}"/>' for x, y in places)
-    return f'<g style="fill: {_colour(number)}">{every}</g>'
-
-
 def _colour(number: int) -> str:
     return themed(SERIES[number % len(SERIES)])
 
@@ -157,15 +173,17 @@ def _shade(panel: TracePanel, start: float, end: float) -> str:
     )
 
 
-def _legend_columns(series: Sequence[TraceSeries]) -> int:
+def _legend_columns(labels: dict[str, list[tuple[float, float]]]) -> int:
     """Return how many entries stand side by side: four, or as many as the longest leaves room."""
-    longest = max((len(one.label) for one in series), default=0)
+    longest = max(map(len, labels), default=0)
     return max(1, min(4, int((RIGHT - LEFT) / (12 + LETTER * LEGEND_SIZE * longest))))
 
 
-def _legend(series: Sequence[TraceSeries], columns: int, top: float) -> Iterator[str]:
+def _legend(
+    labels: dict[str, list[tuple[float, float]]], columns: int, top: float
+) -> Iterator[str]:
     """Yield a dot and a name for each series, row by row."""
-    for number, one in enumerate(series):
+    for number, label in enumerate(labels):
         row, column = divmod(number, columns)
         x = LEFT + column * (RIGHT - LEFT) / columns
         y = top + 11 * row + 6
@@ -173,4 +191,4 @@ def _legend(series: Sequence[TraceSeries], columns: int, top: float) -> Iterator
             f'<circle cx="{short(x + 3)}" cy="{short(y - 2.6)}" r="{LEGEND_DOT}" '
             f'style="fill: {_colour(number)}"/>'
         )
-        yield text_at(x + 8, y, one.label, "start", LEGEND_SIZE)
+        yield text_at(x + 8, y, label, "start", LEGEND_SIZE)

@@ -19,53 +19,38 @@ from assay.findings.headline import (
     headline_of,
     only_own,
 )
-from assay.records.attestation import PipelineRecord, SigningKey
+from assay.findings.report_figures import question_of
+from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
-from assay.records.verdicts import Status
+from assay.records.verdicts import Status, Why
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.counts import status_words, told
 from assay.report.facets import choice_of
-from assay.report.figure_strip import figure_strip
-from assay.report.marks import Mark, mark_of
-from assay.report.not_run import idle_causes
-from assay.report.project_stamp import ProjectStamp, project_stamp
-from assay.report.strip import Strip
+from assay.report.formatting import Row
+from assay.report.marks import mark_of
+from assay.report.project_stamp import project_stamp
+from assay.report.strip import figure_strip
 from assay.shared.counting import agreeing, counted
 
-
-@dataclass(frozen=True)
-class MachineLine:
-    """One GPU and where its figures come from."""
-
-    target: str
-    product: str
-    facts: str
-    """Driver, power limit, day; or why nothing was measured."""
-    where: str
-
-
-@dataclass(frozen=True)
-class CountChip:
-    """One status of the headline."""
-
-    count: int
-    words: str
-    """The status, and in brackets how many were measured on the GPU named, where not all were."""
-    mark: Mark
-    show: str
-    """The choice by which the table of claims shows it."""
+NOT_AS_STATED, NOWHERE = "no earlier report measured it as stated", "as stated in no earlier report"
+"""Why what could have been measured was not, where all is from earlier reports; and in short."""
+IN_OTHERS, OTHERS = "measured in other reports only, as the page tells", "in other reports only"
+"""The same where other signed reports have a figure of each."""
+BINARIES = (
+    "binaries keep their machine code when compiled again",
+    "binaries differ when compiled again",
+)
 
 
 @dataclass(frozen=True)
 class CauseChip:
-    """One cause, and how many published figures it is that of."""
+    """One cause, how many published figures it is that of, and the choice that shows them."""
 
     count: int
     short: str
     words: str
     show: str
-    """The choice by which the table of claims shows it."""
 
 
 @dataclass(frozen=True)
@@ -77,39 +62,6 @@ class GuardWords:
     """Whether it held throughout; where it did not, the words tell the exceptions."""
 
 
-@dataclass(frozen=True)
-class FirstScreen:
-    """What a reader sees without scrolling."""
-
-    run: str
-    project: ProjectStamp | None
-    """None where Assay's own sources are judged."""
-    commit: str
-    commit_long: str
-    measured_here: bool
-    lead: str
-    signer: SigningKey | None
-    """The key that the run signs with; None where the evidence does not say."""
-    machines: tuple[MachineLine, ...]
-    total: str
-    chips: tuple[CountChip, ...]
-    headline: str
-    """The same in one sentence."""
-    elsewhere: str | None
-    """How many were measured on another GPU than the source names."""
-    brackets: str | None
-    """The same beside the chips: what stands in their brackets, and what does not."""
-    causes: tuple[CauseChip, ...]
-    """Of what was measured."""
-    not_run: tuple[CauseChip, ...]
-    """Of what was not."""
-    apart: tuple[str, ...]
-    guards: tuple[GuardWords, ...]
-    exceptions: tuple[GuardWords, ...]
-    """Guards that did not hold throughout."""
-    strip: Strip | None
-
-
 def first_screen(
     catalog: Catalog,
     evidence: Evidence,
@@ -117,7 +69,7 @@ def first_screen(
     pipeline: PipelineRecord,
     guarded: Guards,
     lines: Mapping[str, ClaimLine],
-) -> FirstScreen:
+) -> Row:
     """Return the first screen of one run's report."""
     plans = evidence.plan.targets
     figures = headline_of(counted_things)
@@ -125,55 +77,47 @@ def first_screen(
     kind = "own" if only_own(catalog, figures) else FIGURES
     members = [each for each in counted_things if each.kind == kind]
     idle = [each for each in members if each.status is Status.NOT_RUN]
-    here = any(plan.provision.kind == "device" for plan in plans)
     found = tuple(guard_words(guarded))
-    return FirstScreen(
-        run=evidence.plan.run,
-        project=project_stamp(catalog),
-        commit=pipeline.commit[:12] if pipeline.commit else "not known",
-        commit_long=commit_words(pipeline),
-        measured_here=here,
-        lead=_lead(plans, here=here),
-        signer=pipeline.signing_key,
-        machines=tuple(
+    return {
+        "project": project_stamp(catalog),
+        "commit": _commit_words(pipeline),
+        "lead": _lead(plans),
+        "signer": pipeline.signing_key,
+        "machines": [
             _machine(catalog, evidence, plan)
             for plan in sorted(plans, key=lambda plan: plan.provision.kind == "none")
-        ),
-        total=total,
-        chips=tuple(
-            CountChip(
-                split.statuses[status],
-                words,
-                mark_of(status),
-                choice_of(kind=kind, status=status),
-            )
-            for status, words in status_words(split.statuses, split.away, named="").items()
-        ),
-        headline=headline_words(catalog, figures),
-        elsewhere=_elsewhere(figures),
-        brackets=_brackets(split),
-        causes=tuple(
+        ],
+        "total": total,
+        "chips": [
+            (split.statuses[each], words, mark_of(each), choice_of(kind=kind, status=each))
+            for each, words in status_words(split.statuses, split.away, named="").items()
+        ],
+        "headline": headline_words(catalog, figures),
+        "elsewhere": _elsewhere(figures.apart[ELSEWHERE].total),
+        "brackets": split.elsewhere
+        and f"In brackets: on the GPU named; hollow: on another ({split.elsewhere}).",
+        "causes": [
             CauseChip(count, why.short, why.words, choice_of(kind=kind, why=why))
             for why, count in causes(e for e in members if e not in idle).items()
-        ),
-        not_run=tuple(
-            CauseChip(each.count, each.short, each.words, choice_of(kind=kind, why=each.why))
-            for each in idle_causes(catalog, evidence, idle)
-        ),
-        apart=tuple(apart_words(catalog, figures)),
-        guards=tuple(each for each in found if each.held),
-        exceptions=tuple(each for each in found if not each.held),
-        strip=figure_strip(catalog, evidence.plan.sources, counted_things, lines),
-    )
+        ],
+        "not_run": list(idle_causes(catalog, evidence, idle, kind)),
+        "apart": [
+            f"{counted(of.total, *KINDS[each])}: {told(of.statuses, of.away)}"
+            for each, of in figures.apart.items()
+            if each != kind and of.total
+        ],
+        "guards": [each for each in found if each.held],
+        "exceptions": [each for each in found if not each.held],
+        "strip": figure_strip(catalog, evidence.plan.sources, counted_things, lines),
+    }
 
 
-def commit_words(pipeline: PipelineRecord) -> str:
+def _commit_words(pipeline: PipelineRecord) -> str:
     """Return the commit that made a report, in words."""
     if pipeline.commit is None:
         return "a commit that is not known"
-    clean = pipeline.clean_tree
-    state = {True: "", False: " with uncommitted changes", None: " (tree state not known)"}[clean]
-    return f"commit {pipeline.commit[:12]}{state}"
+    states = {True: "", False: " with uncommitted changes", None: " (tree state not known)"}
+    return f"commit {pipeline.commit[:12]}{states[pipeline.clean_tree]}"
 
 
 def headline_words(catalog: Catalog, figures: PublishedFigures) -> str:
@@ -192,8 +136,8 @@ def _headed(catalog: Catalog, figures: PublishedFigures) -> tuple[Split, str]:
     return split, counted(split.total, *OF_WHAT[only_own(catalog, figures)])
 
 
-def _lead(plans: Sequence[TargetPlan], *, here: bool) -> str:
-    if here:
+def _lead(plans: Sequence[TargetPlan]) -> str:
+    if any(plan.provision.kind == "device" for plan in plans):
         return "Measured in this run."
     taken = {p.provision.recorded_in for p in plans if p.provision.kind == "recorded"}
     if not taken:
@@ -202,28 +146,24 @@ def _lead(plans: Sequence[TargetPlan], *, here: bool) -> str:
     return f"Measured earlier: {reports} judged again."
 
 
-def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> MachineLine:
+def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> tuple[str, str, str]:
+    """Return a GPU, its driver, power limit and day or why nothing was measured, and from where."""
     provision, platform = plan.provision, evidence.platforms.get(plan.target)
     if provision.kind == "none" or platform is None:
         detail = provision.detail if provision.kind == "none" else "no platform record"
-        product = catalog.targets[plan.target].product
-        return MachineLine(plan.target, product, f"not measured: {detail}", "")
+        return catalog.targets[plan.target].product, f"not measured: {detail}", ""
     gpu = platform.device.gpu
     limit = "" if gpu.power_limit_w is None else f", {fmt.short(gpu.power_limit_w)} W"
     where = "measured in this run"
     if provision.kind == "recorded":
         name = (provision.recorded_in or "").rsplit("/", 1)[-1].removesuffix(".tar.xz")
         where = f"taken from report {name}"
-    return MachineLine(
-        plan.target,
-        gpu.product,
-        f"driver {platform.device.driver}{limit}, {fmt.moment(platform.recorded_at)}",
-        f"{where}, {platform.uuids}",
-    )
+    facts = f"driver {platform.device.driver}{limit}, {fmt.moment(platform.recorded_at)}"
+    return gpu.product, facts, f"{where}, {platform.uuids}"
 
 
-def _elsewhere(figures: PublishedFigures) -> str | None:
-    number = figures.apart[ELSEWHERE].total
+def _elsewhere(number: int) -> str | None:
+    """Return how many were measured on another GPU than the source names; None for none."""
     if not number:
         return None
     return (
@@ -232,26 +172,36 @@ def _elsewhere(figures: PublishedFigures) -> str | None:
     )
 
 
-def _brackets(split: Split) -> str | None:
-    number = split.elsewhere
-    if not number:
-        return None
-    return f"In brackets: on the GPU named; hollow: on another ({number})."
+def idle_causes(
+    catalog: Catalog, evidence: Evidence, idle: Sequence[Outcome], kind: str = FIGURES
+) -> Iterator[CauseChip]:
+    """Yield why what was not measured was not, the most frequent cause first."""
+    taken_over = all(plan.provision.kind == "recorded" for plan in evidence.plan.targets)
+    for why, count in causes(idle).items():
+        short, words = why.short, why.words
+        if why is Why.NOT_MEASURED and taken_over:
+            others = _measured_in_others(catalog, evidence, [e for e in idle if e.why is why])
+            short, words = (OTHERS, IN_OTHERS) if others == count else (NOWHERE, NOT_AS_STATED)
+            if 0 < others < count:
+                other = f"{others} of them {agreeing(others, 'was', 'were')} {IN_OTHERS}"
+                short = f"in no report taken over, {others} of them {OTHERS}"
+                words = f"not taken over; {other}"
+        yield CauseChip(count, short, words, choice_of(kind=kind, why=why))
 
 
-def apart_words(catalog: Catalog, figures: PublishedFigures) -> Iterator[str]:
-    """Yield what the headline leaves out, a line a kind."""
-    first = {"own"} if only_own(catalog, figures) else set[str]()
-    for kind, split in figures.apart.items():
-        if kind not in first and split.total:
-            number = counted(split.total, *KINDS[kind])
-            yield f"{number}: {told(split.statuses, split.away)}"
-
-
-BINARIES = (
-    "binaries keep their machine code when compiled again",
-    "binaries differ when compiled again",
-)
+def _measured_in_others(catalog: Catalog, evidence: Evidence, idle: Sequence[Outcome]) -> int:
+    """Return of how many another signed report has a figure, on whichever GPU, that answers what
+    the claim asks today.
+    """
+    found = {
+        (figure.claim, figure.question)
+        for run in (evidence.other_runs.runs if evidence.other_runs else ())
+        for figure in run.figures
+    }
+    return sum(
+        any((row.claim, question_of(catalog, row.claim)) in found for row in each.rows)
+        for each in idle
+    )
 
 
 def binaries_words(share: Share) -> GuardWords:
@@ -261,23 +211,12 @@ def binaries_words(share: Share) -> GuardWords:
 
 def guard_words(found: Guards) -> Iterator[GuardWords]:
     """Yield each guard in a few words, and whether it held throughout."""
+    timed = "timed kernels {} with a second stopwatch"
     for share, held, broken in (
-        (
-            found.cheats,
-            "cheating kernels caught",
-            "cheating kernels not caught",
-        ),
-        (
-            found.sanitizer,
-            "sanitizer runs clean",
-            "sanitizer runs not clean",
-        ),
+        (found.cheats, "cheating kernels caught", "cheating kernels not caught"),
+        (found.sanitizer, "sanitizer runs clean", "sanitizer runs not clean"),
         (found.binaries, *BINARIES),
-        (
-            found.stopwatches,
-            "timed kernels agree with a second stopwatch",
-            "timed kernels disagree with a second stopwatch",
-        ),
+        (found.stopwatches, timed.format("agree"), timed.format("disagree")),
     ):
         if share is not None:
             yield _of(share, held, broken)

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import quote
 
 from assay.records import figure_words
@@ -13,6 +14,22 @@ __all__ = ["number", "printed", "short"]
 
 NOTHING = "\N{EN DASH}"
 """What stands in a cell that has nothing to say."""
+Row = dict[str, object]
+"""What a template prints of one thing, by the names that it has there."""
+
+
+class Fact(NamedTuple):
+    """A label and what stands under it, as pages print them."""
+
+    label: str
+    value: str
+
+
+class Link(NamedTuple):
+    """A link to a record inside the report."""
+
+    text: str
+    href: str
 
 
 def rough(value: float) -> str:
@@ -166,14 +183,18 @@ def shape(values: Mapping[str, object]) -> str:
     return ", ".join(f"{key}={str(value).lower()}" for key, value in values.items())
 
 
-def href(path: str) -> str:
-    """Return a path inside the report as a relative link."""
-    return quote(path)
+def link(path: str) -> Link:
+    """Return a link to a file of the report; its text leaves out what all records share."""
+    text = re.sub(r"(\.json)?(\.gz)?$", "", path.removeprefix("evidence/"))
+    return Link(text, quote(path))
 
 
-def link_text(path: str) -> str:
-    """Return a record's path without what all records share."""
-    return re.sub(r"(\.json)?(\.gz)?$", "", path.removeprefix("evidence/"))
+def record_link(path: str, target: str | None) -> Link:
+    """Return a link to a record of a verdict on ``target``: ``build bsr_gemm_stage0``."""
+    text, href = link(path)
+    parts = text.removeprefix(f"{target}/").split("/")
+    kind = {"builds": "build"}.get(parts[0], parts[0])
+    return Link(f"{kind} {parts[-1]}" if len(parts) > 1 else kind, href)
 
 
 def markdown(value: object) -> object:

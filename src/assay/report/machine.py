@@ -1,113 +1,166 @@
-"""The machine's part of the report: what was compiled, and on which platform it ran."""
+"""The machine's part of the report: what was compiled, in which images, where it ran."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
-from assay.evidence.model import Evidence
-from assay.evidence.stages import build_path, platform_path
+from assay.catalog.model import Catalog
+from assay.evidence.model import Evidence, binaries_of
+from assay.evidence.stages import (
+    build_path,
+    operators_path,
+    platform_path,
+    runner_image_path,
+    sbom_path,
+    slurm_jobs_path,
+    toolchain_image_path,
+)
 from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.builds import BuildRecord
+from assay.records.images import ImageRecord
+from assay.records.operators import OperatorsRecord
 from assay.records.platform import PlatformRecord
+from assay.records.slurm_jobs import SlurmJob
 from assay.report import formatting as fmt
-from assay.report.facts import Fact
-from assay.report.links import Link, link
-from assay.shared.counting import counted
+from assay.report.formatting import Fact, Link, Row, link
+from assay.shared.counting import agreeing, counted
+
+BESIDE = {
+    Sameness.FILE: "identical to {}",
+    Sameness.DEVICE_CODE: "device code identical to that of {}, host code by another compiler",
+    Sameness.INSTRUCTIONS: "machine code identical to that of {}, line tables of another source "
+    "text",
+}
+"""How a build stands to the measured binary of its name; it differs where it stands otherwise."""
+DIGITS = 12
+"""Of a salted digest, which is whole in the record."""
 
 
-@dataclass(frozen=True)
-class BuildRow:
-    """One compilation."""
-
-    id: str
-    arch: str
-    kind: str
-    status: str
-    registers: str
-    spills: str
-    shared: str
-    stack: str
-    sha256: str
-    where: str
-    diagnostics: str | None
-    link: Link
+def build_rows(evidence: Evidence, measured: Sequence[BinaryMatch]) -> Iterator[Row]:
+    """Yield every compilation of the plan, each beside the measured binary of the same name."""
+    for job in evidence.plan.builds:
+        if (record := evidence.builds.get((job.id, job.arch))) is not None:
+            beside = [m for m in measured if (m.artifact, m.arch) == (job.id, job.arch)]
+            yield _build(record, job.kind, beside)
 
 
-@dataclass(frozen=True)
-class PlatformSection:
-    """The machine behind one target's figures."""
-
-    target: str
-    title: str
-    facts: tuple[Fact, ...]
-    link: Link
-
-
-def build_rows(evidence: Evidence, measured: Sequence[BinaryMatch]) -> tuple[BuildRow, ...]:
-    """Return every compilation of the plan, each beside the measured binary of the same name."""
-    return tuple(
-        _build(
-            evidence.builds[job.id, job.arch],
-            job.kind,
-            [match for match in measured if (match.artifact, match.arch) == (job.id, job.arch)],
-        )
-        for job in evidence.plan.builds
-        if (job.id, job.arch) in evidence.builds
-    )
-
-
-def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> BuildRow:
+def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> Row:
     resources = record.resources
     where = [_beside(match) for match in measured] or ["not measured"]
     if record.built_elsewhere:
         where.append("built elsewhere")
-    return BuildRow(
-        id=record.id,
-        arch=record.arch,
-        kind=kind,
-        status=record.status,
-        registers=_span(r.registers for r in resources),
-        spills=_span(r.spill_store_bytes + r.spill_load_bytes for r in resources),
-        shared=_span(r.static_shared_bytes for r in resources),
-        stack=_span(r.stack_bytes for r in resources),
-        sha256=record.artifact.sha256 if record.artifact else "",
-        where="; ".join(where),
-        diagnostics=record.diagnostics if record.status == "failed" else None,
-        link=link(f"evidence/{build_path(record.id, record.arch)}"),
-    )
+    return {
+        "record": record,
+        "kind": kind,
+        "registers": _span(r.registers for r in resources),
+        "spills": _span(r.spill_store_bytes + r.spill_load_bytes for r in resources),
+        "shared": _span(r.static_shared_bytes for r in resources),
+        "stack": _span(r.stack_bytes for r in resources),
+        "sha256": record.artifact.sha256 if record.artifact else "",
+        "where": "; ".join(where),
+        "link": link(f"evidence/{build_path(record.id, record.arch)}"),
+    }
 
 
 def _beside(match: BinaryMatch) -> str:
-    """Return how a build stands to a measured binary of its name."""
     other = f"the one measured on {match.target}"
-    if match.identical:
-        return f"identical to {other}"
-    if match.sameness is Sameness.DEVICE_CODE:
-        return f"device code identical to that of {other}, host code by another compiler"
-    if match.sameness is Sameness.INSTRUCTIONS:
-        return f"machine code identical to that of {other}, line tables of another source text"
-    return f"differs from {other} ({fmt.short_hash(match.measured_sha256)})"
+    differs = f"differs from {{}} ({fmt.short_hash(match.measured_sha256)})"
+    return BESIDE.get(match.sameness, differs).format(other)
 
 
 def _span(values: Iterable[int]) -> str:
     """Return one number, or the range over a binary's kernels."""
-    found = list(values)
-    if not found:
-        return fmt.NOTHING
-    low, high = min(found), max(found)
-    return str(low) if low == high else f"{low} to {high}"
+    found = sorted(set(values))
+    return " to ".join(map(str, dict.fromkeys((found[0], found[-1])))) if found else fmt.NOTHING
 
 
-def platform_sections(evidence: Evidence) -> tuple[PlatformSection, ...]:
-    """Return the platform records, label by label."""
-    return tuple(
-        PlatformSection(
-            target=target,
-            title=platform.device.gpu.product,
-            facts=tuple(_platform_facts(platform)),
-            link=link(f"evidence/{platform_path(target)}"),
+def image_rows(evidence: Evidence) -> list[Row]:
+    """Return images that compiled, then images that measured."""
+    return [
+        *(
+            _image(r, toolchain_image_path(t), "compiles")
+            for t, r in evidence.toolchain_images.items()
+        ),
+        *(_image(r, runner_image_path(t), "measures") for t, r in evidence.runner_images.items()),
+    ]
+
+
+def _image(record: ImageRecord, path: str, role: str) -> Row:
+    made = {
+        "debian": "made of Debian packages",
+        "registry": "pulled by digest",
+        "host": "the GPU machine's own files",
+    }
+    base = f"{record.base.reference}: {made[record.base.kind]}"
+    if record.base.sha256:
+        base += f", SHA-256 {fmt.short_hash(record.base.sha256)}"
+    return {
+        "record": record,
+        "role": role,
+        "layers": ", ".join(fmt.short_hash(each.removeprefix("sha256:")) for each in record.layers),
+        "size": fmt.size(record.bytes),
+        "base": base,
+        "packages": f"{len(record.debian_packages)} Debian packages, "
+        f"{len(record.python_packages)} Python distributions",
+        "links": (
+            link(f"evidence/{path}"),
+            Link("bill of materials", f"evidence/{sbom_path(path)}"),
+        ),
+    }
+
+
+def operator_sections(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
+    """Yield what was tried of PyTorch's operators on each target, and how it went."""
+    for target, record in evidence.operators.items():
+        failed = record.status == "failed"
+        yield {
+            "target": target,
+            "torch": record.torch or "",
+            "failure": record.detail if failed else "",
+            "seconds": fmt.duration(record.seconds),
+            "rows": []
+            if failed
+            else list(_operators(evidence, record, catalog.targets[target].arch)),
+            "link": link(f"evidence/{operators_path(target)}"),
+        }
+
+
+def _operators(evidence: Evidence, record: OperatorsRecord, arch: str) -> Iterator[Row]:
+    """Yield each operator that was tried, and kernels of which the record says nothing."""
+    for outcome in record.operators:
+        checks = "; ".join(
+            f"{fmt.words(check.name)}{'' if check.passed else ' FAILED'}: {check.detail}"
+            for check in outcome.checks
         )
-        for target, platform in evidence.platforms.items()
-    )
+        same = outcome.binary_sha256 in binaries_of(evidence, outcome.variant, arch)
+        other = "" if same else ", by another binary than this run's"
+        yield {
+            "operator": f"torch.ops.assay.{outcome.operator}",
+            "variant": outcome.variant,
+            "dtype": outcome.dtype,
+            "passed": outcome.status == "passed" and same,
+            "status": f"{outcome.status}{other}",
+            "checks": checks or outcome.detail,
+            "sha256": outcome.binary_sha256,
+        }
+    told = {outcome.variant for outcome in record.operators}
+    planned = {plan.target: plan.operators for plan in evidence.plan.targets}
+    for variant in planned.get(record.target, ()):
+        if variant not in told:
+            built = binaries_of(evidence, variant, arch)
+            why = "The record says nothing of it." if built else "It did not compile."
+            row = dict.fromkeys(("operator", "dtype"), fmt.NOTHING)
+            row |= {"variant": variant, "status": "not tried", "checks": why, "sha256": ""}
+            yield {**row, "passed": False}
+
+
+def platform_sections(evidence: Evidence) -> Iterator[Row]:
+    """Yield the machine behind each target's figures, label by label."""
+    for target, platform in evidence.platforms.items():
+        yield {
+            "target": target,
+            "title": platform.device.gpu.product,
+            "facts": tuple(_platform_facts(platform)),
+            "link": link(f"evidence/{platform_path(target)}"),
+        }
 
 
 def _platform_facts(platform: PlatformRecord) -> Iterator[Fact]:
@@ -115,12 +168,7 @@ def _platform_facts(platform: PlatformRecord) -> Iterator[Fact]:
     yield Fact("recorded", platform.recorded_at)
     yield Fact("GPU", f"{gpu.product}, {gpu.uuid}, PCI {gpu.pci_bus_id}")
     for other in platform.others:
-        limit = show(other.gpu.power_limit_w, "W")
-        yield Fact(
-            "another GPU",
-            f"{other.gpu.product}, {other.gpu.uuid}, PCI {other.gpu.pci_bus_id}, VBIOS "
-            f"{show(other.gpu.vbios)}, {limit}, driver {other.driver}",
-        )
+        yield Fact("another GPU", f"{other.gpu.product}, {other.gpu.uuid}, driver {other.driver}")
     yield Fact("compute capability", gpu.compute_capability)
     yield Fact("VBIOS", show(gpu.vbios))
     yield Fact("multiprocessors", str(gpu.multiprocessors))
@@ -131,13 +179,11 @@ def _platform_facts(platform: PlatformRecord) -> Iterator[Fact]:
     yield Fact(
         "persistence, compute mode", f"{fmt.yes_no(gpu.persistence)}, {show(gpu.compute_mode)}"
     )
-    most = f"SM {show(gpu.clock_sm_max_mhz, 'MHz')}, memory {show(gpu.clock_memory_max_mhz, 'MHz')}"
-    yield Fact("highest clocks", most)
-    asked = (
-        f"SM {show(gpu.application_clock_sm_mhz, 'MHz')}, "
-        f"memory {show(gpu.application_clock_memory_mhz, 'MHz')}"
-    )
-    yield Fact("applications clocks", asked)
+    for label, sm, memory in (
+        ("highest clocks", gpu.clock_sm_max_mhz, gpu.clock_memory_max_mhz),
+        ("applications clocks", gpu.application_clock_sm_mhz, gpu.application_clock_memory_mhz),
+    ):
+        yield Fact(label, f"SM {show(sm, 'MHz')}, memory {show(memory, 'MHz')}")
     yield Fact("PCIe", f"generation {show(gpu.pcie_generation)}, width {show(gpu.pcie_width)}")
     compat = ", through a compat libcuda" if device.compat_libcuda else ""
     yield Fact("driver", f"{device.driver}, CUDA {device.cuda_driver}{compat}")
@@ -149,10 +195,8 @@ def _platform_facts(platform: PlatformRecord) -> Iterator[Fact]:
     for directory in platform.device_paths or ():
         found = ", ".join(f"{name} {version}" for name, version in directory.packages.items())
         yield Fact("packages before its own", f"{directory.path}: {found or 'none'}")
-    yield Fact(
-        "host CPU",
-        f"{platform.cpu}, {counted(platform.cores, 'core')}, {fmt.size(platform.memory_bytes)}",
-    )
+    holds = fmt.size(platform.memory_bytes)
+    yield Fact("host CPU", f"{platform.cpu}, {counted(platform.cores, 'core')}, {holds}")
     yield Fact("kernel, distribution", f"{platform.kernel}, {platform.distribution}")
     yield Fact("container runtime", f"{platform.runtime}, image {show(platform.image_digest)}")
     if job := platform.allocation:
@@ -162,3 +206,79 @@ def _platform_facts(platform: PlatformRecord) -> Iterator[Fact]:
             f"{job.gpu_count} of {job.gpu_model}",
         )
     yield Fact("commit", f"{show(platform.commit)}, clean tree: {fmt.yes_no(platform.clean_tree)}")
+
+
+def machine_differences(evidence: Evidence) -> Iterator[str]:
+    """Yield what else than the GPU differs between the machines of a report's targets."""
+    told: dict[str, dict[str, dict[str, None]]] = {}
+    for target, platform in evidence.platforms.items():
+        for device in platform.devices:
+            for what, value in (
+                ("driver", device.driver),
+                ("CUDA of the driver", device.cuda_driver),
+                ("CUDA runtime", device.cuda_runtime),
+                ("PyTorch", device.torch),
+                ("Triton", device.triton or "none"),
+                ("commit that measured", (platform.commit or "not recorded")[:12]),
+            ):
+                told.setdefault(what, {}).setdefault(value, {})[target] = None
+    for what, values in told.items():
+        if len(values) > 1:
+            listed = (f"{value} ({', '.join(names)})" for value, names in values.items())
+            yield f"{what} differs: {'; '.join(listed)}"
+
+
+def several_gpus(evidence: Evidence) -> Iterator[str]:
+    """Yield how many GPUs a target's figures were measured on, where they were several."""
+    for target in evidence.platforms:
+        uuids = [r.gpu_uuid for (name, _), r in evidence.benchmarks.items() if name == target]
+        if (cards := len(set(uuids))) > 1:
+            yield (
+                f"{target}: its {counted(len(uuids), 'comparison')} were shared out among {cards} "
+                "GPUs of one machine, each whole on one of them."
+            )
+
+
+def slurm_jobs_section(evidence: Evidence) -> Row | None:
+    """Return what a cluster granted to each job, and which were lost, if any did."""
+    record = evidence.slurm_jobs
+    if record is None:
+        return None
+    digits = None if record.salt is None else DIGITS
+    lost = sum(job.outcome != "done" for job in record.jobs)
+    starts = counted(len(record.jobs), "start")
+    lines = [
+        "Each job saw for itself, before it measured, that it had one whole GPU of the target with "
+        "nobody else on it.",
+        f"Of {starts}, {lost} {agreeing(lost, 'was', 'were')} lost or failed and made again; no "
+        "sample of theirs that was not whole is counted."
+        if lost
+        else f"None of {starts} was lost.",
+    ]
+    if record.salt is not None:
+        lines.append(
+            "Names of nodes and accounts are SHA-256 digests of this run's salt and the name: they "
+            "tell nodes apart, and whoever knows or guesses a name can find it."
+        )
+    rows = [_slurm_job(job, digits) for job in record.jobs]
+    return {"lines": lines, "rows": rows, "link": link(f"evidence/{slurm_jobs_path()}")}
+
+
+def _slurm_job(job: SlurmJob, digits: int | None) -> tuple[str, ...]:
+    """Return step, job, node, what was granted, GPU, limits, begin, end."""
+    restarted = f", put back {counted(job.restart, 'time')}" if job.restart else ""
+    account = f", account {job.account[:digits]}" if job.account else ""
+    memory = job.limits.memory_bytes
+    devices = ", ".join(job.limits.gpu_devices) or "no GPU's device file"
+    gpu = job.gpu
+    return (
+        f"{job.stage}, {job.target}",
+        f"{job.job_id}{restarted}",
+        job.node[:digits],
+        f"{job.gpu_count} of {job.gpu_model or 'no type'}, partition {job.partition}{account}",
+        f"{gpu.index}: {gpu.product}, {gpu.uuid}, driver {gpu.driver}" if gpu else "none",
+        f"{counted(len(job.limits.cpus), 'CPU')}, "
+        f"{'no limit of memory' if memory is None else fmt.size(memory)}, {devices}",
+        job.began_at,
+        ", ".join(filter(None, (": ".join(filter(None, (job.outcome, job.reason))), job.ended_at))),
+    )

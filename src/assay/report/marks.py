@@ -1,12 +1,11 @@
 """The mark of every status: one shape and colour in pictures, tables and legends alike."""
 
 from dataclasses import dataclass
-from math import sqrt
 
 from assay.records.verdicts import Status, Verdict
-from assay.report.svg import SHAPES
+from assay.report.svg import SHAPES, outline
 
-SIZE = 10.0
+SIZE = 8.0
 """Of a mark's own drawing; what uses it scales it."""
 PLAIN = {"disc": "o", "square": "s", "diamond": "D", "ring": "o"}
 """The shape of a status that no picture draws, by its badge."""
@@ -26,7 +25,8 @@ class Mark:
 
 def mark_of(status: Status, *, hollow: bool = False) -> Mark:
     """Return the mark of a status."""
-    return Mark(_symbol(shape_of(status)), status.value, hollow or status.facts.badge == "ring")
+    shape = status.facts.mark or PLAIN[status.facts.badge]
+    return Mark(_symbol(shape), status.value, hollow or status.facts.badge == "ring")
 
 
 def verdict_mark(verdict: Verdict) -> Mark:
@@ -34,19 +34,10 @@ def verdict_mark(verdict: Verdict) -> Mark:
     return mark_of(verdict.as_if or verdict.status, hollow=verdict.status is Status.ELSEWHERE)
 
 
-def shape_of(status: Status) -> str:
-    """Return one of ``SHAPES``."""
-    return status.facts.mark or PLAIN[status.facts.badge]
-
-
 def _symbol(shape: str) -> str:
-    place = [*SHAPES].index(shape)
-    return f"mark-{place}"
+    return f"mark-{[*SHAPES].index(shape)}"
 
 
-def symbols() -> tuple[tuple[str, str], ...]:
+def symbols() -> list[tuple[str, str]]:
     """Return (id, outline round 0) of every shape, for the page to define."""
-    radius = SIZE / 2 - 1
-    numbers = {"r": radius, "d": 2 * radius, "q": 2 * radius / sqrt(2), "h": radius / 2}
-    words = {key: f"{number:.4g}" for key, number in numbers.items()}
-    return tuple((_symbol(name), outline.format_map(words)) for name, outline in SHAPES.items())
+    return [(_symbol(shape), outline(shape, SIZE)) for shape in SHAPES]

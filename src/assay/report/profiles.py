@@ -1,13 +1,13 @@
 """The report's table of Nsight Compute: what kept a kernel busy, and what its warps waited for."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from assay.evidence.model import Evidence
 from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, MS, ProfiledKernel, longest_kernel
 from assay.evidence.stages import profile_path
 from assay.records.profile import ProfileRecord
 from assay.report import formatting as fmt
-from assay.report.links import Link, link
+from assay.report.formatting import Row, link
 
 COLUMNS = (
     (DURATION, "duration"),
@@ -30,43 +30,21 @@ BETWEEN_INSTRUCTIONS = "smsp__average_warp_latency_per_inst_issued.ratio"
 STALLS_SHOWN = 3
 
 
-@dataclass(frozen=True)
-class ProfileRow:
-    """One profiled arm; ``cells`` stand under COLUMNS."""
-
-    target: str
-    comparison: str
-    arm: str
-    status: str
-    collected: bool
-    detail: str
-    cells: tuple[str, ...]
-    stalls: tuple[str, ...]
-    """Where warps spend the time between two instructions, the largest shares."""
-    link: Link
-
-
-def profile_rows(evidence: Evidence) -> tuple[ProfileRow, ...]:
-    """Return every profile of the plan with its status."""
-    return tuple(
-        _row(target, comparison, arm, record)
-        for (target, comparison, arm), record in evidence.profiles.items()
-    )
-
-
-def _row(target: str, comparison: str, arm: str, record: ProfileRecord) -> ProfileRow:
-    kernel = _kernel(record)
-    return ProfileRow(
-        target=target,
-        comparison=comparison,
-        arm=arm,
-        status=fmt.words(record.status),
-        collected=record.status == "collected",
-        detail=record.kernel or record.detail,
-        cells=tuple(_metric(kernel, name) for name, _ in COLUMNS),
-        stalls=_stalls(kernel),
-        link=link(f"evidence/{profile_path(target, comparison, arm)}"),
-    )
+def profile_rows(evidence: Evidence) -> Iterator[Row]:
+    """Yield every profile of the plan; its cells stand under ``COLUMNS``."""
+    for (target, comparison, arm), record in evidence.profiles.items():
+        kernel = _kernel(record)
+        yield {
+            "target": target,
+            "comparison": comparison,
+            "arm": arm,
+            "status": fmt.words(record.status),
+            "collected": record.status == "collected",
+            "detail": record.kernel or record.detail,
+            "cells": [_metric(kernel, name) for name, _ in COLUMNS],
+            "stalls": list(_stalls(kernel)),
+            "link": link(f"evidence/{profile_path(target, comparison, arm)}"),
+        }
 
 
 def _kernel(record: ProfileRecord) -> ProfiledKernel:
@@ -92,21 +70,17 @@ def _metric(kernel: ProfiledKernel, name: str) -> str:
     return f"{fmt.number(value)}\N{NO-BREAK SPACE}{unit}"
 
 
-def _stalls(kernel: ProfiledKernel) -> tuple[str, ...]:
+def _stalls(kernel: ProfiledKernel) -> Iterator[str]:
+    """Yield where warps spend the time between two instructions, the largest shares."""
     whole = kernel.values.get(BETWEEN_INSTRUCTIONS, 0.0)
     if whole <= 0:
-        return ()
+        return
     before, behind = STALL
-    shares = sorted(
-        (
-            (value / whole, name.removeprefix(before).removesuffix(behind))
-            for name, value in kernel.values.items()
-            if name.startswith(before) and name.endswith(behind)
-        ),
-        reverse=True,
-    )
-    waits = [(share, reason) for share, reason in shares if reason != ISSUING]
-    return tuple(
-        f"{fmt.words(why)} {100 * share:.0f}\N{NO-BREAK SPACE}%"
-        for share, why in waits[:STALLS_SHOWN]
-    )
+    shares = [
+        (value / whole, name.removeprefix(before).removesuffix(behind))
+        for name, value in kernel.values.items()
+        if name.startswith(before) and name.endswith(behind)
+    ]
+    waits = [each for each in sorted(shares, reverse=True) if each[1] != ISSUING]
+    for share, why in waits[:STALLS_SHOWN]:
+        yield f"{fmt.words(why)} {100 * share:.0f}\N{NO-BREAK SPACE}%"

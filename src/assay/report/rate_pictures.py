@@ -1,8 +1,8 @@
 """The pictures of rates in the report: rooflines, and rate against tile depth."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
@@ -10,7 +10,20 @@ from assay.judging.needs import primary_terms
 from assay.records.evaluations import Benchmark, Metric
 from assay.records.measurements import ArmFacts, BenchmarkRecord
 from assay.records.targets import Target
-from assay.report import figures
+from assay.report.formatting import Row
+from assay.report.svg import (
+    INCH,
+    INK,
+    MUTED,
+    SERIES,
+    SIZE,
+    Drawing,
+    LogScale,
+    Scale,
+    in_words,
+    scale_of,
+    text_at,
+)
 from assay.statistics import roofline
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.statistics.summaries import Summary
@@ -20,13 +33,13 @@ MOST_NAMED = 12
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A figure with the sentence below it."""
+class RooflinePoint:
+    """The fastest arm of a variant: intensity in FLOP/byte, rate in TFLOP/s."""
 
-    svg: str
-    caption: str
-    legend: tuple[tuple[str, bool], ...] = ()
-    """What the numbers in it are, from 1, and whether each is a kernel of ours."""
+    label: str
+    intensity: float
+    rate: float
+    ours: bool
 
 
 def facts_of(record: BenchmarkRecord, arm: str) -> ArmFacts | None:
@@ -40,41 +53,33 @@ def rate_of(facts: ArmFacts, time: Summary) -> Summary:
     return time.inverse(facts.flop * 1e-9)
 
 
-def rooflines(
-    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries
-) -> tuple[Picture, ...]:
-    """Return one roofline a target and tensor peak, with the fastest arm of every variant."""
-    pictures = []
+def rooflines(catalog: Catalog, evidence: Evidence, summaries: SharedSummaries) -> Iterator[Row]:
+    """Yield one roofline a target and tensor peak, with the fastest arm of every variant."""
     claims = _claims_on(catalog, evidence)
     for plan in evidence.plan.targets:
         target = catalog.targets[plan.target]
-        best: dict[float, dict[str, figures.RooflinePoint]] = {}
+        best: dict[float, dict[str, RooflinePoint]] = {}
         for comparison in plan.comparisons:
             record = evidence.benchmarks.get((plan.target, comparison))
-            for arm in catalog.comparisons[comparison].arms if record else ():
-                assert record is not None
-                facts, time = facts_of(record, arm.id), None
-                if facts is not None:
-                    time = summaries.arm_time(record, arm.id, catalog.judging)
+            if record is None:
+                continue
+            for arm in catalog.comparisons[comparison].arms:
+                facts = facts_of(record, arm.id)
+                time = summaries.arm_time(record, arm.id, catalog.judging) if facts else None
                 if facts is None or time is None or facts.bytes == 0:
                     continue
-                point = figures.RooflinePoint(
-                    label=catalog.variants[arm.variant].title,
-                    intensity=facts.flop / facts.bytes,
-                    rate=rate_of(facts, time).value(),
-                    ours=catalog.variants[arm.variant].kind == "kernel",
-                    named=False,
+                variant = catalog.variants[arm.variant]
+                point = RooflinePoint(
+                    variant.title,
+                    facts.flop / facts.bytes,
+                    rate_of(facts, time).value(),
+                    variant.kind == "kernel",
                 )
                 dtype = catalog.workloads[arm.workload].dtype
                 same = best.setdefault(roofline.peak_tflop_per_s(target.peaks, dtype), {})
                 if arm.variant not in same or point.rate > same[arm.variant].rate:
                     same[arm.variant] = point
-        pictures += [
-            Picture(drawn.svg, _roofline_caption(target, peak), drawn.legend)
-            for peak, points in sorted(best.items())
-            if (drawn := _roofline(target, peak, _named(points, claims)))
-        ]
-    return tuple(pictures)
+        yield from (_roofline(target, peak, best[peak], claims) for peak in sorted(best))
 
 
 def _claims_on(catalog: Catalog, evidence: Evidence) -> Counter[str]:
@@ -93,72 +98,115 @@ def _claims_on(catalog: Catalog, evidence: Evidence) -> Counter[str]:
     return counts
 
 
-def _named(
-    points: Mapping[str, figures.RooflinePoint], claims: Counter[str]
-) -> list[figures.RooflinePoint]:
-    """Return points by variant, those named that most claims speak of."""
-    spoken = sorted((name for name in points if claims[name]), key=lambda name: -claims[name])
-    chosen = spoken[:MOST_NAMED]
-    return [replace(point, named=name in chosen) for name, point in points.items()]
-
-
-def _of_fp8(target: Target, peak: float) -> bool:
-    return peak != target.peaks.fp16_tensor_tflop_per_s
-
-
 def _roofline(
-    target: Target, peak: float, points: Sequence[figures.RooflinePoint]
-) -> figures.Roofline | None:
-    name = f"roofline-fp8-{target.id}" if _of_fp8(target, peak) else f"roofline-{target.id}"
-    return figures.roofline(points, peak, target.peaks.memory_gb_per_s, name)
+    target: Target, peak: float, points: dict[str, RooflinePoint], claims: Counter[str]
+) -> Row:
+    """Return a picture for a wide and a narrow page, its caption, and what its numbers are.
+
+    Named are the variants that most claims speak of: only such have a number in the legend.
+    """
+    spoken = sorted((name for name in points if claims[name]), key=lambda name: -claims[name])
+    chosen = {*spoken[:MOST_NAMED]}
+    named = [point for name, point in points.items() if name in chosen]
+    named.sort(key=lambda point: -point.rate)
+    others = [point for name, point in points.items() if name not in chosen]
+    of_fp8 = peak != target.peaks.fp16_tensor_tflop_per_s
+    name = f"roofline-fp8-{target.id}" if of_fp8 else f"roofline-{target.id}"
+    ceilings = peak, target.peaks.memory_gb_per_s
+    return {
+        "svg": "".join(_drawn(named, others, ceilings, name, fit) for fit in ("wide", "narrow")),
+        "caption": f"{target.product}: the fastest measurement of every "
+        f"{'FP8 ' if of_fp8 else ''}variant, by stored-block FLOPs and least traffic. Circles are "
+        "kernels of this repository, squares are libraries; small dots are other variants. "
+        f"Ceilings: {target.peaks.source}.",
+        "legend": [(point.label, point.ours) for point in named],
+    }
 
 
-def _roofline_caption(target: Target, peak: float) -> str:
-    every = "every FP8 variant" if _of_fp8(target, peak) else "every variant"
-    return (
-        f"{target.product}: the fastest measurement of {every}, by stored-block FLOPs and least "
-        "traffic. Circles are kernels of this repository, squares are libraries; small dots are "
-        "other variants. "
-        f"Ceilings: {target.peaks.source}."
-    )
+def _drawn(
+    named: Sequence[RooflinePoint],
+    others: Sequence[RooflinePoint],
+    ceilings: tuple[float, float],
+    name: str,
+    fit: str,
+) -> str:
+    """Rates against arithmetic intensity below the datasheet's ceilings, TFLOP/s and GB/s."""
+    width, height = (640.0, 330.0) if fit == "wide" else (262.0, 250.0)
+    peak, memory_gb_per_s = ceilings
+    slope = memory_gb_per_s / 1000
+    ridge = peak / slope
+    points = [*named, *others]
+    low = min(*(point.intensity for point in points), ridge) / 2
+    high = max(*(point.intensity for point in points), ridge) * 2
+    floor = min(*(point.rate for point in points), low * slope) / 1.6
+    across = LogScale(low, high, 48, width - 6)
+    up = LogScale(floor, peak * 1.7, height - 34, 8)
+    title = "Roofline: measured rates below the datasheet's ceilings"
+    drawing = Drawing(f"{name}-{fit}", title, width, height, fit)
+    drawing.axis_left(up, _log_ticks(up), across.start, across.end)
+    drawing.axis_below(across, _log_ticks(across), up.end, up.start)
+    top, foot = up(peak), up(low * slope)
+    drawing.line([(across.start, foot), (across(ridge), top), (across.end, top)], INK, 1.3)
+    of_peak = f"{peak:g} TFLOP/s tensor peak"
+    drawing.add(text_at(across.end - 2, top - 4, of_peak, "end"))
+    drawing.add(text_at(across.start + 6, foot + 10, f"{memory_gb_per_s:g} GB/s", "start"))
+    for point in others:
+        drawing.mark(across(point.intensity), up(point.rate), "o", 2.5, MUTED)
+    taken: list[tuple[float, float]] = []
+    for number, point in enumerate(named, start=1):
+        colour, shape = (SERIES[0], "o") if point.ours else (SERIES[1], "s")
+        x, y = across(point.intensity), up(point.rate)
+        drawing.mark(x, y, shape, 5, colour)
+        beside = _free(x + 5, y, taken)
+        taken.append(beside)
+        if beside != (x + 5, y):
+            drawing.line([(x, y), beside], MUTED, 0.35)
+        drawing.beside(*beside, str(number), "start")
+    drawing.titles(across, up, "arithmetic intensity, FLOP/byte", "rate, TFLOP/s", 11)
+    return drawing.svg()
 
 
-def bk_sweeps(
-    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries
-) -> tuple[Picture, ...]:
-    """Return rate against tile depth BK for comparisons whose arms differ in little else."""
-    pictures = []
+def _free(x: float, y: float, taken: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return a place for a number beside a mark that covers no other number."""
+    step, tried = SIZE + 0.5, 0
+    first = y
+    while any(abs(x - across) < 1.6 * SIZE and abs(y - up) < step for across, up in taken):
+        tried += 1
+        # Above and below in turn, each time a little further.
+        y = first + step * (tried + 1) / 2 * (-1) ** tried
+    return x, y
+
+
+def _log_ticks(scale: LogScale) -> list[tuple[float, str]]:
+    """1, 2 and 5 times powers of ten; powers alone over more than two decades."""
+    steps = (1, 2, 5) if scale.high / scale.low < 100 else (1,)
+    every = [step * 10.0**power for power in range(-4, 7) for step in steps]
+    return [(tick, f"{tick:g}") for tick in every if scale.low <= tick <= scale.high]
+
+
+def bk_sweeps(catalog: Catalog, evidence: Evidence, summaries: SharedSummaries) -> Iterator[Row]:
+    """Yield rate against tile depth BK for comparisons whose arms differ in little else."""
     for (target, name), record in evidence.benchmarks.items():
         depths = _depths(catalog, name)
         if len(depths) < 3:
             continue
-        measured = []
+        rates = {}
         for arm, bk in depths.items():
             facts = facts_of(record, arm)
             time = summaries.arm_time(record, arm, catalog.judging) if facts else None
             if facts and time:
-                rate = rate_of(facts, time)
-                measured.append(figures.SweepPoint(bk, rate.value(), *rate.interval()))
-        svg = figures.bk_sweep(
-            measured, list(_published(catalog, name, depths)), f"sweep-{target}-{name}"
-        )
-        if svg:
-            pictures.append(
-                Picture(
-                    svg, f"{catalog.targets[target].product}: {catalog.comparisons[name].title}."
-                )
-            )
-    return tuple(pictures)
+                rates[bk] = rate_of(facts, time)
+        if rates:
+            published = list(_published(catalog, name, depths))
+            caption = f"{catalog.targets[target].product}: {catalog.comparisons[name].title}."
+            yield {"svg": _sweep(rates, published, f"sweep-{target}-{name}"), "caption": caption}
 
 
 def _depths(catalog: Catalog, comparison: str) -> dict[str, int]:
     """BK of each arm, where all arms are kernels and no two have the same BK."""
     arms = catalog.comparisons[comparison].arms
-    found = {
-        arm.id: catalog.variants[arm.variant].defines["BK"]
-        for arm in arms
-        if "BK" in catalog.variants[arm.variant].defines
-    }
+    defines = {arm.id: catalog.variants[arm.variant].defines for arm in arms}
+    found = {arm: own["BK"] for arm, own in defines.items() if "BK" in own}
     return found if len(set(found.values())) == len(arms) else {}
 
 
@@ -171,3 +219,29 @@ def _published(
             for term in evaluation.terms:
                 if term.comparison == comparison and term.arm in depths and claim.value:
                     yield depths[term.arm], claim.value
+
+
+def _sweep(rates: dict[int, Summary], published: Sequence[tuple[int, float]], name: str) -> str:
+    """Rates in TFLOP/s by tile depth, measured with their intervals, and published."""
+    width, height = 6.4 * INCH, 3.0 * INCH
+    depths = sorted({*rates, *(bk for bk, _ in published)})
+    measured = [(bk, rate.value(), *rate.interval()) for bk, rate in rates.items()]
+    highest = max([high for *_, high in measured] + [rate for _, rate in published])
+    across = scale_of(depths, 48, width - 4)
+    up = Scale(0, 1.05 * highest, height - 36, 22)
+    drawing = Drawing(name, "Rate against tile depth BK, measured and published", width, height)
+    drawing.axis_left(up, in_words(up.ticks(8)), across.start, across.end)
+    drawing.axis_below(across, [(bk, str(bk)) for bk in depths], up.start, up.start)
+    drawing.line([(across(bk), up(rate)) for bk, rate, *_ in measured], SERIES[0], 1.2)
+    for bk, rate, low, high in measured:
+        drawing.line([(across(bk), up(low)), (across(bk), up(high))], SERIES[0], 1.2)
+        drawing.mark(across(bk), up(rate), "o", 4.5, SERIES[0])
+    for bk, rate in published:
+        drawing.mark(across(bk), up(rate), "D", 5, SERIES[1])
+    drawing.titles(across, up, "tile depth BK", "rate, TFLOP/s", 12)
+    kinds = [("measured", "o", 4.5), *([("published", "D", 5.0)] if published else [])]
+    for number, (kind, shape, size) in enumerate(kinds):
+        x = across.start + 8 + 70 * number
+        drawing.mark(x, 10, shape, size, SERIES[number])
+        drawing.beside(x + 7, 10, kind, "start")
+    return drawing.svg()

@@ -6,14 +6,10 @@ import shutil
 import tempfile
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from jinja2.exceptions import TemplateError
-
 from assay.base.errors import BadInput
-from assay.base.io import dump_record, read_record, write_record
+from assay.base.io import dump_record, read_record, read_text, write_record
 from assay.base.pip_locks import TOOLCHAIN_LOCK, lock_digest
 from assay.base.printable import shown
 from assay.catalog.load import catalog_files
@@ -34,10 +30,11 @@ from assay.evidence.timings import collect_timings
 from assay.records.manifest import APPENDIX, ATTESTATION, MANIFEST, PAGE, TEXT, VERDICTS
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, VerdictsFile
-from assay.report import formatting as fmt
+from assay.report.formatting import Row
 from assay.report.marks import symbols
 from assay.report.replaceable import require_replaceable
-from assay.report.view import ReportView, build_view
+from assay.report.static_page import static_page
+from assay.report.view import build_view
 from assay.shared.files import write_bytes
 from assay.statistics.shared_summaries import SharedSummaries
 
@@ -100,24 +97,15 @@ def render_contents(
     return render_texts(root / "reports" / "templates", view)
 
 
-def render_texts(templates: Path, view: ReportView) -> dict[str, str]:
-    """Return every text of ``TEXTS``. Raises BadInput when a template is missing or broken."""
-    loader = FileSystemLoader(templates)
-    html = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    markdown = Environment(
-        loader=loader,
-        autoescape=False,  # noqa: S701 - HTML's escapes are not Markdown's: ``finalize`` does it
-        undefined=StrictUndefined,
-        finalize=fmt.markdown,
-    )
+def render_texts(templates: Path, view: Row) -> dict[str, str]:
+    """Return both pages and the text. Raises BadInput when a template is missing or broken."""
     told = {"view": view, "statuses": tuple(Status), "symbols": symbols()}
-    try:
-        script = page_script((templates / SCRIPT).read_text(encoding="utf-8"))
-        page = html.get_template(f"{PAGE}.j2").render(**told, script=script)
-        appendix = html.get_template(f"{APPENDIX}.j2").render(**told)
-        text = markdown.get_template(f"{TEXT}.j2").render(**told)
-    except (TemplateError, OSError) as error:
-        raise BadInput(f"{templates}: the report cannot be rendered: {error}") from error
+    script = read_text(templates / SCRIPT)
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    allowed = {"text": script, "digest": f"sha256-{digest}"}
+    page = static_page(templates, f"{PAGE}.j2", **told, script=allowed)
+    appendix = static_page(templates, f"{APPENDIX}.j2", **told)
+    text = static_page(templates, f"{TEXT}.j2", **told)
     # Whatever the evidence says: nothing on a page turns its letters round or is invisible.
     text = re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
     return {PAGE: shown(slim(page)), APPENDIX: shown(slim(appendix)), TEXT: shown(text)}
@@ -129,20 +117,6 @@ def slim(page: str) -> str:
     Text of records holds none: there a ``<`` is escaped.
     """
     return re.sub(r"</(?:td|th|tr|thead|tbody|dt|dd|li|option)>", "", page)
-
-
-@dataclass(frozen=True)
-class PageScript:
-    """The one script of a report's page, and the digest by which the page lets it run."""
-
-    text: str
-    digest: str
-
-
-def page_script(text: str) -> PageScript:
-    """Return a script as it stands between its tags, with its digest as a policy names it."""
-    digest = b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return PageScript(text, f"sha256-{digest}")
 
 
 def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Pages beside a report: rendered from a template, with nothing from outside."""
+"""Pages rendered from the templates, with nothing from outside."""
 
 from functools import cache
 from pathlib import Path
@@ -7,17 +7,27 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.exceptions import TemplateError
 
 from assay.base.errors import BadInput
+from assay.report import formatting as fmt
 
 
 def static_page(templates: Path, name: str, **values: object) -> str:
     """Return a page, every value escaped. Raises BadInput where a template is missing or broken."""
+    html, markdown = _environments(templates)
     try:
-        return _environment(templates).get_template(name).render(**values)
+        return (markdown if ".md" in name else html).get_template(name).render(**values)
     except (TemplateError, OSError) as error:
         raise BadInput(f"{templates / name}: cannot be rendered: {error}") from error
 
 
 @cache
-def _environment(templates: Path) -> Environment:
+def _environments(templates: Path) -> tuple[Environment, Environment]:
+    """Return those of HTML and of Markdown."""
     loader = FileSystemLoader(templates)
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    html = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    markdown = Environment(
+        loader=loader,
+        autoescape=False,  # noqa: S701 - HTML's escapes are not Markdown's: ``finalize`` does it
+        undefined=StrictUndefined,
+        finalize=fmt.markdown,
+    )
+    return html, markdown

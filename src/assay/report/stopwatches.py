@@ -1,91 +1,41 @@
 """The report's table of three stopwatches, and how many of them agree."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import stopwatch_path
-from assay.findings.block_quality import ArmKey, ClockSpread
 from assay.findings.stopwatch_agreement import (
     Agreement,
-    Coverage,
     Deviations,
     Off,
     StopwatchReading,
-    agreements,
     coverage,
 )
 from assay.report import formatting as fmt
-from assay.report.links import Link, link
+from assay.report.formatting import Row, link
 from assay.shared.counting import agreeing, counted
 
-
-@dataclass(frozen=True)
-class TimeCell:
-    """A time and the clock it was taken at."""
-
-    time: str
-    clock: str
-
-
-@dataclass(frozen=True)
-class OffCell:
-    """A stopwatch's distance from the judged time, and from our events beside NVBench."""
-
-    time: str
-    cycles: str
-    from_events: str
-
-
-@dataclass(frozen=True)
-class AgreementRow:
-    """One arm by three stopwatches."""
-
-    arm: str
-    comparison: str
-    target: str
-    judged: TimeCell
-    events: TimeCell
-    nvbench: TimeCell
-    nvbench_off: OffCell
-    nsight: TimeCell
-    nsight_off: OffCell
-    standing: str
-    marked: bool
-    """Whether another clock does not explain the difference."""
-    link: Link
-
-
-@dataclass(frozen=True)
-class AgreementSection:
-    """The table of stopwatches."""
-
-    note: tuple[str, ...]
-    rows: tuple[AgreementRow, ...]
+NOTE = (
+    "NVBench waits for the GPU between launches, so that a card under a power cap may run at a "
+    "higher clock than in the judged turns, which follow each other. Nsight Compute replays one "
+    "launch by itself, flushes caches in its own way, leaves the clocks alone as we do; its time "
+    "is that of all kernels of a launch together. The mean SM clock stands below each time; ours "
+    "is that of a whole turn, with what flushes L2 between the launches."
+)
 
 
 def agreement_section(
-    catalog: Catalog, evidence: Evidence, clocks: Mapping[ArmKey, ClockSpread]
-) -> AgreementSection | None:
+    catalog: Catalog, evidence: Evidence, found: Sequence[Agreement]
+) -> Row | None:
     """Return the table of stopwatches; None where no other stopwatch was asked."""
-    found = list(agreements(evidence, clocks))
     if not found:
         return None
     limit = catalog.judging.stopwatch_agreement
-    return AgreementSection(
-        note=(
-            *_headline(found, limit),
-            _covered(coverage(evidence, found)),
-            "NVBench waits for the GPU between launches, so that a card under a power cap may run "
-            "at a higher clock than in the judged turns, which follow each other. Nsight Compute "
-            "replays one launch by itself, flushes caches in its own way, leaves the clocks alone "
-            "as we do; its time is that of all kernels of a launch together. The mean SM clock "
-            "stands below each time; ours is that of a whole turn, with what flushes L2 between "
-            "the launches.",
-        ),
-        rows=tuple(_row(one, limit) for one in found),
-    )
+    return {
+        "note": [*_headline(found, limit), _covered(evidence, found), NOTE],
+        "rows": [_row(one, limit) for one in found],
+    }
 
 
 def _headline(found: Sequence[Agreement], limit: float) -> Iterator[str]:
@@ -120,7 +70,8 @@ def _counted(standings: Sequence[Deviations], limit: float) -> str:
     )
 
 
-def _covered(covered: Coverage) -> str:
+def _covered(evidence: Evidence, found: Sequence[Agreement]) -> str:
+    covered = coverage(evidence, found)
     text = (
         f"Held against another stopwatch {agreeing(covered.held, 'is', 'are')} {covered.held} of "
         f"{counted(covered.timed, 'timed arm')}."
@@ -131,22 +82,20 @@ def _covered(covered: Coverage) -> str:
     return text
 
 
-def _row(one: Agreement, limit: float) -> AgreementRow:
+def _row(one: Agreement, limit: float) -> Row:
+    """Return an arm by three stopwatches: (time, clock) of each, and how far the others are off."""
     judged, events = one.from_judged, one.from_events
-    return AgreementRow(
-        arm=one.arm,
-        comparison=one.comparison,
-        target=one.target,
-        judged=_time(one.judged),
-        events=_time(one.events),
-        nvbench=_time(one.nvbench),
-        nvbench_off=_off(judged.nvbench, events.nvbench),
-        nsight=_time(one.nsight),
-        nsight_off=_off(judged.nsight, events.nsight),
-        standing="; ".join(_words(one, limit)),
-        marked=judged.in_cycles(limit),
-        link=link(f"evidence/{stopwatch_path(one.target, one.comparison)}"),
-    )
+    return {
+        "of": one,
+        "times": [_time(one.judged), _time(one.events)],
+        "others": [
+            (_time(one.nvbench), _off(judged.nvbench, events.nvbench)),
+            (_time(one.nsight), _off(judged.nsight, events.nsight)),
+        ],
+        "standing": "; ".join(_words(one, limit)),
+        "marked": judged.in_cycles(limit),
+        "link": link(f"evidence/{stopwatch_path(one.target, one.comparison)}"),
+    }
 
 
 def _words(one: Agreement, limit: float) -> Iterator[str]:
@@ -167,26 +116,25 @@ def _words(one: Agreement, limit: float) -> Iterator[str]:
 
 def _differs(off: Off, limit: float) -> str:
     """In which measure a stopwatch is further off than ``limit``; nothing where in none."""
-    if off.in_time(limit):
-        if off.cycles is None:
-            return "differs in time, cycles not known"
-        if off.in_cycles(limit):
-            return "differs in time and in cycles"
-        return "differs in time, agrees in cycles"
-    return "differs in cycles" if off.in_cycles(limit) else ""
+    if not off.in_time(limit):
+        return "differs in cycles" if off.in_cycles(limit) else ""
+    if off.cycles is None:
+        return "differs in time, cycles not known"
+    return f"differs in time{' and in' if off.in_cycles(limit) else ', agrees in'} cycles"
 
 
-def _time(reading: StopwatchReading) -> TimeCell:
+def _time(reading: StopwatchReading) -> tuple[str, str]:
     clock = "" if reading.mhz is None else f"{reading.mhz:.0f}\N{NO-BREAK SPACE}MHz"
-    return TimeCell(fmt.quantity(reading.ms, "ms"), clock)
+    return fmt.quantity(reading.ms, "ms"), clock
 
 
-def _off(judged: Off, events: Off) -> OffCell:
+def _off(judged: Off, events: Off) -> tuple[str, str, str]:
+    """Return the distance from the judged time, in cycles, and from our events beside NVBench."""
     cycles = "" if judged.cycles is None else f"{_deviation(judged.cycles)} in cycles"
     beside = "" if events.time is None else f"events: {_deviation(events.time)}"
     if events.cycles is not None:
         beside += f", {_deviation(events.cycles)}"
-    return OffCell(_deviation(judged.time), cycles, beside)
+    return _deviation(judged.time), cycles, beside
 
 
 def _deviation(off: float | None) -> str:

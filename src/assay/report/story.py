@@ -4,88 +4,63 @@ The sentences stand with the claims (``findings`` of a source). One is left out 
 another than it rests on, or a figure that it names was not measured.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from assay.base.printable import capital
 from assay.catalog.model import Catalog
-from assay.records.claims import SourceFinding
+from assay.judging.counts import rows_by_claim
+from assay.judging.impossible_figures import impossible_claims
+from assay.records.claims import Source, SourceFinding
 from assay.records.figure_places import FigurePlace, places, split
 from assay.records.verdicts import Verdict
 from assay.report import formatting as fmt
+from assay.report.claims import ClaimLine
 
 DIGITS = 3
 """Significant digits of a figure in a sentence."""
 
 
 @dataclass(frozen=True)
-class Document:
-    """A document whose figures are judged."""
-
-    id: str
-    title: str
-    whose: str
-    """Author and date, as far as they are known."""
-    about: str
-    address: str | None
-
-
-@dataclass(frozen=True)
 class Sentence:
     """One finding, with its figures filled in."""
 
-    source: str
     text: str
     rests_on: str
     """The first claim that it rests on."""
 
 
-def documents(catalog: Catalog, sources: Sequence[str]) -> tuple[Document, ...]:
+def documents(catalog: Catalog, sources: Sequence[str]) -> tuple[Source, ...]:
     """Return the documents among ``sources`` that somebody else wrote."""
-    found = [catalog.sources[name].source for name in sources if name in catalog.sources]
-    return tuple(
-        Document(
-            each.id,
-            each.title,
-            ", ".join(filter(None, (each.author, each.date))),
-            each.about or "",
-            each.address,
-        )
-        for each in found
-        if each.about is not None
-    )
+    found = (catalog.sources[name].source for name in sources if name in catalog.sources)
+    return tuple(each for each in found if each.about is not None)
 
 
 def story(catalog: Catalog, verdicts: Sequence[Verdict]) -> tuple[Sentence, ...]:
     """Return the findings that hold in this run, source by source."""
-    rows: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        rows.setdefault(verdict.claim, []).append(verdict)
+    rows = rows_by_claim(verdicts)
     told = (
-        _sentence(catalog, name, finding, rows)
-        for name, file in catalog.sources.items()
+        _sentence(catalog, finding, rows)
+        for file in catalog.sources.values()
         for finding in file.findings
     )
     return tuple(each for each in told if each is not None)
 
 
 def _sentence(
-    catalog: Catalog, source: str, finding: SourceFinding, rows: dict[str, list[Verdict]]
+    catalog: Catalog, finding: SourceFinding, rows: Mapping[str, Sequence[Verdict]]
 ) -> Sentence | None:
-    leads = {name: _lead(catalog, rows.get(name, [])) for name in finding.when}
-    if any(
-        verdict is None or verdict.status not in finding.when[name]
-        for name, verdict in leads.items()
-    ):
+    leads = {name: _lead(catalog, rows.get(name, ())) for name in finding.when}
+    if any(lead is None or lead.status not in finding.when[name] for name, lead in leads.items()):
         return None
-    first, *words = split(finding.says)
-    text = first
+    text, *words = split(finding.says)
     for place, following in zip(places(finding.says), words, strict=True):
         verdict = leads[place.claim]
         figure = _figure(catalog, verdict, place) if verdict else None
         if figure is None:
             return None
         text += f"{figure}{following}"
-    return Sentence(source, text, next(iter(finding.when)))
+    return Sentence(text, next(iter(finding.when)))
 
 
 def _lead(catalog: Catalog, rows: Sequence[Verdict]) -> Verdict | None:
@@ -114,3 +89,23 @@ def _figure(catalog: Catalog, verdict: Verdict, place: FigurePlace) -> str | Non
 def in_markdown(sentence: Sentence, page: str) -> str:
     """Return a finding with a link to its evidence in ``page``."""
     return f"{fmt.markdown(sentence.text)} ([evidence]({page}#{sentence.rests_on}))"
+
+
+def impossible_lines(lines: Mapping[str, ClaimLine], catalog: Catalog) -> dict[str, str]:
+    """Return why claims cannot be right as they are stated, by arithmetic alone: beyond their
+    target's peaks, or ratios that the two figures which they are of do not give.
+    """
+    found = impossible_claims(catalog)
+    return {each.of: f"{capital(each.says)}." for each in found if each.of in lines}
+
+
+def with_impossible(
+    lines: Mapping[str, ClaimLine], found: Mapping[str, str]
+) -> dict[str, ClaimLine]:
+    """Return lines whose notes begin with why they cannot be right."""
+    return {
+        claim: replace(line, note=f"By arithmetic alone: {found[claim]} {line.note}".rstrip())
+        if claim in found
+        else line
+        for claim, line in lines.items()
+    }

@@ -5,25 +5,33 @@ that its letters keep their size.
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import log
 
-from assay.report.marks import Mark
-from assay.report.ratios import Ratio
+from assay.catalog.model import Catalog
+from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome
+from assay.records.claims import Relation
+from assay.records.verdicts import Status, Why
+from assay.report import formatting as fmt
+from assay.report.claims import ClaimLine
+from assay.report.formatting import Row
+from assay.report.marks import Mark, mark_of, verdict_mark
+from assay.report.ratios import Ratio, has_no_better_side, toward_better
 from assay.report.svg import LogScale, short
+from assay.shared.counting import agreeing, counted
 
+DRAWN = (FIGURES, ELSEWHERE, "ratios", "own")
+"""Kinds that have a speed to draw."""
 DOT = 11.0
 """Across, in pixels."""
 SMALL = 0.65
 """Of a small dot, for each of the others'."""
 STROKE = 7.5
 """From a mark's middle to the left: where the stroke of a bound stands."""
-BESIDE = 230.0
-"""Room for the labels beside the lanes, of two lines of ``LETTERS``."""
-LETTERS = 32
-LETTERS_ABOVE = 46
+LETTERS, LETTERS_ABOVE = 32, 46
+"""Of a label's line beside a lane, which has two, and above it."""
 AXIS = "measured ÷ claimed"
 TURNED = "of times and a rival's lead, where less is better, claimed ÷ measured"
 """What the axis says, too; on a narrow page the caption does."""
@@ -46,7 +54,7 @@ class Sheet:
     """Whether a lane's label stands beside it; else above it."""
 
 
-WIDE = Sheet("wide", 1240.0, BESIDE, row=15.0, text=1.0, beside=True)
+WIDE = Sheet("wide", 1240.0, 230.0, row=15.0, text=1.0, beside=True)
 NARROW = Sheet("narrow", 430.0, 5.0, row=12.0, text=1.25, beside=False)
 """Drawn larger than a telephone is wide, and shown smaller: its marks with it, its letters not."""
 
@@ -72,71 +80,91 @@ class Dot:
     """Of a ratio right of 1 that is not reproduced: a figure that it is formed from is not."""
 
 
-@dataclass(frozen=True)
-class Lane:
-    """The figures of one source."""
-
-    label: str
-    dots: tuple[Dot, ...]
-
-
-@dataclass(frozen=True)
-class Strip:
-    """Both drawings."""
-
-    wide: str
-    narrow: str
-    legend: tuple[tuple[Mark, str], ...]
-    counts: str
-    """How many marks of what there are."""
-    bounds: bool
-    """Whether a mark has the stroke of a bound."""
-    alike: int
-    """Marks of things that are said to be the same, of which neither side of 1 is ahead."""
-    by_parts: int
-    """Marks right of 1 that are not reproduced because of a figure that the ratio is formed of."""
-    turned: str = TURNED
-    """What the narrow drawing leaves to the caption."""
-
-
-def strip(
-    lanes: Sequence[Lane],
-    margins: tuple[float, float],
-    legend: Sequence[tuple[Mark, str]],
-    counts: str = "",
-) -> Strip | None:
-    """Return the plot of the lanes that hold a dot; None where none does.
-
-    ``margins``: of absolute figures and of ratios, as fractions. ``counts``: how many marks of
-    what there are, in words.
-    """
-    drawn = [lane for lane in lanes if lane.dots]
-    if not drawn:
+def figure_strip(
+    catalog: Catalog,
+    sources: Sequence[str],
+    counted_things: Sequence[Outcome],
+    lines: Mapping[str, ClaimLine],
+) -> Row | None:
+    """Return every figure that counts and was measured, a lane a source; None where none was."""
+    of_kinds = [each for each in counted_things if each.kind in DRAWN]
+    dots: dict[str, list[Dot]] = {source: [] for source in sources}
+    drawn = []
+    for each in of_kinds:
+        if (ratio := toward_better(catalog, each.lead)) is not None:
+            drawn.append(each)
+            dots[each.lead.source].append(_dot(each, lines[each.lead.claim], ratio))
+    lanes = [(_label(catalog, source), found) for source, found in dots.items() if found]
+    if not lanes:
         return None
-    return Strip(
-        _drawing(drawn, margins, WIDE),
-        _drawing(drawn, margins, NARROW),
-        tuple(legend),
-        counts,
-        any(dot.bound for lane in drawn for dot in lane.dots),
-        sum(dot.alike for lane in drawn for dot in lane.dots),
-        sum(dot.by_parts for lane in drawn for dot in lane.dots),
+    margins = catalog.judging.absolute_margin, catalog.judging.ratio_margin
+    seen = {each.status for each in drawn}
+    every = [dot for _, found in lanes for dot in found]
+    return {
+        "drawings": [drawing(lanes, margins, sheet) for sheet in (WIDE, NARROW)],
+        "legend": [(mark_of(status), status.word) for status in Status if status in seen],
+        "counts": _counts(drawn, of_kinds),
+        "bounds": any(dot.bound for dot in every),
+        "alike": sum(dot.alike for dot in every),
+        "by_parts": sum(dot.by_parts for dot in every),
+        "turned": TURNED,
+    }
+
+
+def _dot(each: Outcome, line: ClaimLine, ratio: Ratio) -> Dot:
+    verdict = each.lead
+    return Dot(
+        f"#{verdict.claim}",
+        line.title,
+        f"{fmt.figure(verdict.measured, verdict.unit, verdict.claimed)} for {line.claimed}",
+        ratio,
+        verdict_mark(verdict),
+        bound=verdict.relation in (Relation.AT_LEAST.value, Relation.AT_MOST.value),
+        small=each.kind == "ratios",
+        alike=has_no_better_side(verdict),
+        by_parts=verdict.why is Why.PART_MISSED and ratio.value > 1,
     )
 
 
-def _drawing(lanes: Sequence[Lane], margins: tuple[float, float], sheet: Sheet) -> str:
-    values = [v for lane in lanes for dot in lane.dots for v in (dot.ratio.low, dot.ratio.high)]
+def _counts(drawn: Sequence[Outcome], of_kinds: Sequence[Outcome]) -> str:
+    """Return how many marks of what there are: ``2 marks: 2 of 3 published speed figures``."""
+    parts = []
+    for kind in DRAWN:
+        number, of = (sum(each.kind == kind for each in part) for part in (drawn, of_kinds))
+        if number:
+            smaller = ", drawn smaller" if kind == "ratios" else ""
+            parts.append(f"{number} of {counted(of, *KINDS[kind])}{smaller}")
+    listed = f"{counted(len(drawn), 'mark')}: {' and '.join(parts)}"
+    idle = sum(each.kind == FIGURES for each in of_kinds) - sum(e.kind == FIGURES for e in drawn)
+    if idle:
+        listed += f"; the other {idle} {agreeing(idle, 'figure has', 'figures have')} none"
+    return listed
+
+
+def _label(catalog: Catalog, source: str) -> str:
+    described = catalog.sources[source].source
+    if described.file:
+        return f"{source}: {described.title}"
+    return "its own claims" if catalog.project else "our own claims"
+
+
+def drawing(
+    lanes: Sequence[tuple[str, Sequence[Dot]]], margins: tuple[float, float], sheet: Sheet
+) -> str:
+    """Return the plot of lanes, each a label and its dots, for one kind of page.
+
+    ``margins``: of absolute figures and of ratios, as fractions.
+    """
+    values = [v for _, dots in lanes for dot in dots for v in (dot.ratio.low, dot.ratio.high)]
     left, width = sheet.left, sheet.width
     across = LogScale(min(*values, 0.5) / 1.12, max(*values, 2) * 1.12, left, width - 8)
-    line = 14 * sheet.text
-    head = 18 * sheet.text
-    """For the directions above the lanes."""
+    line, head = 14 * sheet.text, 18 * sheet.text
     parts: list[str] = []
     top = head
-    for lane in lanes:
-        rows = _rows(lane.dots, across)
+    for lane, dots in lanes:
+        rows = _rows(dots, across)
         label = 0.0 if sheet.beside else line
-        words = textwrap.wrap(lane.label, LETTERS, max_lines=2, placeholder=" …")
+        words = textwrap.wrap(lane, LETTERS, max_lines=2, placeholder=" …")
         high = label + sheet.row * max(1, 1 + max(row for row, _ in rows)) + 8
         high = max(high, line * len(words) + 6) if sheet.beside else high
         parts.append(f'<path class="lane" d="M{short(left)} {short(top + high)}H{short(width)}"/>')
@@ -147,17 +175,16 @@ def _drawing(lanes: Sequence[Lane], margins: tuple[float, float], sheet: Sheet) 
                 for number, words_of in enumerate(words)
             ]
         else:
-            called = textwrap.shorten(lane.label, LETTERS_ABOVE, placeholder=" …")
+            called = textwrap.shorten(lane, LETTERS_ABOVE, placeholder=" …")
             parts.append(_text(left, top + label - 2, called, "start", "lane-label"))
         middle = top + label + 4 + sheet.row / 2
         parts += [
-            _dot(dot, across, middle + sheet.row * row, tip=sheet.beside) for row, dot in rows
+            _link(dot, across, middle + sheet.row * row, tip=sheet.beside) for row, dot in rows
         ]
         top += high
-    below = [
-        _text(across(tick), top + 1.15 * line, f"{tick:g}", "middle") for tick in _ticks(across)
-    ]
-    grid = "".join(f"M{short(across(t))} {short(head)}V{short(top)}" for t in _ticks(across))
+    ticks = _ticks(across)
+    below = [_text(across(tick), top + 1.15 * line, f"{tick:g}", "middle") for tick in ticks]
+    grid = "".join(f"M{short(across(tick))} {short(head)}V{short(top)}" for tick in ticks)
     bands = [
         f'<rect class="margin-{name}" x="{short(across(1 / (1 + margin)))}" y="{short(head)}" '
         f'width="{short(across(1 + margin) - across(1 / (1 + margin)))}" '
@@ -171,12 +198,10 @@ def _drawing(lanes: Sequence[Lane], margins: tuple[float, float], sheet: Sheet) 
     ]
     said = f"{AXIS}; {TURNED}" if sheet.beside else AXIS
     axis = _text((left + width) / 2, top + 2.4 * line, said, "middle")
-    inside = "".join(
-        [*bands, f'<path class="grid" d="{grid}"/>', one, *sides, *parts, *below, axis]
-    )
+    inside = [*bands, f'<path class="grid" d="{grid}"/>', one, *sides, *parts, *below, axis]
     return (
         f'<svg class="strip {sheet.name}" role="group" aria-label="Every measured figure over the '
-        f'claimed one" viewBox="0 0 {short(width)} {short(top + 3 * line)}">{inside}</svg>'
+        f'claimed one" viewBox="0 0 {short(width)} {short(top + 3 * line)}">{"".join(inside)}</svg>'
     )
 
 
@@ -193,52 +218,42 @@ def _rows(dots: Sequence[Dot], across: LogScale) -> list[tuple[int, Dot]]:
     ends: list[float] = []
     placed = []
     for dot in sorted(dots, key=lambda dot: (dot.ratio.value, dot.href)):
-        begin, end = _extent(dot, across)
+        x, low, high = (across(v) for v in (dot.ratio.value, dot.ratio.low, dot.ratio.high))
+        if high - low <= DOT:
+            low = high = x
+        begin = min(x - (STROKE + 1 if dot.bound else DOT / 2), low)
         row = next((n for n, before in enumerate(ends) if begin - before >= 1), len(ends))
-        ends[row : row + 1] = [end]
+        ends[row : row + 1] = [max(x + DOT / 2, high)]
         placed.append((row, dot))
     return placed
 
 
-def _extent(dot: Dot, across: LogScale) -> tuple[float, float]:
-    """Return where a dot begins and ends, with its interval as far as that is drawn."""
-    x, low, high = (across(v) for v in (dot.ratio.value, dot.ratio.low, dot.ratio.high))
-    if high - low <= DOT:
-        low = high = x
-    return min(x - (STROKE + 1 if dot.bound else DOT / 2), low), max(x + DOT / 2, high)
-
-
-def _dot(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
+def _link(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
     """The link: its interval as a line, its mark, what it is.
 
     Not a stop of the tab key: the same link stands in the table, with its words.
     """
     x, low, high = (across(v) for v in (dot.ratio.value, dot.ratio.low, dot.ratio.high))
-    whiskers = (
-        f'<path class="whisker" d="M{short(low)} {short(y)}H{short(high)}"/>'
-        if high - low > DOT
-        else ""
-    )
-    at = x - (0.8 * STROKE if dot.small else STROKE)
-    bound = (
-        f'<path class="bound" d="M{short(at)} {short(y - 5)}V{short(y + 5)}"/>' if dot.bound else ""
-    )
-    hollow = " hollow" if dot.mark.hollow else ""
-    beside = "; said to be the same, so that neither side is ahead" if dot.alike else ""
-    beside += "; not reproduced because a figure of the two is not" if dot.by_parts else ""
-    told = f"<title>{escape(dot.title)}: {escape(dot.figure)}{beside}</title>" if tip else ""
+    inside = []
+    if tip:
+        beside = "; said to be the same, so that neither side is ahead" if dot.alike else ""
+        beside += "; not reproduced because a figure of the two is not" if dot.by_parts else ""
+        inside.append(f"<title>{escape(dot.title)}: {escape(dot.figure)}{beside}</title>")
+    if high - low > DOT:
+        inside.append(f'<path class="whisker" d="M{short(low)} {short(y)}H{short(high)}"/>')
+    if dot.bound:
+        at = x - (0.8 * STROKE if dot.small else STROKE)
+        inside.append(f'<path class="bound" d="M{short(at)} {short(y - 5)}V{short(y + 5)}"/>')
+    place = f'x="{short(x)}" y="{short(y)}"'
+    if dot.small:
+        place = f'transform="translate({short(x)} {short(y)}) scale({SMALL})"'
+    inside.append(f'<use href="#{dot.mark.symbol}" {place}/>')
     label = "" if tip else f' aria-label="{escape(dot.title)}"'
+    hollow = " hollow" if dot.mark.hollow else ""
     return (
         f'<a href="{escape(dot.href)}" tabindex="-1"{label} '
-        f'class="s-{dot.mark.style}{hollow}">{told}{whiskers}{bound}'
-        f'<use href="#{dot.mark.symbol}" {_placed(x, y, small=dot.small)}/></a>'
+        f'class="s-{dot.mark.style}{hollow}">{"".join(inside)}</a>'
     )
-
-
-def _placed(x: float, y: float, *, small: bool) -> str:
-    if small:
-        return f'transform="translate({short(x)} {short(y)}) scale({SMALL})"'
-    return f'x="{short(x)}" y="{short(y)}"'
 
 
 def _text(x: float, y: float, words: str, anchor: str, style: str = "") -> str:

@@ -11,8 +11,18 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from assay.report.figure_style import FONT, GRID, INK, MUTED, themed
+from assay.records.verdicts import Status
 
+INK, MUTED, GRID = "#1c2128", "#5b6472", "#d5d9e0"
+SERIES = ("#2f5fa8", "#a8480e", "#3b8132", "#8a4fb0", "#a8324a", "#7a6a16", "#17808a", "#6b6f78")
+_VARIABLES = {
+    INK: "--fig-ink",
+    MUTED: "--fig-muted",
+    GRID: "--fig-grid",
+    **{status.facts.light: status.variable for status in Status if status.facts.mark},
+    **{colour: f"--series-{number}" for number, colour in enumerate(SERIES)},
+}
+FONT = "'DejaVu Sans', Verdana, sans-serif"
 INCH = 72.0
 SIZE = 8.5
 """Of the font, where nothing else is said."""
@@ -87,9 +97,20 @@ def in_words(ticks: Sequence[float]) -> list[tuple[float, str]]:
     return [(tick, f"{tick:.{decimals}f}") for tick in ticks]
 
 
+def themed(colour: str) -> str:
+    """Return a colour as a CSS variable of the page, which each theme sets."""
+    return f"var({_VARIABLES[colour]}, {colour})"
+
+
 def short(value: float) -> str:
     """Return a coordinate to a hundredth of a point."""
     return f"{value:.2f}"
+
+
+def outline(shape: str, size: float) -> str:
+    """Return one of ``SHAPES`` round 0, as large as ``size``."""
+    numbers = {"r": size / 2, "d": size, "q": size / math.sqrt(2), "h": size / 4}
+    return SHAPES[shape].format_map({key: f"{number:.4g}" for key, number in numbers.items()})
 
 
 def stroke(colour: str, width: float, dashes: str | None = None) -> str:
@@ -106,8 +127,6 @@ def text_at(
     size: float | None = None,
     *,
     turned: bool = False,
-    bold: bool = False,
-    colour: str | None = None,
 ) -> str:
     """Return a text whose baseline is at ``y``; ``turned`` ones are read upwards."""
     place = f'x="{short(x)}" y="{short(y)}"'
@@ -115,8 +134,6 @@ def text_at(
         place = f'transform="translate({short(x)} {short(y)}) rotate(-90)"'
     style = f"text-anchor: {anchor}"
     style += f"; font-size: {size:g}px" if size else ""
-    style += "; font-weight: 700" if bold else ""
-    style += f"; fill: {themed(colour)}" if colour else ""
     return f'<text {place} style="{style}">{escape(text)}</text>'
 
 
@@ -151,18 +168,12 @@ class Drawing:
         shape: str,
         size: float,
         colour: str,
-        *,
-        hollow: bool = False,
     ) -> None:
-        """Add a mark, one of ``SHAPES``; through a hollow one the page's own ground shows."""
-        r, quarter = size / 2, size / 4
-        numbers = {"r": r, "d": size, "q": size / math.sqrt(2), "h": quarter}
-        outline = SHAPES[shape].format_map({key: f"{n:.4g}" for key, n in numbers.items()})
-        known = self._shapes.setdefault(outline, f"{self._name}-{len(self._shapes)}")
-        fill = "none" if hollow else themed(colour)
+        """Add a mark, one of ``SHAPES``."""
+        known = self._shapes.setdefault(outline(shape, size), f"{self._name}-{len(self._shapes)}")
         self.add(
             f'<use href="#{known}" x="{short(x)}" y="{short(y)}" '
-            f'style="fill: {fill}; stroke: {themed(colour)}; stroke-width: {EDGE:g}"/>'
+            f'style="fill: {themed(colour)}; stroke: {themed(colour)}; stroke-width: {EDGE:g}"/>'
         )
 
     def beside(self, x: float, y: float, text: str, anchor: str, size: float = SIZE) -> None:
@@ -197,9 +208,14 @@ class Drawing:
         for y, text in places:
             self.beside(left - 6, float(y), text, "end")
 
+    def titles(self, across: Scale, up: Scale, below: str, left: str, x: float) -> None:
+        """Add the axes' titles, the left one turned, at ``x``."""
+        self.add(text_at((across.start + across.end) / 2, up.start + 27, below, "middle"))
+        self.add(text_at(x, (up.start + up.end) / 2, left, "middle", turned=True))
+
     def svg(self) -> str:
         """Return the picture as an inline SVG, whose ids are counted in their order."""
-        shapes = "".join(f'<path id="{n}" d="{outline}"/>' for outline, n in self._shapes.items())
+        shapes = "".join(f'<path id="{n}" d="{path}"/>' for path, n in self._shapes.items())
         defs = [f"<defs>{shapes}</defs>"] if shapes else []
         parts = [*defs, *self._parts]
         return inline_svg(self._title, self._width, self._height, parts, self._fit)

@@ -74,7 +74,12 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
     target = catalog.targets.get(verdict.target or "")
     measured = verdict.measured_on is not None and verdict.measured is not None
     says_more = verdict.reason and verdict.reason != verdict.why
-    away = verdict.status is Status.ELSEWHERE
+    claim = catalog.claims.get(verdict.claim)
+    hardware = claim.hardware if claim and verdict.status is Status.ELSEWHERE else None
+    instead_of = None
+    if hardware:
+        spelt = "/".join(hardware.targets) or None
+        instead_of = hardware.as_stated if hardware.stand_in else spelt
     shown = _shown(verdict)
     return VerdictText(
         target=verdict.target or "",
@@ -85,8 +90,8 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
         factor=_factor(catalog, verdict, shown),
         status=outcome(verdict),
         mark=verdict_mark(verdict),
-        instead_of=_instead_of(catalog, verdict) if away else None,
-        named=_named(catalog, verdict) if away else None,
+        instead_of=instead_of,
+        named=(hardware and hardware.as_stated) or instead_of,
         reason=fmt.words(verdict.reason) if verdict.reason and says_more else None,
     )
 
@@ -115,18 +120,3 @@ def _factor(catalog: Catalog, verdict: Verdict, shown: str) -> str | None:
     if has_no_better_side(verdict) and ratio.value != 1:
         return f"{factor} {'above' if ratio.value > 1 else 'below'}"
     return factor
-
-
-def _instead_of(catalog: Catalog, verdict: Verdict) -> str | None:
-    """Return the targets that a claim's source names, or its own word where none is of that GPU."""
-    claim = catalog.claims.get(verdict.claim)
-    if claim is None:
-        return None
-    hardware = claim.hardware
-    return hardware.as_stated if hardware.stand_in else "/".join(hardware.targets) or None
-
-
-def _named(catalog: Catalog, verdict: Verdict) -> str | None:
-    """Return the GPU that a claim's source names, in its words where it has some."""
-    claim = catalog.claims.get(verdict.claim)
-    return (claim.hardware.as_stated if claim else None) or _instead_of(catalog, verdict)
