@@ -10,13 +10,14 @@ from pathlib import Path
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record, read_text
+from assay.base.printable import capital
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome, headline_of, outcomes
 from assay.judging.causes import with_known_causes
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
-from assay.report.counts import came_out, capital
+from assay.report.counts import came_out
 from assay.report.formatting import markdown
 from assay.report.leading_findings import leading_findings
 from assay.report.story import in_markdown, story
@@ -39,7 +40,8 @@ def result_tables(catalog: Catalog, verdicts: VerdictsFile, report: str) -> str:
     entries = verdicts.verdicts
     once = outcomes(catalog, entries)
     page = f"{report}/report.html"
-    first = {each.source: each for each in reversed(story(catalog, entries))}
+    told = reversed(story(catalog, entries))
+    first = {catalog.source_of[each.rests_on]: each for each in told}
     found = [f"- {in_markdown(first[name], page)}" for name in catalog.sources if name in first]
     found = found or [
         f"- {markdown(each.sentence)}" for each in leading_findings(catalog, entries, once)

@@ -6,6 +6,7 @@ from typing import Any
 from assay.base.printable import shown_line
 from assay.cli import console
 from assay.cli.console import TableColumn
+from assay.findings.replication import again_between, again_line
 from assay.findings.report_comparison import Standing
 from assay.report.comparison_page import (
     ComparisonView,
@@ -34,6 +35,8 @@ def show_comparison(view: ComparisonView, only: Sequence[str]) -> None:
         _show_figures(view, shown)
     if GPUS in shown:
         _show_pairs(view)
+    if len(view.reports) > 1:
+        console.note(f"{view.names[0]}: {again_line(again_between(view.reports))}")
 
 
 def _show_figures(view: ComparisonView, shown: Sequence[str]) -> None:
@@ -93,6 +96,7 @@ def comparison_document(view: ComparisonView) -> dict[str, Any]:
         ],
         "products": view.products,
         "warnings": list(view.warnings),
+        "measured_again": again_between(view.reports).model_dump(mode="json"),
         "counts": list(view.counts()),
         "figures": [
             {

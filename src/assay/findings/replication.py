@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from assay.findings.claim_history import HistoryLine
+from assay.findings.given_report import GivenReport
 from assay.records.report_figures import ReportFigure, ReportMachine
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.records.verification import MeasuredAgain, Replication
@@ -82,6 +83,22 @@ def _replication(
         verdicts=len(judged),
         agree=sum(each.verdict == known[each.figure].verdict for each in judged),
     )
+
+
+def again_between(reports: Sequence[GivenReport]) -> MeasuredAgain:
+    """Return the same of the first of several reports against the others, as far as each is intact."""
+    found = [
+        [
+            measurement
+            for figure in report.figures.figures
+            for measurement in in_report(
+                report.holder, report.figures.rules, figure, report.figures.machine(figure)
+            )
+        ]
+        for report in reports
+        if report.intact
+    ]
+    return measured_again(chain(*found[:1]), chain(*found[1:]))
 
 
 def again_line(again: MeasuredAgain) -> str:

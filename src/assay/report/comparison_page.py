@@ -11,6 +11,7 @@ from assay.base.printable import shown
 from assay.findings.claim_history import HistoryLine
 from assay.findings.given_report import GivenReport
 from assay.findings.headline import KINDS
+from assay.findings.replication import again_between, again_line
 from assay.findings.report_comparison import (
     ComparedFigure,
     PairedWorkload,
@@ -213,9 +214,11 @@ def comparison_page(templates: Path, view: ComparisonView) -> str:
         if len(view.reports) > 1
     ]
     pairs = [(pair, pair_cells(pair)) for pair in view.pairs]
-    short = pairs_in_short(view.pairs)
-    return shown(
-        static_page(
-            templates, "compare.html.j2", view=view, parts=parts, pairs=pairs, in_short=short
-        )
-    )
+    values = {
+        "view": view,
+        "parts": parts,
+        "pairs": pairs,
+        "in_short": pairs_in_short(view.pairs),
+        "again": again_line(again_between(view.reports)) if len(view.reports) > 1 else "",
+    }
+    return shown(static_page(templates, "compare.html.j2", **values))

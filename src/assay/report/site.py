@@ -13,6 +13,7 @@ from assay.findings.claim_history import HistoryEntry, HistoryLine, in_order, re
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
 from assay.findings.headline import KINDS
+from assay.findings.replication import again_in_history, again_line
 from assay.records.report_figures import ClaimInShort, ReportFigure, ReportFigures
 from assay.records.verdicts import Status
 from assay.report.badge import badge, badge_words
@@ -44,6 +45,8 @@ class SiteReport:
     verified: bool
     intact: bool
     note: str
+    holder: str
+    """Who signs with the key that signed it; empty where none is trusted."""
     figures: ReportFigures
     """Without the figures themselves."""
     badge: str
@@ -99,6 +102,7 @@ class Site:
                 verified=given.verified,
                 intact=given.intact,
                 note=given.note,
+                holder=given.holder,
                 figures=figures.model_copy(update={"figures": (), "rates": ()}),
                 badge=badge(headline),
                 badge_says=badge_words(headline),
@@ -160,6 +164,7 @@ class Site:
             "measured": sum(line.last.machine is not None for line in lines),
             "tell": len({entry.place for line in lines for entry in line.entries}),
             "changes": sum(line.before is not None for line in lines),
+            "again": again_line(again_in_history(lines, [each.holder for each in self.reports])),
         }
 
     def _verdict(self, line: HistoryLine) -> str:

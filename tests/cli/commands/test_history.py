@@ -31,7 +31,8 @@ def test_every_run_is_a_row(assay: Any, report: Path) -> None:
     assert told["target"] == "h100"
     assert told["figure"].startswith("reproduced: ")
     assert told["reports"] == "demo_run"
-    head, claimed, counts = answer.err.splitlines()[-3:]
+    head, claimed, counts, again = answer.err.splitlines()[-4:]
+    assert again == "Measured again by nobody else yet."
     assert head == "demo_rate: Sparse kernel <b>fast</b> | at BK=32"
     assert claimed == "claimed: 200 TFLOP/s, source demo"
     assert counts == "1 measurement, the oldest first; 1 report tells of it; 0 changes of status"

@@ -31,7 +31,7 @@ class TestVerify:
         assert lines[0].startswith("ok   signature: signed by")
         passed, last = lines[-2:]
         assert re.fullmatch(rf"PASSED: {report}, signed by .{{1,40}} \([0-9a-f]{{12}}\)", passed)
-        assert last == TIMES
+        assert last.startswith(TIMES)
 
     def test_a_changed_report_is_a_failed_check(
         self, assay: Any, report: Path, tmp_path: Path
