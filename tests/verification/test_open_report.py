@@ -53,13 +53,6 @@ def test_frames_tell_what_the_records_tell(report: Path) -> None:
         for time in turn.times_ms
     ]
     assert opened.samples.time_ms.tolist() == launches
-    turns = frames.turns(benchmarks)
-    assert (
-        opened.samples.groupby(["comparison", "process", "block", "turn"], observed=True)
-        .launch.max()
-        .sum()
-        == (turns.launches - 1).sum()
-    )
     verdicts = opened.contents.verdicts.verdicts
     assert opened.verdicts.claim.tolist() == [verdict.claim for verdict in verdicts]
     rate = opened.verdicts.set_index("claim").loc["demo_rate"]

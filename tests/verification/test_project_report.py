@@ -174,7 +174,7 @@ def test_only_an_arm_that_ran_says_which_shapes_it_refuses(
         correctness={place: gate.model_copy(update={"arms": tuple(arms)})},
         benchmarks={},
     )
-    says = [each.says for each in check_gates(catalog, changed, todays=True).contradictions]
+    says = [each.says for each in check_gates(catalog, changed).contradictions]
     assert any("does not say which shapes it refuses" in one for one in says) is refused
 
 

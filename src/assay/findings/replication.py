@@ -86,7 +86,7 @@ def _replication(
 
 
 def again_between(reports: Sequence[GivenReport]) -> MeasuredAgain:
-    """Return the same of the first of several reports against the others, as far as each is intact."""
+    """Return the same of the first of several reports against the others, where each is intact."""
     found = [
         [
             measurement

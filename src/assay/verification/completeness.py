@@ -38,30 +38,26 @@ def check_complete(
     evidence: Evidence,
     verdicts: VerdictsFile,
     origins: Mapping[str, Origin],
-    *,
-    todays: bool,
 ) -> Findings:
     """Return what is left out.
 
     ``origins``: what the reports hold that figures were taken over from, by target.
-    ``todays``: whether the rules that made the report are today's; those before planned other
-    answers, and called for fewer guards.
     """
     findings = Findings()
     targets = [plan.target for plan in evidence.plan.targets]
     if twice := {name for name in targets if targets.count(name) > 1}:
         findings.refuse("answers", f"the plan has a target twice: {names(twice)}")
     _check_sources(catalog, evidence.plan, findings)
-    _check_answers(catalog, evidence.plan, findings, todays=todays)
+    _check_answers(catalog, evidence.plan, findings)
     _check_verdicts(evidence.plan, verdicts, findings)
     _check_probes(catalog, evidence.plan, findings)
     _check_run_records(catalog, evidence, findings)
     for plan in evidence.plan.targets:
-        _check_figures(catalog, evidence.plan, plan, findings, todays=todays)
-        _check_guards(catalog, plan, origins.get(plan.target), findings, todays=todays)
+        _check_figures(catalog, evidence.plan, plan, findings)
+        _check_guards(catalog, plan, origins.get(plan.target), findings)
         check_taken_over(catalog, evidence.plan, plan, origins.get(plan.target), findings)
         _check_records(catalog, evidence, plan, findings)
-    check_guards(catalog, evidence, findings, todays=todays)
+    check_guards(catalog, evidence, findings)
     check_provisions(evidence, findings)
     check_file_compiles(catalog, evidence, origins, findings)
     if evidence.other_runs is not None:
@@ -93,7 +89,7 @@ def _check_sources(catalog: Catalog, plan: Plan, findings: Findings) -> None:
         findings.leave(f"the claims of sources that the run was not asked for: {names(unasked)}")
 
 
-def _check_answers(catalog: Catalog, plan: Plan, findings: Findings, *, todays: bool) -> None:
+def _check_answers(catalog: Catalog, plan: Plan, findings: Findings) -> None:
     """The plan answers each claim in the way that planning it again gives."""
     asked = Asked.by_plan(plan)
     measures = any(target.provision.kind == "device" for target in plan.targets)
@@ -120,13 +116,10 @@ def _check_answers(catalog: Catalog, plan: Plan, findings: Findings, *, todays: 
             key=str,
         )
         what = names(f"{claim}{f' on {target}' if target else ''}" for claim, target in wrong)
-        findings.refuse_or_leave(
+        findings.refuse(
             "answers",
             f"the plan answers {len(wrong)} of source {source} otherwise than its claims ask for: "
-            f"{what}"
-            if todays
-            else f"that the plan answers source {source} as its commit planned it",
-            refused=todays,
+            f"{what}",
         )
 
 
@@ -175,9 +168,7 @@ def _check_verdicts(plan: Plan, verdicts: VerdictsFile, findings: Findings) -> N
         findings.refuse("verdicts-left-out", f"plan and verdicts do not fit: {says or 'twice'}")
 
 
-def _check_figures(
-    catalog: Catalog, plan: Plan, of: TargetPlan, findings: Findings, *, todays: bool
-) -> None:
+def _check_figures(catalog: Catalog, plan: Plan, of: TargetPlan, findings: Findings) -> None:
     """What is measured in a run is what its answers rest on."""
     for job in of.programs:
         if job_id(job.program, job.arguments) != job.id:
@@ -191,12 +182,11 @@ def _check_figures(
     left |= jobs - {job.id for job in of.programs}
     if left:
         says = f"{of.target}: the plan answers by what it does not call for: {names(left)}"
-        older = f"that the plan of {of.target} calls for all that its answers rest on"
-        findings.refuse_or_leave("figures-not-planned", says if todays else older, refused=todays)
+        findings.refuse("figures-not-planned", says)
 
 
 def _check_guards(
-    catalog: Catalog, plan: TargetPlan, origin: Origin | None, findings: Findings, *, todays: bool
+    catalog: Catalog, plan: TargetPlan, origin: Origin | None, findings: Findings
 ) -> None:
     """What is measured is guarded by what today's plans call for.
 
@@ -230,7 +220,7 @@ def _check_guards(
         lacking.append((PROFILES, what, there))
     for stage, what, there in lacking:
         held = origin is not None and bool(there & origin.paths)
-        refused = held if plan.provision.kind == "recorded" else todays
+        refused = held if plan.provision.kind == "recorded" else True
         says = f"{target}: the plan does not call for {what}"
         findings.refuse_or_leave(
             "guard-not-planned", says if refused else f"{stage.stage} of {target}: {what}",

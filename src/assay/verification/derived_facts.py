@@ -24,44 +24,39 @@ def _check_measured(catalog: Catalog, evidence: Evidence) -> Findings:
     return findings
 
 
-_TABLE: dict[str, tuple[Callable[[Catalog, Evidence, bool], Findings], str]] = {
+_TABLE: dict[str, tuple[Callable[[Catalog, Evidence], Findings], str]] = {
     "machine": (
-        lambda catalog, evidence, _: check_machines(catalog, evidence),
+        check_machines,
         "each target's records are of one GPU, of its product and architecture",
     ),
     "gate": (
-        lambda catalog, evidence, todays: check_sanitized(
-            catalog, evidence, check_gates(catalog, evidence, todays=todays)
+        lambda catalog, evidence: check_sanitized(
+            catalog, evidence, check_gates(catalog, evidence)
         ),
         "{arms}: each one called correct passed every check of its gate, by name and seed",
     ),
     "problems": (
-        lambda catalog, evidence, _: check_problems(catalog, evidence),
+        check_problems,
         "FLOPs, bytes and patterns are what workloads and seeds give",
     ),
     "binaries": (
-        lambda catalog, evidence, _: check_binaries(catalog, evidence),
+        check_binaries,
         "what was timed is what the build records name",
     ),
     "measured": (
-        lambda catalog, evidence, _: _check_measured(catalog, evidence),
+        _check_measured,
         "{processes}: as many as planned, no timed output wrong, no time below the hardware's "
         "floor; each program ran as often as planned",
     ),
 }
-"""Each check by its name: (catalog, evidence, whether today's rules made the report) -> findings,
-and what passing it says."""
-GATE_FIRST = ("machine", "gate", "binaries")
-"""That what was timed was correct before, by the same binary on the same GPU."""
+"""Each check by its name: (catalog, evidence) -> findings, and what passing it says."""
 CHECKS = tuple(_TABLE)
 """In this order: what a later one reads is known to be what an earlier one looked at."""
 
 
-def check_derived(log: CheckLog, catalog: Catalog, evidence: Evidence, *, todays: bool) -> None:
-    """Recompute, each kind of fact as a check of its own.
-
-    ``todays``: whether the rules that made the report are this version's; of others it is
-    checked that the gate came first. A check that fails does not keep the others from being made.
+def check_derived(log: CheckLog, catalog: Catalog, evidence: Evidence) -> None:
+    """Recompute, each kind of fact as a check of its own: one that fails keeps no other from being
+    made.
     """
     benchmarks = evidence.benchmarks.values()
     counts = {
@@ -71,11 +66,8 @@ def check_derived(log: CheckLog, catalog: Catalog, evidence: Evidence, *, todays
         "arms": counted(sum(len(gate.arms) for gate in evidence.correctness.values()), "arm"),
     }
     for name, (find, says) in _TABLE.items():
-        if not todays and name not in GATE_FIRST:
-            log.skip((name,), "other rules judged it")
-            continue
         with log.check(name) as passed:
-            found = find(catalog, evidence, todays)
+            found = find(catalog, evidence)
             passed.leave(found.unproven)
             found.raise_if_any()
             passed(says.format(**counts))

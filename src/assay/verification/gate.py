@@ -26,15 +26,10 @@ WITHOUT_ERROR = ("poisoned", "inputs_unchanged")
 """Checks that compare bytes."""
 ANSWERED = ("correct", "incorrect")
 """Statuses of arms that ran at every shape; another kernel was asked for none of the others."""
-LATER = ("rounds", "many_rows")
-"""Shapes that gates of older rules did not have."""
 
 
-def check_gates(catalog: Catalog, evidence: Evidence, *, todays: bool) -> Findings:
-    """Return arms that count as correct without a check that the gate makes, or with invented ones.
-
-    ``todays``: whether the rules that made the report are today's, and so the gate.
-    """
+def check_gates(catalog: Catalog, evidence: Evidence) -> Findings:
+    """Return arms that count as correct without a check that the gate makes, or with others."""
     findings, untold = Findings(), set[str]()
     telling = {target for target in evidence.platforms if _tells_refused(evidence, target)}
     for (target, name), record in evidence.correctness.items():
@@ -50,7 +45,7 @@ def check_gates(catalog: Catalog, evidence: Evidence, *, todays: bool) -> Findin
             _check_status(evidence, target, name, arm, path, findings)
             known = arm.variant in catalog.variants and arm.workload in catalog.workloads
             if arm.status == "correct" and known:  # other arms are found as unplanned
-                untold |= _check_arm(catalog, arm, path, findings, todays=todays)
+                untold |= _check_arm(catalog, arm, path, findings)
     if untold:
         # Why is only told in words there, which anybody may write.
         findings.leave(f"that kernels refuse shapes that are not theirs: {names(untold)}")
@@ -71,9 +66,7 @@ def _tells_refused(evidence: Evidence, target: str) -> bool:
     )
 
 
-def _check_arm(
-    catalog: Catalog, arm: ArmCorrectness, path: str, findings: Findings, *, todays: bool
-) -> set[str]:
+def _check_arm(catalog: Catalog, arm: ArmCorrectness, path: str, findings: Findings) -> set[str]:
     """Return the kernel, where a record of before lacks a shape and need not say that it may."""
     made = {(check.name, check.seed) for check in arm.checks}
     variant = catalog.variants[arm.variant]
@@ -88,14 +81,8 @@ def _check_arm(
     untold = set(shapes) - {name for name, _ in made} if arm.refused is None else set[str]()
     needed = {(name, seed) for name, seed in needed if name not in untold}
     if missing := {name for name, _ in needed - made}:
-        later = missing <= set(LATER)
-        findings.refuse_or_leave(
-            "gate-checks",
-            f"{path}: arm {arm.arm} counts as correct without {names(missing)}"
-            if todays or not later
-            else "that kernels are right at shapes that older gates lack",
-            refused=todays or not later,
-        )
+        says = f"{path}: arm {arm.arm} counts as correct without {names(missing)}"
+        findings.refuse("gate-checks", says)
     if unknown := {check.name for check in arm.checks} - known:
         findings.refuse("gate-checks", f"{path}: the gate has no check {names(unknown)}")
     _check_beside(variant, arm, shapes, path, findings)

@@ -17,13 +17,10 @@ from assay.verification.contradictions import Findings, names
 from assay.verification.gate import ANSWERED
 
 
-def check_guards(catalog: Catalog, evidence: Evidence, findings: Findings, *, todays: bool) -> None:
-    """Add the guards that leave out a kernel or an arm that the plan names.
-
-    ``todays``: whether today's rules made the report; before, other kernels cheated.
-    """
+def check_guards(catalog: Catalog, evidence: Evidence, findings: Findings) -> None:
+    """Add the guards that leave out a kernel or an arm that the plan names."""
     for plan in evidence.plan.targets:
-        _check_cheats(evidence, plan, findings, todays=todays)
+        _check_cheats(evidence, plan, findings)
         _check_sanitizer(evidence, plan, findings)
         _check_operators(evidence, plan, findings)
         for name in plan.stopwatches:
@@ -36,9 +33,7 @@ def check_guards(catalog: Catalog, evidence: Evidence, findings: Findings, *, to
                 findings.refuse("guard-incomplete", f"{path} tells nothing of {names(left)}")
 
 
-def _check_cheats(
-    evidence: Evidence, plan: TargetPlan, findings: Findings, *, todays: bool
-) -> None:
+def _check_cheats(evidence: Evidence, plan: TargetPlan, findings: Findings) -> None:
     """Each kernel that cheats was tried once, against the check that must catch it."""
     record = evidence.cheats.get(plan.target)
     if record is None or record.status != "collected":
@@ -48,7 +43,7 @@ def _check_cheats(
     if len(set(tried)) < len(tried):
         findings.refuse("guard-incomplete", f"{path} tells of a kernel that cheats twice")
     if left:
-        today = todays and plan.provision.kind == "device"
+        today = plan.provision.kind == "device"
         says = f"{path} tells nothing of {names(left)}" if today else (
             f"cheats of {plan.target}: {names(left)}, which older plans did not try"
         )  # fmt: skip

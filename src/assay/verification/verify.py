@@ -126,16 +126,23 @@ def verify(
     else:
         project = contents.catalog.project
         log.project_title = project.title if project else None
-        held = _check_origins(log, report_dir, manifest, contents.evidence, origins)
         rules = other_rules(contents.verdicts)
-        if policy is not None and rules is None:
+        if rules is not None:
+            done = {check.name for check in log.checks}
+            why = f"rules {rules} judged it, and this version judges by rules {RULES}"
+            log.skip([name for name in asked if name not in done], why)
+            if log.failed:
+                log.raise_if_failed(report_dir)
+            raise _other_version(log, report_dir, contents, f"judged by rules {rules}")
+        held = _check_origins(log, report_dir, manifest, contents.evidence, origins)
+        if policy is not None:
             check_policy(log, report_dir, policy)
         _check_complete(log, manifest, contents, held)
-        check_derived(log, contents.catalog, contents.evidence, todays=rules is None)
+        check_derived(log, contents.catalog, contents.evidence)
         check_provenance(log, report_dir, log.signed, contents.evidence, keys)
         created = log.signed.statement.predicate.created
         log.notes += remarks(contents.catalog, contents.evidence, created, datetime.now(UTC))
-        _check_made(log, report_dir, contents, renderer, policy)
+        _check_made(log, report_dir, contents, renderer)
     log.raise_if_failed(report_dir)
     if repository is not None and project_of(report_dir / "evidence") is None:
         log.notes += _notes(report_dir, repository)
@@ -153,24 +160,13 @@ def _asked(renderer: Renderer | None, policy: Policy | None) -> list[str]:
 
 
 def _check_made(
-    log: VerificationLog,
-    report_dir: Path,
-    contents: ReportContents,
-    renderer: Renderer | None,
-    policy: Policy | None,
+    log: VerificationLog, report_dir: Path, contents: ReportContents, renderer: Renderer | None
 ) -> None:
-    """Verdicts and texts are made again, where this version's rules made them.
+    """Verdicts and texts are made again.
 
-    Raises OtherVersion where all else holds and this version did not make them.
+    Raises OtherVersion where all else holds and another version rendered the texts.
     """
-    rules, texts = other_rules(contents.verdicts), ["texts"] if renderer is not None else []
-    if rules is not None:
-        asked = ["policy"] if policy is not None else []
-        why = f"rules {rules} judged it, and this version judges by rules {RULES}"
-        log.skip([*asked, "verdicts", *texts], why)
-        if not log.failed:
-            raise _other_version(log, report_dir, contents, f"judged by rules {rules}")
-        return
+    texts = ["texts"] if renderer is not None else []
     if any(check.name == "policy" and not check.passed for check in log.checks):
         log.skip(("verdicts",), "whoever judges by other rules may have asked for any work")
     else:
@@ -265,12 +261,9 @@ def _check_complete(
     log: CheckLog, manifest: Manifest, contents: ReportContents, origins: Mapping[str, Origin]
 ) -> None:
     """Nothing that was asked for is left out, and no verdict rests on what is not there."""
-    todays = other_rules(contents.verdicts) is None
     with log.check("complete") as says:
         require_evidence(contents.verdicts, manifest)
-        found = check_complete(
-            contents.catalog, contents.evidence, contents.verdicts, origins, todays=todays
-        )
+        found = check_complete(contents.catalog, contents.evidence, contents.verdicts, origins)
         says.leave(found.unproven)
         found.raise_if_any()
         answers = counted(len(contents.evidence.plan.answers), "answer")
