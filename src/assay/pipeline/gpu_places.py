@@ -7,7 +7,7 @@ from functools import cached_property
 from assay.catalog.model import Catalog
 from assay.judging.cutlass_output import job_id
 from assay.judging.needs import measured_together, needed_on
-from assay.measuring.gpu_schedule import GpuUnit, bundled, in_order, place_units
+from assay.measuring.gpu_schedule import GpuUnit, bundled, place_units
 from assay.records.plan import Plan, TargetPlan
 from assay.shared.job import ComparisonJob, DeviceJob, ProgramRunsJob
 
@@ -33,36 +33,12 @@ class GpuPlaces:
     target: TargetPlan
 
     def place(self, gpus: Sequence[str], fixed: Mapping[str, str]) -> dict[str, str]:
-        """Return the GPU of each unit; ``fixed``: units that are on one already.
-
-        The benchmark is the longest stage, so comparisons are placed by what it takes of them, and
-        programs, which run in a stage of their own, behind them.
-        """
-        pinned = {**dict.fromkeys(self._pinned(), gpus[0]), **fixed}
-        programs = {job.id for job in self.target.programs}
-        first = [unit for unit in self.units if unit.name not in programs]
-        placed = place_units(first, gpus, pinned)
-        by_bundle = {unit.bundle: placed[unit.name] for unit in first}
-        rest = [unit for unit in self.units if unit.name in programs]
-        beside = {u.name: by_bundle[u.bundle] for u in rest if u.bundle in by_bundle}
-        return placed | place_units(rest, gpus, {**pinned, **beside})
-
-    def share(
-        self, jobs: Iterable[DeviceJob], places: Mapping[str, str]
-    ) -> dict[str, list[DeviceJob]]:
-        """Return jobs by their GPU, in the order in which it does them; on a single one, in theirs.
-
-        Jobs of units that have no place are left out.
-        """
-        by_unit: dict[str, list[DeviceJob]] = {}
-        for job in jobs:
-            by_unit.setdefault(unit_of(job), []).append(job)
-        shared: dict[str, list[DeviceJob]] = {}
-        several = len({places[name] for name in by_unit if name in places}) > 1
-        for name in in_order(by_unit, self.seconds) if several else by_unit:
-            if name in places:
-                shared.setdefault(places[name], []).extend(by_unit[name])
-        return shared
+        """Return the GPU of each unit; ``fixed``: units that are on one already."""
+        units = [
+            GpuUnit(name, guessed_seconds(self.catalog, name), bundle)
+            for name, bundle in self.bundles.items()
+        ]
+        return place_units(units, gpus, {**dict.fromkeys(self._pinned(), gpus[0]), **fixed})
 
     def bound_elsewhere(self, gpu: str, measured: Mapping[str, str]) -> dict[str, str]:
         """Return the units that are not to be measured on ``gpu``, each with the GPU that is to.
@@ -81,24 +57,11 @@ class GpuPlaces:
         return {name: elsewhere[tie] for name, tie in bundles.items() if tie in elsewhere}
 
     @cached_property
-    def units(self) -> list[GpuUnit]:
-        """Return every unit of the target's plan, with its bundle."""
-        return [GpuUnit(name, self.seconds[name], self.bundles[name]) for name in self._names]
-
-    @cached_property
     def bundles(self) -> dict[str, str]:
         """Return the bundle of every unit: those whose figures some claim divides share one."""
         claims = needed_on(self.catalog, self.plan.answers, self.target.target)
-        return bundled(self._names, measured_together(self.catalog, claims))
-
-    @cached_property
-    def seconds(self) -> dict[str, float]:
-        """Return what each unit is expected to take."""
-        return {name: guessed_seconds(self.catalog, name) for name in self._names}
-
-    @property
-    def _names(self) -> list[str]:
-        return [*self.target.comparisons, *(job.id for job in self.target.programs)]
+        units = [*self.target.comparisons, *(job.id for job in self.target.programs)]
+        return bundled(units, measured_together(self.catalog, claims))
 
     def _pinned(self) -> list[str]:
         """Return units that share the first GPU with sources' own programs, which run there: one
@@ -119,6 +82,15 @@ def guessed_seconds(catalog: Catalog, unit: str) -> float:
     turn_s = ((protocol.turn_min_ms or 0.0) + (protocol.settle_ms or 0.0)) / 1e3
     arm_s = ARM_S + TURN_FACTOR * 2 * protocol.blocks * turn_s
     return protocol.processes * (PROCESS_S + len(asked.arms) * arm_s)
+
+
+def shared(jobs: Iterable[DeviceJob], places: Mapping[str, str]) -> dict[str, list[DeviceJob]]:
+    """Return jobs by their GPU; those of units that have no place are left out."""
+    found: dict[str, list[DeviceJob]] = {}
+    for job in jobs:
+        if (gpu := places.get(unit_of(job))) is not None:
+            found.setdefault(gpu, []).append(job)
+    return found
 
 
 def unit_of(job: DeviceJob) -> str:

@@ -53,7 +53,7 @@ from assay.measuring.slurm_grant import assert_grant, slurm_grant
 from assay.measuring.spread import Assign, spread_over
 from assay.pipeline import reuse as recorded
 from assay.pipeline.dag import Dag, load_dag
-from assay.pipeline.gpu_places import GpuPlaces, unit_of
+from assay.pipeline.gpu_places import GpuPlaces, shared, unit_of
 from assay.pipeline.slurm_jobs import JobJournal, salt_of
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord
@@ -364,8 +364,8 @@ class MeasuringParts:
             if stage in (CORRECTNESS, PROGRAMS):
                 if len(usable) == 1:
                     return {usable[0]: jobs}
-                return units.share(jobs, units.place(usable, {**gates, **known}))
-            return units.share(jobs, {name: gpu for name, gpu in gates.items() if gpu in usable})
+                return shared(jobs, units.place(usable, {**gates, **known}))
+            return shared(jobs, {name: gpu for name, gpu in gates.items() if gpu in usable})
 
         units = self._gpu_places(target)
         return assign
