@@ -70,24 +70,12 @@ class TestHeld:
         (target,) = plan.targets
         assert as_held(target, target_paths(target)) == target
 
-    def test_nothing_of_it(self, plan: Plan) -> None:
-        (target,) = plan.targets
-        assert target_paths(as_held(target, ())) == ["h100/platform.json"]
-
     def test_a_comparison_needs_its_gate(self, plan: Plan) -> None:
         (target,) = plan.targets
         lost = f"h100/correctness/{target.comparisons[0]}.json"
         kept = as_held(target, {path for path in target_paths(target) if path != lost})
         assert kept.comparisons == target.comparisons[1:]
         assert kept.programs == target.programs
-
-    def test_a_lone_record_goes_whole(self, plan: Plan) -> None:
-        (target,) = plan.targets
-        assert target.sanitized and target.cheats
-        gone = {"h100/sanitizer.json", "h100/cheats.json"}
-        kept = as_held(target, set(target_paths(target)) - gone)
-        assert (kept.sanitized, kept.cheats) == ((), False)
-        assert kept.profiles == target.profiles
 
 
 def test_a_step_is_planned_for_every_output(plan: Plan) -> None:

@@ -145,13 +145,6 @@ class TestWeights:
     def weigh(self, root: Path) -> Compilations:
         return Compilations(root, load_catalog(root), self.JOBS)
 
-    def test_a_known_cost_counts(self, tmp_path: Path) -> None:
-        root = write_repository(tmp_path / "repo")
-        write_costs(root, demo_bk32=2.0, demo_88=600.5)
-        found = self.weigh(root)
-        assert found.priority("demo_88", "sm_90a") == 601
-        assert found.memory_mb("demo_bk32", "sm_90a") == 2200
-
     def test_an_unknown_one_counts_as_the_costliest_of_its_kind(self, tmp_path: Path) -> None:
         root = write_repository(tmp_path / "repo")
         write_costs(root, demo_bk32=2.0, demo_bk64=7.0, demo_88=600.0)

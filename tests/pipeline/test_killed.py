@@ -4,7 +4,6 @@ With the stand-in for the device's Python of the batches' tests, and Snakemake i
 """
 
 import os
-import random
 import subprocess
 import sys
 import time
@@ -22,7 +21,6 @@ from assay.runtimes import leftovers
 from tests.pipeline.test_batched_workflow import NAMES, Checkout
 from tests.report_fixtures import cheats, sanitizer, stopwatch
 
-KILLS = 4
 PATIENCE_S = 240.0
 
 
@@ -78,21 +76,9 @@ class Run:
                 cwd=root, env=environment, stdout=log, stderr=log,
             )  # fmt: skip
 
-    def kill_after(self, further: int, seconds: float) -> "subprocess.Popen[bytes]":
-        """Start it, and kill its command some time after so many further steps have ended."""
-        wanted, process = self.steps() + further, self.start()
-        assert waited(lambda: self.steps() >= wanted or process.poll() is not None)
-        time.sleep(seconds)
-        kill(process)
-        return process
-
     def finish(self) -> None:
         """Start it and have it end well."""
         assert self.start().wait(PATIENCE_S) == 0, self.place.said()[-4000:]
-
-    def steps(self) -> int:
-        """How many steps have ended."""
-        return len(list((self.folder / "timings").glob("*.json")))
 
     def left(self) -> list[int]:
         return leftovers.leftovers(self.folder)
@@ -141,23 +127,6 @@ def verdicts(killable: Killable) -> tuple[Verdict, ...]:
 
 def test_nothing_goes_on_without_its_command(verdicts: tuple[Verdict, ...]) -> None:
     assert len(verdicts) == len(NAMES)
-
-
-def test_kills_at_any_moment_change_no_verdict(
-    killable: Killable, verdicts: tuple[Verdict, ...]
-) -> None:
-    chance = random.Random(13)
-    run = killable.run("often")
-    for _ in range(KILLS):
-        signed = run.signature.exists()
-        process = run.kill_after(chance.randint(0, 2), chance.uniform(0.0, 1.5))
-        if chance.random() < 0.5:  # as often the next start comes at once
-            assert waited(lambda: not run.left(), 60)
-            assert run.signature.exists() == signed or process.returncode == 0, "for nobody"
-    run.finish()
-    assert run.verdicts() == verdicts
-    assert "IncompleteFiles" not in killable.said()
-    assert "Traceback" not in killable.said()
 
 
 PARENT = """

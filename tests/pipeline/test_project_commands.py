@@ -253,14 +253,6 @@ class TestTrust:
             require_trust(catalog, plan, trusted=False)
         require_trust(catalog, plan, trusted=True)
 
-    def test_the_end_of_a_long_command_is_shown(
-        self, checkout: Checkout, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        long = f"./bench {'x' * (MOST_COMMAND - 20)}; id"
-        catalog, plan = self.asked(checkout, tmp_path / "mine", run=long)
-        require_trust(catalog, plan, trusted=True)
-        assert capsys.readouterr().err.rstrip().endswith("; id")
-
     def test_a_command_that_is_too_long_to_read_is_refused(
         self, checkout: Checkout, tmp_path: Path
     ) -> None:

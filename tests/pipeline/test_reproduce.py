@@ -199,31 +199,6 @@ class TestDryRun:
         assert not repository.key("new").exists()
 
 
-class TestWhatCannotBeWritten:
-    """One sentence with the option that helps; a dry run needs no place to write to."""
-
-    @pytest.mark.root
-    def test_a_tree_and_a_home_that_are_read_only(self, repository: Repository) -> None:
-        folder, python = map(shlex.quote, (str(repository.checkout.folder), sys.executable))
-        places = f"mount --bind {folder} {folder} && mount -o remount,ro,bind {folder}"
-        if subprocess.run(["unshare", "-m", "sh", "-c", places], check=False).returncode != 0:
-            pytest.skip("no mount can be made here")
-        code = {}
-        for more in ("", " --dry-run"):
-            command = f"{places} && exec {python} -m assay.cli reproduce --run ro{more}"
-            ended = subprocess.run(
-                ["unshare", "-m", "sh", "-c", command],
-                cwd=repository.root, env=repository.environment(), capture_output=True, text=True,
-                check=False,
-            )  # fmt: skip
-            assert "Traceback" not in ended.stderr
-            code[more] = ended.returncode
-            if not more:
-                (line,) = ended.stderr.splitlines()
-                assert "run from a copy of it" in line
-        assert code == {"": 3, " --dry-run": 0}
-
-
 class TestARunThatCannotGoOn:
     """It says why, once, and ends with the code of what failed."""
 

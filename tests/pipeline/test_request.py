@@ -54,12 +54,6 @@ class TestTheCommitOfATree:
         git("commit", "-q", "-m", "one")
         return tmp_path
 
-    def test_git_tells_it(self, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delenv("ASSAY_COMMIT", raising=False)
-        commit, clean = git_state(tree)
-        assert commit is not None and len(commit) == 40
-        assert clean is True
-
     @pytest.mark.parametrize("name", SITE_FILES)
     def test_the_sites_own_file_leaves_the_tree_clean(self, tree: Path, name: str) -> None:
         site, other = tree / name, tree / "config" / "other.yaml"

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.pipeline import slurm_jobs
 from assay.pipeline.slurm_jobs import (
     PLUGIN_FOLDER,
@@ -86,15 +85,6 @@ class TestOrphans:
         assert "scancel 11 13" in slurm.asked()
         assert jobs_of(slurm.run) == []
 
-    def test_one_that_does_not_go_ends_the_start(
-        self, slurm: Slurm, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(slurm_jobs, "CANCEL_S", 0.1)
-        slurm.command("scancel", SCANCEL)
-        slurm.holds("11|OURS_x")
-        with pytest.raises(MissingEnvironment, match=r"job 11 .* still there"):
-            cancel_orphans(slurm.run)
-
 
 class TestPreempted:
     """Jobs that Slurm ended to make room, and does not start again by itself."""
@@ -109,14 +99,6 @@ class TestPreempted:
         watch.look()
         assert "scontrol requeue 11" in slurm.asked()
         assert "scontrol requeue 12" not in slurm.asked()
-
-    def test_one_that_slurm_does_not_take_back_ends_the_run(
-        self, slurm: Slurm, watch: Preempted
-    ) -> None:
-        slurm.command("scontrol", "#!/bin/sh\necho disabled >&2; exit 1\n")
-        slurm.holds(ended=("11|OURS_x",))
-        with pytest.raises(CheckFailed, match=r"job 11 was preempted .* start the run again"):
-            watch.look()
 
 
 def test_the_executor_is_told_what_the_site_says(tmp_path: Path) -> None:

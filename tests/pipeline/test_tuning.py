@@ -173,12 +173,3 @@ class TestPlan:
         every = {choice.evidence.comparison for choice in choices_to_hold(catalog, "h100")}
         assert self.sweeps(plan, "h100") == {n for n in every if n.startswith("bsr_gemm_tuning")}
         assert plan.claims == (claim,)
-
-    def test_tune_plans_sweeps_and_nothing_else(self, catalog: Catalog) -> None:
-        plan = self.plan(catalog, [], tuning=True)
-        assert plan.answers == ()
-        by_target = {entry.target: entry for entry in plan.targets}
-        for target in ("h100", "l4"):
-            wanted = {entry.evidence.comparison for entry in choices_to_hold(catalog, target)}
-            assert set(by_target[target].comparisons) == wanted
-            assert by_target[target].programs == ()

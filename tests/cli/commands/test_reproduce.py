@@ -130,3 +130,10 @@ def test_a_project_has_no_sweeps_of_assays_kernels(assay: Any, tmp_path: Path) -
     answer = assay("reproduce", "--project", str(tmp_path), "--sweeps")
     assert answer.code == 2
     assert "leave --project out" in answer.err
+
+
+@pytest.mark.parametrize("gpus", ["0,first", "0,0", "0,"])
+def test_gpus_that_are_none_are_refused(assay: Any, gpus: str) -> None:
+    answer = assay("reproduce", "--gpus", gpus)
+    assert answer.code == 2
+    assert gpus in answer.err
