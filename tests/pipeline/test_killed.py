@@ -8,20 +8,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.records.manifest import ATTESTATION, VERDICTS
-from assay.records.verdicts import Verdict, VerdictsFile
+from assay.records.verdicts import VerdictsFile
 from assay.runtimes import leftovers
 from tests.pipeline.test_batched_workflow import NAMES, Checkout
 from tests.report_fixtures import cheats, sanitizer, stopwatch
 
 PATIENCE_S = 240.0
+RUN = "once"
+PARENT = """
+import sys
+from pathlib import Path
+from assay.runtimes.base import Task
+from assay.runtimes.host import HostRuntime
+command = ("/bin/sh", "-c", f"echo $$ > {sys.argv[1]}; exec sleep 300")
+HostRuntime().run(Task(command, Path("/"), "sleep"), None, print)
+"""
 
 
 def waited(condition: Callable[[], object], seconds: float = PATIENCE_S) -> bool:
@@ -33,110 +39,47 @@ def waited(condition: Callable[[], object], seconds: float = PATIENCE_S) -> bool
     return True
 
 
-class Killable:
-    """A checkout whose runs are started, killed and started again."""
-
-    def __init__(self, folder: Path) -> None:
-        self.checkout = Checkout(folder)
-        catalog = load_catalog(self.checkout.root)
-        for name in NAMES:
-            self.checkout.answer("stopwatch", name, stopwatch(catalog, name, "h100"))
-        self.checkout.answer("cheats", "cheats", cheats("h100"))
-        self.checkout.answer("sanitize", "sanitize", sanitizer("h100", "sm_90a", ()))
-        self.folder, self.root = folder, self.checkout.root
-
-    def run(self, name: str) -> "Run":
-        return Run(self, name)
-
-    def said(self) -> str:
-        return (self.folder / "said").read_text()
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run of it."""
-
-    place: Killable
-    name: str
-
-    def start(self) -> "subprocess.Popen[bytes]":
-        folder, root = self.place.folder, self.place.root
-        environment = {
-            **os.environ,
-            "ASSAY_ROOT": str(root),
-            "ASSAY_LOCK_DIR": str(folder / "locks"),
-            "HOME": str(folder / "home"),
-            "PYTHONPATH": str(root / "src"),
-        }
-        words = ["reproduce", "--run", self.name, "--cores", "2", "--target", "h100"]
-        words += ["--device-python", str(folder / "python"), "--signing-key", str(folder / "key")]
-        with (folder / "said").open("a") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "assay.cli", *words],
-                cwd=root, env=environment, stdout=log, stderr=log,
-            )  # fmt: skip
-
-    def finish(self) -> None:
-        """Start it and have it end well."""
-        assert self.start().wait(PATIENCE_S) == 0, self.place.said()[-4000:]
-
-    def left(self) -> list[int]:
-        return leftovers.leftovers(self.folder)
-
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """All that they say but when it was measured."""
-        found = read_record(VerdictsFile, self.folder / VERDICTS).verdicts
-        return tuple(verdict.model_copy(update={"measured_on": None}) for verdict in found)
-
-    @property
-    def folder(self) -> Path:
-        return self.place.root / "results" / self.name
-
-    @property
-    def signature(self) -> Path:
-        return self.place.root / "reports" / self.name / ATTESTATION
+def start(checkout: Checkout) -> "subprocess.Popen[bytes]":
+    folder, root = checkout.folder, checkout.root
+    environment = {
+        **os.environ,
+        "ASSAY_ROOT": str(root),
+        "ASSAY_LOCK_DIR": str(folder / "locks"),
+        "HOME": str(folder / "home"),
+        "PYTHONPATH": str(root / "src"),
+    }
+    words = ["reproduce", "--run", RUN, "--cores", "2", "--target", "h100"]
+    words += ["--device-python", str(folder / "python"), "--signing-key", str(folder / "key")]
+    with (folder / "said").open("a") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "assay.cli", *words],
+            cwd=root, env=environment, stdout=log, stderr=log,
+        )  # fmt: skip
 
 
-def kill(process: "subprocess.Popen[bytes]") -> None:
-    process.kill()
-    process.wait()
-
-
-@pytest.fixture(scope="module")
-def killable(tmp_path_factory: pytest.TempPathFactory) -> Killable:
-    return Killable(tmp_path_factory.mktemp("killed"))
-
-
-@pytest.fixture(scope="module")
-def verdicts(killable: Killable) -> tuple[Verdict, ...]:
-    """Those of a run that was killed while a device process worked, and gone on with."""
-    slow, waiting = killable.folder / "slow", killable.folder / "waiting"
+def test_nothing_goes_on_without_its_command_and_the_next_ends_well(tmp_path: Path) -> None:
+    checkout = Checkout(tmp_path)
+    catalog = load_catalog(checkout.root)
+    for name in NAMES:
+        checkout.answer("stopwatch", name, stopwatch(catalog, name, "h100"))
+    checkout.answer("cheats", "cheats", cheats("h100"))
+    checkout.answer("sanitize", "sanitize", sanitizer("h100", "sm_90a", ()))
+    slow, said = tmp_path / "slow", tmp_path / "said"
     slow.write_text("benchmark.duel_b")
-    run = killable.run("once")
-    process = run.start()
-    assert waited(waiting.exists), killable.said()
-    kill(process)
+    command = start(checkout)
+    assert waited((tmp_path / "waiting").exists), said.read_text()
+    command.kill()
+    command.wait()
     # The stand-in sleeps for minutes: it is ended, and all that waits for it.
-    assert waited(lambda: not run.left(), 60)
-    assert not run.signature.exists()
+    results = checkout.root / "results" / RUN
+    signature = checkout.root / "reports" / RUN / ATTESTATION
+    assert waited(lambda: not leftovers.leftovers(results), 60)
+    assert not signature.exists()
     slow.unlink()
-    run.finish()
-    assert run.signature.is_file()
-    return run.verdicts()
-
-
-def test_nothing_goes_on_without_its_command(verdicts: tuple[Verdict, ...]) -> None:
-    assert len(verdicts) == len(NAMES)
-
-
-PARENT = """
-import sys
-from pathlib import Path
-from assay.runtimes.base import Task
-from assay.runtimes.host import HostRuntime
-command = ("/bin/sh", "-c", f"echo $$ > {sys.argv[1]}; exec sleep 300")
-HostRuntime().run(Task(command, Path("/"), "sleep"), None, print)
-"""
+    assert start(checkout).wait(PATIENCE_S) == 0, said.read_text()[-4000:]
+    assert signature.is_file()
+    assert len(read_record(VerdictsFile, results / VERDICTS).verdicts) == len(NAMES)
+    assert "Traceback" not in said.read_text()
 
 
 def test_a_task_ends_with_a_parent_that_is_killed(tmp_path: Path, root: Path) -> None:
