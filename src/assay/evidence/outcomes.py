@@ -11,6 +11,7 @@ from assay.records.sanitizer import SanitizerRecord
 from assay.records.stopwatch import StopwatchArm, StopwatchRecord
 from assay.shared.job import DeviceJob, ProfileJob, StopwatchJob
 
+R = TypeVar("R", bound=Record)
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 
 
@@ -38,6 +39,16 @@ def came_to_nothing(record: Record) -> bool:
         no_program = record.build is not None and record.build.exit_code == NO_SUCH_COMMAND
         return no_program or record.lacking is not None
     return getattr(record, "status", None) == "failed"
+
+
+def _head(name: str, job: DeviceJob, gpu_uuid: str, recorded_at: str) -> dict[str, Any]:
+    """Return what all of these records but a profile's begin with."""
+    return {
+        "schema": f"assay/{name}/1",
+        "target": job.target.id,
+        "gpu_uuid": gpu_uuid,
+        "recorded_at": recorded_at,
+    }
 
 
 def failed_stopwatch(
@@ -86,46 +97,20 @@ def failed_profile(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: st
     )
 
 
-def failed_cheats(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> CheatsRecord:
-    """Return the record of a run in which no cheat was tried to its end."""
-    head = _head("cheats", job, gpu_uuid, recorded_at)
-    return CheatsRecord(**head, status="failed", detail=sentence, cheats=())
+def _failed_alone(name: str, record: type[R], **nothing: Any) -> FailedForm[R]:
+    """Return what makes a target's lone record, with ``nothing`` in the place of its findings."""
+
+    def failed(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> R:
+        head = _head(name, job, gpu_uuid, recorded_at)
+        return record.model_validate({**head, "status": "failed", "detail": sentence, **nothing})
+
+    return failed
 
 
-def failed_sanitizer(
-    job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str
-) -> SanitizerRecord:
-    """Return the record of a run in which no tool came to its end."""
-    return SanitizerRecord(
-        **_head("sanitizer", job, gpu_uuid, recorded_at),
-        status="failed",
-        detail=sentence,
-        version=None,
-        controls=(),
-        runs=(),
-        seconds=0.0,
-    )
-
-
-def failed_operators(
-    job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str
-) -> OperatorsRecord:
-    """Return the record of a run in which no operator was tried to its end."""
-    return OperatorsRecord(
-        **_head("operators", job, gpu_uuid, recorded_at),
-        status="failed",
-        detail=sentence,
-        torch=None,
-        operators=(),
-        seconds=0.0,
-    )
-
-
-def _head(name: str, job: DeviceJob, gpu_uuid: str, recorded_at: str) -> dict[str, Any]:
-    """Return what all of these records but a profile's begin with."""
-    return {
-        "schema": f"assay/{name}/1",
-        "target": job.target.id,
-        "gpu_uuid": gpu_uuid,
-        "recorded_at": recorded_at,
-    }
+failed_cheats = _failed_alone("cheats", CheatsRecord, cheats=())
+failed_sanitizer = _failed_alone(
+    "sanitizer", SanitizerRecord, version=None, controls=(), runs=(), seconds=0.0
+)
+failed_operators = _failed_alone(
+    "operators", OperatorsRecord, torch=None, operators=(), seconds=0.0
+)

@@ -84,25 +84,6 @@ def find_work(
     return Work(claims, swept, builds)
 
 
-def compiled_builds(
-    catalog: Catalog,
-    sources: Sequence[str],
-    targets: Sequence[str],
-    *,
-    everything: bool,
-    tuning: bool = False,
-    only: Sequence[str] = (),
-) -> tuple[BuildJob, ...]:
-    """Return what a run compiles here: known before it is known where its figures come from.
-
-    ``everything``: whether it measures here, or was told to compile all; ``tuning``: whether it
-    measures the sweeps behind the choices, whatever its sources; ``only``: the claims of these
-    that are asked for, where not all are.
-    """
-    work = find_work(catalog, sources, targets, tuning=tuning, only=only)
-    return work.compiled_here(catalog, everything=everything)
-
-
 def is_of_this_project(catalog: Catalog, sources: Iterable[str]) -> bool:
     """Return whether a run is about what Assay says of itself, among others.
 

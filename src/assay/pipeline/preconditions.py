@@ -1,40 +1,17 @@
 """Preconditions of a run on its machine, looked for before anything is planned or begun."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.progress import say
 from assay.base.writable import why_not_writable
-from assay.building.toolchain import find_host_compiler
 from assay.catalog.model import Catalog
-from assay.pipeline.planned_builds import compiled_builds
 from assay.pipeline.run_files import REPORTS, RESULTS, require_own_places
 from assay.records.images import RuntimeName, is_engine
 from assay.report.replaceable import require_replaceable
 from assay.runtimes.command_image import starts_none
 from assay.verification.sign import require_key_place
-
-
-def require_compiler(
-    catalog: Catalog,
-    sources: Sequence[str],
-    targets: Sequence[str],
-    *,
-    everything: bool,
-    tuning: bool = False,
-    only: Sequence[str] = (),
-) -> None:
-    """Raise MissingEnvironment where the host is to compile and lacks what nvcc needs for it.
-
-    Asked before anything is planned or begun. ``everything``: whether also what only a machine with
-    a GPU would run is compiled; ``tuning``: whether the sweeps are, which are always compiled.
-    """
-    if compiled_builds(
-        catalog, sources, targets, everything=everything or tuning, tuning=tuning, only=only
-    ):
-        find_host_compiler()
 
 
 def tell_images(catalog: Catalog, runtime: RuntimeName) -> None:

@@ -11,6 +11,7 @@ from assay.base.commits import git_state
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.base.progress import say
+from assay.building.toolchain import find_host_compiler
 from assay.catalog.cluster import gpu_type_of, load_cluster
 from assay.catalog.model import Catalog
 from assay.evidence.stages import TARGET_STAGES, toolchain_image_path
@@ -27,7 +28,8 @@ from assay.pipeline.original_requests import (
     project_commands,
     require_originals,
 )
-from assay.pipeline.preconditions import require_compiler, require_places
+from assay.pipeline.planned_builds import find_work
+from assay.pipeline.preconditions import require_places
 from assay.pipeline.reuse import check_reports, find_recorded, require_figures
 from assay.pipeline.run_files import RESULTS
 from assay.records.cluster import ClusterFile
@@ -250,16 +252,13 @@ def _chosen_runtime(
     if options.host_image and not is_engine(runtime.name):
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
     if runtime.name == "host" and options.prebuilt is None:
-        everything = options.rebuild or driver is not None
+        everything = options.rebuild or options.sweeps or driver is not None
+        work = find_work(
+            catalog, options.sources, options.targets, tuning=options.sweeps, only=options.claims
+        )
         try:
-            require_compiler(
-                catalog,
-                options.sources,
-                options.targets,
-                everything=everything,
-                tuning=options.sweeps,
-                only=options.claims,
-            )
+            if work.compiled_here(catalog, everything=everything):
+                find_host_compiler()
         except MissingEnvironment as error:
             if options.project is not None:
                 say(f"{error}; what must be compiled is not run, and the rest is answered")

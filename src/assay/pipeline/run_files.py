@@ -126,11 +126,6 @@ def _take(draft: Path, run_dir: Path, changed: list[str]) -> None:
             (run_dir / name).unlink()
 
 
-def home_of(root: Path, request: Request) -> Path:
-    """Return the folder in which a run lies."""
-    return root if request.home is None else Path(request.home)
-
-
 def run_dir(root: Path, request: Request) -> Path:
     """Return where a run keeps its records."""
     return root / run_path(request)
@@ -174,11 +169,6 @@ def require_own_places(home: Path, *run: str) -> None:
     """Raise BadInput where a run would be written elsewhere than below ``home``."""
     if (problem := foreign_place(home, *run)) is not None:
         raise BadInput(f"{problem}: make it a folder")
-
-
-def home_of_run(run_dir: Path) -> Path:
-    """Return the folder in which the run lies whose records are in ``run_dir``."""
-    return run_dir.parent.parent
 
 
 def _below(request: Request, folder: str) -> str:

@@ -38,7 +38,7 @@ from assay.pipeline import reuse as recorded
 from assay.pipeline.failures import StepFailure, earlier_word, write_failure
 from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.other_runs import write_other_runs
-from assay.pipeline.run_files import VERIFIED, home_of_run
+from assay.pipeline.run_files import VERIFIED
 from assay.pipeline.slurm_jobs import write_slurm_jobs
 from assay.pipeline.workflow_process import leave_with_owner, lock_path
 from assay.records.images import Role
@@ -185,7 +185,8 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
     error ``log`` holds the traceback. Says how long the step took.
     """
     leave_on_signals()
-    if not leave_with_owner(os.environ, lock_path(home_of_run(root / run_dir), Path(run_dir).name)):
+    place = root / run_dir
+    if not leave_with_owner(os.environ, lock_path(place.parents[1], place.name)):
         sys.exit(ExitCode.INTERRUPTED)  # its command was killed: nobody waits for it
     folder, name = Path(run_dir), ".".join([rule, *arguments.values()])
     began, started = datetime.now(UTC), time.monotonic()
@@ -195,9 +196,8 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
         steps = Steps(root, run_dir)
         _perform(steps, rule, arguments)
     except KeyboardInterrupt:
-        sys.exit(
-            ExitCode.INTERRUPTED
-        )  # whoever interrupted the workflow hears of it from the command line
+        # Whoever interrupted the workflow hears of it from the command line.
+        sys.exit(ExitCode.INTERRUPTED)
     except Exception as error:
         _fail(folder, *_told(root, name, log, error), Path(log))
     seconds = time.monotonic() - started
