@@ -34,7 +34,6 @@ from assay.cli.project_folder import (
 )
 from assay.cli.project_trust import TrustOption, require_trust
 from assay.cli.report_names import from_here
-from assay.cli.run_figures import tell_figures
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import plan_path
 from assay.judging.counts import failing_strict
@@ -325,6 +324,8 @@ def tell_outcome(request: Request, strict: bool) -> None:
 def _tell_signed(
     report: Path, request: Request, catalog: Catalog, verdicts: Sequence[Verdict]
 ) -> None:
+    from assay.cli.run_figures import tell_figures  # noqa: PLC0415 - it imports pandas
+
     tell_figures(catalog, load_evidence(report / "evidence"), verdicts)
     say(f"report: {from_here(report / PAGE)}")
     if (report / SIGNER).is_file():
