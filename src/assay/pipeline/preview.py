@@ -11,7 +11,7 @@ from assay.base.errors import CheckFailed
 from assay.catalog.model import Catalog
 from assay.evidence.stages import FINISHING, plan_path, planned_steps
 from assay.findings.step_timings import measured_here
-from assay.pipeline.gpu_places import guessed_seconds
+from assay.measuring.gpu_places import guessed_seconds
 from assay.pipeline.planned_builds import compiling_seconds, known_costs
 from assay.pipeline.run_files import bound_run, run_path
 from assay.pipeline.run_files import run_dir as run_dir_of
