@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -171,44 +171,34 @@ class Compilations:
         """Return its last known cost; of one never compiled, that of the costliest of its kind."""
         if (artifact, arch) in self._costs:
             return self._costs[artifact, arch]
-        alike = self._of_kind(self._job(artifact, arch).kind)
-        return worst(artifact, arch, (c for c in self._costs.values() if c.id in alike))
-
-    def _of_kind(self, kind: Kind) -> Set[str]:
-        match kind:
-            case "program":
-                return self.catalog.programs.keys()
-            case "variant":
-                return self.catalog.variants.keys()
-            case "probe":
-                return self.catalog.probes.keys()
+        catalog, kind = self.catalog, self._job(artifact, arch).kind
+        ids: Mapping[Kind, Collection[str]] = {
+            "program": catalog.programs, "variant": catalog.variants, "probe": catalog.probes,
+        }  # fmt: skip
+        alike = [cost for cost in self._costs.values() if cost.id in ids[kind]]
+        return BuildCost(
+            id=artifact,
+            arch=arch,
+            cpu_seconds=max((cost.cpu_seconds for cost in alike), default=0.0),
+            peak_bytes=max((cost.peak_bytes for cost in alike), default=0),
+        )
 
     @cached_property
     def _costs(self) -> dict[tuple[str, str], BuildCost]:
-        return {(cost.id, cost.arch): cost for cost in known_costs(self.root)}
+        return known_costs(self.root)
 
     @cached_property
     def _lock(self) -> str:
         return toolchain_lock_digest(self.root)
 
 
-def known_costs(root: Path) -> tuple[BuildCost, ...]:
-    """Return what the repository knows of earlier compilations; a tree without the file knows
-    nothing.
+def known_costs(root: Path) -> dict[tuple[str, str], BuildCost]:
+    """Return what the repository knows of earlier compilations, by artifact and architecture; a
+    tree without the file knows nothing.
     """
     path = root / COSTS
-    return read_record(BuildCosts, path).costs if path.is_file() else ()
-
-
-def worst(artifact: str, arch: str, costs: Iterable[BuildCost]) -> BuildCost:
-    """Return a cost as large as the largest time and the largest memory of ``costs``."""
-    found = list(costs)
-    return BuildCost(
-        id=artifact,
-        arch=arch,
-        cpu_seconds=max((cost.cpu_seconds for cost in found), default=0.0),
-        peak_bytes=max((cost.peak_bytes for cost in found), default=0),
-    )
+    costs = read_record(BuildCosts, path).costs if path.is_file() else ()
+    return {(cost.id, cost.arch): cost for cost in costs}
 
 
 def compiling_seconds(builds: Iterable[float], cores: int) -> float:

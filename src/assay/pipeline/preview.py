@@ -49,8 +49,12 @@ def estimate(
     root: Path, catalog: Catalog, plan: Plan, steps: frozenset[Step], cores: int
 ) -> Estimate:
     """Add up what compilers and GPUs likely take of ``steps``."""
-    costs = {(cost.id, cost.arch): cost.cpu_seconds for cost in known_costs(root)}
-    builds = [costs.get((job.id, job.arch), 0.0) for job in plan.builds if build_step(job) in steps]
+    costs = known_costs(root)
+    builds = [
+        costs[job.id, job.arch].cpu_seconds if (job.id, job.arch) in costs else 0.0
+        for job in plan.builds
+        if build_step(job) in steps
+    ]
     here = measured_here(plan)
     timed = {target_of(step) for step in steps if step[0] is Stage.BENCHMARK}
     gpu = 0.0
