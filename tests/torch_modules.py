@@ -14,11 +14,9 @@ MODULES = {
 WITHOUT = {
     "test_telemetry",
     "test_forks",
-    "test_side_by_side",
     "test_schedule",
     "test_program_runs",
     "test_locks",
-    "test_phases",
 }
 
 

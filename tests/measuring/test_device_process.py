@@ -124,19 +124,6 @@ def test_those_behind_one_that_ended_the_device_side_get_another_start(place: Pl
     assert starts.read_text() == "a b c d\nc d\n"
 
 
-def test_a_profiler_is_started_once(place: Place, starts: Path, tmp_path: Path):
-    jobs = batch("work", "die", "work")
-    results = run_device_batch(place, jobs, Done, under=["env"])
-    assert [isinstance(result, Done) for result in results] == [True, False, False]
-    assert starts.read_text() == "a b c\n"
-
-
-def test_a_batch_that_is_not_understood_is_not_tried_job_by_job(place: Place, starts: Path):
-    results = run_device_batch(place, batch("not understand", "work"), Done)
-    assert told(results) == ["device job 'benchmark' ended with code 2: job: unknown task"] * 2
-    assert starts.read_text() == "a b\n"
-
-
 def test_what_was_finished_before_the_gpu_was_lost_stays(place: Place, tmp_path: Path):
     into = [tmp_path / f"{name}.json" for name in "abc"]
     with pytest.raises(MissingEnvironment, match="in use: 1 other process"):

@@ -1,10 +1,5 @@
 """The driver of a machine, asked without any package."""
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +13,6 @@ CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19
 OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (me@)\n"
 LISTED = "0, GPU-a, {0}, Disabled, NVIDIA H200\n1, GPU-b, {0}, Enabled, NVIDIA A10\n"
 GPUS = (HostGpu("NVIDIA H200", "GPU-a"), HostGpu("NVIDIA A10", "GPU-b", mig=True))
-LIBCUDA = 'extern "C" int cuDriverGetVersion(int* version) { *version = 12020; return 0; }\n'
 
 
 @pytest.fixture
@@ -79,30 +73,6 @@ def test_every_gpu_is_listed(machine: Path, stated: str, release: str | None) ->
 def test_a_variable_says_which_are_seen(wanted: str | None, seen: tuple[HostGpu, ...]) -> None:
     environment = {} if wanted is None else {"CUDA_VISIBLE_DEVICES": wanted}
     assert visible_gpus(GPUS, environment) == seen
-
-
-@pytest.mark.compiler
-def test_what_cuda_offers_is_asked_of_the_libcuda_that_programs_load(tmp_path: Path) -> None:
-    source = tmp_path / "cuda.cpp"
-    source.write_text(LIBCUDA)
-    library = tmp_path / "libcuda.so.1"
-    compiler = shutil.which("g++")
-    assert compiler is not None
-    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
-    (tmp_path / "dev").mkdir()
-    (tmp_path / "dev/nvidiactl").touch()
-    asked = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from pathlib import Path\n"
-            "from assay.measuring.host_driver import find_host_driver\n"
-            f"print(find_host_driver(Path({json.dumps(str(tmp_path))})).cuda)",
-        ],
-        env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert asked.stdout == "12020\n"
 
 
 @pytest.mark.parametrize(

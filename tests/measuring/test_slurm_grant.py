@@ -90,14 +90,6 @@ def test_a_part_of_a_gpu_and_several_are_refused(h100: Target, grant: str, says:
     assert says in str(caught.value)
 
 
-def test_account_index_and_restarts_are_read() -> None:
-    shown = SHOWN.replace("JobState=RUNNING", "Account=ours QOS=normal Restarts=2").replace(
-        "IDX:0", "IDX:5"
-    )
-    found = parse_grant(shown, ENVIRONMENT)
-    assert (found.account, found.gpu_index, found.restart) == ("ours", 5, 2)
-
-
 class TestAskingSlurm:
     """The job is asked for with its details, where the grant stands."""
 

@@ -162,7 +162,6 @@ class TestRefusals:
         ("change", "kind", "said"),
         [
             (lambda g: {"q": g["q"][0]}, ValueError, r"q must be \[batch, heads, length, head_dim"),
-            (lambda g: {"q": g["q"].int()}, TypeError, "they must be alike"),
             (lambda g: {"v": g["v"].float()}, TypeError, "they must be alike"),
             (lambda g: {"v": g["v"][:, :, 1:]}, ValueError, "v .* they must be alike"),
             (lambda g: {"k": g["k"].mT.contiguous().mT}, ValueError, "head_dim lie together"),
@@ -176,26 +175,13 @@ class TestRefusals:
                 TypeError,
                 "full_counts is torch.int64; the kernels read torch.int32",
             ),
-            (lambda g: {"full_columns": g["full_columns"][0]}, ValueError, "full_columns must be"),
-            (
-                lambda g: {"partial_counts": g["partial_counts"][:, :, :2].contiguous()},
-                ValueError,
-                r"partial_counts is \[1, 4, 2\], and should be \[1, 4, 3\]",
-            ),
             (
                 lambda g: {"partial_columns": g["partial_columns"].mT.contiguous().mT},
                 ValueError,
                 "partial_columns is not contiguous",
             ),
-            (lambda g: {"partial_bits": g["partial_bits"][..., :0]}, ValueError, "partial_bits is"),
             (lambda g: {"window_right": 0}, ValueError, "only one speaks"),
             (lambda g: {"window_right": 2**31}, ValueError, "window_right is 2147483648, and must"),
-            (lambda g: {"window_left": -2}, ValueError, "window_left is -2, and must be from -1"),
-            (
-                lambda g: {"partial_counts": None, "partial_columns": None},
-                ValueError,
-                "partial_bits are given without partial blocks",
-            ),
             (lambda g: {"order": g["full_counts"][0]}, ValueError, "order is"),
             (
                 lambda g: {"full_columns": g["full_columns"] + 9},

@@ -32,27 +32,16 @@ from assay.shared.strict_json import plain
 from assay.shared.tasks import TASKS
 from tests.jobs import BUILT, KERNEL, SPARSE, TARGET, benchmark, comparison, document
 
+ORIGINAL = OriginalRunsJob(
+    TARGET, "002", "winner", "/copy", ".", "a.cu", {"files": 1}, None, None, "./a", "user", 5,
+    60.0, 60.0,
+)  # fmt: skip
 JOBS: tuple[DeviceJob, ...] = (
     PlatformJob(TARGET),
     CorrectnessJob(TARGET, comparison(), (1, 2)),
     benchmark(),
     ProgramRunsJob(TARGET, "cutlass_88", BUILT, ("--b=1",), 5, 300.0),
-    OriginalRunsJob(
-        TARGET,
-        "002",
-        "winner",
-        "/copy",
-        ".",
-        "a.cu",
-        {"files": 1},
-        None,
-        None,
-        "./a",
-        "user",
-        5,
-        60.0,
-        60.0,
-    ),
+    ORIGINAL,
     ProfileJob(TARGET, comparison(), "ours"),
     StopwatchJob(TARGET, comparison(), ("ours",)),
     CheatsJob(TARGET),

@@ -52,24 +52,6 @@ def test_what_is_no_pattern(pattern: str, why: str) -> None:
         parse_pattern(pattern)
 
 
-@pytest.mark.parametrize(
-    ("printed", "pattern", "number"),
-    [
-        ("1,234.5 TFLOPS", "{value} TFLOPS", None),
-        ("GFLOPs: 1,234.5", "GFLOPs: {value}", None),
-        ("GFLOPs: 1,234.5, Passed", "GFLOPs: {value},", None),
-        ("12.5.6 TFLOPS", "{value} TFLOPS", None),
-        ("t 12.5.6", "t {value}", None),
-        ("t 12.5.", "t {value}", 12.5),
-        ("t 12.5, then", "t {value}", 12.5),
-        ("t 3,", "t {value}", 3.0),
-    ],
-)
-def test_a_number_in_groups_is_none(printed: str, pattern: str, number: float | None) -> None:
-    """Half of one is a figure that nobody printed."""
-    assert parse_pattern(pattern).values(printed) == (() if number is None else (number,))
-
-
 MOST = 2**20
 HOSTILE = {
     "words without a number": "a " * 2040 + "\n",

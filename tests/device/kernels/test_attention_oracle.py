@@ -6,12 +6,11 @@ import math
 import pytest
 import torch
 
-from assay.device.kernels import attention_oracle
 from assay.device.kernels.attention_oracle import attend, low_precision_limits
 from assay.device.kernels.inputs import make_inputs
 from assay.shared.specs import PatternSpec
 from assay.shared.stored_blocks import ragged_blocks
-from tests.device.helpers import attention_workload, sparse_attention_workload
+from tests.device.helpers import sparse_attention_workload
 
 
 def plain(inputs, mask=None):
@@ -41,18 +40,6 @@ def agrees(inputs, mask=None):
     )
 
 
-@pytest.fixture
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(attention_oracle, "CHUNK_BYTES", 8 * 64 * 10)
-
-
-@pytest.mark.usefixtures("small_chunks")
-def test_causal_in_chunks():
-    """A query sees no key after its own place, wherever its chunk begins."""
-    inputs = make_inputs(attention_workload(causal=True), "cpu", 1)
-    assert agrees(inputs, torch.ones(64, 64, dtype=torch.bool).tril())
-
-
 @pytest.mark.parametrize("kind", ["random", "sliding_window"])
 def test_only_selected_blocks_count(kind):
     inputs = make_inputs(sparse_attention_workload(pattern=PatternSpec(kind, 16, 16, 2)), "cpu", 1)
@@ -79,15 +66,6 @@ def test_a_window_cuts_selected_blocks_and_its_end_is_where_keys_end():
     place = torch.arange(64)[None] - (torch.arange(48)[:, None] + 64 - 48)
     window = (place >= -20) & (place <= 3)
     assert agrees(inputs, selected(inputs.blocks, 48, 64) & window)
-
-
-def test_shared_heads_in_the_other_layout():
-    workload = sparse_attention_workload(heads=4, kv_heads=2, layout="bshd")
-    inputs = make_inputs(workload, "cpu", 1)
-    assert inputs.tensors["k"].shape == (2, 2, 64, 16)
-    assert inputs.tensors["q"].stride() == (4 * 64 * 16, 16, 4 * 16, 1)
-    assert inputs.new_output().stride() == inputs.tensors["q"].stride()
-    assert agrees(inputs, selected(inputs.blocks, 64, 64))
 
 
 def test_the_limit_is_above_what_rounding_costs_and_below_a_lost_key():

@@ -2,10 +2,6 @@
 called.
 """
 
-import dataclasses
-import sys
-import types
-
 import pytest
 import torch
 
@@ -16,38 +12,7 @@ from assay.device.kernels.baselines import prepare_library
 from assay.device.kernels.inputs import fill, make_inputs
 from assay.device.kernels.oracles import measure_errors, oracle
 from assay.shared.specs import PatternSpec
-from tests.device.helpers import attention_workload, sparse_attention_workload
-
-
-class TestFlashAttention3:
-    """Its wheel is optional, has bf16 alone and another order of dimensions."""
-
-    BF16 = dataclasses.replace(attention_workload(), dtype="bfloat16", relative_tolerance=5e-3)
-
-    @pytest.fixture
-    def installed(self, monkeypatch):
-        """A module in its place, which computes [B, S, H, D] as the wheel does."""
-        seen = {}
-
-        def flash_attn_func(q, k, v, causal):
-            seen.update(shape=tuple(q.shape), causal=causal)
-            heads_first = (x.transpose(1, 2) for x in (q, k, v))
-            out = torch.nn.functional.scaled_dot_product_attention(*heads_first)
-            return out.transpose(1, 2)
-
-        module = types.ModuleType("fa3_fwd_interface")
-        module.flash_attn_func = flash_attn_func
-        monkeypatch.setitem(sys.modules, "fa3_fwd_interface", module)
-        return seen
-
-    def test_agrees_with_the_oracle_and_follows_new_contents(self, installed):
-        inputs = make_inputs(self.BF16, "cpu", 1)
-        prepared = prepare_library("fa3", inputs)
-        fill(inputs, 2)
-        assert measure_errors(prepared.launch(), oracle(inputs)).within(self.BF16)
-        w = self.BF16
-        expected = {"shape": (w.batch, w.seq_q, w.heads, w.head_dim), "causal": False}
-        assert installed == expected
+from tests.device.helpers import sparse_attention_workload
 
 
 @pytest.fixture

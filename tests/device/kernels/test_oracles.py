@@ -28,55 +28,8 @@ def dense_a(inputs):
     return densify(inputs.blocks, inputs.tensors["a_values"].double(), (w.m, w.k))
 
 
-class TestDensify:
-    def test_puts_each_block_in_its_place(self):
-        inputs = make_inputs(bsr_workload(), "cpu", 1)
-        matrix, blocks = dense_a(inputs), inputs.blocks
-        for row, begin, end in blocks.rows():
-            for slot in range(begin, end):
-                col = int(blocks.col_idx[slot])
-                tile = matrix[row * 16 : row * 16 + 16, col * 32 : col * 32 + 32]
-                assert torch.equal(tile, inputs.tensors["a_values"][slot].double())
-        stored = inputs.tensors["a_values"].count_nonzero()
-        assert matrix.count_nonzero() == stored
-
-
-def find(blocks, row, wanted):
-    """``find_block`` of bsr_wmma.cu, line by line."""
-    low, end = int(blocks.row_ptr[row]), int(blocks.row_ptr[row + 1])
-    high = end
-    while low < high:
-        middle = low + (high - low) // 2
-        if blocks.col_idx[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and blocks.col_idx[low] == wanted else -1
-
-
 class TestSearches:
     """Unsorted columns with repeats: what a program computes that looks for blocks in halves."""
-
-    @pytest.mark.parametrize("seed", [1, 2, 3])
-    def test_block_by_block_as_the_kernel_walks(self, seed):
-        inputs = make_inputs(drawn_workload(), "cpu", seed)
-        a, b, t = inputs.blocks, inputs.blocks_b, inputs.tensors
-        expected = torch.zeros(64, 128, dtype=torch.float64)
-        missed = 0
-        for row, begin, end in a.rows():
-            for stored in range(begin, end):
-                for col in range(b.grid_cols):
-                    found = find(b, int(a.col_idx[stored]), col)
-                    inner = int(a.col_idx[stored])
-                    there = b.col_idx[b.row_ptr[inner] : b.row_ptr[inner + 1]]
-                    missed += int((there == col).sum()) - (found >= 0)
-                    if found >= 0:
-                        expected[row * 16 : row * 16 + 16, col * 16 : col * 16 + 16] += (
-                            t["a_values"][stored].double() @ t["b_values"][found].double()
-                        )
-        assert missed > 0
-        assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
-        assert not measure_errors(oracle(inputs), true_product(inputs)).within(inputs.workload)
 
     def test_the_true_product_adds_up_what_is_stored_twice(self):
         inputs = make_inputs(drawn_workload(), "cpu", 1)

@@ -136,14 +136,6 @@ class TestGate:
 
 
 class TestTiming:
-    def test_right_arms_are_timed_and_told_by_their_formulas(self):
-        found = timed("right")
-        assert found["wrong"] == {}
-        (facts,) = found["arms"]
-        assert (facts["flop"], facts["bytes"]) == (256, 2048)
-        assert facts["counts"] == {"rows": 256}
-        assert facts["binary_sha256"] is None
-
     @pytest.mark.parametrize("name", ["cached", "stale"])
     def test_a_result_of_an_earlier_launch_is_found_out(self, name, monkeypatch):
         monkeypatch.setattr(bench_process, "TIME_DIGITS", 9)

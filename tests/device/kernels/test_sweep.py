@@ -3,10 +3,7 @@
 import pytest
 
 from assay.device.kernels import sweep
-from assay.device.kernels.inputs import make_inputs
-from assay.device.kernels.sweep import Swept, Tried, Walk, keep_sweeps, once, sweep_grid
-from assay.device.worker.preload import SWEEPS_VARIABLE
-from tests.device.helpers import bsr_workload
+from assay.device.kernels.sweep import Tried, Walk, sweep_grid
 
 GRID = [{"stages": stages} for stages in range(1, 8)]
 
@@ -60,37 +57,3 @@ def test_a_walk_keeps_what_its_tuner_chose():
     swept = walk.finish("theirs", 0.0, {"stages": 3})
     assert (swept.search, swept.chosen) == ("theirs", {"stages": 3})
     assert [one.settings["stages"] for one in swept.tried] == [3, 6, 2]
-
-
-SWEPT = Swept("grid", {"stages": 1}, (Tried({"stages": 1}, 1.0),), 0.1)
-
-
-class TestOnce:
-    """Later processes of a run take over what one that was alone found."""
-
-    @pytest.fixture(autouse=True)
-    def folder(self, tmp_path, monkeypatch):
-        monkeypatch.setenv(SWEEPS_VARIABLE, str(tmp_path / "sweeps"))
-        monkeypatch.setattr(sweep._Keeping, "allowed", False)
-
-    @staticmethod
-    def sweep(workload, found=SWEPT, another_process=True):
-        made = []
-
-        def make():
-            made.append(found)
-            return found
-
-        if another_process:
-            sweep._MADE_HERE.clear()
-        swept = once("rival", make_inputs(workload, "cpu", 1), make)
-        return swept, len(made)
-
-    def test_alone_the_first_one_does_it_for_all(self):
-        keep_sweeps()
-        other = Swept("grid", {"stages": 2}, (Tried({"stages": 2}, 1.0),), 0.1)
-        assert self.sweep(bsr_workload()) == (SWEPT, 1)
-        assert self.sweep(bsr_workload(), other) == (SWEPT, 0)
-        sweep._Keeping.allowed = False
-        assert self.sweep(bsr_workload(), other) == (SWEPT, 0)
-        assert self.sweep(bsr_workload(id="another"), other) == (other, 1)

@@ -5,7 +5,7 @@ import signal
 
 from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
-from assay.device.tasks.benchmark import benchmark_record, measure_processes, without
+from assay.device.tasks.benchmark import benchmark_record, measure_processes
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.phases import Phases
 from assay.device.worker.telemetry import Choice
@@ -97,14 +97,6 @@ class TestWholeRecord:
         assert counts[0] == counts[1]
         assert long["wrong"] == {}
 
-    def test_orders_differ_between_processes(self):
-        rules = protocol(processes=4)
-        orders = {
-            tuple(turn["arm"] for block in process["blocks"] for turn in block["turns"])
-            for process in measure(rules=rules).processes
-        }
-        assert len(orders) > 1
-
     def test_thermal_event_voids_blocks_and_a_power_cap_does_not(self):
         hot = measure(sensor=SteadySensor(0x20))
         assert {block["void"] for p in hot.processes for block in p["blocks"]} == {
@@ -146,12 +138,6 @@ class TestFailures:
         measured = measure(prepare)
         assert measured.dropped == {"theirs": "failed: died of SIGKILL"}
         assert only(measured, {"ours"})
-
-
-def test_without_drops_the_control_with_its_arm():
-    process = measure().processes[0]
-    left = without(process, {"theirs"}, "theirs")
-    assert {turn["arm"] for block in left["blocks"] for turn in block["turns"]} == {"ours"}
 
 
 def caught(prepare):

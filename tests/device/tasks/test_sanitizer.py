@@ -19,8 +19,32 @@ from assay.shared.specs import (
     WorkloadSpec,
 )
 from tests.device.helpers import SteadyGpu, bsr_bsr_workload, bsr_workload
-from tests.device.tasks.test_sanitizer_tool import CLEAN, MEMCHECK, RACE
 from tests.jobs import TARGET
+
+RACE = """\
+========= COMPUTE-SANITIZER
+========= Error: Race reported between Write access at bsr_kernel(const Problem)+0x90 in k.cu:41
+=========     and Read access at bsr_kernel(const Problem)+0x100 in k.cu:51 [508 hazards]
+=========
+========= Warning: Race reported between Read access at bsr_kernel(const Problem)+0x90
+=========
+========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)
+"""
+MEMCHECK = """\
+========= COMPUTE-SANITIZER
+========= Invalid __global__ write of size 4 bytes
+=========     at memcheck+0xb0
+=========     by thread (32,0,0) in block (0,0,0)
+=========     Access at 0x7f0000100100 is out of bounds
+=========
+========= Invalid __global__ write of size 4 bytes
+=========     at memcheck+0xb0
+=========     by thread (33,0,0) in block (0,0,0)
+=========
+========= ERROR SUMMARY: 132 errors
+========= ERROR SUMMARY: 32 errors were not printed. Use --print-limit option to adjust
+"""
+CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
 
 PROJECT = """
 import torch

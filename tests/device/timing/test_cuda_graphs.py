@@ -9,9 +9,7 @@ from assay.device.timing import rounds
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.cuda_graphs import (
     GraphFailed,
-    launch_order,
     make_replay,
-    set_count,
 )
 from assay.device.timing.phases import Phases
 from tests.device.helpers import HostStopwatch, SteadySensor, bsr_workload, make_arm, protocol
@@ -31,18 +29,6 @@ def captured(monkeypatch):
 def honest(arm, inputs):
     out = inputs.new_output()
     return Prepared(lambda: out.copy_(oracle(inputs)), out)
-
-
-class TestSets:
-    def test_cover_twice_the_cache_when_cold(self):
-        assert set_count(10, 100, cold=True) == 21
-        assert set_count(10**9, 100, cold=True) == 2
-        assert set_count(1, 10**9, cold=True) == 64
-        assert set_count(10, 100, cold=False) == 1
-
-    def test_rounds_are_whole_and_long_enough(self):
-        assert launch_order(3) == [0, 1, 2] * 7
-        assert launch_order(64) == list(range(64))
 
 
 def run_graph(prepare, **rules):

@@ -10,12 +10,6 @@ from assay.device.worker.forks import run_child, run_children
 from assay.shared.errors import NoDevice
 
 
-def test_value_comes_back():
-    outcome = run_child(lambda note: {"answer": 42}, 10)
-    assert outcome.value == {"answer": 42}
-    assert outcome.error is None
-
-
 def test_exception_becomes_an_error_with_the_last_note():
     def work(note):
         note("arm_one")
@@ -124,17 +118,6 @@ class TestChildren:
         outcomes = run_children(works, 10, 3)
         assert [outcome.error for outcome in outcomes] == [None] * 3
         assert [outcome.value for outcome in outcomes] == [{"name": name} for name in names]
-
-    def test_outcomes_and_reports_keep_the_order_of_the_works(self, tmp_path):
-        """The first ends last."""
-        works = [meets(tmp_path, "first", ["third"])]
-        works += [lambda note: {"name": "second"}, meets(tmp_path, "third", [])]
-        reports = []
-        outcomes = run_children(
-            works, 10, 2, lambda number, outcome: reports.append((number, outcome))
-        )
-        assert [outcome.value["name"] for outcome in outcomes] == ["first", "second", "third"]
-        assert reports == list(enumerate(outcomes))
 
     def test_one_that_dies_leaves_the_others(self, tmp_path):
         def dies(note):
