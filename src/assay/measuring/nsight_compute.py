@@ -64,14 +64,6 @@ class ProfileDone(Record):
     on_gpu: GpuSpan | None = None
 
 
-def says_refused(log: str) -> bool:
-    """Return whether Nsight Compute's log says that the driver keeps the counters to itself.
-
-    It ends as after any other failure: its log is the only place that tells.
-    """
-    return PERMISSION_ERROR in log
-
-
 def profile_arms(
     place: Place, jobs: Sequence[ProfileJob], gpu_uuid: str
 ) -> list[ProfileRecord | CheckFailed]:
@@ -145,7 +137,7 @@ def _profiled(
         )
         said = log.read_text() if log.is_file() else ""
         page = _raw_page(place, ncu, report) if report.is_file() else ""
-    if says_refused(said):
+    if PERMISSION_ERROR in said:  # it ends as after any other failure: only its log tells
         return [_record(job, gpu_uuid, "permission_denied", _tail(said)) for job in jobs]
     # Which kernels are whose is told by marks alone: where one is missing, nobody's are known.
     marked = sum(isinstance(result, ProfileDone) for result in results)
