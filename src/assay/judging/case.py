@@ -7,8 +7,17 @@ from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
-from assay.records.claims import Relation
-from assay.records.evaluations import NotRun
+from assay.records.claims import Claim, Relation
+from assay.records.evaluations import (
+    PASSES,
+    RUNS,
+    Compiles,
+    DeviceCode,
+    Execution,
+    NotRun,
+    Program,
+    Support,
+)
 from assay.records.plan import Answer, Provision
 from assay.records.units import Unit
 from assay.records.verdicts import MeasuredOn, Status, Verdict
@@ -16,6 +25,8 @@ from assay.statistics import summaries as stats
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.statistics.summaries import Summary
 
+SHOWN = "shown"
+"""What is claimed where words are looked for."""
 Ran = Literal["original", "library", "reimplemented"]
 """The artifacts of what was run."""
 
@@ -178,6 +189,20 @@ def with_platform(case: Case, target: str, paths: tuple[str, ...]) -> tuple[str,
     return (*paths, platform_path(target)) if target in case.evidence.platforms else paths
 
 
+def stated_value(claim: Claim) -> float | str | None:
+    """Return what a claim states: its figure, or for a support statement the outcome in a word."""
+    match claim.evaluation:
+        case Support(expect=expect) | DeviceCode(expect=expect):
+            return expect
+        case Compiles(expect=expect, text=text):
+            return expect if text is None else SHOWN
+        case Execution():
+            return RUNS
+        case Program() if claim.value is None:
+            return PASSES
+    return claim.value
+
+
 _MAY_BE_ABSENT = (
     "claimed", "measured", "artifact", "reason", "margin", "noise_floor", "samples",
     "discarded_blocks", "roofline_fraction", "binary_sha256", "gpu_uuid", "measured_on", "ran",
@@ -191,14 +216,17 @@ def verdict(
     status: Status,
     explanation: str,
     *,
-    unit: Unit | None = None,
-    relation: Relation = Relation.EQUALS,
+    claim: Claim | None = None,
     interval: tuple[float, float] | None = None,
     evidence: tuple[str, ...] = (),
     **given: Any,
 ) -> Verdict:
-    """Return a verdict with rounded figures and report paths; what is not given is absent."""
-    fields: dict[str, Any] = {"nearest": (), **dict.fromkeys(_MAY_BE_ABSENT), **given}
+    """Return a verdict with rounded figures and report paths; what is not given is absent, but what
+    the claim states.
+    """
+    unit = claim.unit if claim else None
+    fields: dict[str, Any] = {"nearest": (), **dict.fromkeys(_MAY_BE_ABSENT)}
+    fields |= {"claimed": stated_value(claim) if claim else None, **given}
     for name in ("measured", "noise_floor", "roofline_fraction"):
         if isinstance(value := fields[name], float):
             fields[name] = significant(value)
@@ -210,7 +238,7 @@ def verdict(
         explanation=explanation,
         unit=unit.value if unit else None,
         ci90=(significant(interval[0]), significant(interval[1])) if interval else None,
-        relation=relation.value,
+        relation=(claim.relation if claim else Relation.EQUALS).value,
         evidence=reported(evidence),
         **fields,
     )

@@ -4,7 +4,7 @@ from assay.catalog.model import Catalog
 from assay.catalog.published_files import published_file
 from assay.evidence.model import build_of
 from assay.evidence.stages import build_path
-from assay.judging.case import Case, Failure, not_run, verdict
+from assay.judging.case import SHOWN, Case, Failure, not_run, stated_value, verdict
 from assay.judging.gates import last_words
 from assay.judging.what_ran import version_words
 from assay.records.claims import (
@@ -19,14 +19,6 @@ from assay.records.file_compiles import FileCompileRecord
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict
 from assay.shared.counting import counted
-
-SHOWN, NOT_SHOWN = "shown", "not shown"
-"""Outcomes where words are looked for."""
-
-
-def claimed_outcome(evaluation: Compiles) -> str:
-    """Return what a claim states, in a word."""
-    return evaluation.expect if evaluation.text is None else SHOWN
 
 
 def how_to_compile(catalog: Catalog, claim: Claim, evaluation: Compiles) -> str:
@@ -60,17 +52,16 @@ def judge_compiles(
                 "said more."
             )
             return not_run(NotRun.NOT_RECORDED, text, (path,))
-        outcome = SHOWN if shown and found.exit_code else NOT_SHOWN
-    agrees = outcome == claimed_outcome(evaluation)
+        outcome = SHOWN if shown and found.exit_code else "not shown"
+    agrees = outcome == stated_value(claim)
     return verdict(
         case,
         answer,
         Status.REPRODUCED if agrees else Status.NOT_REPRODUCED,
         _told(found, evaluation, agrees=agrees),
-        claimed=claimed_outcome(evaluation),
+        claim=claim,
         measured=outcome,
         artifact="original",
-        relation=claim.relation,
         ran=f"nvcc for {evaluation.arch} over {found.file} (SHA-256 {found.file_sha256})",
         evidence=(path,),
     )
@@ -141,10 +132,9 @@ def judge_support(
         answer,
         Status.REPRODUCED if agrees else Status.NOT_REPRODUCED,
         text,
-        claimed=evaluation.expect,
+        claim=claim,
         measured=outcome,
         artifact="original" if original else "reimplemented",
-        relation=claim.relation,
         binary_sha256=build.artifact.sha256 if build.artifact else None,
         ran=f"nvcc for {evaluation.arch}",
         evidence=(recorded.path if recorded else build_path(*key),),

@@ -27,39 +27,6 @@ from assay.records.verdicts import Status, Verdict, Why
 from assay.shared.counting import agreeing, counted
 
 
-@dataclass(frozen=True)
-class _Decided:
-    """One of several terms and what is decided of it alone."""
-
-    name: str
-    figure: Measured | Failure
-    status: Status
-    decision: Decision | None
-    """None where there is no figure."""
-
-
-def _decide_term(case: Case, claim: Claim, evaluation: Benchmark, entry: TermFigure) -> _Decided:
-    if isinstance(entry.figure, Failure):
-        return _Decided(entry.name, entry.figure, entry.figure.status, None)
-    decision = decision_on(case, claim, entry.figure)
-    if decision.reason == "interval_straddles":
-        words = _narrower(case, claim, evaluation, entry) or decision.remedy
-        decision = replace(decision, remedy=words)
-    return _Decided(entry.name, entry.figure, decision.status, decision)
-
-
-def _narrower(case: Case, claim: Claim, evaluation: Benchmark, entry: TermFigure) -> str | None:
-    """Return what would bring the end of the interval that straddles to the figure's other side."""
-    if entry.own is None or entry.wide is None:
-        return None
-    claimed, _ = claimed_value(claim)
-    above = entry.own.estimate >= math.log(claimed)
-    judging = case.catalog.judging
-    if above == lowest_is_worst(claim, evaluation):
-        return one_sided_remedy(entry.own, claimed, judging)
-    return one_sided_remedy(entry.wide, claimed, stricter(judging, len(evaluation.terms)))
-
-
 def judge_worst_term(
     case: Case, answer: Answer, claim: Claim, evaluation: Benchmark, target: str
 ) -> Verdict:
@@ -68,23 +35,25 @@ def judge_worst_term(
     The figure and its interval are the worst term's.
     """
     lowest = lowest_is_worst(claim, evaluation)
-    terms = [
-        _decide_term(case, claim, evaluation, entry)
-        for entry in measure_terms(case, claim, evaluation, target)
-    ]
-    first = min(terms, key=lambda term: (term.status.facts.severity, _badness(term, lowest)))
-    named = "; ".join(_term_words(claim, term) for term in terms)
+    terms = measure_terms(case, claim, evaluation, target)
+    decisions = [_decision(case, claim, evaluation, term) for term in terms]
+    pairs = list(zip(terms, decisions, strict=True))
+    first, decision = min(
+        pairs, key=lambda pair: (pair[1].status.facts.severity, _badness(pair[0], lowest))
+    )
+    named = "; ".join(_term_words(claim, term, each.status) for term, each in pairs)
+    measured = [(term, term.figure) for term in terms if isinstance(term.figure, Measured)]
+    given = counted(len(terms), "term")
     if isinstance(first.figure, Failure):
         result = fail(case, answer, claim, first.figure)
-        begin = f"Of {counted(len(terms), 'term')}, {first.name} decides."
+        begin = f"Of {given}, {first.name} decides."
     else:
-        figures = [term.figure for term in terms if isinstance(term.figure, Measured)]
-        worst = worst_of(figures, lowest)
-        result = decided(case, answer, claim, worst, first.decision)
-        name = _name_of(terms, worst)
-        given = counted(len(terms), "term")
-        if len(figures) < len(terms):
-            given = f"the {len(figures)} of {counted(len(terms), 'term')} that have a figure"
+        worst = worst_of([figure for _, figure in measured], lowest)
+        result = decided(case, answer, claim, worst, decision)
+        estimate = worst.summary.estimate
+        name = next(t.name for t, figure in measured if figure.summary.estimate == estimate)
+        if len(measured) < len(terms):
+            given = f"the {len(measured)} of {given} that have a figure"
         begin = f"The worst of {given} is {name}."
         if name != first.name:
             begin = f"{begin} What decides is {first.name}."
@@ -92,34 +61,38 @@ def judge_worst_term(
     return result.model_copy(update={"explanation": text})
 
 
-def _badness(term: _Decided, lowest: bool) -> float:
+def _decision(case: Case, claim: Claim, evaluation: Benchmark, term: TermFigure) -> Decision:
+    """Return what is decided of one of several terms alone."""
+    if isinstance(term.figure, Failure):
+        return Decision(term.figure.status, term.figure.reason, term.figure.explanation)
+    decision = decision_on(case, claim, term.figure)
+    if decision.reason != "interval_straddles" or term.own is None or term.wide is None:
+        return decision
+    # What would bring the end of the interval that straddles to the figure's other side.
+    claimed, judging = claimed_value(claim)[0], case.catalog.judging
+    if (term.own.estimate >= math.log(claimed)) == lowest_is_worst(claim, evaluation):
+        return replace(decision, remedy=one_sided_remedy(term.own, claimed, judging))
+    strict = stricter(judging, len(evaluation.terms))
+    return replace(decision, remedy=one_sided_remedy(term.wide, claimed, strict))
+
+
+def _badness(term: TermFigure, lowest: bool) -> float:
     """Orders terms of one status, the worst first; those without a figure before all."""
     if isinstance(term.figure, Failure):
         return float("-inf")
     return term.figure.summary.estimate * (1 if lowest else -1)
 
 
-def _name_of(terms: list[_Decided], worst: Measured) -> str:
-    """The name of the term whose figure ``worst`` carries."""
-    estimate = worst.summary.estimate
-    return next(
-        term.name
-        for term in terms
-        if isinstance(term.figure, Measured) and term.figure.summary.estimate == estimate
-    )
-
-
-def _term_words(claim: Claim, term: _Decided) -> str:
+def _term_words(claim: Claim, term: TermFigure, status: Status) -> str:
     """A term's figure, interval and status, in words."""
-    status = term.status.word
     if isinstance(term.figure, Failure):
-        return f"{term.name} {status}"
+        return f"{term.name} {status.word}"
     unit = claim.unit or term.figure.unit
     value = significant(from_base(term.figure.summary.value(), unit))
     factor, _ = readable(value, unit)
     ends = (significant(from_base(x, unit)) for x in term.figure.summary.interval())
     interval = ", ".join(number(end * factor) for end in ends)
-    return f"{term.name} {quantity(value, unit)} [{interval}] {status}"
+    return f"{term.name} {quantity(value, unit)} [{interval}] {status.word}"
 
 
 GOOD = (Status.REPRODUCED, Status.EXCEEDED)

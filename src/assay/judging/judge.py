@@ -30,7 +30,6 @@ from assay.judging.verdicts import (
     decision_on,
     fail,
     judge_program,
-    stated_value,
 )
 from assay.judging.without_gpu import (
     judge_arithmetic,
@@ -193,10 +192,8 @@ def _not_run(case: Case, answer: Answer, claim: Claim, reason: NotRun, detail: s
         answer,
         Status.NOT_RUN,
         detail,
-        claimed=stated_value(claim),
-        unit=claim.unit,
+        claim=claim,
         reason=reason.value,
-        relation=claim.relation,
         nearest=nearest(case, claim),
         evidence=(plan_path(),),
     )

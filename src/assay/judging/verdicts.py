@@ -16,7 +16,6 @@ from assay.judging.case import (
     to_base,
     verdict,
 )
-from assay.judging.compile_verdicts import claimed_outcome
 from assay.judging.decision import Decision, decide, margin_of
 from assay.judging.measured import alternatives, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
@@ -25,13 +24,7 @@ from assay.judging.program import describe as describe_program
 from assay.judging.what_ran import program_version
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import (
-    PASSES,
-    RUNS,
-    Compiles,
-    DeviceCode,
-    Execution,
     Program,
-    Support,
 )
 from assay.records.figure_words import (
     declared_percent,
@@ -204,13 +197,11 @@ def decided(
         answer,
         decision.status,
         " ".join(sentence for sentence in sentences if sentence),
-        claimed=claim.value,
+        claim=claim,
         measured=value,
-        unit=unit,
         interval=(low, high),
         artifact=measured.artifact,
         reason=decision.reason,
-        relation=claim.relation,
         margin=margin_of(claim, base, case.catalog.judging) if two_sided else None,
         noise_floor=measured.noise_floor,
         samples=measured.summary.samples,
@@ -254,20 +245,6 @@ def _what_ran(case: Case, claim: Claim, target: str, measured: Measured) -> str:
     return f"What ran was rebuilt here ({built_from}); {original}."
 
 
-def stated_value(claim: Claim) -> float | str | None:
-    """Return what a claim states: its figure, or for a support statement the outcome in a word."""
-    match claim.evaluation:
-        case Support(expect=expect) | DeviceCode(expect=expect):
-            return expect
-        case Execution():
-            return RUNS
-        case Program() if claim.value is None:
-            return PASSES
-        case Compiles() as evaluation:
-            return claimed_outcome(evaluation)
-    return claim.value
-
-
 def fail(case: Case, answer: Answer, claim: Claim, failure: Failure) -> Verdict:
     """Return the verdict where no quantity may be judged; shows what was measured elsewhere."""
     gpu = failure.gpu_uuid
@@ -281,11 +258,9 @@ def fail(case: Case, answer: Answer, claim: Claim, failure: Failure) -> Verdict:
         answer,
         failure.status,
         text,
-        claimed=stated_value(claim),
-        unit=claim.unit,
+        claim=claim,
         artifact=failure.artifact,
         reason=failure.reason,
-        relation=claim.relation,
         binary_sha256=failure.binary_sha256,
         gpu_uuid=failure.gpu_uuid,
         measured_on=on,

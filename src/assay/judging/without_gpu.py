@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from assay.base.errors import BadInput
 from assay.catalog.model import claim_files
 from assay.evidence.stages import inspections_path
-from assay.judging.audit import AuditResult, audit
+from assay.judging.audit import audit
 from assay.judging.case import Case, Failure, not_run, verdict
 from assay.judging.what_ran import version_words
-from assay.records.arithmetic import Formula, Operand
+from assay.records.arithmetic import Operand
 from assay.records.claims import (
     Audit,
     Claim,
@@ -24,7 +25,6 @@ from assay.records.evaluations import (
 from assay.records.inspections import ArchCode, DeviceCodeResult
 from assay.records.plan import Answer
 from assay.records.rivals import Rival
-from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from assay.shared.counting import counted
 
@@ -32,23 +32,48 @@ from assay.shared.counting import counted
 def judge_arithmetic(case: Case, answer: Answer, claim: Claim, evaluation: Arithmetic) -> Verdict:
     """Judge a printed figure that is recomputed from others of its source."""
     printed = Operand(claim=claim.id) if evaluation.formula.claims_a_figure else None
-    result = _audit(
-        case, claim.id, evaluation.formula, evaluation.operands, printed, claim.relation
-    )
-    sources = _sources(case, answer, evaluation.operands)
-    return _consistency(
-        case, answer, result, claim.value, claim.unit, claim.relation, claim.note, sources
-    )
+    return _audited(case, answer, evaluation, printed, claim.note, claim)
 
 
 def judge_audit(case: Case, answer: Answer, entry: Audit) -> Verdict:
     """Judge a relation between figures that is no printed figure itself, in a source or across."""
-    result = _audit(case, entry.id, entry.formula, entry.operands, entry.claimed, Relation.EQUALS)
-    printed = result.claimed.value if result.claimed else None
-    sources = _sources(case, answer, entry.operands)
     assumed = f"Assumed is {entry.assumes}." if entry.assumes else None
-    note = " ".join(filter(None, (assumed, entry.note))) or None
-    return _consistency(case, answer, result, printed, None, Relation.EQUALS, note, sources)
+    note = " ".join(filter(None, (assumed, entry.note)))
+    return _audited(case, answer, entry, entry.claimed, note)
+
+
+def _audited(
+    case: Case,
+    answer: Answer,
+    entry: Arithmetic | Audit,
+    printed: Operand | None,
+    note: str | None,
+    claim: Claim | None = None,
+) -> Verdict:
+    relation = claim.relation if claim else Relation.EQUALS
+    try:
+        result = audit(entry.formula, entry.operands, printed, case.catalog.claims, relation)
+    except ValueError as error:
+        raise BadInput(f"'{answer.claim}': {error}") from error
+    measured = None
+    if result.recomputed is not None and result.claimed is not None:  # both in base units
+        measured = result.recomputed.value
+        measured *= 1 / claim.unit.facts.factor if claim and claim.unit else 1.0
+    stated: dict[str, Any] = (
+        {} if claim else {"claimed": result.claimed.value if result.claimed else None}
+    )
+    sentence = result.sentence[:1].upper() + result.sentence[1:]
+    return verdict(
+        case,
+        answer,
+        Status.CONSISTENT if result.consistent else Status.INCONSISTENT,
+        f"{sentence} {note}" if note else sentence,
+        claim=claim,
+        measured=measured,
+        artifact="arithmetic",
+        evidence=claim_files(case.catalog, _sources(case, answer, entry.operands)),
+        **stated,
+    )
 
 
 def _sources(case: Case, answer: Answer, operands: Sequence[Operand]) -> tuple[str, ...]:
@@ -58,52 +83,6 @@ def _sources(case: Case, answer: Answer, operands: Sequence[Operand]) -> tuple[s
     named = {case.catalog.source_of[part.claim] for part in parts if part.claim is not None}
     named |= {part.place.source for part in parts if part.place and part.place.source}
     return (own, *sorted(named - {own}))
-
-
-def _audit(
-    case: Case,
-    name: str,
-    formula: Formula,
-    operands: Sequence[Operand],
-    printed: Operand | None,
-    relation: Relation,
-) -> AuditResult:
-    try:
-        return audit(formula, operands, printed, case.catalog.claims, relation)
-    except ValueError as error:
-        raise BadInput(f"'{name}': {error}") from error
-
-
-def _consistency(
-    case: Case,
-    answer: Answer,
-    result: AuditResult,
-    printed: float | None,
-    unit: Unit | None,
-    relation: Relation,
-    note: str | None,
-    sources: Sequence[str],
-) -> Verdict:
-    sentence = result.sentence[:1].upper() + result.sentence[1:]
-    return verdict(
-        case,
-        answer,
-        Status.CONSISTENT if result.consistent else Status.INCONSISTENT,
-        f"{sentence} {note}" if note else sentence,
-        claimed=printed,
-        measured=_in_unit(result, unit),
-        unit=unit,
-        artifact="arithmetic",
-        relation=relation,
-        evidence=claim_files(case.catalog, sources),
-    )
-
-
-def _in_unit(result: AuditResult, unit: Unit | None) -> float | None:
-    """The recomputed value in the claim's own unit (the audit computes in base units)."""
-    if result.recomputed is None or result.claimed is None:
-        return None
-    return result.recomputed.value * (1 / unit.facts.factor if unit else 1.0)
 
 
 def judge_inspection(
@@ -146,12 +125,10 @@ def judge_inspection(
         answer,
         Status.REPRODUCED if agrees else Status.NOT_REPRODUCED,
         text,
-        claimed=claim.value,
+        claim=claim,
         measured=float(measured),
-        unit=claim.unit,
         artifact="inspection",
         reason="other_quantity" if not agrees and alike else None,
-        relation=claim.relation,
         ran=f"{found.path} (SHA-256 {found.sha256})",
         evidence=(inspections_path(),),
     )
@@ -215,11 +192,10 @@ def _device_code(
         answer,
         Status.REPRODUCED if agrees else Status.INCONCLUSIVE,
         f"{text} {claim.note}" if claim.note else text,
-        claimed=evaluation.expect,
+        claim=claim,
         measured=outcome,
         reason=None if agrees else Why.ONE_BUILD.value,
         artifact="library",
-        relation=claim.relation,
         binary_sha256=found.objects[0].sha256 if len(found.objects) == 1 else None,
         ran=f"{found.tool} over {', '.join(each.path for each in found.objects)}",
         evidence=(_recorded_at(case, claim),),

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from assay.judging.benchmark import METRIC_UNIT, measure_term
 from assay.judging.case import Case, Failure, Measured
 from assay.records.claims import Claim, Relation
-from assay.records.evaluations import Benchmark, Term
+from assay.records.evaluations import Benchmark
 from assay.records.units import Unit
 from assay.records.workloads import Judging
 from assay.shared.counting import counted
@@ -77,23 +77,19 @@ def measure_terms(
     rules = stricter(case.catalog.judging, len(evaluation.terms))
     strict = replace(case, catalog=replace(case.catalog, judging=rules))
     lowest = lowest_is_worst(claim, evaluation)
-
-    def measure(term: Term) -> TermFigure:
-        metric, formula, name = evaluation.metric, claim.counting, term_name(term)
-        own = measure_term(case, target, metric, term, formula)
-        wide = measure_term(strict, target, metric, term, formula)
+    found: list[TermFigure] = []
+    for term in evaluation.terms:
+        over = f" over {term.over}" if term.over else ""
+        name = f"{term.arm}{over} of {term.comparison}"
+        own = measure_term(case, target, evaluation.metric, term, claim.counting)
+        wide = measure_term(strict, target, evaluation.metric, term, claim.counting)
         if isinstance(own, Failure) or isinstance(wide, Failure):
-            return TermFigure(name, own)
+            found.append(TermFigure(name, own))
+            continue
         deciding = for_decision(own.summary, wide.summary, lowest)
-        return TermFigure(name, replace(own, summary=deciding), own.summary, wide.summary)
-
-    return tuple(measure(term) for term in evaluation.terms)
-
-
-def term_name(term: Term) -> str:
-    """Return a term in words."""
-    over = f" over {term.over}" if term.over else ""
-    return f"{term.arm}{over} of {term.comparison}"
+        figure = replace(own, summary=deciding)
+        found.append(TermFigure(name, figure, own.summary, wide.summary))
+    return tuple(found)
 
 
 def worst_of(figures: Sequence[Measured], lowest: bool) -> Measured:
