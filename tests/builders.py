@@ -1,7 +1,7 @@
 """Synthetic catalogs and evidence with a known truth, for tests of everything after measuring."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -385,6 +385,20 @@ def benchmark(
         processes=tuple(entries),
         seconds=10.0,
     )
+
+
+def with_turns(
+    record: BenchmarkRecord, change: Callable[[int, Turn], Turn | None]
+) -> BenchmarkRecord:
+    """The record with each turn as ``change`` makes it of the process's number; without None."""
+    processes = []
+    for number, process in enumerate(record.processes):
+        blocks = []
+        for block in process.blocks:
+            turns = tuple(new for turn in block.turns if (new := change(number, turn)) is not None)
+            blocks.append(block.model_copy(update={"turns": turns}))
+        processes.append(process.model_copy(update={"blocks": tuple(blocks)}))
+    return record.model_copy(update={"processes": tuple(processes)})
 
 
 def correctness(

@@ -133,23 +133,14 @@ class TestSharedMeasurements:
 class TestModes:
     def test_a_bimodal_figure_is_shown_with_both_groups(self) -> None:
         record = b.benchmark(process_sd=0.001, block_sd=0.001)
-        processes = list(record.processes)
-        for index in (1, 3):
-            blocks = [
-                block.model_copy(
-                    update={
-                        "turns": tuple(
-                            turn.model_copy(
-                                update={"times_ms": tuple(1.05 * t for t in turn.times_ms)}
-                            )
-                            for turn in block.turns
-                        )
-                    }
-                )
-                for block in processes[index].blocks
-            ]
-            processes[index] = processes[index].model_copy(update={"blocks": tuple(blocks)})
-        slow = record.model_copy(update={"processes": tuple(processes)})
+        slow = b.with_turns(
+            record,
+            lambda process, turn: turn.model_copy(
+                update={
+                    "times_ms": tuple((1.05 if process in (1, 3) else 1) * t for t in turn.times_ms)
+                }
+            ),
+        )
         claim = b.claim("rate", rate(), value=OURS_RATE)
         assert "Bimodal: 60.0 % of the processes lie near 57" in one(claim, slow).explanation
         assert "Bimodal" not in one(claim, record).explanation

@@ -126,17 +126,10 @@ class TestEquivalence:
 class TestSame:
     """What is said to be alike has no better side: beyond the margin either way it is refuted."""
 
-    def same(self, arm: str, over: str) -> Verdict:
+    def same(self, arm: str, over: str, **records: Any) -> Verdict:
         term = Term(comparison="duel", arm=arm, over=over)
-        claim = b.claim(
-            "alike",
-            bench(Metric.TIME_RATIO, term),
-            value=1.0,
-            unit=Unit.RATIO,
-            resolution=0.1,
-            relation=Relation.SAME,
-        )
-        return verdict_on(claim)
+        given = {"value": 1.0, "unit": Unit.RATIO, "resolution": 0.1, "relation": Relation.SAME}
+        return verdict_on(b.claim("alike", bench(Metric.TIME_RATIO, term), **given), **records)
 
     @pytest.mark.parametrize(("arm", "over"), [("ours", "rival"), ("rival", "ours")])
     def test_a_difference_refutes_it_on_either_side(self, arm: str, over: str) -> None:
@@ -146,16 +139,7 @@ class TestSame:
 
     def test_within_the_margin_it_is_borne_out(self) -> None:
         record = b.benchmark({"ours": 0.2, "rival": 0.201})
-        term = Term(comparison="duel", arm="ours", over="rival")
-        claim = b.claim(
-            "alike",
-            bench(Metric.TIME_RATIO, term),
-            value=1.0,
-            unit=Unit.RATIO,
-            resolution=0.1,
-            relation=Relation.SAME,
-        )
-        assert verdict_on(claim, benchmarks=[record]).status is Status.REPRODUCED
+        assert self.same("ours", "rival", benchmarks=[record]).status is Status.REPRODUCED
 
 
 class TestOneSided:
@@ -219,21 +203,9 @@ class TestNoiseGates:
 
     def test_without_a_control_nothing_is_decided(self) -> None:
         duel = b.comparisons()["duel"].model_copy(update={"control": "ours"})
-        record = b.benchmark()
-        stripped = [
-            process.model_copy(
-                update={
-                    "blocks": tuple(
-                        block.model_copy(
-                            update={"turns": tuple(t for t in block.turns if t.arm != "control")}
-                        )
-                        for block in process.blocks
-                    )
-                }
-            )
-            for process in record.processes
-        ]
-        record = record.model_copy(update={"processes": tuple(stripped)})
+        record = b.with_turns(
+            b.benchmark(), lambda _, turn: None if turn.arm == "control" else turn
+        )
         claim = b.claim("rate", bench(), value=OURS_RATE)
         catalog = {"comparisons": {**b.comparisons(), "duel": duel}}
         verdict = verdict_on(claim, benchmarks=[record], catalog=catalog)
@@ -299,31 +271,10 @@ class TestCorrectnessGate:
     @staticmethod
     def unchecked() -> BenchmarkRecord:
         """A record of which no timed output of arm ``ours`` was checked."""
-        record = b.benchmark()
         without = {"checked": False, "relative_error": None}
-        return record.model_copy(
-            update={
-                "processes": tuple(
-                    process.model_copy(
-                        update={
-                            "blocks": tuple(
-                                block.model_copy(
-                                    update={
-                                        "turns": tuple(
-                                            turn.model_copy(update=without)
-                                            if turn.arm == "ours"
-                                            else turn
-                                            for turn in block.turns
-                                        )
-                                    }
-                                )
-                                for block in process.blocks
-                            )
-                        }
-                    )
-                    for process in record.processes
-                )
-            }
+        return b.with_turns(
+            b.benchmark(),
+            lambda _, turn: turn.model_copy(update=without) if turn.arm == "ours" else turn,
         )
 
     def test_times_of_which_no_output_was_checked_do_not_count(self) -> None:
@@ -703,6 +654,12 @@ class TestDerived:
             self.judge(claims)
 
 
+def support(probe: str, arch: str, expect: Any) -> Claim:
+    evaluation = Support(kind="support", probe=probe, arch=arch, expect=expect)
+    nothing = {"value": None, "unit": None, "resolution": None}
+    return b.claim(probe, evaluation, kind=ClaimKind.SUPPORT, **nothing)
+
+
 class TestWithoutGpu:
     def test_arithmetic_claims_and_audits(self) -> None:
         total = Arithmetic(
@@ -746,10 +703,7 @@ class TestWithoutGpu:
         ],
     )
     def test_support(self, expect: Any, diagnostics: str, status: Status) -> None:
-        evaluation = Support(kind="support", probe="probe_tma", arch="sm_89", expect=expect)
-        claim = b.claim(
-            "tma", evaluation, kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
-        )
+        claim = support("probe_tma", "sm_89", expect)
         builds = [b.build("probe_tma", "sm_89", kind="probe", diagnostics=diagnostics)]
         verdict = verdict_on(claim, on=None, builds=builds)
         assert verdict.status is status
@@ -790,10 +744,7 @@ class TestWithoutGpu:
 
     def test_a_program_that_compiles_says_whether_it_ran_there(self) -> None:
         """A build says nothing of a run; a run on that architecture does."""
-        evaluation = Support(kind="support", probe="ex88", arch="sm_90a", expect="builds")
-        claim = b.claim(
-            "ex88", evaluation, kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
-        )
+        claim = support("ex88", "sm_90a", "builds")
         build = b.build("ex88", "sm_90a", kind="program")
         runs = b.program_record("ex88", ("--q=1",), [b.output_88({"tma": 600.0})] * 5)
         ran = verdict_on(claim, on=None, builds=[build], programs=[runs])
@@ -802,10 +753,7 @@ class TestWithoutGpu:
         assert "Nothing of it ran on a GPU of sm_90a for this." in alone.explanation
 
     def test_what_was_not_recorded_is_said_to_be(self) -> None:
-        evaluation = Support(kind="support", probe="probe_tma", arch="sm_89", expect="fails")
-        claim = b.claim(
-            "tma", evaluation, kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
-        )
+        claim = support("probe_tma", "sm_89", "fails")
         verdict = verdict_on(claim, on=None)
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_recorded")
 
@@ -813,10 +761,7 @@ class TestWithoutGpu:
     def test_a_build_of_the_report_that_figures_come_from_answers_too(
         self, diagnostics: str
     ) -> None:
-        evaluation = Support(kind="support", probe="ex41", arch="sm_89", expect="builds")
-        claim = b.claim(
-            "ex41", evaluation, kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
-        )
+        claim = support("ex41", "sm_89", "builds")
         build = b.build("ex41", "sm_89", kind="program", diagnostics=diagnostics)
         path = "h100/origin/builds/sm_89/ex41.json"
         came = RecordedBuild(build, path, "reports/published/x")
@@ -829,10 +774,7 @@ class TestWithoutGpu:
         assert verdict.evidence == (f"evidence/{path}",)
 
     def test_what_is_left_uncompiled_is_said_with_who_compiles_it(self) -> None:
-        evaluation = Support(kind="support", probe="ex41", arch="sm_89", expect="builds")
-        claim = b.claim(
-            "ex41", evaluation, kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None
-        )
+        claim = support("ex41", "sm_89", "builds")
         found = b.evidence([b.measure("ex41", None)])
         job = BuildJob(kind="program", id="ex41", arch="sm_89")
         found = replace(found, plan=found.plan.model_copy(update={"not_compiled": (job,)}))
