@@ -12,6 +12,7 @@ from assay.catalog.load import catalog_files, check_project, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import MOST_BYTES, MOST_FILES
 from assay.findings.claimed_figures import claimed_figure
+from assay.pipeline.project_check import every_problem
 from assay.records.claims import ClaimKind
 from assay.records.evaluations import Benchmark, Metric
 from assay.records.units import Unit
@@ -687,3 +688,19 @@ def test_a_fault_of_syntax_hides_nothing_else(tmp_path: Path) -> None:
     with pytest.raises(YamlProblems) as error:
         load_catalog(ROOT, folder)
     assert error.value.problems == checked.problems
+
+
+def test_a_misspelt_type_hides_neither_the_formula_nor_the_function(tmp_path: Path) -> None:
+    content = document()
+    wrong = {"dtype": "flaot16", "flops": "4 * rowz", "callable": "rows.py:caze"}
+    content["measurements"][0] |= wrong
+    content["claims"].append(claim("more", "2x"))
+    checked = check_project(ROOT, write(tmp_path / "mine", content))
+    says = [each.says.partition(": ")[2] for each in every_problem(checked)]
+    assert [each.rpartition("did you mean ")[2] for each in says] == [
+        "'float16'?",
+        "'rows'?",
+        "'case'?",
+    ]
+    assert "rows" not in checked.sound.comparisons
+    assert not checked.sound.claims
