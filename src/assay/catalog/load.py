@@ -12,14 +12,19 @@ from assay.catalog.claims_files import load_claims_file
 from assay.catalog.model import NO_TUNING, Catalog, ProjectFacts
 from assay.catalog.project import Project, load_project
 from assay.catalog.project_folder import EVIDENCE_FOLDER, PROJECT_FILE, project_of
-from assay.catalog.references import ReferenceProblem, names_within, reference_problems
+from assay.catalog.references import (
+    ReferenceProblem,
+    check_references,
+    names_within,
+    reference_problems,
+)
 from assay.records.claims import (
     Audit,
     Claim,
     ClaimsFile,
 )
 from assay.records.kernels import KernelManifest
-from assay.records.rivals import Rival, RivalsFile
+from assay.records.rivals import RivalsFile
 from assay.records.site_files import SITE_FILES
 from assay.records.targets import Target
 from assay.records.tuning import TuningFile
@@ -41,7 +46,7 @@ def load_catalog(root: Path, project: Path | None = None) -> Catalog:
     folder = project or project_of(root)
     if folder is None:
         catalog = _catalog(root, _own_sources(root))
-        raise_first(catalog, reference_problems(catalog))
+        check_references(catalog)
         return catalog
     checked = check_project(root, folder)
     if checked.problems:
@@ -191,14 +196,6 @@ def _broken_references(own: Project, problems: Iterable[ReferenceProblem]) -> It
             yield YamlProblem(line, each.says)
 
 
-def raise_first(catalog: Catalog, problems: Iterable[ReferenceProblem]) -> None:
-    """Raise BadInput for what is wrong with references of Assay's own files, if anything is."""
-    found = list(problems)
-    if found:
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise BadInput(f"{found[0].says}{more}")
-
-
 def _own_sources(root: Path) -> dict[str, ClaimsFile]:
     """Return the claims of ``config/claims``. Raises BadInput with what is wrong in every file."""
     sources: dict[str, ClaimsFile] = {}
@@ -244,6 +241,8 @@ def _catalog(root: Path, sources: dict[str, ClaimsFile]) -> Catalog:
         (path, load_yaml(KernelManifest, path))
         for path in sorted((root / "kernels").glob("*/kernel.yaml"))
     ]
+    tuning, rivals = root / "config" / "tuning.yaml", root / "config" / "rivals.yaml"
+    listed = load_yaml(RivalsFile, rivals).rivals if rivals.is_file() else ()
     return Catalog(
         **_by_source(sources),
         targets=_by_id(
@@ -272,9 +271,9 @@ def _catalog(root: Path, sources: dict[str, ClaimsFile]) -> Catalog:
             for name in (*(v.id for v in kernel.variants), *(p.id for p in kernel.probes))
         },
         judging=load_yaml(Judging, root / "config" / "judging.yaml"),
-        tuning=_tuning(root / "config" / "tuning.yaml"),
+        tuning=load_yaml(TuningFile, tuning) if tuning.is_file() else NO_TUNING,
         operators=tuple(entry for _, kernel in kernels for entry in kernel.operators),
-        rivals=_rivals(root / "config" / "rivals.yaml"),
+        rivals=_unique((each.id, each, rivals) for each in listed),
     )
 
 
@@ -307,16 +306,6 @@ def _project_files(root: Path) -> Iterator[str]:
         yield from (
             path.relative_to(root).as_posix() for path in folder.rglob("*") if path.is_file()
         )
-
-
-def _tuning(path: Path) -> TuningFile:
-    return load_yaml(TuningFile, path) if path.is_file() else NO_TUNING
-
-
-def _rivals(path: Path) -> dict[str, Rival]:
-    if not path.is_file():
-        return {}
-    return _unique((rival.id, rival, path) for rival in load_yaml(RivalsFile, path).rivals)
 
 
 def _yaml_files(folder: Path) -> list[Path]:

@@ -27,7 +27,7 @@ from assay.records.base import PATH_PATTERN
 from assay.records.claims import Audit, Claim, ClaimsFile, Source
 from assay.records.kernels import Variant
 from assay.records.originals import OriginalSource
-from assay.records.projects import ProjectSource, ProjectTarget
+from assay.records.projects import ProjectSource
 from assay.records.targets import Target
 from assay.records.workloads import Comparison, Workload
 
@@ -140,7 +140,10 @@ def _lowered(reading: ProjectReading) -> Project:
             for source in sources
             if source.id in claims
         },
-        targets={entry.id: _target(entry) for _, entry in entries["targets"]},
+        targets={
+            entry.id: Target.model_validate(entry.model_dump(by_alias=True))
+            for _, entry in entries["targets"]
+        },
         workloads=workloads,
         variants=variants,
         comparisons=comparisons,
@@ -238,10 +241,6 @@ def _names_beside(folder: Path, name: str) -> list[str]:
         return []
     there = sorted(each.name for each in path.parent.iterdir() if each.is_file())
     return [(Path(name).parent / each).as_posix() for each in there]
-
-
-def _target(entry: ProjectTarget) -> Target:
-    return Target.model_validate(entry.model_dump(by_alias=True))
 
 
 def _claims_file(

@@ -45,12 +45,13 @@ class ReferenceProblem:
 
 
 def check_references(catalog: Catalog) -> None:
-    """Check that every id that is named exists, and may be named there.
-
-    Raises BadInput for the first that does not.
+    """Raise BadInput for the first id that names nothing, or may not stand where it does, with the
+    number of the others.
     """
-    for problem in reference_problems(catalog):
-        raise BadInput(problem.says)
+    found = list(reference_problems(catalog))
+    if found:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise BadInput(f"{found[0].says}{more}")
 
 
 def reference_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:

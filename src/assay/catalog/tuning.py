@@ -11,7 +11,12 @@ def choices_to_hold(catalog: Catalog, target: str) -> tuple[TuningChoice, ...]:
     the one that the sweep begins with.
     """
     made = catalog.tuning.of(target)
-    return (*made, *(begun for begun in _begun(catalog, target) if not _competes(begun, made)))
+    begun = (
+        choice
+        for choice in _begun(catalog, target)
+        if not any(one.key() == choice.key() and one.shapes.meets(choice.shapes) for one in made)
+    )
+    return (*made, *begun)
 
 
 def _begun(catalog: Catalog, target: str) -> Iterator[TuningChoice]:
@@ -21,7 +26,3 @@ def _begun(catalog: Catalog, target: str) -> Iterator[TuningChoice]:
         arm = arms[sweep.begin.arm]
         if arch in (sweep.archs or catalog.variants[arm.variant].archs):
             yield sweep.choice(target, arm.variant, catalog.workloads[arm.workload])
-
-
-def _competes(begun: TuningChoice, made: tuple[TuningChoice, ...]) -> bool:
-    return any(one.key() == begun.key() and one.shapes.meets(begun.shapes) for one in made)

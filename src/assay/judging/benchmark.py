@@ -41,6 +41,10 @@ METRIC_UNIT: dict[Metric, Unit] = {
 }
 
 
+COUNTED = (Metric.RATE, Metric.RATE_RATIO, Metric.BANDWIDTH)
+"""What counts work: a time does not."""
+
+
 def measure_term(
     case: Case, target: str, metric: Metric, term: Term, formula: Counting
 ) -> Measured | Failure:
@@ -126,7 +130,7 @@ def _measure(
         packages=ran.packages,
         work_ratio=conversion.factor if metric is Metric.RATE else None,
         notes=(
-            *((conversion.sentence,) if conversion.sentence and _counts_work(metric) else ()),
+            *((conversion.sentence,) if conversion.sentence and metric in COUNTED else ()),
             *_of_earlier_sources(case, target, [facts[arm] for arm in arms_of(term)]),
         ),
         evidence=paths,
@@ -181,10 +185,6 @@ def _unusable(record: BenchmarkRecord, term: Term) -> str:
         f"{text}. What would decide it: a run in which at least {stats.MIN_PROCESSES} processes "
         f"have {stats.MIN_BLOCKS} usable blocks each."
     )
-
-
-def _counts_work(metric: Metric) -> bool:
-    return metric in (Metric.RATE, Metric.RATE_RATIO, Metric.BANDWIDTH)
 
 
 def _in_metric(

@@ -145,14 +145,12 @@ def one_a_claim(verdicts: Iterable[Verdict]) -> list[Verdict]:
     On hardware that it names a claim has one verdict a target, and all of them count. Without a
     figure there, its figures elsewhere count, on the first target that has one.
     """
-    every = rows_by_claim(verdicts).values()
-    return [verdict for rows in every for verdict in _that_count(rows)]
-
-
-def _that_count(rows: list[Verdict]) -> list[Verdict]:
-    there = [row for row in rows if row.status not in (Status.ELSEWHERE, Status.NOT_RUN)]
-    elsewhere = [row for row in rows if row.status is Status.ELSEWHERE]
-    return there or elsewhere[:1] or rows[:1]
+    found: list[Verdict] = []
+    for rows in rows_by_claim(verdicts).values():
+        there = [row for row in rows if row.status not in (Status.ELSEWHERE, Status.NOT_RUN)]
+        elsewhere = [row for row in rows if row.status is Status.ELSEWHERE]
+        found += there or elsewhere[:1] or rows[:1]
+    return found
 
 
 def kind_of(catalog: Catalog, verdict: Verdict) -> str:

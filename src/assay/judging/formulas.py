@@ -155,14 +155,11 @@ def _benchmark_41(formula: FlopFormula, workload: Workload) -> Conversion:
     seq_q, seq_kv, head_dim = (int(size) for size in sizes if size is not None)
     causal = formula is FlopFormula.CUTLASS_41_CAUSAL
     factor = cutlass_41_per_flop(seq_q, seq_kv, head_dim, causal)
-    return Conversion(factor, _sentence_41(factor))
-
-
-def _sentence_41(factor: float) -> str:
-    return (
+    sentence = (
         f"The claim counts as CUTLASS example 41 does, {short(factor)} times the FLOPs of the two "
         "products; the measured rate is restated by that factor before it is compared."
     )
+    return Conversion(factor, sentence)
 
 
 def for_program(

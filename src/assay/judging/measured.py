@@ -113,7 +113,9 @@ def measure_derived(
         unit=Unit.RATIO,
         artifact=ran.artifact,
         controlled=bool(controls),
-        control=max(known, key=_reach) if known and len(known) == len(controls) else None,
+        control=max(known, key=lambda c: max(abs(c.low), abs(c.high)))
+        if known and len(known) == len(controls)
+        else None,
         roofline_fraction=top.roofline_fraction,
         broken=top.broken or bottom.broken,
         binary_sha256=top.binary_sha256,
@@ -131,19 +133,14 @@ def parts_of(case: Case, evaluation: Derived) -> list[Claim]:
     are meant.
     """
     names = (evaluation.numerator, evaluation.denominator)
-    parts = [_meant(case.catalog.claims[name], evaluation.under) for name in names]
+    claims = [case.catalog.claims[name] for name in names]
+    parts = [
+        next((part.under(r) for r in part.all_readings() if r.id == evaluation.under), part)
+        for part in claims
+    ]
     if evaluation.flops is None:
         return parts
     return [part.model_copy(update={"flops": evaluation.flops}) for part in parts]
-
-
-def _meant(part: Claim, reading: str | None) -> Claim:
-    """The part under a reading that it has; else as it stands."""
-    return next((part.under(r) for r in part.all_readings() if r.id == reading), part)
-
-
-def _reach(control: Summary) -> float:
-    return max(abs(control.low), abs(control.high))
 
 
 def _paired(

@@ -6,7 +6,6 @@ the program is known to run and count: what it prints is then one reading more, 
 is no work done. Where it gives no figure, the verdict is what it would have been, and says why.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay.evidence.stages import original_path
@@ -34,6 +33,7 @@ REBUILT = "rebuilt"
 """Id of the reading that the claim's own evaluation becomes."""
 PRINTED = "original"
 """Id of the reading that a figure becomes which the program counts otherwise."""
+AS_STATED = "the problem and the count as the source states them"
 SAYS = "the source's own program, by the count that it prints"
 
 
@@ -152,7 +152,7 @@ def _printed(
         artifact="original",
         gpu_uuid=record.gpu_uuid,
         ran=f"{record.original}: {line.line}",
-        notes=(_told(record, figure), *_read_as(figure), _UNCHECKED),
+        notes=(_told(record, figure), *_GAIN[: figure.unit is Unit.PERCENT], _UNCHECKED),
         evidence=paths,
     )
 
@@ -164,7 +164,7 @@ def rebuilt_reading(case: Case, claim: Claim, target: str) -> tuple[Reading, ...
         return ()
     if not isinstance(own_program(case, claim, target), Measured):
         return ()
-    says = claim.reading or "the problem and the count as the source states them"
+    says = claim.reading or AS_STATED
     return (
         Reading(
             id=REBUILT,
@@ -264,23 +264,13 @@ def _told(record: OriginalRunRecord, figure: FigurePattern) -> str:
     file = f"{record.file} (SHA-256 {record.file_sha256}) of " if record.file else ""
     built = f"built by {_line(record.build_line)}, " if record.build_line else ""
     where = f"in image {record.image}, " if record.image else ""
+    taken = "the only one" if figure.take is Take.ONLY else figure.take.value
+    whose = ", a pattern that the user gave" if record.gave(figure.claim) else ""
     return (
         f"What ran is the source's own program: {where}{file}a checkout (SHA-256 "
         f"{record.checkout.sha256}), {built}run by {_line(record.run_line)}; the figure is what it "
-        f"prints at '{figure.pattern}' ({_which(record, figure)}), counted as it counts."
+        f"prints at '{figure.pattern}' ({taken} of a run{whose}), counted as it counts."
     )
-
-
-def _read_as(figure: FigurePattern) -> Iterator[str]:
-    """Yield how a figure in per cent is read: a share is often written so, too."""
-    if figure.unit is Unit.PERCENT:
-        yield "What it prints is in per cent, and read as a gain: 25 % is 1.25 times."
-
-
-def _which(record: OriginalRunRecord, figure: FigurePattern) -> str:
-    taken = "the only one" if figure.take is Take.ONLY else figure.take.value
-    whose = ", a pattern that the user gave" if record.gave(figure.claim) else ""
-    return f"{taken} of a run{whose}"
 
 
 def _line(line: GivenLine) -> str:
@@ -292,4 +282,5 @@ _HOW_TO_RUN_BOTH = (
     "Where the source types this line, it is the command's 'typed', and 'run' the one that runs "
     "what is stated."
 )
+_GAIN = ("What it prints is in per cent, and read as a gain: 25 % is 1.25 times.",)
 _UNCHECKED = "Nothing here checked its output, and a program that times itself has no A/A control."

@@ -17,6 +17,7 @@ from assay.judging.case import (
 )
 from assay.judging.measured import measure_claim, parts_of
 from assay.judging.own_program import (
+    AS_STATED,
     SAYS,
     PrintedReading,
     as_typed,
@@ -80,6 +81,7 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
     if not others and typed is None:
         return verdict
     primary = measure_claim(case, claim, target)
+    own_decides = isinstance(own_program(case, claim, target), Measured)
     holds = _holds(claim, verdict.status)
     wanting = _wanting_parts(case, claim, target) if holds else {}
     tried: list[tuple[Reading | PrintedReading, VerdictReading, tuple[str, ...]]]
@@ -89,7 +91,7 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
             tried.append((beside[0], *_outcome(case, claim, target, *beside)))
     first = VerdictReading(
         id=PRIMARY,
-        says=_primary(case, claim, target),
+        says=SAYS if own_decides else claim.reading or AS_STATED,
         primary=True,
         measured=verdict.measured if isinstance(verdict.measured, float) else None,
         ci90=verdict.ci90,
@@ -136,7 +138,9 @@ def _toppled(
     ]
     if not missing:
         return {}, ""
-    named = "; ".join(f"{each.says} ({_lack(each)})" for each in missing)
+    named = "; ".join(
+        f"{each.says} ({'open' if each.measured else 'not measured here'})" for each in missing
+    )
     words = (
         f" Not final: by its plain meaning the figure is {verdict.status.word}, but "
         f"{counted(len(missing), 'other reading')} could still hold: {named}."
@@ -146,16 +150,6 @@ def _toppled(
 
 def _open(why: Why) -> dict[str, Status | Why | str]:
     return {"status": Status.INCONCLUSIVE, "why": why, "reason": why.value}
-
-
-def _lack(outcome: VerdictReading) -> str:
-    return "not measured here" if outcome.measured is None else "open"
-
-
-def _primary(case: Case, claim: Claim, target: str) -> str:
-    if isinstance(own_program(case, claim, target), Measured):
-        return SAYS
-    return claim.reading or "the problem and the count as the source states them"
 
 
 def _tried(

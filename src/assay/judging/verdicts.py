@@ -1,7 +1,4 @@
-"""Verdicts on claims that are answered by a measurement: programs, derived figures, and any other.
-
-Benchmarks, of one term or several, are in assay.judging.terms.
-"""
+"""Verdicts on claims that are answered by a measurement: of programs, and of any other figure."""
 
 import re
 
@@ -137,10 +134,6 @@ BOUNDS = {Relation.AT_LEAST: " or more", Relation.AT_MOST: " or less"}
 """How a sentence tells that a claimed figure is a bound."""
 
 
-def _bound(claim: Claim) -> str:
-    return "" if claim.to is not None else BOUNDS.get(claim.relation, "")
-
-
 FIGURES = re.compile(r"Measured \S.*? against the claimed \S.*?: ")
 """A verdict's figures in its explanation, up to how they stand to each other (``decided``)."""
 REMEDY = re.compile(r" What would decide it: .*?\.(?= |$)")
@@ -179,9 +172,10 @@ def decided(
     stated = with_unit(claim.as_printed, unit)
     if read_in != unit:
         stated = f'{with_unit(short((claim.value or 0.0) * factor), read_in)} ("{stated}")'
+    bound = "" if claim.to is not None else BOUNDS.get(claim.relation, "")
     sentences = [
         f"Measured {quantity(value, unit)} ({confidence} interval {number(low * factor)} to "
-        f"{number(high * factor)}) against the claimed {stated}{_bound(claim)}: "
+        f"{number(high * factor)}) against the claimed {stated}{bound}: "
         f"{decision.clause}.",
         f"What would decide it: {decision.remedy}." if decision.remedy else "",
         words,
