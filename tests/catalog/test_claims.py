@@ -13,7 +13,7 @@ import yaml
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.judging.audit import audit
+from assay.judging.claimed.audit import audit
 from assay.records.evaluations import (
     Benchmark,
     Metric,

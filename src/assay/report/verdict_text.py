@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import bound_mark, computed_mark, printed_digits
+from assay.judging.claimed.printed_ranges import show
 from assay.judging.counts import outcome
-from assay.judging.printed_ranges import show
 from assay.records.claims import Audit, Claim
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.judging.printed_ranges import (
+from assay.judging.claimed.printed_ranges import (
     ROUNDING,
     PrintedRange,
     evaluate,

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.judging.arm_figures import (
+from assay.judging.case import from_base
+from assay.judging.claimed.arm_figures import (
     PER_BASE,
     Launch,
     Launches,
@@ -20,10 +21,9 @@ from assay.judging.arm_figures import (
     other_ratio,
     within_bound,
 )
-from assay.judging.audit import audit
-from assay.judging.case import from_base
+from assay.judging.claimed.audit import audit
+from assay.judging.claimed.printed_ranges import resolve
 from assay.judging.formulas import CUTLASS_41, WHOLE
-from assay.judging.printed_ranges import resolve
 from assay.records.arithmetic import Operand
 from assay.records.claims import RATE_UNITS, Audit, Claim, Relation
 from assay.records.evaluations import Arithmetic

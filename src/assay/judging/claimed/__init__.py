@@ -1,0 +1,1 @@
+"""Printed figures held against each other and against datasheets: no evidence is asked."""
