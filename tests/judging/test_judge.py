@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from assay.base.errors import BadInput
 from assay.base.io import dump_record
 from assay.evidence.model import RecordedBuild
-from assay.judging.case import from_base, significant, to_base
+from assay.judging.case import significant
+from assay.judging.claimed.printed_ranges import from_base, to_base
 from assay.judging.decision import equivalence, one_sided
 from assay.judging.formulas import for_program
 from assay.judging.judge import judge

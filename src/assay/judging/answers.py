@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
+from assay.catalog.published_files import published_file
 from assay.evidence.stages import (
     benchmark_path,
     correctness_path,
     original_path,
     program_path,
 )
-from assay.judging.compile_verdicts import how_to_compile
 from assay.judging.cutlass_output import job_id
 from assay.records.claims import Claim
 from assay.records.evaluations import (
@@ -112,8 +112,20 @@ def _compiled_answer(catalog: Catalog, asked: Asked, claim: Claim, evaluation: C
     before = {job.key for each in asked.provisions for job in each.recorded_compilations}
     if (evaluation.compilation, evaluation.arch) in asked.compiled | before:
         return _answer(claim.id, None, "compute", None, "needs no GPU")
-    detail = how_to_compile(catalog, claim, evaluation)
+    detail = _how_to_compile(catalog, claim, evaluation)
     return _answer(claim.id, None, "not_run", NotRun.ORIGINAL_UNAVAILABLE, detail)
+
+
+def _how_to_compile(catalog: Catalog, claim: Claim, evaluation: Compiles) -> str:
+    """Return the sentence for a run without a checkout: what would answer the claim."""
+    source = catalog.source_of[claim.id]
+    published = published_file(catalog, source, evaluation.compilation)
+    assert published is not None
+    return (
+        f"{published.file} is not in this repository ({published.public}): give a checkout with "
+        f"--original {source}=DIR and --runtime host, and it is compiled for {evaluation.arch} as "
+        "published; that needs no GPU."
+    )
 
 
 def _by_command(catalog: Catalog, claim: Claim) -> bool:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
@@ -131,23 +130,6 @@ class Failure:
 def not_run(reason: NotRun, explanation: str, evidence: tuple[str, ...] = ()) -> Failure:
     """Return a failure that says nothing of the claim."""
     return Failure(Status.NOT_RUN, reason.value, explanation, evidence)
-
-
-def to_base(value: float, unit: Unit) -> tuple[float, Unit]:
-    """Return a figure in a unit that rates and ratios are judged in; a gain in percent is a ratio.
-
-    Raises BadInput for a unit that is not measured as a rate, a time or a ratio.
-    """
-    if unit is Unit.PERCENT:
-        return 1 + value / 100, Unit.RATIO
-    if unit.facts.base is None:
-        raise BadInput(f"a figure in {unit.value} cannot be judged as a measured rate or ratio")
-    return value * unit.facts.factor, unit.base
-
-
-def from_base(value: float, unit: Unit) -> float:
-    """Return a value of the base unit in the claim's own unit: the inverse of ``to_base``."""
-    return (value - 1) * 100 if unit is Unit.PERCENT else value / unit.facts.factor
 
 
 def significant(value: float, digits: int = 6) -> float:

@@ -1,7 +1,5 @@
 """Verdicts on compilations: of probes of ours, and of files that a source publishes elsewhere."""
 
-from assay.catalog.model import Catalog
-from assay.catalog.published_files import published_file
 from assay.evidence.model import build_of
 from assay.evidence.stages import build_path
 from assay.judging.case import SHOWN, Case, Failure, not_run, stated_value, verdict
@@ -19,18 +17,6 @@ from assay.records.file_compiles import FileCompileRecord
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict
 from assay.shared.counting import counted
-
-
-def how_to_compile(catalog: Catalog, claim: Claim, evaluation: Compiles) -> str:
-    """Return the sentence for a run without a checkout: what would answer the claim."""
-    source = catalog.source_of[claim.id]
-    published = published_file(catalog, source, evaluation.compilation)
-    assert published is not None
-    return (
-        f"{published.file} is not in this repository ({published.public}): give a checkout with "
-        f"--original {source}=DIR and --runtime host, and it is compiled for {evaluation.arch} as "
-        "published; that needs no GPU."
-    )
 
 
 def judge_compiles(

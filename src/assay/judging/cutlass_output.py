@@ -16,10 +16,17 @@ from typing import Literal
 from assay.records.units import Unit
 from assay.shared import flops
 from assay.shared.counting import counted
+from assay.statistics.roofline import Dtype
 
 ParserName = Literal["cutlass_41", "cutlass_57", "cutlass_88"]
 Shape = Mapping[str, int | bool]
 
+DTYPES: dict[str, Dtype] = {
+    "cutlass_41": "float16",
+    "cutlass_57": "float8",
+    "cutlass_88": "float16",
+}
+"""Input types that the examples are compiled with."""
 NUMBER = r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?|[-+]?nan|[-+]?inf)"
 
 

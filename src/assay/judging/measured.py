@@ -6,14 +6,8 @@ from dataclasses import replace
 from assay.base.errors import BadInput
 from assay.evidence.model import build_of
 from assay.judging.benchmark import METRIC_UNIT, measure_term
-from assay.judging.case import (
-    Case,
-    Failure,
-    Measured,
-    from_base,
-    not_run,
-    significant,
-)
+from assay.judging.case import Case, Failure, Measured, not_run, significant
+from assay.judging.claimed.printed_ranges import from_base
 from assay.judging.own_program import own_program
 from assay.judging.program import measure_program, shape_matches
 from assay.judging.what_ran import together

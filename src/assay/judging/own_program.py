@@ -9,7 +9,8 @@ is no work done. Where it gives no figure, the verdict is what it would have bee
 from dataclasses import dataclass
 
 from assay.evidence.stages import original_path
-from assay.judging.case import Case, Failure, Measured, not_run, reported, to_base, with_platform
+from assay.judging.case import Case, Failure, Measured, not_run, reported, with_platform
+from assay.judging.claimed.printed_ranges import to_base
 from assay.judging.gates import last_words
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, NotRun, Program, Unanswerable

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from assay.base.errors import BadInput
 from assay.evidence.model import build_of, build_record_path
 from assay.evidence.stages import program_path
-from assay.judging.case import Case, Failure, Measured, not_run, to_base, with_platform
+from assay.judging.case import Case, Failure, Measured, not_run, with_platform
+from assay.judging.claimed.printed_ranges import to_base
 from assay.judging.cutlass_output import (
+    DTYPES,
     MalformedOutput,
     ParsedOutput,
     Shape,
@@ -35,13 +37,6 @@ from assay.records.units import Unit
 from assay.records.verdicts import Status
 from assay.statistics import roofline
 from assay.statistics.summaries import repeated_runs
-
-DTYPES: dict[str, roofline.Dtype] = {
-    "cutlass_41": "float16",
-    "cutlass_57": "float8",
-    "cutlass_88": "float16",
-}
-"""Input types that the examples are compiled with."""
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,8 @@ work than the source states: the verdict is ``misstated``. Every reading that wa
 
 from collections.abc import Iterable, Sequence
 
-from assay.judging.case import (
-    Case,
-    Failure,
-    Measured,
-    from_base,
-    optional_significant,
-    reported,
-    significant,
-)
+from assay.judging.case import Case, Failure, Measured, optional_significant, reported, significant
+from assay.judging.claimed.printed_ranges import from_base
 from assay.judging.measured import measure_claim, parts_of
 from assay.judging.own_program import (
     AS_STATED,

@@ -3,23 +3,15 @@
 import re
 
 from assay.base.errors import BadInput
-from assay.judging.case import (
-    Case,
-    Failure,
-    Measured,
-    from_base,
-    measured_on,
-    significant,
-    to_base,
-    verdict,
-)
+from assay.judging.case import Case, Failure, Measured, measured_on, significant, verdict
+from assay.judging.claimed.printed_ranges import BOUNDS, from_base, to_base
 from assay.judging.decision import Decision, decide, margin_of
 from assay.judging.measured import alternatives, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
 from assay.judging.what_ran import program_version
-from assay.records.claims import Claim, Relation
+from assay.records.claims import Claim
 from assay.records.evaluations import (
     Program,
 )
@@ -128,10 +120,6 @@ def claimed_value(claim: Claim) -> tuple[float, Unit]:
     if value <= 0:
         raise BadInput(f"claim '{claim.id}': a measurement cannot be compared with a figure of 0")
     return value, base
-
-
-BOUNDS = {Relation.AT_LEAST: " or more", Relation.AT_MOST: " or less"}
-"""How a sentence tells that a claimed figure is a bound."""
 
 
 FIGURES = re.compile(r"Measured \S.*? against the claimed \S.*?: ")

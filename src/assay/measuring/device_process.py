@@ -37,6 +37,16 @@ PASSED_ON = (
 """Variables that say which GPUs are ours; a container gets these of the caller's, and no others."""
 
 
+DEVICE_PYTHON = "python3"
+
+
+def device_python(named: str | None) -> str:
+    """Return the device's Python: a command's name, or a path that holds from any directory."""
+    name = named or DEVICE_PYTHON
+    # Links stay: a virtual environment's Python is one, and would lose its packages.
+    return os.path.abspath(name) if os.sep in name else name  # noqa: PTH100
+
+
 def gpu_variables(gpu: str | None) -> dict[str, str]:
     """Return the variables that say which GPUs are ours: the caller's, or the one that is named."""
     callers = {name: os.environ[name] for name in PASSED_ON if name in os.environ}

@@ -17,6 +17,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.stages import TARGET_STAGES, toolchain_image_path
 from assay.images.stage import objection
 from assay.judging.needs import comparisons_of
+from assay.measuring.device_process import device_python
 from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.measuring.slurm_partitions import slurm_partitions
@@ -43,15 +44,7 @@ from assay.verification.sign import load_or_create_signer
 from assay.verification.trust import published_reports
 from assay.verification.trusted_keys import project_keys, trusted_keys
 
-DEVICE_PYTHON = "python3"
 """Where nobody names another, the Python that is asked for a GPU."""
-
-
-def device_python(named: str | None) -> str:
-    """Return the device's Python: a command's name, or a path that holds from any directory."""
-    name = named or DEVICE_PYTHON
-    # Links stay: a virtual environment's Python is one, and would lose its packages.
-    return os.path.abspath(name) if os.sep in name else name  # noqa: PTH100
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from assay.cli.options import DevicePathOption, DevicePythonOption
 from assay.cli.project_folder import ProjectOption, project_folder
 from assay.cli.report_names import from_here
 from assay.measuring.cpu_runs import try_on_cpu
+from assay.measuring.device_process import device_python as named_python
 from assay.pipeline.project_check import (
     ProjectProblem,
     every_problem,
@@ -25,7 +26,6 @@ from assay.pipeline.project_check import (
     project_remarks,
     told_problems,
 )
-from assay.pipeline.request import device_python as named_python
 from assay.shared.counting import counted
 
 

@@ -12,7 +12,7 @@ from assay.cli import checkout, console
 from assay.cli.diagnosis import Diagnosis, State, diagnose
 from assay.cli.options import DevicePathOption
 from assay.cli.project_folder import ProjectOption, project_folder
-from assay.pipeline.request import device_python as named_python
+from assay.measuring.device_process import device_python as named_python
 from assay.report import formatting as fmt
 
 INDENT = 10

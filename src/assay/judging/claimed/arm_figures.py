@@ -9,13 +9,10 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 
 from assay.catalog.model import Catalog
-from assay.judging.case import from_base
 from assay.judging.claimed.audit import stands
-from assay.judging.claimed.printed_ranges import PrintedRange, evaluate, resolve
-from assay.judging.cutlass_output import figure_unit, printed_flop
+from assay.judging.claimed.printed_ranges import BOUNDS, PrintedRange, evaluate, from_base, resolve
+from assay.judging.cutlass_output import DTYPES, figure_unit, printed_flop
 from assay.judging.formulas import Counting, Uncounted, for_benchmark, for_program, for_traffic
-from assay.judging.program import DTYPES
-from assay.judging.verdicts import BOUNDS
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Benchmark, Derived, Metric, Program, Term

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.judging.case import from_base
 from assay.judging.claimed.arm_figures import (
     PER_BASE,
     Launch,
@@ -22,7 +21,7 @@ from assay.judging.claimed.arm_figures import (
     within_bound,
 )
 from assay.judging.claimed.audit import audit
-from assay.judging.claimed.printed_ranges import resolve
+from assay.judging.claimed.printed_ranges import from_base, resolve
 from assay.judging.formulas import CUTLASS_41, WHOLE
 from assay.records.arithmetic import Operand
 from assay.records.claims import RATE_UNITS, Audit, Claim, Relation

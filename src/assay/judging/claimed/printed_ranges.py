@@ -9,16 +9,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.base.errors import BadInput
 from assay.records.arithmetic import Formula, Operand
-from assay.records.claims import (
-    Claim,
-)
+from assay.records.claims import Claim, Relation
 from assay.records.figure_words import printed, short
+from assay.records.units import Unit
 
 PRECISE = 6
 """Significant digits of a figure that arithmetic gives."""
 ROUNDING = 1e-9
 """Relative slack for binary rounding: 5.45 is not exactly the upper end of 5.4 plus 0.05."""
+
+
+BOUNDS = {Relation.AT_LEAST: " or more", Relation.AT_MOST: " or less"}
+"""How a sentence tells that a claimed figure is a bound."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,23 @@ class PrintedRange:
         """Return whether the ranges share a point, up to binary rounding."""
         slack = ROUNDING * max(abs(self.value), abs(other.value))
         return self.low <= other.high + slack and other.low <= self.high + slack
+
+
+def to_base(value: float, unit: Unit) -> tuple[float, Unit]:
+    """Return a figure in a unit that rates and ratios are judged in; a gain in percent is a ratio.
+
+    Raises BadInput for a unit that is not measured as a rate, a time or a ratio.
+    """
+    if unit is Unit.PERCENT:
+        return 1 + value / 100, Unit.RATIO
+    if unit.facts.base is None:
+        raise BadInput(f"a figure in {unit.value} cannot be judged as a measured rate or ratio")
+    return value * unit.facts.factor, unit.base
+
+
+def from_base(value: float, unit: Unit) -> float:
+    """Return a value of the base unit in the claim's own unit: the inverse of ``to_base``."""
+    return (value - 1) * 100 if unit is Unit.PERCENT else value / unit.facts.factor
 
 
 def resolve(operand: Operand, claims: Mapping[str, Claim]) -> PrintedRange:
