@@ -20,6 +20,10 @@ class TestEstimate:
         assert summary.estimate == pytest.approx(0.3)
         assert (summary.processes, summary.blocks, summary.samples) == (3, 9, 9)
 
+    def test_a_single_process_has_no_interval(self) -> None:
+        with pytest.raises(ValueError, match="at least two processes"):
+            stats.summarise([[1.0, 2.0]], 2, 0, b.judging())
+
     def test_pools_both_turns_of_a_block(self) -> None:
         summary = stats.arm_time(b.benchmark(), "ours", b.judging())
         assert summary is not None
