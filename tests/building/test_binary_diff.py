@@ -32,21 +32,17 @@ class TestHostCode:
         found = differences(library(tmp_path, "a.so"), library(tmp_path, "b.so"))
         assert found == ()
         assert explain(found) == "no byte differs"
+        assert cubins_inside(tmp_path / "a.so") == ()
 
-    def test_another_instruction_is_in_text_and_moves_the_build_id(self, tmp_path: Path):
-        one, two = library(tmp_path, "a.so", factor=2), library(tmp_path, "b.so", factor=300)
-        found = {entry.name: entry for entry in differences(one, two)}
+    def test_sections_are_compared_in_bytes(self, tmp_path: Path):
+        one = library(tmp_path, "a.so")
+        found = {e.name: e for e in differences(one, library(tmp_path, "b.so", factor=300))}
         assert found[".text"].different > 0
-        assert "host code" in found[".text"].meaning
         assert not any(entry.is_device_code for entry in found.values())
         assert explain(list(found.values())).startswith("the device code is the same")
-
-    def test_another_constant_is_counted_in_bytes(self, tmp_path: Path):
-        one, two = library(tmp_path, "a.so", text="abc"), library(tmp_path, "b.so", text="abX")
-        found = {entry.name: entry for entry in differences(one, two)}
+        found = {e.name: e for e in differences(one, library(tmp_path, "b.so", text="abX"))}
         assert set(found) <= {".rodata", ".note.gnu.build-id"}
         assert found[".rodata"].different == 1
-        assert str(found[".rodata"]).startswith(".rodata 1 of ")
 
     def test_bytes_outside_every_section_are_seen(self, tmp_path: Path):
         one, two = library(tmp_path, "a.so"), library(tmp_path, "b.so")
@@ -55,9 +51,6 @@ class TestHostCode:
         (found,) = differences(one, two)
         assert found.name == OUTSIDE
         assert found.different == len(b"hidden")
-
-    def test_a_library_without_device_code_has_no_images(self, tmp_path: Path):
-        assert cubins_inside(library(tmp_path, "a.so")) == ()
 
 
 @pytest.mark.compiler
@@ -89,14 +82,11 @@ class TestDeviceCode:
             assert explain(found).startswith("the device code differs")
 
 
-class TestOtherFiles:
-    @pytest.mark.parametrize("data", [b"", b"#!/bin/sh\n", b"\x7fELF", b"\x7fELF" + bytes(60)])
-    def test_what_is_no_elf_file_is_refused_with_a_sentence(self, tmp_path: Path, data: bytes):
-        path = tmp_path / "file"
-        path.write_bytes(data)
-        with pytest.raises(BadInput, match="is no ELF file"):
-            differences(path, path)
-
-    def test_a_missing_file(self, tmp_path: Path):
-        with pytest.raises(BadInput, match="cannot be read"):
-            cubins_inside(tmp_path / "none")
+@pytest.mark.parametrize("data", [b"", b"#!/bin/sh\n", b"\x7fELF", b"\x7fELF" + bytes(60)])
+def test_what_is_no_elf_file_is_refused(tmp_path: Path, data: bytes):
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    with pytest.raises(BadInput, match="is no ELF file"):
+        differences(path, path)
+    with pytest.raises(BadInput, match="cannot be read"):
+        cubins_inside(tmp_path / "none")

@@ -12,11 +12,11 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.building import build as building
 from assay.building.build import build
-from assay.building.nvcc import SCRATCH, last_lines, parse_ptxas
+from assay.building.nvcc import SCRATCH
 from assay.building.recipe import describe
 from assay.building.toolchain import LOCK, Toolchain, toolchain_lock_digest
 from assay.catalog.model import Catalog
-from assay.records.builds import BuildRecord, KernelResources
+from assay.records.builds import BuildRecord
 from assay.records.kernels import OriginalProgram, Probe
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
@@ -206,11 +206,7 @@ class TestCompiling:
         assert resources.spill_store_bytes == resources.spill_load_bytes == 0
         assert record.toolchain.nvcc == "13.0.88"
         assert not record.built_elsewhere
-
-    def test_the_library_loads_and_its_launcher_answers(self, tree: Path):
-        record = compile_in(tree, "variant", "small", "sm_90a")
-        assert record.artifact is not None
-        library = ctypes.CDLL(str(tree / "out" / record.artifact.path))
+        library = ctypes.CDLL(str(file))
         assert library.small(None, None) == 1  # cudaErrorInvalidValue, before any device is asked
         assert not hasattr(library, "cudaLaunchKernel"), "its CUDA runtime must stay hidden"
 
@@ -254,21 +250,11 @@ class TestCompiling:
         assert str(tree) not in record.diagnostics
         assert not list((tree / "out" / "sm_75").glob("*.cubin"))
 
-    def test_a_probe_that_compiles_is_device_code(self, tree: Path):
-        record = compile_in(tree, "probe", "copies", "sm_89")
-        assert record.status == "built" and record.artifact is not None
-        assert (tree / "out" / record.artifact.path).read_bytes()[:4] == b"\x7fELF"
-        assert record.cubins[0].sha256 == record.artifact.sha256
-
     def test_the_record_says_whether_asserts_are_compiled_in(self, tree: Path):
         assert compile_in(tree, "probe", "asserting", "sm_90a").asserts is True
         assert compile_in(tree, "probe", "silent", "sm_90a").asserts is False
         assert compile_in(tree, "variant", "small", "sm_90a").asserts is False
         assert compile_in(tree, "probe", "copies", "sm_75").asserts is None
-
-    def test_nothing_stays_in_the_scratch_directory(self, tree: Path):
-        record = compile_in(tree, "variant", "small", "sm_89")
-        assert not list(SCRATCH.glob(f"assay-build-{record.key[:12]}*"))
 
     def test_what_a_killed_build_left_behind_does_no_harm(self, tree: Path):
         job = describe(tree, catalog(), "probe", "copies", "sm_86", toolchain_lock_digest(tree))
@@ -278,6 +264,7 @@ class TestCompiling:
         record = compile_in(tree, "probe", "copies", "sm_86")
         assert record.status == "built"
         assert [cubin.path for cubin in record.cubins] == ["copies.cubin"]
+        assert not left.exists()
 
 
 @pytest.mark.compiler
@@ -298,16 +285,6 @@ class TestNotCompilingTwice:
         record = compile_in(tree, "variant", "small", "sm_90a", out="again")
         assert (tree / "again" / "sm_90a" / "small.so").is_file()
         assert not record.built_elsewhere
-
-    def test_a_damaged_cache_is_no_cache(self, tree: Path):
-        record = compile_in(tree, "variant", "small", "sm_90a")
-        cached = tree / "cache" / "builds" / record.key / "small.so"
-        cached.write_bytes(b"damaged")
-        again = compile_in(tree, "variant", "small", "sm_90a")
-        assert again.cost is not None, "it was compiled, not taken"
-        assert again.model_copy(update={"cost": record.cost}) == record
-        assert record.artifact is not None
-        assert sha256_file(cached) == record.artifact.sha256
 
     def test_a_library_that_was_changed_with_its_record_is_not_taken(
         self, tree: Path, capsys: pytest.CaptureFixture[str]
@@ -338,12 +315,6 @@ class TestNotCompilingTwice:
         record = compile_in(node, "variant", "small", "sm_90a", prebuilt=tree / "out")
         assert record == built.model_copy(update={"built_elsewhere": True})
         assert (node / "out" / "sm_90a" / "small.so").is_file()
-
-    def test_a_prebuilt_artifact_of_other_sources_is_not_taken(
-        self, root: Path, tree: Path, tmp_path: Path, no_compiler: None
-    ):
-        compile_in(tree, "variant", "small", "sm_90a")
-        node = make_tree(root, tmp_path / "node")
         (node / "kernels" / "bsr_gemm" / "scale.cuh").write_text("#define SCALE 4.0f\n")
         with pytest.raises(MissingEnvironment):
             compile_in(node, "variant", "small", "sm_90a", prebuilt=tree / "out")
@@ -359,43 +330,3 @@ class TestNotCompilingTwice:
         node = make_tree(root, tmp_path / "node")
         with pytest.raises(CheckFailed, match="is not the artifact"):
             compile_in(node, "variant", "small", "sm_90a", prebuilt=forged)
-
-
-PTXAS = """\
-ptxas info    : 1 bytes gmem
-ptxas info    : Compiling entry function '_Z3onev' for 'sm_89'
-ptxas info    : Function properties for _Z3onev
-    96 bytes stack frame, 84 bytes spill stores, 92 bytes spill loads
-ptxas info    : Used 255 registers, used 1 barriers, 96 bytes cumulative stack size, 2048 bytes smem
-ptxas info    : Compile time = 4.386 ms
-ptxas info    : Function properties for _Z6helperv
-    16 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads
-ptxas info    : Compiling entry function '_Z3twov' for 'sm_89'
-ptxas info    : Function properties for _Z3twov
-    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
-ptxas info    : Function properties for _Z6helperv
-    16 bytes stack frame, 3 bytes spill stores, 4 bytes spill loads
-ptxas info    : Used 8 registers, used 0 barriers
-"""
-
-
-def resources(entry: str, *values: int) -> KernelResources:
-    fields = (
-        "registers",
-        "stack_bytes",
-        "spill_store_bytes",
-        "spill_load_bytes",
-        "static_shared_bytes",
-    )
-    return KernelResources(entry=entry, **dict(zip(fields, values, strict=True)))
-
-
-def test_ptxas_resources_belong_to_entries_not_to_helpers():
-    assert parse_ptxas(PTXAS) == (
-        resources("_Z3onev", 255, 96, 84, 92, 2048),
-        resources("_Z3twov", 8, 0, 0, 0, 0),
-    )
-
-
-def test_diagnostics_leave_out_where_ptxas_was():
-    assert last_lines(f"{PTXAS}\nerror: this\nfatal: that\n", 2) == "error: this\nfatal: that"

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.building.checkout_copy import describe_checkout
-from assay.building.compiler_errors import first_errors
-from assay.building.file_compile import compile_file
+from assay.building.file_compile import compile_file, first_errors
 from assay.building.toolchain import Toolchain
 from assay.records.builds import ToolchainRecord
 from assay.records.file_compiles import LONGEST_LINE, MOST_LINES, FileCompileJob
@@ -106,44 +105,39 @@ class TestRecord:
         assert found.command[-1] == "checkout/csrc/theirs.cu"
         assert (checkout / FILE).read_text() == EMPTY
 
-    def test_what_compiles_leaves_no_words(self, tmp_path: Path, checkout: Path) -> None:
-        toolchain = fake(tmp_path, 'echo "a.cu(1): error: but no"; exit 0')
-        found = compile_file(checkout, job(checkout), FILE, tmp_path / "work", toolchain)
-        assert (found.outcome, found.words, found.cut) == ("builds", (), False)
-
     def test_another_checkout_than_was_asked_for(self, tmp_path: Path, checkout: Path) -> None:
         asked = job(checkout)
         (checkout / "more").write_text("new\n")
         with pytest.raises(CheckFailed, match="was changed since this run was asked for"):
             compile_file(checkout, asked, FILE, tmp_path / "work", fake(tmp_path, "exit 0"))
 
+    @pytest.mark.parametrize(
+        "log",
+        [
+            "nvcc error   : 'cicc' died due to signal 9 (Kill signal)\nKilled",
+            "/tmp/x.cubin: No space left on device",
+            "cc1plus: out of memory allocating 9 bytes",
+        ],
+    )
     def test_a_machine_that_was_too_small_is_no_outcome(
-        self, tmp_path: Path, checkout: Path
+        self, tmp_path: Path, checkout: Path, log: str
     ) -> None:
-        toolchain = fake(tmp_path, 'echo "cc1plus: out of memory allocating 9 bytes"; exit 1')
+        toolchain = fake(tmp_path, f'echo "{log}"; exit 1')
         with pytest.raises(MissingEnvironment, match="was cut short"):
             compile_file(checkout, job(checkout), FILE, tmp_path / "work", toolchain)
 
-    def test_a_link_that_leads_out_is_refused(self, tmp_path: Path, checkout: Path) -> None:
-        asked = job(checkout)
-        (checkout / FILE).unlink()
-        (checkout / FILE).symlink_to("/etc/hostname")
-        with pytest.raises(BadInput, match="leads out of the checkout"):
-            compile_file(checkout, asked, FILE, tmp_path / "work", fake(tmp_path, "exit 0"))
-
 
 @pytest.mark.compiler
-@pytest.mark.parametrize("arch", ["sm_89", "sm_90a"])
 def test_nvcc_names_an_array_of_size_zero(
-    toolchain: Toolchain, tmp_path: Path, checkout: Path, arch: str
+    toolchain: Toolchain, tmp_path: Path, checkout: Path
 ) -> None:
     """The words that the claim on arrays of size zero is answered by."""
-    found = compile_file(checkout, job(checkout, arch), FILE, tmp_path / "work", toolchain)
+    found = compile_file(checkout, job(checkout), FILE, tmp_path / "work", toolchain)
     assert found.outcome == "fails"
     assert found.words == (
         'checkout/csrc/theirs.cu(2): error: zero-sized variable "rows" is not allowed in device '
         "code",
     )
     (checkout / FILE).write_text(EMPTY.replace("<32>", "<64>"))
-    found = compile_file(checkout, job(checkout, arch), FILE, tmp_path / "again", toolchain)
+    found = compile_file(checkout, job(checkout), FILE, tmp_path / "again", toolchain)
     assert (found.outcome, found.words) == ("builds", ())

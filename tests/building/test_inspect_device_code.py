@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.building import inspect_device_code as inspecting
-from assay.building.inspect_device_code import Listing, count_code, inspect_device_code
+from assay.building.inspect_device_code import inspect_device_code
 from assay.records.claims import Claim, ClaimKind
 from assay.records.evaluations import DeviceCode
 from assay.records.inspections import ArchCode, DeviceCodeResult
@@ -77,18 +76,6 @@ CLAIM = b.claim(
     ),
     kind=ClaimKind.SUPPORT, value=None, unit=None, resolution=None,
 )  # fmt: skip
-
-
-def test_machine_code_and_ptx_are_counted_each_from_its_own_listing() -> None:
-    counts = count_code(Listing(SYMBOLS, PTX), "FwdKernel")
-    assert counts == {
-        ("sm_80", "cubin", False): 1,
-        ("sm_80", "cubin", True): 1,
-        ("sm_90a", "cubin", False): 1,
-        ("sm_90a", "cubin", True): 1,
-        ("sm_90", "ptx", False): 1,
-        ("sm_90", "ptx", True): 1,
-    }
 
 
 @pytest.fixture
@@ -167,15 +154,6 @@ def test_a_binary_that_is_not_read_is_told(
         "made_up/_C.so, which the package lists, is not there",
         "the package lists no shared object",
     )
-
-
-def test_a_machine_without_cuobjdump_says_so(
-    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tool(tmp_path, monkeypatch, "exit 1")
-    (tmp_path / "bin" / "cuobjdump").unlink()
-    monkeypatch.setattr(inspecting.shutil, "which", lambda _: None)
-    assert "no cuobjdump" in look(tmp_path).detail
 
 
 @pytest.mark.parametrize("python", [sys.executable, "/no/such/python"])

@@ -64,21 +64,12 @@ class TestText:
         assert changed.matches == 1
         assert changed.sha256 != found.sha256
 
-    def test_outside_the_packages(self, packages: Packages):
-        (packages.site / "out").symlink_to(packages.site.parent)
-        with pytest.raises(BadInput, match="has no file"):
-            inspect_packages([self._claim("out", "outside")], packages)
-
     @pytest.mark.parametrize(
         "fields", [{"quantity": "matches"}, {"quantity": "lines", "text": "a"}]
     )
     def test_belongs_to_matches_alone(self, fields: dict[str, str]):
         with pytest.raises(ValidationError, match="counted of a text"):
             Inspection.model_validate({"kind": "inspection", "package": "p", "path": "f", **fields})
-
-
-def test_claims_of_another_kind_are_left_alone(packages: Packages):
-    assert inspect_packages([b.claim("other", b.unanswerable())], packages).inspections == ()
 
 
 @pytest.mark.parametrize("path", ["out/secret", "cutlass/gone.hpp", "cutlass"])
@@ -114,10 +105,6 @@ class TestTakingOver:
         folder = tmp_path / "prebuilt"
         write_record(inspect_packages([claim()], packages), folder / "inspections.json")
         return folder
-
-    def test_the_same_question(self, packages: Packages, prebuilt: Path, tmp_path: Path):
-        taken = inspect_or_take(tmp_path, [claim()], prebuilt)
-        assert taken == inspect_packages([claim()], packages)
 
     def test_a_few_of_its_questions(self, packages: Packages, prebuilt: Path, tmp_path: Path):
         """The other machine prepared every source; here one of them is run."""

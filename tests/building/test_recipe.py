@@ -1,5 +1,6 @@
 """Compilations as data."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from assay.building.recipe import (
     Compilation,
     Tree,
     describe,
-    gencode,
     local_sources,
 )
 from assay.building.toolchain import Toolchain
@@ -63,7 +63,9 @@ def tree(tmp_path: Path) -> Path:
     folder = tmp_path / "kernels" / "bsr_gemm"
     folder.mkdir(parents=True)
     (folder / "small.cu").write_text('#include <cuda.h>\n#include "tile.cuh"\n')
-    (folder / "tile.cuh").write_text('  # include "common/check.cuh"\n#include "cutlass/x.h"\n')
+    (folder / "tile.cuh").write_text(
+        '  # include "common/check.cuh"\n#include "cutlass/x.h"\n#include "small.cu"\n'
+    )
     (folder / "other.cuh").write_text("// nobody includes this\n")
     (folder / "feature.cu").write_text("__global__ void f() {}\n")
     (tmp_path / "kernels" / "common").mkdir()
@@ -107,14 +109,6 @@ class TestCommand:
         command = describe(tree, catalog(), "probe", "feature", "sm_100a", LOCK).command
         assert "-cubin" in command and command[-2] == "feature.cubin"
 
-    def test_no_path_is_absolute(self, tree: Path):
-        for kind, name in (("variant", "small"), ("program", "example"), ("probe", "feature")):
-            for word in describe(tree, catalog(), kind, name, "sm_89", LOCK).command:
-                assert not word.startswith("/") and str(tree) not in word
-
-    def test_machine_code_for_one_architecture_and_no_ptx(self):
-        assert gencode("sm_100a") == "-gencode=arch=compute_100a,code=sm_100a"
-
 
 class TestSources:
     """Our own files that a kernel consists of."""
@@ -127,11 +121,6 @@ class TestSources:
             "kernels/common/check.cuh",
         ]
 
-    def test_files_that_include_each_other_end(self, tree: Path):
-        folder = tree / "kernels" / "bsr_gemm"
-        (folder / "tile.cuh").write_text('#include "small.cu"\n')
-        assert len(local_sources(Tree(tree), "kernels/bsr_gemm/small.cu")) == 2
-
     def test_a_missing_source_is_bad_input(self, tree: Path):
         with pytest.raises(BadInput, match=r"gone\.cu: no such file"):
             local_sources(Tree(tree), "kernels/bsr_gemm/gone.cu")
@@ -140,19 +129,7 @@ class TestSources:
 class TestKey:
     """Equal keys promise equal cubins."""
 
-    def test_the_same_anywhere(self, tree: Path, tmp_path_factory: pytest.TempPathFactory):
-        import shutil
-
-        other = tmp_path_factory.mktemp("other") / "deeper"
-        shutil.copytree(tree, other)
-        assert key(tree) == key(other)
-
-    def test_a_header_changes_it(self, tree: Path):
-        before = key(tree)
-        (tree / "kernels" / "common" / "check.cuh").write_text("// other\n")
-        assert key(tree) != before
-
-    def test_defines_flags_arch_and_lock_change_it(self, tree: Path):
+    def test_changes_with_all_that_decides_and_nothing_else(self, tree: Path, tmp_path: Path):
         keys = {
             key(tree),
             key(tree, defines={"WIDTH": 8, "DEPTH": 2}),
@@ -161,21 +138,21 @@ class TestKey:
             key(tree, lock="b" * 64),
         }
         assert len(keys) == 5
-
-    def test_a_title_does_not(self, tree: Path):
         assert key(tree, title="another") == key(tree)
+        other = tmp_path / "other" / "deeper"
+        shutil.copytree(tree / "kernels", other / "kernels")
+        assert key(other) == key(tree)
+        (other / "kernels" / "common" / "check.cuh").write_text("// other\n")
+        assert key(other) != key(tree)
 
 
-class TestRefusals:
-    """Nothing is compiled that is not described."""
-
-    def test_unknown(self, tree: Path):
-        with pytest.raises(BadInput, match="no program 'nothing'"):
-            describe(tree, catalog(), "program", "nothing", "sm_89", LOCK)
-
-    def test_library(self, tree: Path):
-        with pytest.raises(BadInput, match="nothing to compile"):
-            describe(tree, catalog(), "variant", "library", "sm_89", LOCK)
+@pytest.mark.parametrize(
+    ("kind", "name", "why"),
+    [("program", "nothing", "no program"), ("variant", "library", "nothing to compile")],
+)
+def test_what_is_not_described_is_refused(tree: Path, kind, name: str, why: str):
+    with pytest.raises(BadInput, match=why):
+        describe(tree, catalog(), kind, name, "sm_89", LOCK)
 
 
 class TestPublishedBuilds:

@@ -57,14 +57,6 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
         f"{CUDA}/include/more.h is in no wheel",
     ),
     "link": (lambda site: relink(site / NVCC, "/bin/true"), f"{NVCC} is changed"),
-    "our link": (
-        lambda site: relink(site / CUDA / "lib64", "/usr/lib"),
-        f"{CUDA}/lib64 is changed",
-    ),
-    "a folder's link": (
-        lambda site: (site / CUDA / "nvvm").symlink_to("/usr"),
-        f"{CUDA}/nvvm is in no wheel",
-    ),
 }
 
 

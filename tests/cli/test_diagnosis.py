@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.building.installed import Installed
+from assay.building.inspect_device_code import Installed
 from assay.catalog.load import load_catalog
 from assay.cli import abilities, diagnosis
 from assay.cli.abilities import Ability, Machine

@@ -14,7 +14,7 @@ import pytest
 
 from assay.base.errors import MissingEnvironment
 from assay.base.io import read_record
-from assay.building.installed import find_installed
+from assay.building.inspect_device_code import find_installed
 from assay.catalog.load import load_catalog
 from assay.measuring.device_process import run_device_job
 from assay.measuring.local_gpu import lacking_packages

@@ -12,11 +12,11 @@ from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.base.progress import exclusive, say
 from assay.building.cache_seal import RECORD, is_sealed, write_seal
-from assay.building.nvcc import compiled
+from assay.building.nvcc import Compiled, compiled, file_digest
 from assay.building.recipe import Compilation, Kind, Tree, describe
 from assay.building.toolchain import Toolchain, ensure_toolchain, toolchain_lock_digest
 from assay.catalog.model import Catalog
-from assay.records.builds import NO_COMPILER, BuildRecord, FileDigest, ToolchainRecord
+from assay.records.builds import NO_COMPILER, BuildRecord, ToolchainRecord
 from assay.runtimes.base import Place
 from assay.shared.files import sha256_file, whole_file
 
@@ -77,23 +77,18 @@ def _artifact_path(job: Compilation) -> str:
 
 
 def _from_cache(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | None] | None:
-    """An earlier build with this key; one without our seal, a damaged one, and one that nobody
-    looked into, is none.
+    """An earlier build with this key; one without our seal, and one that nobody looked into, is
+    none.
     """
-    try:
-        record = read_record(BuildRecord, folder / RECORD) if is_sealed(folder) else None
-    except BadInput:
+    if not is_sealed(folder):
         return None
-    if record is None:
+    try:
+        record = read_record(BuildRecord, folder / RECORD)
+    except BadInput:  # by a version that wrote another form
         return None
     if record.artifact is None:
-        return (record, None) if record.status == "failed" else None
-    file = folder / job.output
-    if not file.is_file() or sha256_file(file) != record.artifact.sha256:
-        return None
-    if record.code_sha256 is None:
-        return None
-    return record, file
+        return record, None
+    return (record, folder / job.output) if record.code_sha256 is not None else None
 
 
 def _from_elsewhere(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | None] | None:
@@ -116,68 +111,59 @@ def _from_elsewhere(job: Compilation, folder: Path) -> tuple[BuildRecord, Path |
 def _without_compiler(job: Compilation, why: str) -> BuildRecord:
     """Return the record of a build for which there is no compiler; nothing keeps it."""
     say(f"{job.id} for {job.arch} is not compiled: {why}")
-    return BuildRecord(
-        schema="assay/build/1",
-        id=job.id,
-        kind=job.kind,
-        arch=job.arch,
-        status="failed",
-        command=job.command,
-        sources=job.sources,
-        key=job.key,
-        artifact=None,
-        cubins=(),
-        resources=(),
-        toolchain=ToolchainRecord(
-            schema="assay/toolchain/1",
-            nvcc=NO_COMPILER,
-            host_compiler=NO_COMPILER,
-            wheels={},
-            lock_sha256=job.lock_sha256,
-        ),
-        diagnostics=why,
-        built_elsewhere=False,
+    toolchain = ToolchainRecord(
+        schema="assay/toolchain/1",
+        nvcc=NO_COMPILER,
+        host_compiler=NO_COMPILER,
+        wheels={},
+        lock_sha256=job.lock_sha256,
     )
+    return _record(job, Compiled(None, (), (), None, None, why, None), None, toolchain)
 
 
 def _compile(
     job: Compilation, tree: Tree, cached: Path, toolchain: Toolchain
 ) -> tuple[BuildRecord, Path | None]:
-    """Compile and put the outcome into the cache, the record last."""
+    """Compile and put the outcome into the cache, the seal last."""
     if (cached / RECORD).is_file() and not is_sealed(cached):
         say(f"the cached build of {job.id} for {job.arch} is not as it was sealed: compiling again")
     shutil.rmtree(cached, ignore_errors=True)
+    file: Path | None = None
     with compiled(job, tree, toolchain) as outcome:
-        file: Path | None = None
-        digest: FileDigest | None = None
         if outcome.artifact is not None:
             file = cached / job.output
             _copy(outcome.artifact, file)
-            digest = FileDigest(
-                path=_artifact_path(job), sha256=sha256_file(file), bytes=file.stat().st_size
-            )
-    record = BuildRecord(
+    record = _record(job, outcome, file, toolchain.record)
+    write_record(record, cached / RECORD)
+    write_seal(cached)
+    return record, file
+
+
+def _record(
+    job: Compilation, outcome: Compiled, file: Path | None, toolchain: ToolchainRecord
+) -> BuildRecord:
+    artifact = None
+    if file is not None:
+        artifact = file_digest(file).model_copy(update={"path": _artifact_path(job)})
+    return BuildRecord(
         schema="assay/build/1",
         id=job.id,
         kind=job.kind,
         arch=job.arch,
-        status="failed" if digest is None else "built",
+        status="failed" if artifact is None else "built",
         command=job.command,
         sources=job.sources,
         key=job.key,
-        artifact=digest,
+        artifact=artifact,
         cubins=outcome.cubins,
         resources=outcome.resources,
         asserts=outcome.asserts,
         code_sha256=outcome.code_sha256,
-        toolchain=toolchain.record,
+        toolchain=toolchain,
         diagnostics=outcome.diagnostics,
         built_elsewhere=False,
         cost=outcome.cost,
     )
-    write_record(record, cached / RECORD)
-    write_seal(cached)
-    return record, file
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -1,8 +1,8 @@
 """What is cached carries a seal: only who holds this user's key can have put it there.
 
 A record in the cache says what its artifact is, but whoever can write the cache can write both.
-The seal is an HMAC-SHA256 of the two, and of the place that they are for, under a key that lies
-outside of the checkout. What was found of a report is a file with its seal in the first line.
+The seal is an HMAC-SHA256 of a file's name and content, in its first line, under a key that lies
+outside of the checkout. A build's seal is such a file that lists its folder.
 """
 
 import hmac
@@ -20,8 +20,8 @@ VARIABLE = "ASSAY_CACHE_KEY"
 """Names another file for the key."""
 SEAL = "seal"
 RECORD = "record.json"
-FILE = b"file\0"
-"""What the MAC of a single file begins with, and that of no folder: builds lie under digests."""
+MOST_LISTED = 1 << 16
+"""Bytes of the list of a folder."""
 KEY_BYTES = 32
 PRIVATE = 0o600
 
@@ -34,32 +34,33 @@ def key_path() -> Path:
 
 
 def write_seal(folder: Path) -> None:
-    """Seal a build in the cache, last of all; without a key it stays unsealed, and is built again.
+    """Seal a build in the cache, last of all; one without a seal is built again."""
+    write_sealed(folder / SEAL, _listed(folder))
+
+
+def is_sealed(folder: Path) -> bool:
+    """Return whether a build in the cache is as this user sealed it."""
+    sealed = sealed_bytes(folder / SEAL, MOST_LISTED)
+    return (folder / RECORD).is_file() and sealed == _listed(folder)
+
+
+def _listed(folder: Path) -> bytes:
+    """Return a folder's name and every file in it, by name and digest."""
+    lines = [folder.name]
+    for path in sorted(folder.iterdir()):
+        if path.name != SEAL and not path.name.startswith("."):
+            lines.append(f"{path.name} {sha256_file(path) if path.is_file() else 'no file'}")
+    return "\n".join(lines).encode()
+
+
+def write_sealed(path: Path, data: bytes) -> None:
+    """Write a file with its seal before ``data``; nothing without a key. Raises OSError.
 
     A key is made on first use, readable by nobody else.
     """
     key = _make_key()
     if key is not None:
-        write_bytes(folder / SEAL, _seal(folder, key).encode())
-
-
-def is_sealed(folder: Path) -> bool:
-    """Return whether a build in the cache is as this user sealed it."""
-    if not (folder / RECORD).is_file():
-        return False
-    key = _read_key()
-    try:
-        found = (folder / SEAL).read_text() if key is not None else ""
-    except (OSError, UnicodeDecodeError):
-        found = ""
-    return key is not None and hmac.compare_digest(found.encode(), _seal(folder, key).encode())
-
-
-def write_sealed(path: Path, data: bytes) -> None:
-    """Write a file with its seal before ``data``; nothing without a key. Raises OSError."""
-    key = _make_key()
-    if key is not None:
-        write_bytes(path, f"{_file_seal(path, data, key)}\n".encode() + data)
+        write_bytes(path, f"{_seal(path, data, key)}\n".encode() + data)
 
 
 def sealed_bytes(path: Path, most: int) -> bytes | None:
@@ -72,24 +73,12 @@ def sealed_bytes(path: Path, most: int) -> bytes | None:
     except (OSError, Unreadable):
         return None
     seal, _, data = found.partition(b"\n")
-    sealed = key is not None and hmac.compare_digest(seal, _file_seal(path, data, key).encode())
+    sealed = key is not None and hmac.compare_digest(seal, _seal(path, data, key).encode())
     return data if sealed else None
 
 
-def _file_seal(path: Path, data: bytes, key: bytes) -> str:
-    mac = hmac.new(key, FILE + path.name.encode() + b"\0", "sha256")
-    mac.update(data)
-    return mac.hexdigest()
-
-
-def _seal(folder: Path, key: bytes) -> str:
-    """Return the HMAC over the folder's name and every file in it, by name and content."""
-    mac = hmac.new(key, folder.name.encode() + b"\0", "sha256")
-    for path in sorted(folder.iterdir()):
-        if path.name != SEAL and not path.name.startswith("."):
-            content = sha256_file(path) if path.is_file() else "no file"
-            mac.update(f"{path.name}\0{content}\0".encode())
-    return mac.hexdigest()
+def _seal(path: Path, data: bytes, key: bytes) -> str:
+    return hmac.new(key, path.name.encode() + b"\0" + data, "sha256").hexdigest()
 
 
 def _read_key() -> bytes | None:

@@ -26,11 +26,7 @@ def describe_checkout(checkout: Path) -> CheckoutCopy:
     Raises BadInput for a folder that is none or cannot be read, a link that leads out, a special
     file, or more than the bounds allow.
     """
-    top, files = _tree(checkout)
-    try:
-        return _described(top, files, top)
-    except OSError as error:
-        raise BadInput(f"{checkout}: cannot be read: {error}") from error
+    return describe_files(*_tree(checkout))
 
 
 def copy_checkout(checkout: Path, into: Path) -> CheckoutCopy:
@@ -39,67 +35,50 @@ def copy_checkout(checkout: Path, into: Path) -> CheckoutCopy:
     Links inside the tree stay links. Raises BadInput as ``describe_checkout`` does, and leaves
     nothing behind then.
     """
-    top, files = _tree(checkout)
+    top, names = _tree(checkout)
     if into.resolve().is_relative_to(top):
         raise BadInput(f"{checkout}: a run's folder lies in it, so it cannot be copied there")
-    partial = into.with_name(f"{into.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
-        for path in files:
-            copy = partial / path.relative_to(top)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, copy, follow_symlinks=False)
-        partial.mkdir(parents=True, exist_ok=True)
-        described = _described(top, files, partial)
-        partial.rename(into)
-    except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise BadInput(f"{checkout}: cannot be copied: {error}") from error
-    return described
+    return copy_files(top, names, into)
 
 
 def describe_files(folder: Path, names: Sequence[str]) -> CheckoutCopy:
-    """Return what a copy of these files of a folder would hold. Raises BadInput."""
+    """Return count, size and digest of these files of a folder. Raises BadInput."""
     try:
-        return _described(folder, [folder / name for name in names], folder)
+        listed = "".join(f"{_digest(folder / name)}  {name}\n" for name in names)
+        size = sum((folder / name).lstat().st_size for name in names)
     except OSError as error:
         raise BadInput(f"{folder}: cannot be read: {error}") from error
+    return CheckoutCopy(files=len(names), bytes=size, sha256=sha256_bytes(listed.encode()))
 
 
 def copy_files(folder: Path, names: Sequence[str], into: Path) -> CheckoutCopy:
-    """Copy these files of a folder to ``into``, which must not be there yet. Raises BadInput."""
+    """Copy these files of a folder to ``into``, whole or not at all. Raises BadInput."""
+    partial = into.with_name(f"{into.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
     try:
+        partial.mkdir(parents=True)
         for name in names:
-            (into / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(folder / name, into / name)
+            (partial / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(folder / name, partial / name, follow_symlinks=False)
+        described = describe_files(partial, names)
+        partial.rename(into)
     except OSError as error:
-        shutil.rmtree(into, ignore_errors=True)
         raise BadInput(f"{folder}: cannot be copied: {error}") from error
-    return describe_files(into, names)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return described
 
 
-def _tree(checkout: Path) -> tuple[Path, list[Path]]:
-    """Return the top of a checkout and all that is copied of it, in order. Raises BadInput."""
+def _tree(checkout: Path) -> tuple[Path, list[str]]:
+    """Return the top of a checkout and the names of all that is copied of it. Raises BadInput."""
     if not checkout.is_dir():
         raise BadInput(f"{checkout}: no such directory")
     top = checkout.resolve()
     files = sorted(_files(top))
-    size = _size(files)
+    size = sum(path.lstat().st_size for path in files)
     if size > MOST_BYTES:
         raise BadInput(f"{checkout}: holds {size} bytes, more than {MOST_BYTES}")
-    return top, files
-
-
-def _size(files: list[Path]) -> int:
-    return sum(path.lstat().st_size for path in files)
-
-
-def _described(top: Path, files: list[Path], there: Path) -> CheckoutCopy:
-    """Return count, size and digest of ``files`` below ``top``, as they are ``there``."""
-    names = [path.relative_to(top) for path in files]
-    listed = "".join(f"{_digest(there / name)}  {name.as_posix()}\n" for name in names)
-    size = _size([there / name for name in names])
-    return CheckoutCopy(files=len(names), bytes=size, sha256=sha256_bytes(listed.encode()))
+    return top, [path.relative_to(top).as_posix() for path in files]
 
 
 def _files(top: Path) -> Iterator[Path]:

@@ -4,26 +4,36 @@ The compiler reads a stranger's file and nothing of it is run. Of what it prints
 kept, bounded: neither warnings nor the lines of the file that it quotes below each.
 """
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.base.deadline import deadline
-from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed
 from assay.base.printable import shown_line
 from assay.building.checkout_copy import copy_checkout
-from assay.building.compiler_errors import MOST_OUTPUT, first_errors
-from assay.building.nvcc import TOOL_LINKED, lacked_resources, last_lines
-from assay.building.recipe import CHECKOUT, TOOL, file_command
-from assay.building.toolchain import CUDA, DATE, Toolchain
+from assay.building.nvcc import run_nvcc
+from assay.building.recipe import CHECKOUT, file_command
+from assay.building.toolchain import Toolchain
 from assay.records.file_compiles import (
+    LONGEST_LINE,
+    MOST_LINES,
     FileCompileJob,
     FileCompileRecord,
 )
-from assay.runtimes.base import Bind, Task
 from assay.shared.files import sha256_file
 
 COMPILE_S = 900.0
 """Seconds after which a compilation is given up: a stranger's templates may never end."""
+MOST_OUTPUT = 2**22
+"""Characters of the compiler's output that are looked at."""
+_ERRORS = re.compile(
+    r"\S.{0,400}?\(\d+\): (?:catastrophic |internal )?error\b"  # nvcc's front end
+    r"|\S.{0,400}?:\d+(?::\d+)?: (?:fatal |internal compiler )?error:"  # the host's compiler
+    r"|(?:ptxas|nvcc|cicc|nvlink|fatbinary|cudafe\+\+|g\+\+|gcc|cc1plus|as|ld)\b"
+    r".{0,400}?\b(?:error|fatal)\b"
+)
+"""Lines that state an error. What is quoted of a file is indented, and so is no such line."""
 
 
 def compile_file(
@@ -40,8 +50,11 @@ def compile_file(
     if copy_checkout(checkout, folder / CHECKOUT) != job.checkout:
         raise CheckFailed(f"{checkout}: was changed since this run was asked for")
     command = file_command(file, job.arch)
-    code, text = _run(job, command, folder, toolchain)
-    words, cut = first_errors(text)
+    with deadline(COMPILE_S):
+        label = f"compile {job.compilation} for {job.arch}"
+        outcome, text = run_nvcc(command, folder, toolchain, label, most=MOST_OUTPUT)
+    code = outcome.exit_code
+    words, cut = first_errors(text.replace(f"{folder}/", ""))
     return FileCompileRecord(
         schema="assay/file_compile/1",
         source=job.source,
@@ -59,46 +72,19 @@ def compile_file(
     )
 
 
-def _run(
-    job: FileCompileJob, command: tuple[str, ...], folder: Path, toolchain: Toolchain
-) -> tuple[int, str]:
-    """Return the compiler's exit code, and what it printed, without this machine's paths."""
-    lines: list[str] = []
-    room = MOST_OUTPUT
+def first_errors(text: str) -> tuple[tuple[str, ...], bool]:
+    """Return the first lines of a compiler's output that state errors, and whether that is less
+    than all that it states.
 
-    def take(line: str) -> None:
-        nonlocal room
-        if room > 0:
-            lines.append(line[:room])
-            room -= len(line) + 1
+    What is no printable ASCII stands as an escape.
+    """
+    stated = [line.rstrip() for line in text.splitlines() if _ERRORS.match(line)]
+    spelled = [_spelled(line) for line in stated]
+    kept = tuple(line[:LONGEST_LINE] for line in spelled[:MOST_LINES])
+    whole = len(text) < MOST_OUTPUT and len(spelled) <= MOST_LINES
+    return kept, not (whole and all(len(line) <= LONGEST_LINE for line in spelled))
 
-    script = f'set -e\n{TOOL_LINKED}shift\nexec "$@"\n'
-    label = f"compile {job.compilation} for {job.arch}"
-    with deadline(COMPILE_S):
-        outcome = toolchain.place.run(
-            Task(
-                command=(
-                    "/bin/sh", "-c", script, "sh", str(toolchain.site),
-                    f"./{TOOL}/{CUDA}/bin/nvcc", *command[1:],
-                ),
-                directory=folder,
-                label=label,
-                environment={
-                    "LC_ALL": "C",
-                    "HOME": str(folder),
-                    "TMPDIR": str(folder),
-                    "SOURCE_DATE_EPOCH": str(DATE),
-                },
-                binds=(Bind(folder, writable=True),),
-            ),
-            take,
-        )  # fmt: skip
-    text = "\n".join(lines)
-    text = text.replace(str(toolchain.site), TOOL).replace(f"{folder}/", "")
-    code = outcome.exit_code
-    if code < 0 or (code != 0 and (outcome.out_of_memory or lacked_resources(text))):
-        raise MissingEnvironment(
-            f"{label}: was cut short ({shown_line(last_lines(text, 1))}): give this machine more "
-            "memory or space, or run fewer jobs at once"
-        )
-    return code, text
+
+def _spelled(line: str) -> str:
+    plain = line.replace("\t", " ").encode("ascii", "backslashreplace").decode("ascii")
+    return shown_line(plain)

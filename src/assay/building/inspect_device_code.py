@@ -1,5 +1,6 @@
 """Which architectures the binaries of optional packages hold device code for, read by cuobjdump."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -8,14 +9,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.building.installed import Installed, find_installed
+from assay.base.errors import AssayError
+from assay.base.isolation import python_variables
 from assay.building.toolchain import locked_versions, toolchain_directory
 from assay.records.claims import Claim
 from assay.records.evaluations import DeviceCode
 from assay.records.inspections import ArchCode, DeviceCodeResult, SharedObject
 from assay.records.rivals import Rival
+from assay.runtimes.base import Task
+from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_file
 
+ANSWER = "installed:"
+QUESTION = f"""
+import importlib.metadata as metadata, json, sys
+def look(name):
+    try:
+        found = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return None
+    files = [file for file in found.files or () if file.name.endswith(".so") or ".so." in file.name]
+    return [found.version, [[str(file), str(found.locate_file(file))] for file in files]]
+print({ANSWER!r} + json.dumps({{name: look(name) for name in sys.argv[1:]}}))
+"""
 MOST_OBJECTS = 64
 MOST_BYTES = 4 * 2**30
 """Of one binary: the largest library of PyTorch's CUDA wheels is below."""
@@ -25,6 +41,15 @@ _NOTHING = "does not contain device code"
 _SECTION = re.compile(r"Fatbin (?P<form>elf|ptx) code:\n=+\narch = (?P<arch>sm_[0-9]+[af]?)\n")
 _FUNCTION = re.compile(r"^STT_FUNC\s+\S+\s+STO_ENTRY\s+(?P<name>\S+)$", re.MULTILINE)
 _ENTRY = re.compile(r"^\s*(?:\.visible\s+)?\.entry\s+(?P<name>[^\s(]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A package that a Python has."""
+
+    version: str
+    objects: tuple[tuple[str, Path], ...]
+    """Its shared objects: as the package lists them, and where they lie."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +97,42 @@ def inspect_device_code(
     )
 
 
+def find_installed(
+    python: str, rivals: Sequence[Rival], packages: Sequence[Path] = ()
+) -> dict[str, Installed]:
+    """Return which of ``rivals`` a Python has, by id; a Python that does not start has none.
+
+    ``packages``: directories into which it looks before its own.
+    """
+    if not rivals:
+        return {}
+    lines: list[str] = []
+    names = [rival.main.name for rival in rivals]
+    task = Task(
+        command=(python, "-c", QUESTION, *names),
+        directory=Path("/"),
+        label="ask the device's Python for optional packages",
+        environment=python_variables(packages),
+        inherit=True,
+    )
+    try:
+        HostRuntime().run(task, None, lines.append)
+    except AssayError:
+        return {}
+    told = next((line for line in lines if line.startswith(ANSWER)), None)
+    if told is None:
+        return {}
+    answer = json.loads(told.removeprefix(ANSWER))
+    return {
+        rival.id: Installed(
+            answer[rival.main.name][0],
+            tuple((name, Path(path)) for name, path in answer[rival.main.name][1]),
+        )
+        for rival in rivals
+        if answer[rival.main.name] is not None
+    }
+
+
 def _find_tool(root: Path) -> _Tool | None:
     """The pinned cuobjdump where it is unpacked, else the one on PATH."""
     pinned = toolchain_directory(root) / "nvidia" / "cu13" / "bin" / "cuobjdump"
@@ -111,27 +172,22 @@ def _result(
         if listing is None:
             return failed.model_copy(update={"detail": f"cuobjdump does not read {name}"})
         counts += count_code(listing, evaluation.kernels)
-    kinds = sorted({(arch, form) for arch, form, _ in counts})
+    objects = tuple(
+        SharedObject(path=name, bytes=path.stat().st_size, sha256=sha256_file(path))
+        for name, path in found.objects
+    )
+    code = [
+        {"arch": arch, "form": form, "files": files, "kernels": counts[arch, form, True]}
+        for (arch, form, is_kernel), files in sorted(counts.items())
+        if not is_kernel
+    ]
     return failed.model_copy(
         update={
             "status": "inspected",
             "detail": "",
             "tool": tool.words,
-            "objects": tuple(
-                SharedObject(path=name, bytes=path.stat().st_size, sha256=sha256_file(path))
-                for name, path in found.objects
-            ),
-            "code": tuple(
-                ArchCode.model_validate(
-                    {
-                        "arch": arch,
-                        "form": form,
-                        "files": counts[arch, form, False],
-                        "kernels": counts[arch, form, True],
-                    }
-                )
-                for arch, form in kinds
-            ),
+            "objects": objects,
+            "code": tuple(map(ArchCode.model_validate, code)),
         }
     )
 

@@ -10,13 +10,10 @@ the skeleton came from.
 import lzma
 import re
 from collections.abc import Iterable
-from io import BytesIO
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-
 from assay.base.errors import BadInput
+from assay.building.binary_diff import SectionPlace, section_places
 from assay.shared.files import sha256_bytes, write_bytes
 
 OPTION = "-lineinfo"
@@ -32,14 +29,10 @@ NAMES = ".shstrtab"
 """Names of the sections: a skeleton keeps them, for by them the others are found."""
 FOLDER = "config/line_tables"
 """Where the repository keeps skeletons, each under the digest of its cubin."""
-_UNREADABLE = (ELFError, UnicodeDecodeError, ValueError, KeyError, OverflowError)
 
 _FILE_ID = re.compile(rb"(?<=_GLOBAL__N__)[0-9a-f]{8}(?=_)")
 """In the mangled names of what has internal linkage: eight digits, by what the file holds."""
 _NO_FILE_ID = b"0" * 8
-
-Place = tuple[str, int, int]
-"""Name, offset and size of a section."""
 
 
 def skeleton(cubin: bytes) -> bytes:
@@ -109,13 +102,6 @@ def skeleton_path(root: Path, sha256: str) -> Path:
     return root / FOLDER / f"{sha256}.xz"
 
 
-def _others(data: bytes) -> list[Place]:
-    """Every section with contents that is no line table, in the file's order."""
-    try:
-        return [
-            (section.name, section["sh_offset"], section["sh_size"])
-            for section in ELFFile(BytesIO(data)).iter_sections()
-            if section["sh_type"] not in {"SHT_NULL", "SHT_NOBITS"} and section.name not in SECTIONS
-        ]
-    except _UNREADABLE as error:
-        raise BadInput(f"no ELF file that can be read: {error}") from error
+def _others(data: bytes) -> list[SectionPlace]:
+    """Every section with contents that is no line table, in the file's order. Raises BadInput."""
+    return [place for place in section_places(data) if place[0] not in SECTIONS]

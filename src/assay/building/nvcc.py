@@ -16,12 +16,13 @@ from pathlib import Path
 from time import monotonic
 
 from assay.base.errors import MissingEnvironment
+from assay.base.printable import shown_line
 from assay.base.progress import exclusive, say, ticking
 from assay.building.line_tables import code_digest
 from assay.building.recipe import CUTLASS, TOOL, Compilation, Tree
 from assay.building.toolchain import CUDA, DATE, Toolchain
 from assay.records.builds import CompileCost, FileDigest, KernelResources
-from assay.runtimes.base import Bind, Task
+from assay.runtimes.base import Bind, CommandOutcome, Task
 from assay.shared.files import sha256_file
 
 SCRATCH = Path("/tmp")  # noqa: S108 - the same on every machine; names below it are guarded
@@ -43,7 +44,7 @@ class Compiled:
     asserts: bool | None
     code_sha256: str | None
     diagnostics: str
-    cost: CompileCost
+    cost: CompileCost | None
 
 
 @contextmanager
@@ -100,43 +101,68 @@ They run where the compiler runs, for in a container only it sees the packages.
 """
 
 
+def run_nvcc(
+    command: tuple[str, ...],
+    directory: Path,
+    toolchain: Toolchain,
+    label: str,
+    *,
+    prepare: str = TOOL_LINKED,
+    most: int = 2**30,
+) -> tuple[CommandOutcome, str]:
+    """Return how a compiler's call in ``directory`` ended, and what it printed, at most ``most``
+    characters, without this machine's path of the toolchain.
+
+    Raises MissingEnvironment for a machine that ran out of memory or space.
+    """
+    lines: list[str] = []
+    room = most
+
+    def take(line: str) -> None:
+        nonlocal room
+        if room > 0:
+            lines.append(line[:room])
+            room -= len(line) + 1
+
+    script = f'set -e\n{prepare}shift\nexec "$@"\n'
+    nvcc = f"./{TOOL}/{CUDA}/bin/nvcc"
+    task = Task(
+        command=("/bin/sh", "-c", script, "sh", str(toolchain.site), nvcc, *command[1:]),
+        directory=directory,
+        label=label,
+        environment={
+            "LC_ALL": "C",
+            "HOME": str(directory),
+            "TMPDIR": str(directory),
+            "SOURCE_DATE_EPOCH": str(DATE),
+        },
+        binds=(Bind(directory, writable=True),),
+    )
+    outcome = toolchain.place.run(task, take)
+    text = "\n".join(lines).replace(str(toolchain.site), TOOL)
+    code = outcome.exit_code
+    # nvcc is many programs, and ends with the code of whichever failed: its log alone tells.
+    starved = outcome.out_of_memory or any(words in text for words in OUT_OF_RESOURCES)
+    if code < 0 or (code != 0 and starved):
+        raise MissingEnvironment(
+            f"{label}: was cut short ({shown_line(last_lines(text, 1))}): give this machine more "
+            "memory or space, or run fewer jobs at once"
+        )
+    return outcome, text
+
+
 def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
     prepare = _TOOL_COPIED if job.kind == "program" else TOOL_LINKED
-    script = f'set -e\n{prepare}shift\nexec "$@"\n'
-    lines: list[str] = []
+    label = f"compile {job.id} for {job.arch}"
     started = monotonic()
     with ticking(TICK_S, lambda: f", compiling {job.id} for {job.arch}"):
-        outcome = toolchain.place.run(
-            Task(
-                command=(
-                    "/bin/sh", "-c", script, "sh", str(toolchain.site),
-                    f"./{TOOL}/{CUDA}/bin/nvcc", *job.command[1:],
-                ),
-                directory=directory,
-                label=f"compile {job.id} for {job.arch}",
-                environment={
-                    "LC_ALL": "C",
-                    "TMPDIR": str(directory),
-                    "SOURCE_DATE_EPOCH": str(DATE),
-                },
-                binds=(Bind(directory, writable=True),),
-            ),
-            lines.append,
-        )  # fmt: skip
+        outcome, text = run_nvcc(job.command, directory, toolchain, label, prepare=prepare)
     cost = CompileCost(
         seconds=round(monotonic() - started, 3),
         cpu_seconds=None if outcome.cpu_seconds is None else round(outcome.cpu_seconds, 3),
         peak_bytes=outcome.peak_bytes,
     )
-    code = outcome.exit_code
-    text = "\n".join(lines).replace(str(toolchain.site), TOOL)
-    starved = outcome.out_of_memory or lacked_resources(text)
-    if code < 0 or (code != 0 and starved):
-        raise MissingEnvironment(
-            f"compiling {job.id} for {job.arch} was cut short ({last_lines(text, 1)}): "
-            "give this machine more memory or space, or run fewer jobs at once"
-        )
-    if code != 0:
+    if outcome.exit_code != 0:
         return Compiled(None, (), (), None, None, last_lines(text, DIAGNOSTIC_LINES), cost)
     if (why := serialised_products(text)) is not None:
         say(f"{job.id} for {job.arch} compiles, but its wgmma products wait for each other: {why}")
@@ -148,7 +174,8 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
         artifact,
         tuple(map(file_digest, cubins)),
         parse_ptxas(text),
-        any(map(has_asserts, machine_code)),
+        # Built without -DNDEBUG, and some ``assert`` was not optimised away.
+        any(ASSERTION_HANDLER in code for code in machine_code),
         code_digest(machine_code),
         "",
         cost,
@@ -175,20 +202,6 @@ def serialised_products(text: str) -> str | None:
 
 ASSERTION_HANDLER = b"\0__assertfail\0"
 """What a failed ``assert`` of device code calls, as a cubin's string table names it."""
-
-
-def has_asserts(cubin: bytes) -> bool:
-    """Return whether machine code calls the assertion handler: it was built without -DNDEBUG, and
-    some ``assert`` was not optimised away."""
-    return ASSERTION_HANDLER in cubin
-
-
-def lacked_resources(log: str) -> bool:
-    """Return whether a failed compilation's log says that memory or disk ran out.
-
-    nvcc is many programs, and ends with the code of whichever failed: its log alone tells.
-    """
-    return any(words in log for words in OUT_OF_RESOURCES)
 
 
 def file_digest(path: Path) -> FileDigest:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -48,7 +47,7 @@ Driver Versions" (https://docs.nvidia.com/cuda/archive/13.0.0/cuda-toolkit-relea
 DATE = 1_600_000_000
 """Time stamp of every file that is compiled, in seconds since 1970; any constant would do."""
 IMAGE_SITE = Path("/opt/assay/toolchain")
-"""Where the images hold the packages (containers/Dockerfile.j2)."""
+"""Where the images hold the packages (containers/images.yaml)."""
 HOST_COMPILER_MAJORS = range(6, 16)
 """g++ releases that nvcc 13.0 accepts (crt/host_config.h refuses anything above 15)."""
 TICK_S = 5.0
@@ -206,16 +205,26 @@ def _unpack(lock: Path, site: Path) -> None:
 def find_host_compiler() -> str:
     """Return ``g++ --version``'s first line. Raises MissingEnvironment without a g++ for nvcc."""
     require_host_compiler()
-    major = _first_line("g++", "-dumpversion").split(".")[0]
-    if not major.isdecimal():
-        raise _no_compiler(f"says '{major}' where its release is asked for")
-    if int(major) not in HOST_COMPILER_MAJORS:
-        oldest, newest = HOST_COMPILER_MAJORS[0], HOST_COMPILER_MAJORS[-1]
+    oldest, newest = HOST_COMPILER_MAJORS[0], HOST_COMPILER_MAJORS[-1]
+    remedy = f"put one that works first on PATH as g++ (apt-get install g++-{newest - 1})"
+    try:
+        release, line = (_first_line("g++", option) for option in ("-dumpversion", "--version"))
+        major = int(release.split(".")[0])
+    except (OSError, subprocess.CalledProcessError, IndexError, ValueError) as error:
         raise MissingEnvironment(
-            f"g++ is release {major} and nvcc 13.0 accepts {oldest} to {newest}: put one of those "
-            f"first on PATH as g++ (apt-get install g++-{newest - 1})"
+            f"the g++ that comes first on PATH ({shutil.which('g++')}) does not say its release "
+            f"({error}): {remedy}"
+        ) from error
+    if major not in HOST_COMPILER_MAJORS:
+        raise MissingEnvironment(
+            f"g++ is release {major} and nvcc 13.0 accepts {oldest} to {newest}: {remedy}"
         )
-    return _first_line("g++", "--version")
+    return line
+
+
+def _first_line(*command: str) -> str:
+    run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True)
+    return run.stdout.strip().splitlines()[0].strip()
 
 
 def nvcc_version(nvcc: Path) -> str:
@@ -227,25 +236,3 @@ def nvcc_version(nvcc: Path) -> str:
             f"{nvcc} does not start: remove {nvcc.parents[3]} so that it is unpacked again"
         )
     return match.group(1)
-
-
-def _first_line(*command: str) -> str:
-    """Return what the host compiler says first. Raises MissingEnvironment where it says nothing."""
-    asked = shlex.join(command)
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    except OSError as error:
-        raise _no_compiler(f"does not start ({error.strerror or error})") from error
-    if run.returncode != 0:
-        raise _no_compiler(f"fails ({asked} ends with code {run.returncode})")
-    if not run.stdout.strip():
-        raise _no_compiler(f"is silent ({asked} prints nothing)")
-    return run.stdout.strip().splitlines()[0].strip()
-
-
-def _no_compiler(why: str) -> MissingEnvironment:
-    newest = HOST_COMPILER_MAJORS[-1]
-    return MissingEnvironment(
-        f"the g++ that comes first on PATH ({shutil.which('g++')}) {why}: put one that works "
-        f"first on PATH as g++ (apt-get install g++-{newest - 1})"
-    )

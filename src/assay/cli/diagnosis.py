@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.yaml_problems import suggest
-from assay.building.installed import find_installed
+from assay.building.inspect_device_code import find_installed
 from assay.building.toolchain import find_host_compiler
 from assay.catalog.cluster import cluster_files, gpu_type_of, wishes_of
 from assay.catalog.load import load_catalog
