@@ -29,7 +29,7 @@ def packages(tmp_path: Path) -> Packages:
     (site / "cutlass").mkdir(parents=True)
     (site / "cutlass" / "file.hpp").write_bytes(TEXT)
     (tmp_path / "secret").write_text("outside")
-    return Packages(site, {"nvidia-cutlass": "4.2.0.0"}, "a" * 64)
+    return Packages(site, {"nvidia-cutlass": "4.2.0.0"})
 
 
 def test_lines_are_counted_as_line_feeds(packages: Packages):
@@ -118,7 +118,7 @@ class TestTakingOver:
         self, packages: Packages, prebuilt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         (tmp_path / LOCK).write_text("nvidia-cutlass==4.3.0.0 --hash=sha256:" + "0" * 64 + "\n")
-        newer = Packages(packages.site, {"nvidia-cutlass": "4.3.0.0"}, "b" * 64)
+        newer = Packages(packages.site, {"nvidia-cutlass": "4.3.0.0"})
         monkeypatch.setattr("assay.building.inspect_package.ensure_packages", lambda root: newer)
         (found,) = inspect_or_take(tmp_path, [claim()], prebuilt).inspections
         assert found.version == "4.3.0.0"

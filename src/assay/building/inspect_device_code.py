@@ -53,16 +53,6 @@ class Installed:
 
 
 @dataclass(frozen=True)
-class Listing:
-    """What cuobjdump prints of a binary."""
-
-    symbols: str
-    """With ``-symbols``: the functions of machine code."""
-    ptx: str
-    """With ``-ptx``: the text of PTX."""
-
-
-@dataclass(frozen=True)
 class _Tool:
     path: str
     words: str
@@ -168,10 +158,11 @@ def _result(
         return failed.model_copy(update={"detail": objection})
     counts: Counter[tuple[str, str, bool]] = Counter()
     for name, path in found.objects:
-        listing = _listing(tool, path)
-        if listing is None:
-            return failed.model_copy(update={"detail": f"cuobjdump does not read {name}"})
-        counts += count_code(listing, evaluation.kernels)
+        for option, form in (("-symbols", "cubin"), ("-ptx", "ptx")):
+            text = _run(tool.path, option, str(path))
+            if text is None:
+                return failed.model_copy(update={"detail": f"cuobjdump does not read {name}"})
+            counts += count_code(text, form, evaluation.kernels)
     objects = tuple(
         SharedObject(path=name, bytes=path.stat().st_size, sha256=sha256_file(path))
         for name, path in found.objects
@@ -206,12 +197,6 @@ def _objection(found: Installed) -> str | None:
     return None
 
 
-def _listing(tool: _Tool, path: Path) -> Listing | None:
-    """What cuobjdump shows of a binary; None where it fails."""
-    symbols, ptx = (_run(tool.path, option, str(path)) for option in ("-symbols", "-ptx"))
-    return None if symbols is None or ptx is None else Listing(symbols, ptx)
-
-
 def _run(*command: str) -> str | None:
     """What a command prints; nothing of a binary without device code, None where it fails."""
     try:
@@ -230,22 +215,18 @@ def _run(*command: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def count_code(listing: Listing, kernels: str) -> Counter[tuple[str, str, bool]]:
-    """Count what cuobjdump shows, by (architecture, form, ...).
+def count_code(listing: str, form: str, kernels: str) -> Counter[tuple[str, str, bool]]:
+    """Count what cuobjdump shows of one form, by (architecture, form, ...).
 
     ``False``: embedded files; ``True``: their kernels with ``kernels`` in the name.
     """
+    word, pattern = {"cubin": ("elf", _FUNCTION), "ptx": ("ptx", _ENTRY)}[form]
     counts: Counter[tuple[str, str, bool]] = Counter()
-    for text, word, form, pattern in (
-        (listing.symbols, "elf", "cubin", _FUNCTION),
-        (listing.ptx, "ptx", "ptx", _ENTRY),
-    ):
-        sections = list(_SECTION.finditer(text))
-        ends = [*(section.start() for section in sections[1:]), len(text)]
-        for section, end in zip(sections, ends, strict=False):  # no section, and one end
-            if section["form"] != word:
-                continue  # either option names the other form too, without what is in it
-            names = (match["name"] for match in pattern.finditer(text, section.end(), end))
+    sections = list(_SECTION.finditer(listing))
+    ends = [*(section.start() for section in sections[1:]), len(listing)]
+    for section, end in zip(sections, ends, strict=False):  # no section, and one end
+        if section["form"] == word:  # either listing names the other form, too
+            names = (match["name"] for match in pattern.finditer(listing, section.end(), end))
             counts[section["arch"], form, False] += 1
             counts[section["arch"], form, True] += sum(kernels in name for name in names)
     return counts

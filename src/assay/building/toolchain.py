@@ -50,6 +50,7 @@ IMAGE_SITE = Path("/opt/assay/toolchain")
 """Where the images hold the packages (containers/images.yaml)."""
 HOST_COMPILER_MAJORS = range(6, 16)
 """g++ releases that nvcc 13.0 accepts (crt/host_config.h refuses anything above 15)."""
+NVCC_VERSION = r"\bV(\d+(?:\.\d+)+)"
 TICK_S = 5.0
 
 
@@ -60,7 +61,6 @@ class Packages:
     site: Path
     """Directory that holds ``cutlass_library/`` and ``nvidia/cu13/``."""
     versions: dict[str, str]
-    lock_sha256: str
 
     @property
     def cuda(self) -> Path:
@@ -113,13 +113,7 @@ def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
         return _image_toolchain(root, place)
     host_compiler = find_host_compiler()
     packages = ensure_packages(root)
-    record = ToolchainRecord(
-        schema="assay/toolchain/1",
-        nvcc=nvcc_version(packages.tool("nvcc")),
-        host_compiler=host_compiler,
-        wheels=packages.versions,
-        lock_sha256=packages.lock_sha256,
-    )
+    record = _record(root, nvcc_version(packages.tool("nvcc")), host_compiler)
     return Toolchain(Place(HostRuntime()), packages.site.resolve(), record)
 
 
@@ -127,31 +121,29 @@ def _image_toolchain(root: Path, place: Place) -> Toolchain:
     """Return what an image's compilers say of themselves."""
     assert place.image is not None
     lines: list[str] = []
-    nvcc = IMAGE_SITE / CUDA / "bin" / "nvcc"
-    outcome = place.run(
-        Task(
-            command=("/bin/sh", "-c", f"g++ --version | head -n 1 && {nvcc} --version"),
-            directory=Path("/"),
-            label="ask the compilers for their versions",
-        ),
-        lines.append,
-    )
-    match = re.search(r"\bV(\d+(?:\.\d+)+)", "\n".join(lines))
+    ask = f"g++ --version | head -n 1 && {IMAGE_SITE / CUDA}/bin/nvcc --version"
+    task = Task(("/bin/sh", "-c", ask), Path("/"), "ask the compilers for their versions")
+    outcome = place.run(task, lines.append)
+    match = re.search(NVCC_VERSION, "\n".join(lines))
     if outcome.exit_code != 0 or match is None:
         raise MissingEnvironment(
-            f"nvcc does not start in {place.image.tag}: remove that image, so that it is built "
+            f"nvcc does not start in {place.image.tag}: remove that image, so that it is made "
             f"again ({' '.join(lines)[-200:]})"
         )
-    record = ToolchainRecord(
-        schema="assay/toolchain/1",
-        nvcc=match.group(1),
-        host_compiler=lines[0].strip(),
-        wheels=locked_versions(root),
-        lock_sha256=toolchain_lock_digest(root),
-        runtime=place.runtime.name,
-        image_id=outcome.image_id,
+    record = _record(root, match.group(1), lines[0].strip()).model_copy(
+        update={"runtime": place.runtime.name, "image_id": outcome.image_id}
     )
     return Toolchain(place, IMAGE_SITE, record)
+
+
+def _record(root: Path, nvcc: str, host_compiler: str) -> ToolchainRecord:
+    return ToolchainRecord(
+        schema="assay/toolchain/1",
+        nvcc=nvcc,
+        host_compiler=host_compiler,
+        wheels=locked_versions(root),
+        lock_sha256=toolchain_lock_digest(root),
+    )
 
 
 def ensure_packages(root: Path) -> Packages:
@@ -160,11 +152,7 @@ def ensure_packages(root: Path) -> Packages:
     Raises MissingEnvironment when a wheel cannot be had. Needs no compiler.
     """
     lock = root / LOCK
-    packages = Packages(
-        site=toolchain_directory(root),
-        versions=locked_versions(root),
-        lock_sha256=lock_digest(lock),
-    )
+    packages = Packages(toolchain_directory(root), locked_versions(root))
     if packages.site.is_dir():
         return packages
     try:
@@ -230,7 +218,7 @@ def _first_line(*command: str) -> str:
 def nvcc_version(nvcc: Path) -> str:
     """Return nvcc's own version, as 13.0.88. Raises MissingEnvironment if it does not run."""
     run = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False)
-    match = re.search(r"\bV(\d+(?:\.\d+)+)", run.stdout)
+    match = re.search(NVCC_VERSION, run.stdout)
     if run.returncode != 0 or match is None:
         raise MissingEnvironment(
             f"{nvcc} does not start: remove {nvcc.parents[3]} so that it is unpacked again"
