@@ -98,24 +98,29 @@ def describe(
     ``project``: the folder that holds the files of the project, where a kernel is one's. Raises
     BadInput when there is no such thing or its source is missing.
     """
-    command: tuple[str, ...]
-    sources: tuple[FileDigest, ...] = ()
-    match kind:
-        case "variant":
-            variant = _named(catalog.variants, artifact, kind)
-            if variant.source is None:
-                raise BadInput(f"variant '{artifact}' is a library: there is nothing to compile")
-            source = source_of(catalog, variant)
-            command = variant_command(variant, arch, source)
-            sources = local_sources(Tree(root, project), source)
-        case "program":
-            command = program_command(_named(catalog.programs, artifact, kind), arch)
-        case "probe":
-            probe = _named(catalog.probes, artifact, kind)
-            source = f"{KERNELS}/{catalog.kernel_folder[artifact]}/{probe.source}"
-            command = probe_command(probe, arch, source)
-            sources = local_sources(Tree(root), source)
+    command, _ = command_of(catalog, kind, artifact, arch)
+    source = command[-1]
+    sources = () if kind == "program" else local_sources(Tree(root, project), source)
     return Compilation(artifact, kind, arch, command, sources, lock_sha256)
+
+
+def command_of(
+    catalog: Catalog, kind: Kind, artifact: str, arch: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what compiles a variant, program or probe, its source last, and the flags in it that
+    kernel.yaml or assay.yaml names. Raises BadInput when there is no such thing.
+    """
+    if kind == "variant":
+        variant = _named(catalog.variants, artifact, kind)
+        if variant.source is None:
+            raise BadInput(f"variant '{artifact}' is a library: there is nothing to compile")
+        return variant_command(variant, arch, source_of(catalog, variant)), variant.flags
+    if kind == "program":
+        program = _named(catalog.programs, artifact, kind)
+        return program_command(program, arch), program.words
+    probe = _named(catalog.probes, artifact, kind)
+    source = f"{KERNELS}/{catalog.kernel_folder[artifact]}/{probe.source}"
+    return probe_command(probe, arch, source), probe.flags
 
 
 def source_of(catalog: Catalog, variant: Variant) -> str:

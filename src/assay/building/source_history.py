@@ -21,7 +21,7 @@ def find_source(root: Path, source: FileDigest, commit: str | None) -> tuple[byt
     """Return the recorded content of a source, and where it was found.
 
     Looks in the checkout ``root``, at ``commit``, then at every commit that changed the file.
-    ``source.path`` must be a plain path (``recorded_command.is_plain_path``). Raises SourceMissing.
+    ``source.path`` must be a plain path, which ``command_policy`` sees to. Raises SourceMissing.
     """
     try:
         data = (root / source.path).read_bytes()

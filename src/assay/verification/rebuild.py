@@ -17,7 +17,7 @@ from time import monotonic
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_bytes, read_record
 from assay.base.progress import say
-from assay.building.command_policy import command_problem, manifest_problem
+from assay.building.command_policy import command_problem
 from assay.building.nvcc import compiled
 from assay.building.recipe import PROJECT, Compilation, Tree
 from assay.building.source_history import SourceMissing, find_source
@@ -217,7 +217,7 @@ def _source(job: _Job, source: FileDigest) -> bytes:
 
 
 def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[RebuildStatus, str]:
-    problem = command_problem(record) or manifest_problem(record, job.catalog)
+    problem = command_problem(record, job.catalog)
     if problem is not None:
         return RebuildStatus.COMMAND_REFUSED, f"its recorded command is not run: {problem}"
     ours = job.toolchain.record
