@@ -281,7 +281,7 @@ class TestNothingToCompile:
         edit(report, "demo_bk32", lambda record: record["sources"][0].update(sha256="0" * 64))
         result = run(report, toolchain, *ONE)
         assert statuses(result) == {"demo_bk32": RebuildStatus.SOURCE_MISSING}
-        assert "no commit of this checkout's history" in result.builds[0].detail
+        assert "nor its git history has" in result.builds[0].detail
         with pytest.raises(CheckFailed, match="check that out and rebuild there"):
             conclude(log := CheckLog(), report, result)
         assert [(entry.name, entry.code) for entry in log.checks] == [
@@ -295,7 +295,7 @@ class TestNothingToCompile:
         shutil.rmtree(repo / ".git")
         result = run(report, toolchain, *ONE)
         assert statuses(result) == {"demo_bk32": RebuildStatus.SOURCE_MISSING}
-        assert "no git history to look in" in result.builds[0].detail
+        assert "nor its git history has" in result.builds[0].detail
 
     def test_another_toolchain(self, report: Path, toolchain: Toolchain):
         record = toolchain.record.model_copy(update={"lock_sha256": "0" * 64})
@@ -338,6 +338,7 @@ def newest_with_kernels() -> tuple[Path, Catalog, dict[tuple[str, str], BuildRec
 
 NEWEST, CATALOG, RECORDS = newest_with_kernels()
 RECORD = RECORDS["bsr_gemm_mma", ARCH]
+NOWHERE = Path("/nonexistent")
 
 
 class TestRecordedCommands:

@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from assay.base.commits import COMMIT
@@ -17,39 +18,28 @@ class SourceMissing(CheckFailed):
     """No version of a file at hand has the recorded digest."""
 
 
-def find_source(root: Path, source: FileDigest, commit: str | None) -> tuple[bytes, str]:
-    """Return the recorded content of a source, and where it was found.
+def find_source(root: Path, source: FileDigest, commit: str | None) -> bytes:
+    """Return the recorded content of a source.
 
     Looks in the checkout ``root``, at ``commit``, then at every commit that changed the file.
     ``source.path`` must be a plain path, which ``command_policy`` sees to. Raises SourceMissing.
     """
-    try:
-        data = (root / source.path).read_bytes()
-    except OSError:
-        data = b""
-    if sha256_bytes(data) == source.sha256:
-        return data, "the checkout"
-    if not _git(root, "rev-parse", "--git-dir"):
-        raise SourceMissing(
-            f"{source.path} is another file in this checkout, which has no git history to look in"
-        )
-    for candidate in _candidates(root, source.path, commit):
-        # "./" makes git take the path from ``root``, should that be a folder of a larger tree.
-        data = _git(root, "cat-file", "blob", f"{candidate}:./{source.path}")
+    for data in _versions(root, source.path, commit):
         if sha256_bytes(data) == source.sha256:
-            return data, f"commit {candidate[:12]}"
-    named = f", nor has commit {commit[:12]}, which made the report" if commit else ""
+            return data
     raise SourceMissing(
-        f"no commit of this checkout's history has the {source.path} that was compiled{named}"
+        f"neither this checkout nor its git history has the {source.path} that was compiled"
     )
 
 
-def _candidates(root: Path, path: str, commit: str | None) -> Iterator[str]:
-    """The named commit, then those that changed the file, newest first."""
-    if commit is not None and COMMIT.fullmatch(commit):
-        yield commit
+def _versions(root: Path, path: str, commit: str | None) -> Iterator[bytes]:
+    with suppress(OSError):
+        yield (root / path).read_bytes()
+    commits = [commit] if commit is not None and COMMIT.fullmatch(commit) else []
     log = _git(root, "log", "--all", "--format=%H", f"--max-count={MOST_COMMITS}", "--", path)
-    yield from log.decode().split()
+    for candidate in (*commits, *log.decode().split()):
+        # "./" makes git take the path from ``root``, should that be a folder of a larger tree.
+        yield _git(root, "cat-file", "blob", f"{candidate}:./{path}")
 
 
 def _git(root: Path, *arguments: str) -> bytes:

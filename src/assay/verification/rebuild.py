@@ -206,7 +206,7 @@ def _source(job: _Job, source: FileDigest) -> bytes:
     Raises SourceMissing.
     """
     if not source.path.startswith(f"{PROJECT}/"):
-        return find_source(job.root, source, job.commit)[0]
+        return find_source(job.root, source, job.commit)
     try:
         data = read_bytes(Tree(job.root, job.project).file(source.path), MOST_BYTES)
     except BadInput as error:
