@@ -4,24 +4,13 @@ Importing this package defines the operators. On a CPU they compute a reference;
 the kernels that ``load`` was shown. It needs PyTorch and NumPy, and nothing else of Assay's own.
 """
 
-import torch
-
+from assay.ops import attention_operator, operators
 from assay.ops.attention_mask import AttentionMask
-from assay.ops.attention_operator import flex_block_sparse_attention
+from assay.ops.flex import flex_block_sparse_attention
 from assay.ops.kernel_set import Kernel, KernelSet, load, only
 from assay.ops.reference import check_pattern
 
-OPERATORS = {
-    name: getattr(torch.ops.assay, name).default
-    for name in (
-        "bsr_gemm",
-        "bsr_bsr_gemm",
-        "bsr_gemm_transposed",
-        "bsr_sampled",
-        "block_sparse_attention",
-        "block_sparse_attention_backward",
-    )
-}
+OPERATORS = {**operators.OPERATORS, **attention_operator.OPERATORS}
 """Operators by name, as opcheck takes them."""
 
 __all__ = [

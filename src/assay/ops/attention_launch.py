@@ -11,9 +11,9 @@ from assay.ops.attention_arguments import (
     empty_like,
     empty_lse,
 )
-from assay.ops.checks import Tensor
-from assay.ops.kernel_set import Call, Kernel
-from assay.ops.launch import ALIGNMENT, check_answer, loaded_kernel
+from assay.ops.checks import NoKernel, Tensor
+from assay.ops.kernel_set import Call, Kernel, find, missing
+from assay.ops.launch import ALIGNMENT
 from assay.shared.attention_call import (
     AttentionLauncher,
     AttentionSizes,
@@ -21,7 +21,8 @@ from assay.shared.attention_call import (
     open_attention,
     strides_of,
 )
-from assay.shared.launch_abi import checked_library
+from assay.shared.errors import Unsupported
+from assay.shared.launch_abi import check_status, checked_library
 from assay.shared.specs import ArtifactSpec
 
 OPERATION = "block_sparse_attention"
@@ -46,7 +47,10 @@ def attention_kernel(call: AttentionArguments) -> Kernel:
         capability=torch.cuda.get_device_capability(call.q.device),
         head_dim=call.q.shape[3],
     )
-    return loaded_kernel(wanted)
+    kernel = find(wanted)
+    if kernel is None:
+        raise NoKernel(missing(wanted))
+    return kernel
 
 
 def launch_attention(call: AttentionArguments) -> tuple[Tensor, Tensor]:
@@ -67,8 +71,12 @@ def launch_attention(call: AttentionArguments) -> tuple[Tensor, Tensor]:
         workspace = torch.empty(size, dtype=torch.uint8, device=device)
         stream = torch.cuda.current_stream(device).cuda_stream
         status = launcher.launch(handed, workspace.data_ptr(), size, stream)
-    what = f"{kernel.id} with q {list(call.q.shape)}, k {list(call.k.shape)}"
-    check_answer(status, what, OPERATION)
+    try:
+        check_status(status, f"{kernel.id} with q {list(call.q.shape)}, k {list(call.k.shape)}")
+    except Unsupported as error:
+        raise ValueError(
+            f"{error}; kernels/block_sparse_attention/README.md says which shapes fit"
+        ) from error
     return o, lse
 
 

@@ -183,7 +183,7 @@ class AttentionMask:
             self,
             full=_roomy(self.full, pitch),
             partial=_roomy(self.partial, pitch),
-            bits=None if self.bits is None else _filled_up(self.bits, pitch),
+            bits=None if self.bits is None else _filled_up(self.bits, 3, pitch),
         )
 
     def to(self, device: Any) -> "AttentionMask":
@@ -274,8 +274,9 @@ class AttentionMask:
         """Yield the same as a digest takes it."""
         rows, columns = -(-self.queries // self.block), -(-self.keys // self.block)
         for (batch, head, row, column), seen in self._seen_blocks():
+            bits = packed(seen.expand(len(row), self.block, self.block))
             place = ((batch * self._shape[1] + head) * rows + row) * columns + column
-            yield place, packed(seen.expand(len(row), self.block, self.block))
+            yield SeenBlocks(place, bits)
 
 
 def _listed(counts: Tensor, columns: Tensor, longest: int | None) -> SelectedBlocks:
@@ -293,16 +294,21 @@ def _hides_nothing(mask_mod: Callable[..., Any]) -> bool:
 
 
 def _to(listed: SelectedBlocks | None, device: Any) -> SelectedBlocks | None:
-    return listed and SelectedBlocks(listed.counts.to(device), listed.columns.to(device))
+    if listed is None:
+        return None
+    return SelectedBlocks(listed.counts.to(device), listed.columns.to(device))
 
 
 def _roomy(listed: SelectedBlocks | None, pitch: int) -> SelectedBlocks | None:
-    return listed and SelectedBlocks(listed.counts, _filled_up(listed.columns, pitch))
+    if listed is None:
+        return None
+    return SelectedBlocks(listed.counts, _filled_up(listed.columns, 3, pitch))
 
 
-def _filled_up(tensor: Tensor, pitch: int) -> Tensor:
-    """The tensor with zeros behind, ``pitch`` long in its fourth dimension."""
-    if tensor.shape[3] > pitch:
-        raise ValueError(f"a row has {tensor.shape[3]} places, which is more than {pitch}")
-    shape = (*tensor.shape[:3], pitch - tensor.shape[3], *tensor.shape[4:])
-    return torch.cat((tensor, tensor.new_zeros(shape)), dim=3)
+def _filled_up(tensor: Tensor, dim: int, extent: int) -> Tensor:
+    """The tensor with zeros behind, ``extent`` long in one dimension."""
+    if tensor.shape[dim] > extent:
+        raise ValueError(f"a row has {tensor.shape[dim]} places, which is more than {extent}")
+    shape = list(tensor.shape)
+    shape[dim] = extent - tensor.shape[dim]
+    return torch.cat((tensor, tensor.new_zeros(shape)), dim=dim)

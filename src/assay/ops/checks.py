@@ -119,19 +119,26 @@ def check_sampled(
     """The arguments of bsr_sampled. Raises ValueError or TypeError with one sentence."""
     _check_pattern_arrays("", row_ptr, col_idx)
     require_one_device({"left": left, "right": right, "row_ptr": row_ptr, "col_idx": col_idx})
-    if (
-        left.dtype != right.dtype
-        or left.dtype not in (*NAMES, *REFERENCE_ONLY)
-        or left.dtype == FP8
-    ):
-        raise TypeError(f"left is {left.dtype}, right {right.dtype}: these have no gradient here")
-    rows = (row_ptr.shape[0] - 1) * block_rows
-    if left.dim() != 2 or right.dim() != 2 or left.shape[1] != right.shape[1]:
-        raise ValueError(f"left is {list(left.shape)}, right {list(right.shape)}: they must meet")
-    if block_rows < 1 or block_cols < 1 or left.shape[0] != rows or right.shape[0] % block_cols:
+    if left.dim() != 2 or right.dim() != 2:
         raise ValueError(
-            f"left has {counted(left.shape[0], 'row')}, right {right.shape[0]}: the pattern is of "
-            f"{row_ptr.shape[0] - 1} rows of blocks of {block_rows} x {block_cols}"
+            f"left and right must be matrices; they have {left.dim()} and "
+            f"{counted(right.dim(), 'dimension')}"
+        )
+    if left.dtype != right.dtype:
+        raise TypeError(f"left is {left.dtype}, right {right.dtype}: they must be alike")
+    if left.dtype == FP8 or (left.dtype not in NAMES and left.dtype not in REFERENCE_ONLY):
+        raise TypeError(f"left is {left.dtype}, which has no gradient here")
+    if left.shape[1] != right.shape[1]:
+        raise ValueError(f"left has {counted(left.shape[1], 'column')}, right {right.shape[1]}")
+    if block_rows < 1 or block_cols < 1:
+        raise ValueError(f"blocks are {block_rows} x {block_cols}")
+    rows = (row_ptr.shape[0] - 1) * block_rows
+    if left.shape[0] != rows:
+        raise ValueError(f"left has {counted(left.shape[0], 'row')}, the pattern {rows}")
+    if right.shape[0] % block_cols != 0:
+        raise ValueError(
+            f"right has {counted(right.shape[0], 'row')}, which is no whole number of blocks "
+            f"{block_cols} wide"
         )
 
 

@@ -112,10 +112,24 @@ def load(folder: str | Path) -> KernelSet:
             kernels=tuple(kernel_of(entry, Path(folder)) for entry in document["kernels"]),
             choices=tuple(document["choices"]),
         )
+        for choice in loaded.choices:  # now rather than in the first call that asks for it
+            choose([choice], _example(choice))
     except (KeyError, TypeError) as error:
         raise ValueError(f"{index}: lacks or misstates something: {error!r}") from error
     _loaded[:] = [loaded, *(earlier for earlier in _loaded if earlier != loaded)]
     return loaded
+
+
+def _example(choice: dict[str, Any]) -> Problem:
+    """Return a problem that a choice is for, so that choosing looks at each of its fields."""
+    names = ("target", "operation", "dtype", "block_rows", "block_cols")
+    shapes = choice["shapes"]
+    return Problem(
+        **{name: choice[name] for name in names},
+        n=shapes["n_least"],
+        blocks_per_row=shapes["blocks_least"],
+        ragged=bool(shapes["ragged"]),
+    )
 
 
 def kernel_of(entry: dict[str, Any], folder: Path) -> Kernel:
@@ -134,7 +148,7 @@ def kernel_of(entry: dict[str, Any], folder: Path) -> Kernel:
             symbol=entry["symbol"],
             path=(folder / entry["path"]).resolve(),
             sha256=entry["sha256"],
-            head_dim=entry.get("head_dim"),
+            head_dim=_head_dim(entry.get("head_dim")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"a kernel's entry lacks or misstates something: {error!r}") from error
@@ -190,3 +204,7 @@ def _shape(block: Block) -> str:
 def _block(value: Any) -> Block:
     rows, cols = value
     return int(rows), int(cols)
+
+
+def _head_dim(value: Any) -> int | None:
+    return None if value is None else int(value)

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from assay.ops.checks import NAMES, NoKernel, Shape, Tensor
+from assay.ops.checks import NAMES, Shape, Tensor
 from assay.ops.kernel_set import Block, Call, Kernel, find, missing
 from assay.shared.errors import Unsupported
 from assay.shared.launch_abi import OPERANDS, WORKSPACE_BYTES, check_status, load_launcher
@@ -30,38 +30,22 @@ def block_of(values: Tensor) -> Block:
 
 def kernel_for(
     operation: str, n: int, values: Tensor, row_ptr: Tensor, b_values: Tensor | None = None
-) -> Kernel:
-    """Return the loaded kernel for these operands and their GPU. Raises NoKernel with one sentence.
+) -> tuple[Kernel | None, str]:
+    """Return the loaded kernel for these operands and their GPU; or None, and why.
 
     ``values`` and ``row_ptr`` are A's; ``n`` is the number of columns of the result.
     """
-    return loaded_kernel(
-        Call(
-            operation=operation,
-            dtype=NAMES.get(values.dtype, str(values.dtype)),
-            block=block_of(values),
-            block_b=None if b_values is None else block_of(b_values),
-            n=n,
-            blocks_per_row=values.shape[0] / max(1, row_ptr.shape[0] - 1),
-            capability=torch.cuda.get_device_capability(values.device),
-        )
+    call = Call(
+        operation=operation,
+        dtype=NAMES.get(values.dtype, str(values.dtype)),
+        block=block_of(values),
+        block_b=None if b_values is None else block_of(b_values),
+        n=n,
+        blocks_per_row=values.shape[0] / max(1, row_ptr.shape[0] - 1),
+        capability=torch.cuda.get_device_capability(values.device),
     )
-
-
-def loaded_kernel(call: Call) -> Kernel:
-    """Return the loaded kernel for a call. Raises NoKernel with one sentence."""
     kernel = find(call)
-    if kernel is None:
-        raise NoKernel(missing(call))
-    return kernel
-
-
-def check_answer(status: int, what: str, folder: str) -> None:
-    """Raise ValueError for what a kernel refuses, RuntimeError for a failure."""
-    try:
-        check_status(status, what)
-    except Unsupported as error:
-        raise ValueError(f"{error}; kernels/{folder}/README.md says which shapes fit") from error
+    return kernel, "" if kernel else missing(call)
 
 
 def launch(kernel: Kernel, operands: tuple[Tensor, ...], shape: Shape) -> Tensor:
@@ -86,5 +70,8 @@ def launch(kernel: Kernel, operands: tuple[Tensor, ...], shape: Shape) -> Tensor
             torch.cuda.current_stream(device).cuda_stream,
         )  # fmt: skip
     what = f"{kernel.id} with m = {shape.m}, n = {shape.n}, k = {shape.k}"
-    check_answer(status, what, "bsr_gemm")
+    try:
+        check_status(status, what)
+    except Unsupported as error:
+        raise ValueError(f"{error}; kernels/bsr_gemm/README.md says which shapes fit") from error
     return output

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,10 +13,15 @@ from assay.ops.checks import Tensor
 SCHEMA = "assay/attention_mask/2"
 
 
-SeenBlocks = tuple[Tensor, Tensor]
-"""Some of a mask's blocks: their places, int64 [blocks], ((batch * heads + head) * rows + row) *
-columns + column; and which of their scores count, int32 [blocks, block, block / 32], the first key
-lowest. Those past the mask's edge say nothing."""
+@dataclass(frozen=True)
+class SeenBlocks:
+    """Some of a mask's blocks, and which of their scores count."""
+
+    places: Tensor
+    """Int64 [blocks]: ((batch * heads + head) * rows + row) * columns + column."""
+    bits: Tensor
+    """Int32 [blocks, block, block / 32], the first key lowest; those past the mask's edge say
+    nothing."""
 
 
 def mask_digest(
@@ -43,12 +49,12 @@ def _by_place(
     block = sizes[2]
     places, bits = [torch.zeros(0, dtype=torch.int64)], []
     whole = [torch.zeros(0, dtype=torch.bool)]
-    for place, said in seen:
-        inside = _inside(sizes, place.cpu())
-        found = said.cpu() & inside
+    for part in seen:
+        inside = _inside(sizes, part.places.cpu())
+        found = part.bits.cpu() & inside
         there = found.flatten(1).any(dim=1)
         complete = (found == inside).flatten(1).all(dim=1)
-        places.append(place.cpu()[there])
+        places.append(part.places.cpu()[there])
         whole.append(complete[there])
         bits.append(found[there & ~complete])
     order = torch.argsort(torch.cat(places))

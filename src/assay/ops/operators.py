@@ -9,7 +9,6 @@ The gradients are operators of their own, so that torch.compile need not look in
 no gradients in turn.
 """
 
-from contextlib import suppress
 from typing import Any
 
 import torch
@@ -25,22 +24,11 @@ from assay.ops.checks import (
     check_sampled,
     check_transposed,
 )
+from assay.ops.definition import define
 from assay.ops.launch import kernel_for, launch
 
 BSR = "Tensor {0}_values, Tensor {0}_row_ptr, Tensor {0}_col_idx"
 A, B = BSR.format("a"), BSR.format("b")
-
-
-def define(name: str, schema: str, function: Any, device: str | None, fake: Any) -> Any:
-    """Return the operator that ``function`` computes, on one kind of device or on all (None).
-
-    ``fake`` gives results of the right shape, type and strides without looking at values.
-    """
-    operator = torch.library.custom_op(
-        f"assay::{name}", function, mutates_args=(), device_types=device, schema=schema
-    )
-    operator.register_fake(fake)
-    return operator
 
 
 def _gemm_cpu(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> Tensor:
@@ -50,7 +38,9 @@ def _gemm_cpu(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor)
 
 def _gemm_cuda(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> Tensor:
     shape = check_gemm(a_values, a_row_ptr, a_col_idx, b)
-    kernel = kernel_for("bsr_gemm", shape.n, a_values, a_row_ptr)
+    kernel, why_not = kernel_for("bsr_gemm", shape.n, a_values, a_row_ptr)
+    if kernel is None:
+        raise NoKernel(why_not)
     if _is_zero(shape, a_values):
         return a_values.new_zeros((shape.m, shape.n), dtype=shape.dtype)
     return launch(kernel, (a_values, a_row_ptr, a_col_idx, b), shape)
@@ -69,7 +59,9 @@ def _bsr_bsr_cpu(*operands: Any) -> Tensor:
 def _bsr_bsr_cuda(*operands: Any) -> Tensor:
     shape = check_bsr_bsr(*operands)
     a_values, a_row_ptr, b_values = operands[0], operands[1], operands[3]
-    kernel = kernel_for("bsr_bsr_gemm", shape.n, a_values, a_row_ptr, b_values)
+    kernel, why_not = kernel_for("bsr_bsr_gemm", shape.n, a_values, a_row_ptr, b_values)
+    if kernel is None:
+        raise NoKernel(why_not)
     if _is_zero(shape, a_values) or b_values.shape[0] == 0:
         return a_values.new_zeros((shape.m, shape.n), dtype=shape.dtype)
     return launch(kernel, operands[:6], shape)
@@ -94,9 +86,10 @@ def _transposed(
     if a_values.device.type == "cpu":
         reference.check_pattern(a_row_ptr, a_col_idx, block_cols)
     arrays = reference.transposed(a_values, a_row_ptr, a_col_idx, block_cols)
-    if a_values.device.type == "cuda" and not _is_zero(shape, a_values):
-        with suppress(NoKernel):
-            return launch(kernel_for("bsr_gemm", shape.n, *arrays[:2]), (*arrays, b), shape)
+    if a_values.device.type == "cuda":
+        kernel, _ = kernel_for("bsr_gemm", shape.n, *arrays[:2])
+        if kernel is not None and not _is_zero(shape, a_values):
+            return launch(kernel, (*arrays, b), shape)
     return reference.product(*arrays, b)
 
 
@@ -191,3 +184,9 @@ sampled = define(
 )
 gemm.register_autograd(_gemm_backward, setup_context=_remember_gemm)
 bsr_bsr.register_autograd(_bsr_bsr_backward, setup_context=_remember_bsr_bsr)
+
+OPERATORS = {
+    name: getattr(torch.ops.assay, name).default
+    for name in ("bsr_gemm", "bsr_bsr_gemm", "bsr_gemm_transposed", "bsr_sampled")
+}
+"""Operators by name, as opcheck takes them."""
