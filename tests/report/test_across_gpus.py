@@ -12,7 +12,7 @@ from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report import formatting as fmt
-from assay.report.across_gpus import across_gpus
+from assay.report.card_spread import across_gpus
 from tests.report.newest import newest_report
 
 HALF_AGAIN = (fmt.quantity(1.5, "ratio"), "[1.227, 1.833]")

@@ -6,7 +6,7 @@ import pytest
 
 from assay.records.report_figures import HeadlineCounts
 from assay.records.verdicts import Status
-from assay.report.badge import badge, badge_words
+from assay.report.quoted_report import badge, badge_words
 
 
 def of(

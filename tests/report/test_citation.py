@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from assay.report.citation import CitedReport, bibtex
+from assay.report.quoted_report import CitedReport, bibtex
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.report.figure_traces import drawn
+from assay.report.figures.figure_traces import drawn
 from tests.report.told import told_report
 
 AT, CLOCK, POWER = (0.0, 0.1), (1755.0, 1740.0), (620.0, 625.0)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assay.evidence.load import load_evidence
-from assay.report.profiles import COLUMNS, profile_rows
+from assay.report.measurements import COLUMNS, profile_rows
 from assay.verification.report_archive import opened_report
 
 PUBLISHED = Path(__file__).parents[2] / "reports" / "published"

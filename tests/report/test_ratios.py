@@ -6,7 +6,7 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.records.verdicts import Verdict, VerdictsFile
-from assay.report.ratios import toward_better
+from assay.report.verdict_text import toward_better
 from tests.report.told import told_report
 from tests.report_fixtures import REPOSITORY
 

@@ -7,9 +7,9 @@ from itertools import combinations
 import pytest
 
 from assay.records.verdicts import Status
-from assay.report.marks import mark_of
-from assay.report.ratios import Ratio
-from assay.report.strip import DOT, NARROW, STROKE, WIDE, Dot, Sheet, drawing
+from assay.report.figures.strip import DOT, NARROW, STROKE, WIDE, Dot, Sheet, drawing
+from assay.report.figures.svg import mark_of
+from assay.report.verdict_text import Ratio
 
 REPRODUCED = mark_of(Status.REPRODUCED)
 

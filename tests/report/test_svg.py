@@ -3,7 +3,7 @@
 import pytest
 
 from assay.records.verdicts import Status
-from assay.report.svg import SHAPES, Drawing, LogScale, Scale, in_words
+from assay.report.figures.svg import SHAPES, Drawing, LogScale, Scale, in_words
 
 
 class TestTicks:

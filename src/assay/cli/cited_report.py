@@ -4,8 +4,8 @@ from assay import __version__
 from assay.base.io import load_yaml
 from assay.cli import checkout
 from assay.records.citation import CitationFile
-from assay.report.citation import CitedReport, bibtex
-from assay.report.project_stamp import project_stamp
+from assay.report.claims import project_stamp
+from assay.report.quoted_report import CitedReport, bibtex
 from assay.verification.open_report import OpenReport
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trusted_keys
 

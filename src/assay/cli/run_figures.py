@@ -10,9 +10,9 @@ from assay.findings.binary_matches import binary_matches
 from assay.findings.guards import guards
 from assay.findings.headline import FIGURES, headline_of, outcomes
 from assay.records.verdicts import Status, Verdict
+from assay.report.claims import project_stamp
 from assay.report.first_screen import binaries_words, headline_words, idle_causes
 from assay.report.leading_findings import leading_findings
-from assay.report.project_stamp import project_stamp
 from assay.report.verdict_text import claimed_text, lead_of, verdict_text
 from assay.shared.counting import agreeing, counted
 

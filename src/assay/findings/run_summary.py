@@ -37,6 +37,16 @@ class Chance:
     is claimed with a margin exactly true. Of one-sided claims nothing is expected: at its bound a
     true figure cannot be decided, however narrow the interval."""
 
+    @property
+    def undecided(self) -> int:
+        """Return how many verdicts are inconclusive."""
+        return self.judged - self.decided
+
+    @property
+    def one_sided(self) -> int:
+        """Return how many verdicts are on claims of at least, or at most, a figure."""
+        return self.judged - self.with_margin
+
 
 @dataclass(frozen=True)
 class TargetSummary:
@@ -45,7 +55,7 @@ class TargetSummary:
     name: str
     """The GPU's product, or the target's where none was measured."""
     seconds: dict[str, float]
-    """Wall-clock seconds of the stages correctness, benchmark and program."""
+    """Wall-clock seconds of the stages correctness, benchmark and program, where they took any."""
     gpu_seconds: float
     """Launches of the benchmarks, timed, warming up and settling, as CUDA events measured them."""
     samples: int
@@ -138,17 +148,18 @@ def _target(evidence: Evidence, name: str) -> TargetSummary:
     programs = [r for (target, _), r in evidence.programs.items() if target == name]
     processes = [process for record in benchmarks for process in record.processes]
     blocks = [block for process in processes for block in process.blocks]
+    taken = {
+        "correctness": math.fsum(record.seconds for record in correctness),
+        "benchmark": math.fsum(record.seconds for record in benchmarks),
+        "program": math.fsum(
+            run.seconds
+            for record in programs
+            for run in (*record.runs, *filter(None, (record.verification,)))
+        ),
+    }
     return TargetSummary(
         name=platform.device.gpu.product if platform else name,
-        seconds={
-            "correctness": math.fsum(record.seconds for record in correctness),
-            "benchmark": math.fsum(record.seconds for record in benchmarks),
-            "program": math.fsum(
-                run.seconds
-                for record in programs
-                for run in (*record.runs, *filter(None, (record.verification,)))
-            ),
-        },
+        seconds={stage: seconds for stage, seconds in taken.items() if seconds},
         gpu_seconds=math.fsum(process.gpu_seconds for process in processes),
         samples=sum(len(turn.times_ms) for block in blocks for turn in block.turns),
         blocks=len(blocks),

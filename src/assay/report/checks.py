@@ -11,7 +11,7 @@ from assay.records.cheats import CheatOutcome, CheatsRecord
 from assay.records.sanitizer import Sanitized, SanitizerRecord
 from assay.report import formatting as fmt
 from assay.report.formatting import Row, link
-from assay.shared.counting import agreeing, counted
+from assay.shared.counting import counted
 
 CHECKS = {
     "timed_shape": "the first launch against the oracle",
@@ -59,23 +59,13 @@ def cheats_sections(evidence: Evidence) -> Iterator[Row]:
     """Yield the cheats of every target that has a record of them."""
     for target, record in evidence.cheats.items():
         cheats = [cheat for cheat in record.cheats if cheat.meant is not None]
-        caught = sum(bool(cheat.caught_by) for cheat in cheats)
-        meant = sum(cheat.as_meant for cheat in cheats)
-        honest = "".join(
-            f"; the honest one beside them {'passes' if c.as_meant else 'is caught as well'}"
-            for c in record.cheats
-            if c.meant is None
-        )
-        summary = (
-            f"Of {counted(len(cheats), 'kernel')} that {agreeing(len(cheats), 'cheats', 'cheat')}, "
-            f"{caught} {agreeing(caught, 'is', 'are')} caught on this GPU, {meant} of them by the "
-            f"check that is meant for them{honest}."
-        )
-        if record.status == "failed":
-            summary = f"None was tried to its end: {record.detail}."
         yield {
+            "record": record,
             "target": target,
-            "summary": summary,
+            "tried": len(cheats),
+            "caught": sum(bool(cheat.caught_by) for cheat in cheats),
+            "meant": sum(cheat.as_meant for cheat in cheats),
+            "honest": [cheat for cheat in record.cheats if cheat.meant is None],
             "rows": [_cheat_row(cheat) for cheat in record.cheats],
             "link": link(f"evidence/{cheats_path(target)}"),
         }
@@ -190,35 +180,17 @@ def sanitizer_sections(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
         ]
         yield {
             "target": target,
-            "summary": _summary(record, by_variant, watched),
-            "controls": _controls(record),
+            "record": record,
+            "clean": sum(
+                all(r.status == "clean" for r in of.values()) for of in by_variant.values()
+            ),
+            "variants": len(by_variant),
+            "foreign": len(watched.foreign),
+            "missed": [control.tool for control in record.controls if not control.caught],
             "tools": tools,
             "rows": [*(_row(n, tools, runs, watched) for n, runs in by_variant.items()), *untold],
             "link": link(f"evidence/{sanitizer_path(target)}"),
         }
-
-
-def _summary(
-    record: SanitizerRecord, by_variant: dict[str, dict[str, Sanitized]], watched: _Watched
-) -> str:
-    if record.status != "collected":
-        return f"Not run: {record.detail}."
-    clean = sum(all(run.status == "clean" for run in runs.values()) for runs in by_variant.values())
-    foreign = f" Of {len(watched.foreign)} it watched another binary than this run's."
-    return (
-        f"compute-sanitizer {record.version}: {clean} of "
-        f"{counted(len(by_variant), 'compiled kernel')} {agreeing(clean, 'is', 'are')} clean under "
-        "every tool, each in a process of its own at small shapes, in "
-        f"{fmt.duration(record.seconds)}.{foreign if watched.foreign else ''}"
-    )
-
-
-def _controls(record: SanitizerRecord) -> str:
-    if not record.controls:
-        return ""
-    missed = [control.tool for control in record.controls if not control.caught]
-    outcome = f"{', '.join(missed)} missed it." if missed else "caught it."
-    return f"Each tool was first shown a kernel that does wrong on purpose, and {outcome}"
 
 
 def _row(variant: str, tools: Sequence[str], runs: dict[str, Sanitized], watched: _Watched) -> Row:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from assay.base.printable import shortened
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.headline import Outcome
@@ -13,9 +14,15 @@ from assay.report import formatting as fmt
 from assay.report.claim_details import VerdictDetail, in_short, referring, verdict_details
 from assay.report.facets import Facet, count_words, facets, outcome_words
 from assay.report.formatting import Row
-from assay.report.project_stamp import project_stamp
-from assay.report.ratios import has_no_better_side, toward_better
-from assay.report.verdict_text import VerdictText, claimed_text, entry_of, lead_of, verdict_text
+from assay.report.verdict_text import (
+    VerdictText,
+    claimed_text,
+    entry_of,
+    has_no_better_side,
+    lead_of,
+    toward_better,
+    verdict_text,
+)
 
 BAR_OF = 8.0
 """The factor at which a line's small bar ends, on either side of 1."""
@@ -218,3 +225,37 @@ def _cite(report: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: 
         f"{report}, claim {lead.claim} (source {lead.source}, "
         f"{entry.place.spot}): {figures}: {stands}."
     )
+
+
+UNTITLED = "A project without a title"
+LONGEST_TITLE = 120
+"""Characters of a title that is shown as a heading: it is its author's."""
+
+
+@dataclass(frozen=True)
+class ProjectStamp:
+    """A project as its report names it."""
+
+    title: str
+    sha256: str
+    """Of assay.yaml and all its code: it is signed."""
+    says: str
+    """Whose the claims are, and what is Assay's."""
+
+
+def project_stamp(catalog: Catalog) -> ProjectStamp | None:
+    """Return the stamp of a project's report; None of one of Assay's own sources."""
+    if catalog.project is None:
+        return None
+    return ProjectStamp(
+        title=project_title(catalog.project.title),
+        sha256=catalog.project.sha256,
+        says="Not a report of Assay's own sources: the claims, their tolerances and formulas are "
+        "those of this project, for which its signer stands and nobody else. The margins, the "
+        "protocols and the peaks of Assay's targets are Assay's.",
+    )
+
+
+def project_title(title: str) -> str:
+    """Return a title as a heading shows it."""
+    return shortened(" ".join(title.split()), LONGEST_TITLE) or UNTITLED

@@ -1,15 +1,17 @@
-"""The report's counts: one table by kind and source, and the same in sentences."""
+"""The report's counts: by kind, status and source, in tables and in sentences, and the method's."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
-from assay.findings.headline import KINDS, Outcome, split, tally
+from assay.evidence.model import Evidence
+from assay.findings.headline import KINDS, Outcome, causes, split, tally
 from assay.records.claims import Hardware
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.formatting import Row
 from assay.shared.counting import agreeing, counted
+from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 
 
 def count_table(sources: Iterable[str], counted_things: Iterable[Outcome]) -> Row:
@@ -109,3 +111,30 @@ def _elsewhere_line(product: str, stated: dict[str, set[str]], there: set[str]) 
             "named, which is the one that counts."
         )
     return line
+
+
+def idle_words(counted_things: Sequence[Outcome]) -> tuple[str, str] | None:
+    """Return how many of what were not run, and by which causes; None where all were."""
+    idle = [each for each in counted_things if each.status is Status.NOT_RUN]
+    numbers = {kind: sum(each.kind == kind for each in idle) for kind in KINDS}
+    what = " and ".join(counted(number, *KINDS[kind]) for kind, number in numbers.items() if number)
+    listed = ", ".join(f"{count} {why.short}" for why, count in causes(idle).items())
+    return (what, listed) if idle else None
+
+
+def protocols(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
+    """Yield the protocols that the plan's comparisons follow, each with the launches in ms that are
+    too short to fill a turn, or to settle, within the limits.
+    """
+    plans = evidence.plan.targets
+    names = {catalog.comparisons[name].protocol for plan in plans for name in plan.comparisons}
+    for protocol in (catalog.protocols[name] for name in sorted(names)):
+        fills = bool(protocol.turn_min_ms) and protocol.samples < MAX_SAMPLES
+        yield {
+            "protocol": protocol,
+            "launches": "launches" if protocol.timer == "events" else "graphs",
+            "most": MAX_SAMPLES,
+            "short": f"{(protocol.turn_min_ms or 0) / MAX_SAMPLES:.3g}" if fills else None,
+            "most_settling": MAX_SETTLING,
+            "unsettled": f"{(protocol.settle_ms or 0) / MAX_SETTLING:.3g}",
+        }

@@ -24,13 +24,12 @@ from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, Why
 from assay.report import formatting as fmt
-from assay.report.claims import ClaimLine
+from assay.report.claims import ClaimLine, project_stamp
 from assay.report.counts import status_words, told
 from assay.report.facets import choice_of
+from assay.report.figures.strip import figure_strip
+from assay.report.figures.svg import mark_of
 from assay.report.formatting import Row
-from assay.report.marks import mark_of
-from assay.report.project_stamp import project_stamp
-from assay.report.strip import figure_strip
 from assay.shared.counting import agreeing, counted
 
 NOT_AS_STATED, NOWHERE = "no earlier report measured it as stated", "as stated in no earlier report"

@@ -20,8 +20,7 @@ from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
 from assay.report.facets import choice_of
-from assay.report.ratios import ratio_of
-from assay.report.verdict_text import claimed_text, entry_of, is_rebuilt
+from assay.report.verdict_text import claimed_text, entry_of, is_rebuilt, ratio_of
 from assay.shared.counting import agreeing, counted
 
 MOST = 10

@@ -7,7 +7,6 @@ from assay.evidence.model import Evidence, binaries_of
 from assay.evidence.stages import (
     build_path,
     operators_path,
-    platform_path,
     runner_image_path,
     sbom_path,
     slurm_jobs_path,
@@ -17,11 +16,10 @@ from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.builds import BuildRecord
 from assay.records.images import ImageRecord
 from assay.records.operators import OperatorsRecord
-from assay.records.platform import PlatformRecord
 from assay.records.slurm_jobs import SlurmJob
 from assay.report import formatting as fmt
-from assay.report.formatting import Fact, Link, Row, link
-from assay.shared.counting import agreeing, counted
+from assay.report.formatting import Link, Row, link
+from assay.shared.counting import counted
 
 BESIDE = {
     Sameness.FILE: "identical to {}",
@@ -152,62 +150,6 @@ def _operators(evidence: Evidence, record: OperatorsRecord, arch: str) -> Iterat
             yield {**row, "passed": False}
 
 
-def platform_sections(evidence: Evidence) -> Iterator[Row]:
-    """Yield the machine behind each target's figures, label by label."""
-    for target, platform in evidence.platforms.items():
-        yield {
-            "target": target,
-            "title": platform.device.gpu.product,
-            "facts": tuple(_platform_facts(platform)),
-            "link": link(f"evidence/{platform_path(target)}"),
-        }
-
-
-def _platform_facts(platform: PlatformRecord) -> Iterator[Fact]:
-    device, gpu, show = platform.device, platform.device.gpu, fmt.optional
-    yield Fact("recorded", platform.recorded_at)
-    yield Fact("GPU", f"{gpu.product}, {gpu.uuid}, PCI {gpu.pci_bus_id}")
-    for other in platform.others:
-        yield Fact("another GPU", f"{other.gpu.product}, {other.gpu.uuid}, driver {other.driver}")
-    yield Fact("compute capability", gpu.compute_capability)
-    yield Fact("VBIOS", show(gpu.vbios))
-    yield Fact("multiprocessors", str(gpu.multiprocessors))
-    yield Fact("memory, L2", f"{fmt.size(gpu.memory_bytes)}, {fmt.size(gpu.l2_bytes)}")
-    limits = f"{show(gpu.power_limit_w, 'W')} (default {show(gpu.power_limit_default_w, 'W')})"
-    yield Fact("power limit", limits)
-    yield Fact("ECC, MIG", f"{fmt.yes_no(gpu.ecc)}, {fmt.yes_no(gpu.mig)}")
-    yield Fact(
-        "persistence, compute mode", f"{fmt.yes_no(gpu.persistence)}, {show(gpu.compute_mode)}"
-    )
-    for label, sm, memory in (
-        ("highest clocks", gpu.clock_sm_max_mhz, gpu.clock_memory_max_mhz),
-        ("applications clocks", gpu.application_clock_sm_mhz, gpu.application_clock_memory_mhz),
-    ):
-        yield Fact(label, f"SM {show(sm, 'MHz')}, memory {show(memory, 'MHz')}")
-    yield Fact("PCIe", f"generation {show(gpu.pcie_generation)}, width {show(gpu.pcie_width)}")
-    compat = ", through a compat libcuda" if device.compat_libcuda else ""
-    yield Fact("driver", f"{device.driver}, CUDA {device.cuda_driver}{compat}")
-    yield Fact("CUDA runtime", device.cuda_runtime)
-    libraries = f"{device.torch}, cuDNN {show(device.cudnn)}, Triton {show(device.triton)}"
-    yield Fact("PyTorch", libraries)
-    yield Fact("Nsight Compute", show(device.nsight_compute))
-    yield Fact("device Python", device.python)
-    for directory in platform.device_paths or ():
-        found = ", ".join(f"{name} {version}" for name, version in directory.packages.items())
-        yield Fact("packages before its own", f"{directory.path}: {found or 'none'}")
-    holds = fmt.size(platform.memory_bytes)
-    yield Fact("host CPU", f"{platform.cpu}, {counted(platform.cores, 'core')}, {holds}")
-    yield Fact("kernel, distribution", f"{platform.kernel}, {platform.distribution}")
-    yield Fact("container runtime", f"{platform.runtime}, image {show(platform.image_digest)}")
-    if job := platform.allocation:
-        yield Fact(
-            "allocation",
-            f"{job.scheduler} job {job.job_id} on {job.node}, partition {job.partition}, "
-            f"{job.gpu_count} of {job.gpu_model}",
-        )
-    yield Fact("commit", f"{show(platform.commit)}, clean tree: {fmt.yes_no(platform.clean_tree)}")
-
-
 def machine_differences(evidence: Evidence) -> Iterator[str]:
     """Yield what else than the GPU differs between the machines of a report's targets."""
     told: dict[str, dict[str, dict[str, None]]] = {}
@@ -245,23 +187,12 @@ def slurm_jobs_section(evidence: Evidence) -> Row | None:
     if record is None:
         return None
     digits = None if record.salt is None else DIGITS
-    lost = sum(job.outcome != "done" for job in record.jobs)
-    starts = counted(len(record.jobs), "start")
-    lines = [
-        "Each job saw for itself, before it measured, that it had one whole GPU of the target with "
-        "nobody else on it.",
-        f"Of {starts}, {lost} {agreeing(lost, 'was', 'were')} lost or failed and made again; no "
-        "sample of theirs that was not whole is counted."
-        if lost
-        else f"None of {starts} was lost.",
-    ]
-    if record.salt is not None:
-        lines.append(
-            "Names of nodes and accounts are SHA-256 digests of this run's salt and the name: they "
-            "tell nodes apart, and whoever knows or guesses a name can find it."
-        )
-    rows = [_slurm_job(job, digits) for job in record.jobs]
-    return {"lines": lines, "rows": rows, "link": link(f"evidence/{slurm_jobs_path()}")}
+    return {
+        "lost": sum(job.outcome != "done" for job in record.jobs),
+        "salted": record.salt is not None,
+        "rows": [_slurm_job(job, digits) for job in record.jobs],
+        "link": link(f"evidence/{slurm_jobs_path()}"),
+    }
 
 
 def _slurm_job(job: SlurmJob, digits: int | None) -> tuple[str, ...]:

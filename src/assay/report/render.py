@@ -30,8 +30,8 @@ from assay.evidence.timings import collect_timings
 from assay.records.manifest import APPENDIX, ATTESTATION, MANIFEST, PAGE, TEXT, VERDICTS
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, VerdictsFile
+from assay.report.figures.svg import symbols
 from assay.report.formatting import Row
-from assay.report.marks import symbols
 from assay.report.replaceable import require_replaceable
 from assay.report.static_page import static_page
 from assay.report.view import build_view

@@ -8,6 +8,7 @@ from jinja2.exceptions import TemplateError
 
 from assay.base.errors import BadInput
 from assay.report import formatting as fmt
+from assay.shared.counting import agreeing, counted
 
 
 def static_page(templates: Path, name: str, **values: object) -> str:
@@ -30,4 +31,5 @@ def _environments(templates: Path) -> tuple[Environment, Environment]:
         undefined=StrictUndefined,
         finalize=fmt.markdown,
     )
+    html.globals.update(fmt=fmt, counted=counted, agreeing=agreeing)
     return html, markdown

@@ -14,15 +14,6 @@ from assay.findings.stopwatch_agreement import (
 )
 from assay.report import formatting as fmt
 from assay.report.formatting import Row, link
-from assay.shared.counting import agreeing, counted
-
-NOTE = (
-    "NVBench waits for the GPU between launches, so that a card under a power cap may run at a "
-    "higher clock than in the judged turns, which follow each other. Nsight Compute replays one "
-    "launch by itself, flushes caches in its own way, leaves the clocks alone as we do; its time "
-    "is that of all kernels of a launch together. The mean SM clock stands below each time; ours "
-    "is that of a whole turn, with what flushes L2 between the launches."
-)
 
 
 def agreement_section(
@@ -32,54 +23,26 @@ def agreement_section(
     if not found:
         return None
     limit = catalog.judging.stopwatch_agreement
+    judged = [one.from_judged for one in found if one.from_judged.compared]
+    beside = [one.from_events for one in found if one.from_events.compared]
+    covered = coverage(evidence, found)
     return {
-        "note": [*_headline(found, limit), _covered(evidence, found), NOTE],
+        "limit": fmt.declared_percent(limit),
+        "judged": _counted(judged, limit),
+        "hidden": sum(one.in_cycles(limit) and not one.in_time(limit) for one in judged),
+        "beside": _counted(beside, limit) if beside else None,
+        "covered": covered,
+        "without": ", ".join(f"{comparison} ({target})" for target, comparison in covered.without),
         "rows": [_row(one, limit) for one in found],
     }
 
 
-def _headline(found: Sequence[Agreement], limit: float) -> Iterator[str]:
-    yield (
-        "The same binaries by three stopwatches: this project's CUDA events, NVBench's cold time, "
-        "Nsight Compute's duration. No time is averaged, and only the judged column decides "
-        "anything."
-    )
-    judged = [one.from_judged for one in found if one.from_judged.compared]
-    hidden = sum(one.in_cycles(limit) and not one.in_time(limit) for one in judged)
-    yield (
-        f"Against the judged time: {_counted(judged, limit)}"
-        f" {hidden} more agree in time but not in cycles. Marked is what differs in cycles, or in "
-        "time at a clock that is not known."
-    )
-    beside = [one.from_events for one in found if one.from_events.compared]
-    if beside:
-        yield (
-            "Against CUDA events in NVBench's own process, seconds before it: "
-            f"{_counted(beside, limit)} Nsight Compute has a process of its own."
-        )
-
-
-def _counted(standings: Sequence[Deviations], limit: float) -> str:
+def _counted(standings: Sequence[Deviations], limit: float) -> tuple[int, int, int]:
+    """Return how many arms there are, how many are further off, and how many of these agree in SM
+    cycles.
+    """
     beyond = sum(one.in_time(limit) for one in standings)
-    clocks = sum(one.by_clock(limit) for one in standings)
-    return (
-        f"of {counted(len(standings), 'arm')}, {beyond} "
-        f"{agreeing(beyond, 'differs', 'differ')} by more than {fmt.declared_percent(limit)}. Of "
-        f"these, {clocks} {agreeing(clocks, 'agrees', 'agree')} in SM cycles: the clock was "
-        "another."
-    )
-
-
-def _covered(evidence: Evidence, found: Sequence[Agreement]) -> str:
-    covered = coverage(evidence, found)
-    text = (
-        f"Held against another stopwatch {agreeing(covered.held, 'is', 'are')} {covered.held} of "
-        f"{counted(covered.timed, 'timed arm')}."
-    )
-    if covered.without:
-        names = ", ".join(f"{comparison} ({target})" for target, comparison in covered.without)
-        text += f" No arm has a second stopwatch in: {names}."
-    return text
+    return len(standings), beyond, sum(one.by_clock(limit) for one in standings)
 
 
 def _row(one: Agreement, limit: float) -> Row:

@@ -1,7 +1,7 @@
 """The report's account of where the time of the run went: lines, a picture, tables."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from assay.evidence.model import Evidence
 from assay.evidence.stages import timings_path
@@ -9,23 +9,20 @@ from assay.findings import step_timings as timings
 from assay.findings.step_timings import GpuWork, Span, StageTotal, Timeline
 from assay.records.timings import Stage
 from assay.report import formatting as fmt
+from assay.report.figures.svg import (
+    DASHES,
+    INCH,
+    MUTED,
+    SERIES,
+    Drawing,
+    Scale,
+    short,
+    text_at,
+    themed,
+)
 from assay.report.formatting import Row, link
-from assay.report.svg import DASHES, INCH, MUTED, SERIES, Drawing, Scale, short, text_at, themed
-from assay.shared.counting import agreeing, counted
+from assay.shared.counting import counted
 
-CAPTION = (
-    "Every step on the clock, from its start to its end; steps that ran side by side lie in lanes "
-    "of their row. Blue steps ran on the host alone, orange ones held a GPU. Of a benchmark, the "
-    "dark part of its height is the share of busy phases."
-)
-WORK = (
-    "Busy phases are those in which a process keeps the GPU busy, by the host's clock. In them it "
-    "makes inputs, computes the oracle, warms up, takes its timed turns and checks outputs. "
-    "Settling, flushes of L2 and changes of contents belong to the turns. Importing, compiling, "
-    "loading and starting are no busy phases. Launches are a part of them: those that warm up, "
-    "settle or are timed, as CUDA events measured them."
-)
-CUT = " At a dashed line the run was started again later; the pause is left out."
 HOST, ON_GPU = SERIES[0], SERIES[1]
 PALE = 0.4
 """Opacity of a bar of which the GPU was kept busy in a part only."""
@@ -43,66 +40,32 @@ def timings_section(evidence: Evidence) -> Row | None:
     axis = timings.timeline(steps)
     work = timings.gpu_work(evidence, steps)
     overall = timings.total_work(work.values())
+    here = timings.measured_here(evidence.plan)
+    held = timings.gpu_seconds(steps, here)
+    taken = timings.taken_up(evidence, steps)
+    recorded = [t.target for t in evidence.plan.targets if t.provision.kind == "recorded"]
     return {
-        "lines": list(_lines(evidence, axis, overall)),
+        "steps": len(steps),
+        "axis": axis,
+        "held": held if here else None,
+        "overall": overall,
+        "rest": max(0.0, held - overall.wall_s) if overall else 0.0,
+        "taken": len(taken),
+        "least": sum(record.seconds for record in taken),
+        "earlier": [
+            (target, before)
+            for target in recorded
+            if (before := timings.earlier_work(evidence, target)) is not None
+        ],
         "svg": _picture(evidence, axis, totals, work, overall) if axis.length > 0 else None,
-        "caption": CAPTION + (CUT if axis.cuts else ""),
         "rows": [_row(total, overall) for total in totals],
         "work": [
-            (target, name, fmt.duration(own.wall_s), fmt.percent(own.share),
-             fmt.percent(own.timed_share))
-            for (target, name), record in evidence.benchmarks.items()
+            (*key, own)
+            for key, record in evidence.benchmarks.items()
             if (own := timings.own_work(record)) is not None
         ],
-        "work_note": WORK,
         "link": link(f"evidence/{timings_path()}"),
-    }  # fmt: skip
-
-
-def _lines(evidence: Evidence, axis: Timeline, overall: GpuWork | None) -> Iterator[str]:
-    steps = evidence.timings.steps if evidence.timings else ()
-    here = timings.measured_here(evidence.plan)
-    yield (
-        f"{counted(len(steps), 'step')} up to the verdicts, "
-        f"{fmt.duration(axis.length)} on the clock. The time to write, sign and verify this "
-        "report came after it, and what Snakemake or a scheduler needs to start a step is in no "
-        "step."
-    )
-    if here:
-        yield _held(timings.gpu_seconds(steps, here), overall)
-    if taken := timings.taken_up(evidence, steps):
-        least = fmt.duration(sum(record.seconds for record in taken))
-        yield (
-            f"{len(taken)} of the benchmarks {agreeing(len(taken), 'was', 'were')} finished by an "
-            "earlier start of this run, which was interrupted. What that took (by their own "
-            f"records, {least}; the start did more) stands in none of these sums."
-        )
-    for planned in evidence.plan.targets:
-        earlier = timings.earlier_work(evidence, planned.target)
-        if planned.provision.kind == "recorded" and earlier:
-            yield (
-                f"The benchmarks of {planned.target} were taken over, which takes no time here. "
-                f"By their own record they took {fmt.duration(earlier.wall_s)}, "
-                f"{fmt.percent(earlier.share)} of it in busy phases and "
-                f"{fmt.percent(earlier.timed_share)} in launches."
-            )
-
-
-def _held(seconds: float, overall: GpuWork | None) -> str:
-    """Return how long steps held a GPU, and how much of it is known to have kept it busy."""
-    text = f"Steps held a GPU to themselves for {fmt.duration(seconds)} together."
-    if overall is None:
-        return f"{text} In how much of it they kept it busy is not known."
-    text += (
-        f" In {fmt.duration(overall.work_s)} of it processes are known to have kept the GPU busy, "
-        f"all in the benchmarks: {fmt.percent(overall.share)} of their "
-        f"{fmt.duration(overall.wall_s)}, imports and starts included. The launches alone, as CUDA "
-        f"events measured them, took {fmt.duration(overall.timed_s)} "
-        f"({fmt.percent(overall.timed_share)})."
-    )
-    if (rest := seconds - overall.wall_s) > 0:
-        text += f" Of the steps' other {fmt.duration(rest)} no phases are kept."
-    return text
+    }
 
 
 def _row(total: StageTotal, overall: GpuWork | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A verdict in short: the figures and how they stand."""
+"""A verdict in short: the figures and how they stand, as words and as a ratio."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,77 @@ from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import bound_mark, computed_mark, printed_digits
 from assay.judging.claimed.printed_ranges import show
 from assay.judging.counts import outcome
-from assay.records.claims import Audit, Claim
+from assay.records.claims import LESS_IS_BETTER, METRIC_UNITS, Audit, Claim, ClaimKind, Relation
+from assay.records.evaluations import Derived, Metric, Program
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
-from assay.report.marks import Mark, verdict_mark
-from assay.report.ratios import has_no_better_side, toward_better
+from assay.report.figures.svg import Mark, verdict_mark
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One figure over its claim; of times, claimed over measured."""
+
+    value: float
+    low: float
+    high: float
+
+
+def ratio_of(verdict: Verdict) -> Ratio | None:
+    """Return how a measured figure stands to the claimed one; None where it has no interval."""
+    claimed, measured, ci = verdict.claimed, verdict.measured, verdict.ci90
+    if not isinstance(claimed, float) or not isinstance(measured, float) or ci is None:
+        return None
+    whole, value, low, high = (_on_axis(v, verdict.unit) for v in (claimed, measured, *ci))
+    if min(whole, value, low, high) <= 0:
+        return None
+    if verdict.unit in LESS_IS_BETTER:
+        return Ratio(whole / value, whole / high, whole / low)
+    return Ratio(value / whole, low / whole, high / whole)
+
+
+def toward_better(catalog: Catalog, verdict: Verdict) -> Ratio | None:
+    """Return a figure's ratio so that more is better by what its claim says; None as ``ratio_of``.
+
+    That is claimed over measured where less is better: of times, of a figure that is at most so
+    much, and of a rival's lead.
+    """
+    ratio = ratio_of(verdict)
+    if ratio is None or verdict.unit in LESS_IS_BETTER:
+        return ratio
+    at_most = verdict.relation == Relation.AT_MOST.value
+    if not at_most and not _is_a_rivals_lead(catalog, verdict.claim):
+        return ratio
+    return Ratio(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+
+
+def has_no_better_side(verdict: Verdict) -> bool:
+    """Return whether a claim says that two things are alike: more is above, and not ahead."""
+    return verdict.relation == Relation.SAME.value
+
+
+def _is_a_rivals_lead(catalog: Catalog, name: str) -> bool:
+    """Return whether a claim says how much faster a rival is than what its source is about.
+
+    The rival is the claim that its source compares with, else what another project's program
+    answers where a kernel answers the other side.
+    """
+    claim = catalog.claims.get(name)
+    if claim is None or not isinstance(claim.evaluation, Derived):
+        return False
+    sides = claim.evaluation.numerator, claim.evaluation.denominator
+    above, below = (catalog.claims[side] for side in sides)
+    rivals = [side.kind is ClaimKind.COMPARATOR for side in (above, below)]
+    if not any(rivals):
+        rivals = [isinstance(side.evaluation, Program) for side in (above, below)]
+    leads = (False, True) if above.unit in METRIC_UNITS[Metric.TIME] else (True, False)
+    return tuple(rivals) == leads
+
+
+def _on_axis(value: float, unit: str | None) -> float:
+    """Return a gain in per cent as the ratio it means; other figures as they are."""
+    return 1 + value / 100 if unit == Unit.PERCENT else value
 
 
 @dataclass(frozen=True)

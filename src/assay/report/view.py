@@ -6,6 +6,8 @@ from the pure functions of ``statistics.summaries``; the templates hold no arith
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.evidence.stages import platform_path
+from assay.findings.binary_matches import told as told_matches
 from assay.findings.block_quality import clocks_of
 from assay.findings.guards import guards
 from assay.findings.headline import outcomes
@@ -15,25 +17,27 @@ from assay.records.attestation import PipelineRecord
 from assay.records.verdicts import VerdictsFile, Why
 from assay.report import formatting as fmt
 from assay.report import machine, programs
-from assay.report.across_gpus import across_gpus
-from assay.report.by_source import source_sections, source_table
-from assay.report.card_spread import report_spreads, spread_section, with_spreads
+from assay.report.card_spread import across_gpus, report_spreads, spread_section, with_spreads
 from assay.report.checks import alarms, cheats_sections, sanitizer_sections
 from assay.report.claims import claim_groups, claim_lines
-from assay.report.counts import count_table, elsewhere_lines
+from assay.report.counts import count_table, elsewhere_lines, idle_words, protocols
 from assay.report.earlier_runs import with_earlier_runs
 from assay.report.facets import filters
+from assay.report.figures.rate_pictures import bk_sweeps, rooflines
 from assay.report.first_screen import first_screen
-from assay.report.formatting import Row
+from assay.report.formatting import Row, link
 from assay.report.leading_findings import leading_findings
-from assay.report.measurements import comparison_sections
-from assay.report.method import protocols, remarks, rules
-from assay.report.profiles import COLUMNS, profile_rows
-from assay.report.rate_pictures import bk_sweeps, rooflines
+from assay.report.measurements import COLUMNS, comparison_sections, profile_rows, tuning_rows
 from assay.report.stopwatches import agreement_section
-from assay.report.story import documents, impossible_lines, story, with_impossible
+from assay.report.story import (
+    documents,
+    impossible_lines,
+    source_sections,
+    source_table,
+    story,
+    with_impossible,
+)
 from assay.report.timings import timings_section
-from assay.report.tuning import tuning_rows
 from assay.statistics.shared_summaries import SharedSummaries
 
 
@@ -76,7 +80,10 @@ def build_view(
         "differences": list(machine.machine_differences(evidence)),
         "counts": count_table(plan.sources, counted_things),
         "elsewhere": elsewhere_lines(catalog, every),
-        "remarks": list(remarks(summary, counted_things)),
+        "summary": summary,
+        "binaries": told_matches(summary.binaries),
+        "idle": idle_words(counted_things),
+        "judging": catalog.judging,
         "sources": list(source_sections(catalog, plan.sources, every, counted_things, lines)),
         "source_table": source_table(plan.sources, counted_things, lines),
         "rooflines": list(rooflines(catalog, evidence, summaries)),
@@ -94,10 +101,12 @@ def build_view(
         "sanitizers": list(sanitizer_sections(catalog, evidence)),
         "operators": list(machine.operator_sections(catalog, evidence)),
         "images": machine.image_rows(evidence),
-        "platforms": list(machine.platform_sections(evidence)),
+        "platforms": [
+            (target, platform, link(f"evidence/{platform_path(target)}"))
+            for target, platform in evidence.platforms.items()
+        ],
         "slurm_jobs": machine.slurm_jobs_section(evidence),
         "timings": timings_section(evidence),
-        "rules": list(rules(catalog)),
         "protocols": list(protocols(catalog, evidence)),
         "margins": (
             declared(catalog.judging.absolute_margin),

@@ -16,7 +16,7 @@ from assay.cli.signed_report import VerifyOption, signed_report
 from assay.cli.table_files import Format, about, require_writer, table_bytes
 from assay.findings.headline import headline_counts
 from assay.frames import TABLES
-from assay.report.badge import badge
+from assay.report.quoted_report import badge
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes
 from assay.verification.open_report import OpenReport

@@ -1,4 +1,4 @@
-"""Pictures as SVG by hand: scales, ticks, and the lines, marks and texts that all pictures share.
+"""Pictures as SVG by hand: scales, ticks, lines, marks and texts that all pictures share.
 
 A plotting library takes a tenth of a second for what is a few lines, dots and labels, and a report
 has dozens of pictures. Equal data gives equal bytes: no date, no random id, no address. All lengths
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from assay.records.verdicts import Status
+from assay.records.verdicts import Status, Verdict
 
 INK, MUTED, GRID = "#1c2128", "#5b6472", "#d5d9e0"
 SERIES = ("#2f5fa8", "#a8480e", "#3b8132", "#8a4fb0", "#a8324a", "#7a6a16", "#17808a", "#6b6f78")
@@ -231,3 +231,41 @@ def inline_svg(title: str, width: float, height: float, parts: Iterable[str], fi
         f'<g style="font-family: {FONT}; font-size: {SIZE}px; fill: {themed(INK)}">'
         f"{' '.join(parts)}</g></svg>"
     )
+
+
+MARK_SIZE = 8.0
+"""Of a mark's own drawing; what uses it scales it."""
+PLAIN = {"disc": "o", "square": "s", "diamond": "D", "ring": "o"}
+"""The shape of a status that no picture draws, by its badge."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How a verdict is marked."""
+
+    symbol: str
+    """Id of the shape that the page defines once."""
+    style: str
+    """Class that colours it: a status."""
+    hollow: bool
+    """Of a figure measured on other hardware than its source names, and of what was not run."""
+
+
+def mark_of(status: Status, *, hollow: bool = False) -> Mark:
+    """Return the mark of a status."""
+    shape = status.facts.mark or PLAIN[status.facts.badge]
+    return Mark(_symbol(shape), status.value, hollow or status.facts.badge == "ring")
+
+
+def verdict_mark(verdict: Verdict) -> Mark:
+    """Return the mark of a verdict: measured elsewhere, hollow and by what it would be there."""
+    return mark_of(verdict.as_if or verdict.status, hollow=verdict.status is Status.ELSEWHERE)
+
+
+def _symbol(shape: str) -> str:
+    return f"mark-{[*SHAPES].index(shape)}"
+
+
+def symbols() -> list[tuple[str, str]]:
+    """Return (id, outline round 0) of every shape, for the page to define."""
+    return [(_symbol(shape), outline(shape, MARK_SIZE)) for shape in SHAPES]

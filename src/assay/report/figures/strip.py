@@ -16,10 +16,9 @@ from assay.records.claims import Relation
 from assay.records.verdicts import Status, Why
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
+from assay.report.figures.svg import LogScale, Mark, mark_of, short, verdict_mark
 from assay.report.formatting import Row
-from assay.report.marks import Mark, mark_of, verdict_mark
-from assay.report.ratios import Ratio, has_no_better_side, toward_better
-from assay.report.svg import LogScale, short
+from assay.report.verdict_text import Ratio, has_no_better_side, toward_better
 from assay.shared.counting import agreeing, counted
 
 DRAWN = (FIGURES, ELSEWHERE, "ratios", "own")

@@ -10,8 +10,7 @@ from assay.judging.needs import primary_terms
 from assay.records.evaluations import Benchmark, Metric
 from assay.records.measurements import ArmFacts, BenchmarkRecord
 from assay.records.targets import Target
-from assay.report.formatting import Row
-from assay.report.svg import (
+from assay.report.figures.svg import (
     INCH,
     INK,
     MUTED,
@@ -24,6 +23,7 @@ from assay.report.svg import (
     scale_of,
     text_at,
 )
+from assay.report.formatting import Row
 from assay.statistics import roofline
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.statistics.summaries import Summary

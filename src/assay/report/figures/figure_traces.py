@@ -7,7 +7,7 @@ from statistics import median
 
 from assay.records.measurements import BenchmarkRecord
 from assay.records.verdicts import Status
-from assay.report.svg import (
+from assay.report.figures.svg import (
     DASHES,
     GRID,
     MUTED,
