@@ -75,7 +75,3 @@ def test_a_ratio_of_kernels_is_no_speed(report: Any) -> None:
     ((_, cells, ratios),) = found["rows"]
     assert [ratio for ratio, _ in ratios] == [fmt.NOTHING]
     assert [roof for *_, roof in cells] == [None, None]
-
-
-def test_what_one_gpu_gave_stands_nowhere(report: Any) -> None:
-    assert table(report, [on(RATE, "h100", 2.0)]) is None

@@ -42,11 +42,6 @@ def test_what_was_measured_on_another_gpu_is_said():
     )
 
 
-def test_nothing_measured_is_said():
-    assert words(badge(of(not_run=3))) == ["assay", "nothing measured"]
-    assert words(badge(of())) == ["assay", "nothing measured"]
-
-
 @pytest.mark.parametrize(
     ("counts", "state"),
     [

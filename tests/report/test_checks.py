@@ -13,14 +13,13 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.outcomes import failed_cheats, failed_operators, failed_sanitizer
-from assay.findings.block_quality import ArmKey, ClockSpread, clocks_of, conduct_of
+from assay.findings.block_quality import ArmKey, ClockSpread, clocks_of
 from assay.findings.stopwatch_agreement import (
     StopwatchReading,
     agreements,
 )
 from assay.records.cheats import CheatOutcome, CheatsRecord
 from assay.records.sanitizer import SanitizerRecord
-from assay.records.stopwatch import StopwatchArm
 from assay.report.checks import alarms, cheats_sections, sanitizer_sections
 from assay.report.machine import operator_sections
 from assay.report.render import render
@@ -77,28 +76,6 @@ class TestAgreement:
         assert second.from_events.in_time(0.03)
         assert second.nsight == StopwatchReading(None)
 
-    def test_nsight_is_held_against_the_judged_time_where_nvbench_has_none(
-        self, evidence: Evidence, catalog: Catalog
-    ) -> None:
-        record = evidence.stopwatches["h100", "demo_sweep"]
-        missing = StopwatchArm(
-            arm="bk32", variant="demo_bk32", workload="demo_bsr", binary_sha256=None,
-            status="not_installed", detail="the device Python lacks cuda-bench",
-            events_median_ms=None, nvbench_cold_ms=None, nvbench_statistic=None,
-            nvbench_samples=None,
-        )  # fmt: skip
-        lacking = record.model_copy(update={"arms": (missing,), "nvbench": None})
-        evidence.stopwatches["h100", "demo_sweep"] = lacking
-        (one,) = agreements(evidence, clocks(evidence))
-        assert one.from_judged.nsight.time is not None
-        assert not one.from_events.compared
-        section = agreement_section(catalog, evidence, list(agreements(evidence, clocks(evidence))))
-        assert section is not None
-        assert section["rows"][0]["standing"].endswith(
-            "NVBench: not installed (the device Python lacks cuda-bench)"
-        )
-        assert section["beside"] is None
-
     def test_the_table_counts_by_both_references_and_marks(
         self, catalog: Catalog, evidence: Evidence
     ) -> None:
@@ -132,23 +109,8 @@ class TestAgreement:
         assert not hidden.in_time(0.03) and hidden.in_cycles(0.03)
 
 
-class TestConduct:
-    """Counts of what happened beside the timing."""
-
-    def test_discarded_blocks_regimes_and_clocks_are_counted(self, evidence: Evidence) -> None:
-        conduct = conduct_of(evidence.benchmarks["h100", "demo_sweep"])
-        assert (conduct.blocks, conduct.discarded) == (15, 1)
-        assert conduct.reasons == {"software thermal slowdown": 1}
-        assert conduct.regimes == {"software power cap": 10}
-        own = clocks(evidence)["h100", "demo_sweep", "bk32"]
-        assert (own.low_mhz, own.high_mhz) == (1700.0, 1707.0)
-
-
 class TestAlarms:
     """A reader learns first of a net with a hole and of a kernel that a sanitizer objects to."""
-
-    def test_none_in_a_good_run(self, catalog: Catalog, evidence: Evidence) -> None:
-        assert list(alarms(catalog, evidence)) == []
 
     def test_a_cheat_that_nothing_catches(self, catalog: Catalog, evidence: Evidence) -> None:
         evidence.cheats["h100"] = cheats("h100", caught=False)
@@ -236,19 +198,6 @@ class TestAlarms:
         assert row["variant"] == "demo_bk32"
         assert row["words"][-1] == "the binary that was timed; this run compiled another, or none"
         assert all(good for _, good in row["cells"])
-
-    def test_what_compiled_for_another_target_only_is_not_missed(
-        self, catalog: Catalog, evidence: Evidence
-    ) -> None:
-        """A variant that fails for the target's architecture cannot be shown to a tool there."""
-        record = evidence.sanitizers["h100"]
-        runs = tuple(run for run in record.runs if run.variant != "demo_bk96")
-        evidence.sanitizers["h100"] = record.model_copy(update={"runs": runs})
-        assert len(list(alarms(catalog, evidence))) == 1
-        evidence.builds["demo_bk96", "sm_89"] = evidence.builds.pop(("demo_bk96", "sm_90a"))
-        assert list(alarms(catalog, evidence)) == []
-        rows = next(sanitizer_sections(catalog, evidence))["rows"]
-        assert "demo_bk96" not in {row["variant"] for row in rows}
 
 
 def test_what_could_not_be_had_is_said_and_never_reads_as_fine(

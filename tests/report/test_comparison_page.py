@@ -18,8 +18,6 @@ from assay.report.comparison_page import (
 )
 from tests.findings.test_card_spread import figure, machine, report
 
-SPACE = "\N{NO-BREAK SPACE}"
-
 
 def test_what_was_not_measured_says_why():
     nothing = {"measured": None, "ci90": None, "question": None}
@@ -81,20 +79,6 @@ def test_a_measurement_that_was_taken_over_is_no_second_one():
     seen = view(one, two)
     assert seen.counts()[0].endswith(" 1 did neither (1 of them one measurement, taken over)")
     assert [difference(row) for row in seen.figures] == ["one measurement"]
-
-
-def test_reports_of_different_products_share_none():
-    h200 = machine("card_c", "t3", target="h200", product="H200")
-    one = report("run_1", machine("card_a", "t1"), figure(100.0))
-    seen = view(one, report("run_2", h200, figure(150.0, target="h200")))
-    assert not seen.shares_a_product
-    assert seen.products is not None
-    assert seen.products.startswith(
-        "different GPU products, none of them in two reports (run_1: H100; run_2: H200)"
-    )
-    assert seen.counts()[0].endswith(
-        " beyond both intervals, 2 answered in some of the reports alone"
-    )
 
 
 def test_of_reports_of_one_measurement_the_one_that_measured_is_named_first():

@@ -110,11 +110,3 @@ def test_groups_sources_and_the_table_of_counts_add_up_to_the_headline(made: Mad
         assert sum(map(int, told)) == numbers[kind], kind
     rows = re.findall(r"^\| \[[^|]*\|\s*(\d+)", made.texts["report.md"], re.MULTILINE)
     assert sum(map(int, rows)) == numbers["figures"]
-
-
-def test_the_filters_have_every_verdict_and_cause_that_a_number_is_told_by(made: Made) -> None:
-    offered = set(re.findall(r'<option value="([^"]+)"', made.page))
-    told = {token for choice, _ in made.told() for token in choice.split()}
-    assert {token for token in told if token.startswith(("v:", "w:"))} <= offered
-    lines = {token for _, tokens in made.facets() for token in tokens if token[0] in "vwk"}
-    assert lines <= offered

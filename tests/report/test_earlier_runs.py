@@ -89,24 +89,6 @@ class TestOnAnotherGpu:
             assert "(h200_20261122_phases, 2026-11-22), by " in words(details)
         assert "measured 0.05117 ms [0.05115, 0.05119]" in words(told["report.html"])
 
-    def test_a_figure_of_another_question_is_not_the_claim_as_stated(
-        self, contents: ReportContents
-    ) -> None:
-        record = contents.evidence.other_runs
-        assert record is not None
-        runs = tuple(
-            run.model_copy(
-                update={
-                    "figures": tuple(
-                        f.model_copy(update={"question": "other"}) for f in run.figures
-                    )
-                }
-            )
-            for run in record.runs
-        )
-        told = texts(contents, record.model_copy(update={"runs": runs}))
-        assert "Not run: 7: no earlier report measured it as stated; " in told["report.md"]
-
 
 def test_a_history_says_by_what_the_run_before_was_answered() -> None:
     def said(by: str) -> ClaimInShort:

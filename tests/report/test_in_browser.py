@@ -32,7 +32,6 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "reports" / "templates"
 WIDTHS = (1440, 390)
-MOST_BYTES = 900_000
 VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
   .map(each => [each.id, each.nodes.length, each.nodes[0].html.slice(0, 200),
                 each.nodes[0].failureSummary])"""
@@ -49,13 +48,6 @@ SHAPE = """text => {
   }
   return found;
 }"""
-OVERLAPPED = """() => [...document.querySelectorAll("tbody.claim .line .bar")].filter(each =>
-  each.checkVisibility()
-  && each.getBoundingClientRect().right > each.parentNode.getBoundingClientRect().right)
-  .map(each => each.closest("tbody").id)"""
-CLIPPED = """() => [...document.querySelectorAll("main :not(.unseen)")].filter(each =>
-  each.checkVisibility() && getComputedStyle(each).overflowX !== "visible"
-  && each.scrollWidth > each.clientWidth + 1).map(each => each.outerHTML.slice(0, 120))"""
 
 
 @pytest.fixture(scope="module")
@@ -133,14 +125,6 @@ class TestAccessibility:
             page.add_script_tag(path=place())
             assert page.evaluate(VIOLATIONS) == [], name
 
-    def test_axe_finds_nothing_in_the_appendix_of_a_real_report(
-        self, browser: "Browser", real: Path, width: int, scheme: str
-    ) -> None:
-        path = real / "appendix.html"
-        page = opened(browser, path, width, color_scheme=scheme, bypass_csp=True)
-        page.add_script_tag(path=place())
-        assert page.evaluate(VIOLATIONS) == []
-
     def test_axe_finds_nothing_in_a_site_and_a_comparison(
         self, browser: "Browser", several: Path, width: int, scheme: str
     ) -> None:
@@ -203,26 +187,6 @@ def test_end_tags_that_are_left_out_change_nothing(
         assert made[0] == made[1]
 
 
-def test_the_first_page_is_small(real: Path) -> None:
-    assert len((real / "report.html").read_bytes()) < MOST_BYTES
-
-
-@pytest.mark.parametrize(("width", "height", "share"), [(1440, 900, 1.0), (430, 932, 1.0)])
-def test_the_first_screen_ends_with_the_plot(
-    browser: "Browser", real: Path, width: int, height: int, share: float
-) -> None:
-    """Machines, signer, headline, causes and guards leave room for it on a telephone, too."""
-    page = opened(browser, real / "report.html", width)
-    above = (".stamp", "#headline", ".chips", ".causes >> nth=-2")
-    told = [page.locator(each).bounding_box() for each in above]
-    (plot,) = page.evaluate("""() => [...document.querySelectorAll("svg.strip")]
-      .filter(each => each.checkVisibility()).map(each => each.getBoundingClientRect().toJSON())""")
-    tops = [box["y"] for box in told if box]
-    assert tops == sorted(tops) and len(tops) == len(above)
-    assert plot["top"] > tops[-1]
-    assert plot["top"] + share * plot["height"] <= height
-
-
 def test_without_a_script_every_claim_is_there(browser: "Browser", real: Path) -> None:
     page = opened(browser, real / "report.html", java_script_enabled=False)
     assert not page.locator("#controls").is_visible()
@@ -270,12 +234,6 @@ class TestScript:
             assert shown.first.is_visible()
             said = page.locator("#shown").text_content() or ""
             assert re.search(rf": {number[1]} [a-z ]+$", said)
-
-    def test_a_link_to_a_claim_that_a_choice_hides_shows_it(self, page: "Page") -> None:
-        page.locator("[data-show*='v:not_run']").first.click()
-        hidden = page.locator("tbody.claim[hidden]").first.get_attribute("id")
-        page.evaluate("claim => { location.hash = claim }", hidden)
-        page.wait_for_function("claim => !document.getElementById(claim).hidden", arg=hidden)
 
     def test_it_sorts_what_is_furthest_below_first(self, page: "Page") -> None:
         page.select_option("#order", "ratio-up")

@@ -10,7 +10,6 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.headline import outcomes
 from assay.judging.causes import with_known_causes
-from assay.records.evaluations import Benchmark
 from assay.records.readings import AS_TYPED
 from assay.records.verdicts import Status, Verdict, VerdictReading, VerdictsFile, Why
 from assay.report.leading_findings import factor_apart, leading_findings
@@ -93,32 +92,11 @@ def test_what_the_authors_program_prints_elsewhere_is_part_of_the_figures_own_fi
     )
 
 
-def test_only_the_verdict_that_counts_is_shown(told: tuple[Catalog, tuple[Verdict, ...]]) -> None:
-    """Beside a verdict on the hardware named, what was measured elsewhere is no finding."""
-    catalog, verdicts = told
-    exceeded = changed(verdicts, "demo_ratio", status=Status.EXCEEDED)
-    (row,) = (v for v in exceeded if v.claim == "demo_ratio")
-    away = row.model_copy(
-        update={"status": Status.ELSEWHERE, "as_if": Status.EXCEEDED, "measured": 99.0}
-    )
-    assert findings(catalog, (*exceeded, away)) == findings(catalog, exceeded)
-
-
 def own_of(catalog: Catalog) -> Catalog:
     """The demonstration's claims as this project's own: their source is no document."""
     source = catalog.sources["demo"]
     own = source.model_copy(update={"source": source.source.model_copy(update={"file": None})})
     return replace(catalog, sources={"demo": own})
-
-
-def all_held(verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
-    """``verdicts``, with every figure that was measured as claimed."""
-    return tuple(
-        v.model_copy(update={"status": Status.REPRODUCED, "as_if": None, "readings": ()})
-        if isinstance(v.measured, float)
-        else v
-        for v in verdicts
-    )
 
 
 def test_of_own_claims_the_one_furthest_off_is_shown_whatever_its_unit(
@@ -129,26 +107,6 @@ def test_of_own_claims_the_one_furthest_off_is_shown_whatever_its_unit(
     lines = findings(own_of(catalog), changed(verdicts, "demo_ratio", status=Status.NOT_REPRODUCED))
     (line,) = [one for one in lines if " of this project on its own kernels, " in one]
     assert ", furthest off, claimed 800 TFLOP/s, measured 200.1 TFLOP/s on h100." in line
-
-
-def test_of_own_claims_one_that_fails_is_shown_before_the_best_ratio(
-    told: tuple[Catalog, tuple[Verdict, ...]],
-) -> None:
-    """Of several shapes it says that the worst one decides."""
-    catalog, found = told
-    verdicts = changed(all_held(found), "demo_ratio", status=Status.NOT_REPRODUCED)
-    claim = catalog.claims["demo_ratio"]
-    asked = claim.evaluation
-    assert isinstance(asked, Benchmark)
-    twice = asked.model_copy(update={"terms": (*asked.terms, *asked.terms)})
-    several = claim.model_copy(update={"evaluation": twice})
-    lines = findings(
-        replace(own_of(catalog), claims={**catalog.claims, "demo_ratio": several}),
-        verdicts,
-    )
-    (line,) = [one for one in lines if " of this project on its own kernels, " in one]
-    assert ": Deeper tile over shallower one, furthest off, claimed " in line
-    assert line.count(" in the worst of 2 shapes on ") == 1
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,9 @@ from assay.judging.judge import judge
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant
 from assay.pipeline.slurm_jobs import JobJournal, write_slurm_jobs
 from assay.records.slurm_jobs import CgroupLimits, HeldGpu, SlurmJobsRecord
-from assay.records.workloads import Judging
 from assay.report import formatting as fmt
 from assay.report import render as report_module
-from assay.report.render import render, texts_of
-from assay.statistics import summaries
-from assay.statistics.intervals import Cells, Interval
+from assay.report.render import render
 from tests.report_fixtures import UUID, provision, write_repository, write_run
 
 LEFT_OPEN = {"td", "th", "tr", "thead", "tbody", "dt", "dd", "li", "option"}
@@ -217,36 +214,6 @@ class TestNothingMeasured:
         lead = page.text[: page.text.index("published speed figures")]
         assert "No figure was measured on this machine, and none was taken" in lead
         assert "not measured: no H100 was found" in lead
-
-    def test_draws_nothing(self, page: Page) -> None:
-        assert not [name for name in page.classes if name.startswith("strip")]
-        assert "No claim has a measured figure in this run" in page.text
-
-    def test_builds_are_still_shown(self, report: Path) -> None:
-        appendix = Page((report / "appendix.html").read_text(encoding="utf-8"))
-        assert "demo_bk96" in appendix.text
-
-
-class TestSummaries:
-    """Each content is summarised once, however often judging and rendering ask for it."""
-
-    @pytest.fixture
-    def computed(self, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-        """Data and rules of every interval that was computed."""
-        made: list[bytes] = []
-        real = summaries.interval
-
-        def interval(cells: Cells, judging: Judging) -> Interval:
-            made.append(cells.samples.tobytes() + f"{cells.signs} {judging!r}".encode())
-            return real(cells, judging)
-
-        monkeypatch.setattr(summaries, "interval", interval)
-        return made
-
-    def test_rendering_makes_none_twice(self, made: Path, computed: list[bytes]) -> None:
-        texts_of(made, made / "reports" / "demo_run")
-        assert computed
-        assert len(computed) == len(set(computed))
 
 
 class TestRendering:

@@ -7,7 +7,6 @@ import pytest
 from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.records.figure_places import FigurePlace, places, split
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report.story import in_markdown, story
 from tests.report_fixtures import write_repository, write_run
@@ -32,16 +31,6 @@ def verdicts_of(root: Path) -> tuple[Verdict, ...]:
 def add(root: Path, finding: str) -> None:
     path = root / CLAIMS
     path.write_text(path.read_text() + finding)
-
-
-def test_each_place_is_read_with_what_it_asks_for() -> None:
-    text = "a {one} b {two.as_run:work} c {one:claimed}"
-    assert list(places(text)) == [
-        FigurePlace("one", None, None),
-        FigurePlace("two", "as_run", "work"),
-        FigurePlace("one", None, "claimed"),
-    ]
-    assert split(text) == ["a ", " b ", " c ", ""]
 
 
 def test_figures_come_from_the_verdict(root: Path) -> None:

@@ -43,19 +43,6 @@ def test_a_ratio_claimed_to_be_one_and_its_factor_are_one_number(
     assert (text.measured, text.factor) == told
 
 
-@pytest.mark.parametrize(
-    ("measured", "told"),
-    [(1.592, "1.592\N{MULTIPLICATION SIGN} above"), (0.641, "0.6410\N{MULTIPLICATION SIGN} below")],
-)
-def test_what_is_said_to_be_the_same_is_above_or_below_and_not_ahead(
-    ratio: tuple[Catalog, Verdict], measured: float, told: str
-) -> None:
-    catalog, row = ratio
-    changes = {"claimed": 1.0, "measured": measured, "ci90": (measured, measured)}
-    alike = row.model_copy(update={**changes, "relation": "same"})
-    assert verdict_text(catalog, alike).factor == told
-
-
 def test_a_figure_that_the_source_does_not_print_is_marked_and_says_what_it_follows_from(
     ratio: tuple[Catalog, Verdict],
 ) -> None:

@@ -16,7 +16,6 @@ from tests.report.newest import newest_report, newest_texts
 from tests.report.told import told_report
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("report.html", "appendix.html", "report.md")
 
 
 def words(page: str) -> str:
@@ -84,8 +83,3 @@ def test_lines_to_copy_can_be_typed(real: dict[str, str]) -> None:
 )  # fmt: skip
 def test_a_factor_has_no_more_digits_than_tell_it_from_one(ratio: float, text: str) -> None:
     assert fmt.factor(ratio) == f"{text}\N{MULTIPLICATION SIGN}"
-
-
-def test_the_readmes_picture_is_there_and_small() -> None:
-    assert "](docs/report.png)" in (ROOT / "README.md").read_text(encoding="utf-8")
-    assert 0 < (ROOT / "docs" / "report.png").stat().st_size < 150_000
