@@ -86,7 +86,7 @@ class TestOnAnotherGpu:
             head, details = line.split("<tbody")[0].split('<tr class="more">')
             assert "<small>*</small>" in head
             assert "An earlier run on NVIDIA H200 measured " in words(details)
-            assert "(h200_20261122_phases, 2026-11-22), by " in words(details)
+            assert "(h200_20261122_phases, 2026-11-22), " in words(details)
         assert "measured 0.05117 ms [0.05115, 0.05119]" in words(told["report.html"])
 
 

@@ -6,7 +6,7 @@ from statistics import median
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.findings.card_spread import CauseOfSpread, FigureSpread, causes, spreads
+from assay.findings.card_spread import FigureSpread, causes, spreads
 from assay.findings.report_comparison import apart_ci90
 from assay.findings.report_figures import UNWRITTEN, report_figures
 from assay.judging.counts import kind_of
@@ -16,7 +16,7 @@ from assay.report import formatting as fmt
 from assay.report.claim_details import VerdictDetail
 from assay.report.claims import ClaimLine
 from assay.report.formatting import Fact, Row
-from assay.shared.counting import agreeing, counted
+from assay.shared.counting import counted
 
 FAST: Mapping[str, int] = {Unit.TFLOP_PER_S: 1, Unit.GB_PER_S: 1, Unit.MS: -1}
 """Power to which a figure is raised before it says how fast something is. Verdicts are judged in
@@ -112,8 +112,18 @@ def spread_section(
         }
         for (claim, target), spread in told.items()
     ]
-    remarks = [*beside, *spread_remarks(list(told.values()))]
-    return {"remarks": remarks, "rows": rows, "quotes": quotes} if remarks else None
+    extents = [spread.extent for spread in told.values() if spread.extent is not None]
+    several, differing = list(beside), causes(told.values())
+    section: Row = {
+        "beside": several,
+        "rows": rows,
+        "quotes": quotes,
+        "apart": sum(spread.apart for spread in told.values()),
+        "extents": (median(extents), max(extents)) if extents else None,
+        "causes": differing,
+        "twice": any("card" not in cause.differs for cause in differing),
+    }
+    return section if rows or several else None
 
 
 def with_spreads(
@@ -201,42 +211,3 @@ def observation_lines(spread: FigureSpread, claimed: float | str | None = None) 
             f"{on.product} {on.gpu_uuid}, driver {on.driver}{commit}, {fmt.moment(on.recorded_at)} "
             f"({each.report})"
         )
-
-
-def spread_remarks(found: Sequence[FigureSpread]) -> Iterator[str]:
-    """Yield what all figures with several runs say together: how many lie apart, and by what."""
-    if not found:
-        return
-    apart = sum(spread.apart for spread in found)
-    extents = [spread.extent for spread in found if spread.extent is not None]
-    yield (
-        f"{counted(len(found), 'figure')} of claims here, each on one GPU product, "
-        f"{agreeing(len(found), 'was', 'were')} measured in several runs. Of {apart} of them two "
-        "intervals have no point in common. The interval of one run tells how well that run knows "
-        "its own card, and not what another card gives."
-    )
-    if extents:
-        yield (
-            f"From the lowest to the highest run a figure lies {fmt.percent(median(extents))} "
-            f"apart (median), at most {fmt.percent(max(extents))}."
-        )
-    told = causes(found)
-    yield from map(_cause, told)
-    if not any("card" not in cause.differs for cause in told):
-        yield (
-            "No card was measured twice, so what a card does and what a run does cannot be told "
-            "apart."
-        )
-
-
-def _cause(cause: CauseOfSpread) -> str:
-    what = (
-        "no recorded thing (one card, driver, protocol and binary)"
-        if cause.differs == "run"
-        else cause.differs
-    )
-    return (
-        f"Runs that differ in {what}: {counted(cause.pairs, 'pair')} of "
-        f"{counted(cause.figures, 'figure')}, {fmt.percent(cause.typical)} apart (median), at most "
-        f"{fmt.percent(cause.largest)}; the intervals of {cause.apart} have no common point."
-    )

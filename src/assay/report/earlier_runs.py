@@ -85,7 +85,7 @@ def _sentences(catalog: Catalog, line: ClaimLine, earlier: Sequence[Earlier], *,
 def _told_by(catalog: Catalog, figure: OtherFigure) -> str:
     """Return by what an earlier figure was measured, and what answers its claim by now."""
     if figure.question == question_of(catalog, figure.claim):
-        return "by what answers the claim today; its record was not taken over."
+        return "of the same question; its record was not taken over."
     now = answered_by(catalog, figure.claim)
     what = f": {figure.answered_by}" if figure.answered_by not in (None, "", now) else ""
     then = f" By now {now} answers the claim, and has no figure on that GPU." if now else ""

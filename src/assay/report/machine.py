@@ -14,7 +14,6 @@ from assay.evidence.stages import (
 )
 from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.builds import BuildRecord
-from assay.records.images import ImageRecord
 from assay.records.operators import OperatorsRecord
 from assay.records.slurm_jobs import SlurmJob
 from assay.report import formatting as fmt
@@ -28,6 +27,12 @@ BESIDE = {
     "text",
 }
 """How a build stands to the measured binary of its name; it differs where it stands otherwise."""
+MADE = {
+    "debian": "made of Debian packages",
+    "registry": "pulled by digest",
+    "host": "the GPU machine's own files",
+}
+"""Where the base of an image came from."""
 DIGITS = 12
 """Of a salted digest, which is whole in the record."""
 
@@ -70,39 +75,16 @@ def _span(values: Iterable[int]) -> str:
     return " to ".join(map(str, dict.fromkeys((found[0], found[-1])))) if found else fmt.NOTHING
 
 
-def image_rows(evidence: Evidence) -> list[Row]:
-    """Return images that compiled, then images that measured."""
-    return [
-        *(
-            _image(r, toolchain_image_path(t), "compiles")
-            for t, r in evidence.toolchain_images.items()
-        ),
-        *(_image(r, runner_image_path(t), "measures") for t, r in evidence.runner_images.items()),
-    ]
-
-
-def _image(record: ImageRecord, path: str, role: str) -> Row:
-    made = {
-        "debian": "made of Debian packages",
-        "registry": "pulled by digest",
-        "host": "the GPU machine's own files",
-    }
-    base = f"{record.base.reference}: {made[record.base.kind]}"
-    if record.base.sha256:
-        base += f", SHA-256 {fmt.short_hash(record.base.sha256)}"
-    return {
-        "record": record,
-        "role": role,
-        "layers": ", ".join(fmt.short_hash(each.removeprefix("sha256:")) for each in record.layers),
-        "size": fmt.size(record.bytes),
-        "base": base,
-        "packages": f"{len(record.debian_packages)} Debian packages, "
-        f"{len(record.python_packages)} Python distributions",
-        "links": (
-            link(f"evidence/{path}"),
-            Link("bill of materials", f"evidence/{sbom_path(path)}"),
-        ),
-    }
+def image_rows(evidence: Evidence) -> Iterator[Row]:
+    """Yield images that compiled, then images that measured."""
+    for role, records, place in (
+        ("compiles", evidence.toolchain_images, toolchain_image_path),
+        ("measures", evidence.runner_images, runner_image_path),
+    ):
+        for target, record in records.items():
+            bill = Link("bill of materials", f"evidence/{sbom_path(place(target))}")
+            links = (link(f"evidence/{place(target)}"), bill)
+            yield {"record": record, "role": role, "links": links, "made": MADE[record.base.kind]}
 
 
 def operator_sections(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:

@@ -100,7 +100,7 @@ def build_view(
         "cheats": list(cheats_sections(evidence)),
         "sanitizers": list(sanitizer_sections(catalog, evidence)),
         "operators": list(machine.operator_sections(catalog, evidence)),
-        "images": machine.image_rows(evidence),
+        "images": list(machine.image_rows(evidence)),
         "platforms": [
             (target, platform, link(f"evidence/{platform_path(target)}"))
             for target, platform in evidence.platforms.items()
