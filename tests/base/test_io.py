@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from assay.base.errors import (
     Interrupted,
     MissingEnvironment,
 )
-from assay.base.io import load_yaml, parse_record, read_bytes, read_record, read_text
+from assay.base.io import parse_record, read_bytes, read_record, read_text
 from assay.records.attestation import PipelineRecord
 from assay.records.verdicts import VerdictsFile
 from tests.cases.bombs import gzip_bomb
@@ -45,22 +44,6 @@ class TestPlainFiles:
         os.mkfifo(tmp_path / "pipe.json")
         assert _code(lambda: read_record(PipelineRecord, tmp_path / "pipe.json")) == "file-kind"
 
-    def test_a_device_is_refused(self) -> None:
-        assert _code(lambda: read_bytes(Path("/dev/zero"))) == "file-kind"
-
-    def test_a_socket_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind("s")
-            assert _code(lambda: read_bytes(tmp_path / "s")) == "file-kind"
-
-    def test_a_folder_is_refused(self, tmp_path: Path) -> None:
-        assert _code(lambda: read_bytes(tmp_path)) == "file-kind"
-
-    def test_what_lies_below_a_file_is_refused(self, tmp_path: Path) -> None:
-        (tmp_path / "file").touch()
-        assert _code(lambda: read_bytes(tmp_path / "file" / "below")) == "file-unreadable"
-
     def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
         assert _code(lambda: read_bytes(tmp_path / "none")) == "file-missing"
 
@@ -87,9 +70,6 @@ class TestGzip:
         assert len(data) > 4_000_000
         assert self._code(tmp_path, data) == "gzip-size"
 
-    def test_a_small_bomb_is_refused_by_its_ratio(self, tmp_path: Path) -> None:
-        assert self._code(tmp_path, gzip.compress(bytes(9_000_000))) == "gzip-ratio"
-
     @pytest.mark.parametrize(
         ("data", "code"),
         [
@@ -106,11 +86,6 @@ class TestGzip:
     def test_a_broken_one_is_refused(self, tmp_path: Path, data: bytes, code: str) -> None:
         assert self._code(tmp_path, data) == code
 
-    def test_a_sound_one_is_read(self, tmp_path: Path) -> None:
-        path = tmp_path / "record.json.gz"
-        path.write_bytes(gzip.compress(GOOD))
-        assert read_record(PipelineRecord, path).commit is None
-
 
 class TestRecords:
     def test_a_sentence_does_not_quote_all_of_a_hostile_record(self) -> None:
@@ -119,14 +94,6 @@ class TestRecords:
             parse_record(PipelineRecord, text, Path("x"))
         assert raised.value.code == "record"
         assert len(str(raised.value)) < 600
-
-    def test_a_refusal_of_yaml_has_its_code(self, tmp_path: Path) -> None:
-        path = tmp_path / "x.yaml"
-        for text, code in (("a: *x", "yaml-alias"), ("a: 1", "record"), ("\xff", "record")):
-            path.write_text(text)
-            assert _code(lambda: load_yaml(PipelineRecord, path)) == code
-        path.write_bytes(b"\xff\xfea\0")
-        assert _code(lambda: load_yaml(PipelineRecord, path)) == "encoding"
 
     def test_a_hundred_thousand_wrong_entries_cost_no_more_than_one(self) -> None:
         """Each error takes about a kilobyte, and a file of 300 kB could have millions."""

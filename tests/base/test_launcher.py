@@ -14,20 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import BadInput, MissingEnvironment
-from assay.base.host_compiler import surely_compiles
+from assay.base.errors import MissingEnvironment
 from assay.base.launcher import (
     base_python,
-    command_of,
     missing_locks,
     needed_locks,
-    prepare,
 )
 from tests.hostile import make_hostile
 
 MODULES = (
     "base/errors",
-    "base/host_compiler",
     "base/isolation",
     "base/launcher",
     "base/pip_locks",
@@ -122,12 +118,6 @@ def checkout(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 class TestTheStoryOfAnEnvironment:
     """From nothing to installed, unchanged, extended, interrupted and changed."""
 
-    def test_a_missing_compiler_is_found_before_an_install(self, checkout: Checkout, root: Path):
-        ended = checkout.start("reproduce", "--run", "mine", PATH="/nonexistent")
-        assert ended.returncode == 3
-        assert "apt-get install g++" in ended.stderr
-        assert not (checkout.place / ".venv").exists()
-
     def test_the_first_start_installs_and_runs(self, checkout: Checkout):
         ended = checkout.start("claims", "--json")
         assert ended.returncode == 0, ended.stderr
@@ -155,16 +145,6 @@ class TestTheStoryOfAnEnvironment:
         assert ended.returncode == 0, ended.stderr
         assert "step 1 of 3" in ended.stderr
         assert not (checkout.place / ".venv" / "half-made").exists()
-
-    def test_a_python_that_cannot_be_started(self, checkout: Checkout):
-        python = checkout.place / ".venv" / "bin" / "python"
-        kept = python.rename(python.with_name("kept"))
-        python.write_text("no program")
-        ended = checkout.start("doctor")
-        kept.rename(python)
-        assert ended.returncode == 3
-        assert "cannot be started: Permission denied; remove " in ended.stderr
-        assert len(ended.stderr.splitlines()) == 1
 
     def test_a_link_in_its_place_is_left_alone(self, checkout: Checkout):
         venv = checkout.place / ".venv"
@@ -206,12 +186,6 @@ class TestMissingThings:
         with pytest.raises(MissingEnvironment, match=r"no Python 3\.11 or newer"):
             base_python({"ASSAY_PYTHON": str(old)})
 
-    def test_a_wheelhouse_that_is_not_there(self, root: Path, tmp_path: Path):
-        place = Checkout(root, tmp_path / "here")
-        ended = place.start("doctor", ASSAY_WHEELHOUSE="/nowhere")
-        assert ended.returncode == 3
-        assert ended.stderr.splitlines()[-1] == "assay: ASSAY_WHEELHOUSE=/nowhere is no directory"
-
     def test_a_python_without_venv(self, root: Path, tmp_path: Path):
         python = tmp_path / "python"
         # Starts Python, but answers as one whose venv and pip packages were split off.
@@ -224,13 +198,6 @@ class TestMissingThings:
         assert ended.returncode == 3
         assert ended.stderr.count("\n") == 1
         assert "apt-get install python3-venv" in ended.stderr
-
-    def test_a_checkout_without_its_locks(self, root: Path, tmp_path: Path):
-        place = Checkout(root, tmp_path / "here")
-        (place.place / "requirements" / "host.txt").unlink()
-        ended = place.start("doctor")
-        assert ended.returncode == 3
-        assert "this checkout is not whole" in ended.stderr
 
 
 def test_a_python_with_pip_but_without_ensurepip_lends_its_pip(root: Path, tmp_path: Path):
@@ -257,14 +224,6 @@ def test_without_a_venv_the_given_interpreter_runs(root: Path, tmp_path: Path):
     assert not (place.place / ".venv").exists()
 
 
-def test_an_environment_of_our_own_takes_no_further_packages(root: Path, tmp_path: Path):
-    place = Checkout(root, tmp_path / "here")
-    ended = place.start("--host-path", str(tmp_path), "doctor")
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("assay: --host-path goes with ASSAY_NO_VENV=1: ")
-    assert not (place.place / ".venv").exists()
-
-
 def test_a_pythonpath_is_ignored_and_that_is_said_once(root: Path, tmp_path: Path):
     place = Checkout(root, tmp_path / "here")
     (tmp_path / "greeting.py").write_text("WORDS = 'given'\n")
@@ -287,18 +246,6 @@ def test_nothing_of_a_hostile_directory_runs_at_the_first_start(root: Path, tmp_
     assert ended.stdout == f"first ['doctor'] {hostile.place}\n"
 
 
-def test_a_python_that_somebody_started_starts_again_by_itself(root: Path, tmp_path: Path):
-    place, hostile = Checkout(root, tmp_path / "here"), make_hostile(tmp_path)
-    (place.place / "shutil.py").write_text((hostile.place / "shutil.py").read_text())
-    ended = subprocess.run(
-        [sys.executable, place.place / "assay", "doctor"],
-        env={"PATH": os.defpath, "ASSAY_WHEELHOUSE": str(place.wheels)},
-        cwd=hostile.place, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert hostile.ran() == []
-    assert ended.returncode == 0, ended.stderr
-
-
 def test_a_path_without_any_python_is_told_so(root: Path, tmp_path: Path):
     place = Checkout(root, tmp_path / "here")
     ended = subprocess.run(
@@ -310,37 +257,12 @@ def test_a_path_without_any_python_is_told_so(root: Path, tmp_path: Path):
     assert ended.stderr.count("\n") == 1
 
 
-def test_the_subcommand_is_the_first_word():
-    assert command_of(["--version", "test", "-k", "x"]) == "test"
-    assert command_of([]) is None
-
-
-def test_what_may_compile_elsewhere_or_nothing_is_not_asked_for_a_compiler():
-    assert surely_compiles("reproduce", ["reproduce", "--run", "mine"])
-    assert not surely_compiles("verify", ["verify", "report"])
-    for word in ("--dry-run", "--runtime=docker", "--claim", "--project"):
-        assert not surely_compiles("reproduce", ["reproduce", word])
-
-
-def test_an_installed_package_says_that_it_has_no_tests(tmp_path: Path):
-    with pytest.raises(BadInput, match=r"clone the repository, and type \./assay test there"):
-        prepare(tmp_path, ["test"], {"ASSAY_NO_VENV": "1"})
-
-
 def test_torch_is_installed_only_where_it_is_required():
     assert needed_locks(["doctor"], {"ASSAY_TEST_REQUIRE": "torch"}) == ["host"]
     assert needed_locks(["test"], {}) == ["host", "test"]
     assert needed_locks(["reproduce", "--executor=slurm"], {}) == ["host"]
     required = {"ASSAY_TEST_REQUIRE": "slurm torch"}
     assert needed_locks(["test"], required) == ["host", "test", "torch"]
-
-
-def test_what_writes_parquet_is_installed_only_where_it_is_asked_for():
-    assert needed_locks(["export", "r", "--format", "csv"], {}) == ["host"]
-    assert needed_locks(["export", "r", "--format", "parquet"], {}) == ["host", "parquet"]
-    assert needed_locks(["export", "r", "--format=parquet"], {}) == ["host", "parquet"]
-    required = {"ASSAY_TEST_REQUIRE": "parquet"}
-    assert needed_locks(["test"], required) == ["host", "test", "parquet"]
 
 
 def test_an_environment_that_was_moved_is_made_anew(tmp_path: Path):

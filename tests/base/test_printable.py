@@ -6,8 +6,7 @@ import unicodedata
 
 import pytest
 
-from assay.base.printable import NARROWEST, folded, shown, shown_json, shown_line, shown_sentence
-from assay.base.progress import say
+from assay.base.printable import folded, shown, shown_json, shown_line, shown_sentence
 
 HOSTILE = {
     "an escape character": ("\x1b", "\\x1b"),
@@ -51,22 +50,12 @@ def test_what_is_meant_to_be_read_stays() -> None:
     assert shown("e\u0301") == "e\u0301"
 
 
-def test_a_line_has_no_end_within() -> None:
-    assert shown_line("a\nok  signature: x") == "a\\x0aok  signature: x"
-    assert shown_sentence("x:\n  one\n  two\nok") == "x:\n  one\n  two\\x0aok"
-
-
 def test_json_says_the_same_and_steers_nothing() -> None:
     value = {"a\u202eb": ["\x1b\x9b\u200b\U000e0041\udcff", "é\n"]}
     text = shown_json(value)
     assert json.loads(text) == value
     assert shown(text) == text
     assert "é" in text
-
-
-def test_progress_is_shown_so(capsys: pytest.CaptureFixture[str]) -> None:
-    say("run \x1b[31mred\n\u202e")
-    assert capsys.readouterr().err == "assay: run \\x1b[31mred\\x0aU+202E\n"
 
 
 class TestFolded:
@@ -80,12 +69,6 @@ class TestFolded:
         assert [word for line in lines for word in line.split()] == self.LINE.split()
         assert all(len(line) <= width or len(line.split()) == 1 for line in lines)
         assert all(line.startswith("  ") for line in lines[1:])
-
-    def test_elsewhere_it_is_whole(self) -> None:
-        assert folded(self.LINE, None) == [self.LINE]
-
-    def test_a_terminal_of_no_width_is_no_reason_for_a_word_a_line(self) -> None:
-        assert folded(self.LINE, 1) == folded(self.LINE, NARROWEST)
 
     def test_what_stands_below_a_sentence_stays_below_it(self) -> None:
         head, *below = shown_sentence("one\n  " + "two " * 20 + "\n  three", 60).splitlines()
@@ -104,18 +87,8 @@ def test_what_is_quoted_is_not_broken(quote: str) -> None:
         assert " ".join(map(str.strip, lines)).endswith(f"folder: type {command}, and wait")
 
 
-def test_a_quotation_longer_than_a_line_is_folded_as_any_text() -> None:
-    assert len(folded(f"'{'a word ' * 30}'", 40)) > 5
-    assert max(map(len, folded(f"it's {'a word ' * 30} the reports' end", 40))) <= 40
-
-
 @pytest.mark.parametrize("length", [300, 5_000, 100_000])
 def test_a_name_without_end_does_not_hide_what_is_wrong_with_it(length: int) -> None:
     shown = shown_sentence(f"claim '{'a' * length}': there is no such claim: see 'x'")
     assert shown.endswith("aaa': there is no such claim: see 'x'")
     assert len(shown) < 220
-
-
-def test_a_name_of_common_length_is_whole() -> None:
-    text = f"claim '{'a' * 120}': see '{'b ' * 150}'"
-    assert shown_sentence(text) == text

@@ -5,14 +5,13 @@ import fcntl
 import multiprocessing
 import os
 import sys
-import termios
 import time
 from pathlib import Path
 
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.base.progress import exclusive, say, watch
+from assay.base.progress import exclusive, watch
 
 
 def run(tmp_path: Path, code: str, **options: object) -> int:
@@ -26,12 +25,6 @@ def test_output_goes_to_the_log_and_the_code_comes_back(tmp_path: Path):
     code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)"
     assert run(tmp_path, code) == 7
     assert sorted((tmp_path / "log").read_text().split()) == ["err", "out"]
-
-
-def test_a_long_command_says_how_far_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
-    code = "import time; print('half', flush=True); time.sleep(1)"
-    run(tmp_path, code, tick_s=0.3, describe=lambda text: f", seen {text.strip()}")
-    assert "s, seen half" in capfd.readouterr().err
 
 
 def _hold(path: Path, marks: Path, name: str) -> None:
@@ -61,13 +54,6 @@ def test_one_process_at_a_time_holds_a_lock(tmp_path: Path):
     assert not (tmp_path / "lock").exists()
 
 
-def test_a_lock_is_released_by_an_error(tmp_path: Path):
-    with pytest.raises(ValueError, match="inside"), exclusive(tmp_path / "lock", ""):
-        raise ValueError("inside")
-    with exclusive(tmp_path / "lock", ""):
-        assert (tmp_path / "lock").exists()
-
-
 def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def flock(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
@@ -75,15 +61,3 @@ def test_a_file_system_without_locks_is_told(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(fcntl, "flock", flock)
     with pytest.raises(MissingEnvironment, match="no locks"), exclusive(tmp_path / "lock", ""):
         pass
-
-
-def test_a_line_at_a_terminal_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
-    master, terminal = os.openpty()
-    termios.tcsetwinsize(terminal, (24, 60))
-    with os.fdopen(terminal, "w") as stream:
-        monkeypatch.setattr(sys, "stderr", stream)
-        say("word " * 30)
-        shown = os.read(master, 4096).decode().splitlines()
-    os.close(master)
-    assert len(shown) > 1
-    assert all(len(line) <= 60 for line in shown)

@@ -27,11 +27,6 @@ def test_a_path_stays_as_it_is(script: Path, called: str) -> None:
     assert typed_command(called, Path("/tree/assay")) == called
 
 
-def test_a_script_that_a_shell_was_given_has_its_path(script: Path) -> None:
-    """``sh assay`` and ``python3 assay``: the bare name would be looked for on PATH."""
-    assert typed_command("assay", Path("/tree/assay")) == "/tree/assay"
-
-
 def test_messages_name_it_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     sentence = "there is no claim 'x' (./assay claims lists them)"
     monkeypatch.delenv(TYPED, raising=False)

@@ -670,26 +670,6 @@ def test_what_rests_on_a_wrong_entry_is_left_out_in_one_pass(
     assert passes == [201, 1]
 
 
-def test_a_fault_of_syntax_hides_nothing_else(tmp_path: Path) -> None:
-    content = document()
-    content["claims"] += [claim("second", "1.2x"), claim("third", "20 TFLIP/s")]
-    content["measurements"][0]["protocol"] = "stedy"
-    folder = write(tmp_path / "mine", content)
-    path = folder / "assay.yaml"
-    text = path.read_text()
-    assert text.count("value: 1.2x") == 1
-    path.write_text(text.replace("value: 1.2x", "value: [1.2x"))
-    checked = check_project(ROOT, folder)
-    says = [each.says for each in checked.problems]
-    assert len(says) == 3, says
-    assert any("not valid YAML" in each for each in says)
-    assert any("'TFLIP/s' is none" in each for each in says)
-    assert any("there is no protocol 'stedy'" in each for each in says)
-    with pytest.raises(YamlProblems) as error:
-        load_catalog(ROOT, folder)
-    assert error.value.problems == checked.problems
-
-
 def test_a_misspelt_type_hides_neither_the_formula_nor_the_function(tmp_path: Path) -> None:
     content = document()
     wrong = {"dtype": "flaot16", "flops": "4 * rowz", "callable": "rows.py:caze"}

@@ -112,26 +112,6 @@ class TestShown:
 class TestAMachineWithGpus:
     """GPUs by their product, with the target that it is."""
 
-    def test_each_product_stands_once(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        have_driver(monkeypatch, HostDriver("580.65.06", 13000, (H100, H100, A10)))
-        have_packages(monkeypatch, None)
-        found = [one.found for one in diagnose(root, "python3").findings if one.part == "GPU"]
-        assert found == [
-            f"2 x {H100.product} (target h100)", f"1 x {A10.product} (no target of config/targets)",
-        ]  # fmt: skip
-
-    def test_missing_packages_have_a_line_that_makes_a_python_of_their_own(
-        self, root: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        have_driver(monkeypatch, NEW)
-        lacking = Absence(NotRun.NO_DEVICE, "python3 lacks PyTorch", "name one with it")
-        have_packages(monkeypatch, lacking)
-        found = diagnose(root, "python3")
-        assert parts(found)["pytorch"].state is State.ABSENT
-        assert "pip install 'torch" in found.fixes["pytorch"]
-        measure = abilities_of(found)["measure"].answer
-        assert measure == "no: python3 lacks PyTorch: name one with it"
-
     def test_an_old_driver_is_told_with_what_helps(
         self, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -2,23 +2,20 @@
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from assay.base.errors import BadInput, CheckFailed
-from assay.base.writable import why_not_writable
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import export_kernels as kernel_set
 from assay.cli.export_kernels import make_kernel_set
 from assay.evidence.stages import operators_path, target_paths
 from assay.measuring.operator_kernels import kernel_entries, offered, operators_job
-from assay.pipeline.dag import Dag
 from assay.pipeline.plan import make_plan
 from assay.records.builds import FileDigest
-from assay.records.operators import CheckName, KernelSetRecord, OperatorOutcome, OperatorsRecord
+from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan
 from assay.shared.files import sha256_bytes
 from tests import builders
@@ -55,43 +52,6 @@ def built(catalog: Catalog, folder: Path, *, without: str = "") -> dict[str, Any
     return found
 
 
-def checks(*without: str) -> list[dict[str, Any]]:
-    """Every check passed, but for those left out."""
-    said = {"oracle": "relative error: regular 2e-04"}
-    return [
-        {"name": name, "passed": True, "detail": said.get(name, "")}
-        for name in get_args(CheckName)
-        if name not in without
-    ]
-
-
-def outcome(**changes: Any) -> dict[str, Any]:
-    return {
-        "operator": "bsr_gemm",
-        "variant": "bsr_gemm_wgmma",
-        "dtype": "float16",
-        "binary_sha256": "0" * 64,
-        "status": "passed",
-        "detail": "",
-        "checks": checks(),
-        "seconds": 1.5,
-        **changes,
-    }
-
-
-def record(*outcomes: dict[str, Any]) -> OperatorsRecord:
-    document = {
-        "schema": "assay/operators/1",
-        "target": "h100",
-        "gpu_uuid": "GPU-0",
-        "recorded_at": "2026-11-21T08:00:00+00:00",
-        "torch": "2.11.0",
-        "operators": outcomes,
-        "seconds": 12.5,
-    }
-    return OperatorsRecord.model_validate_json(json.dumps(document))
-
-
 class TestOffer:
     """kernel.yaml lists; config/tuning.yaml may add."""
 
@@ -112,17 +72,6 @@ class TestOffer:
         with pytest.raises(BadInput, match="torch_bsr must be a compiled kernel"):
             load_catalog(tmp_path)
 
-    def test_a_product_has_no_head_dimension(self, tmp_path: Path) -> None:
-        (tmp_path / "config").symlink_to(ROOT / "config")
-        for path in ROOT.glob("kernels/*/kernel.yaml"):
-            entry = "{variant: bsr_gemm_mma, "
-            text = path.read_text(encoding="utf-8").replace(entry, f"{entry}head_dim: 64, ")
-            copy = tmp_path / path.relative_to(ROOT)
-            copy.parent.mkdir(parents=True)
-            copy.write_text(text, encoding="utf-8")
-        with pytest.raises(BadInput, match="bsr_gemm_mma must have head_dim where it is attention"):
-            load_catalog(tmp_path)
-
 
 class TestPlan:
     """Tried where this project's own claims are measured, and nowhere else."""
@@ -136,10 +85,6 @@ class TestPlan:
         assert plan.targets[0].operators == wanted
         assert "bsr_gemm_wgmma" in wanted
         assert operators_path("h100") in target_paths(plan.targets[0])
-
-    def test_the_rule_waits_for_their_builds(self, catalog: Catalog) -> None:
-        dag = Dag(make_request("demo", [provision()], ["assay"]), planned(catalog), ROOT)
-        assert "results/demo/builds/sm_90a/bsr_gemm_wgmma.json" in dag.operator_binaries("h100")
 
 
 class TestKernelSets:
@@ -193,42 +138,7 @@ class TestKernelSets:
         for kernel in made.kernels:
             assert (tmp_path / "set" / kernel.path).is_file()
 
-    def test_a_tree_that_cannot_be_written_needs_only_the_option(
-        self, compiler: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        caches: set[Path] = compiler()
-        readable = why_not_writable
-
-        def read_only(path: Path) -> str | None:
-            return "read-only" if path.is_relative_to(ROOT) else readable(path)
-
-        monkeypatch.setattr(kernel_set, "why_not_writable", read_only)
-        make_kernel_set(ROOT, "h100", tmp_path / "set", "host")
-        assert caches == {tmp_path / "set" / "cache"}
-
     def test_nothing_compiled_is_said(self, compiler: Any, tmp_path: Path) -> None:
         compiler(nothing=True)
         with pytest.raises(CheckFailed, match="none of PyTorch's operators has a kernel for h100"):
             make_kernel_set(ROOT, "h100", tmp_path / "set", "host")
-
-
-class TestRecord:
-    """A status that its checks bear out, and a section only where there is a record."""
-
-    @pytest.mark.parametrize(
-        "changes",
-        [
-            {"status": "wrong"},
-            {"checks": [{"name": "oracle", "passed": False, "detail": "no"}]},
-        ],
-    )
-    def test_a_status_that_the_checks_deny(self, changes: dict[str, Any]) -> None:
-        with pytest.raises(ValidationError, match="its checks say otherwise"):
-            OperatorOutcome.model_validate_json(json.dumps(outcome(**changes)))
-
-    @pytest.mark.parametrize(
-        "given", [[], checks("opcheck"), checks("gradient"), [*checks(), *checks("oracle")]]
-    )
-    def test_a_check_that_was_left_out_is_none_that_passed(self, given: Any) -> None:
-        with pytest.raises(ValidationError, match="not every check was made, and once"):
-            OperatorOutcome.model_validate_json(json.dumps(outcome(checks=given)))

@@ -13,20 +13,14 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.base.io import read_record
-from assay.building.inspect_device_code import find_installed
-from assay.catalog.load import load_catalog
 from assay.measuring.device_process import run_device_job
 from assay.measuring.local_gpu import lacking_packages
-from assay.records.attestation import PipelineRecord
-from assay.records.plan import Request
 from assay.records.platform import Device
 from assay.runtimes.base import Place, Task
 from assay.runtimes.host import HostRuntime
 from assay.shared.job import PlatformJob
 from tests.hostile import Hostile, make_hostile
 from tests.jobs import TARGET
-from tests.library_checkout import REPOSITORY
 from tests.unmeasured import Unmeasured
 
 
@@ -65,19 +59,6 @@ def test_the_launcher_the_workflow_and_its_steps_import_their_own_code(
     assert (repository.report / "attestation.json").is_file()
 
 
-def test_directories_of_packages_are_recorded_with_what_lies_there(repository: Repository) -> None:
-    run_dir = repository.run_dir
-    packages = str(repository.folder / "packages")
-    (found,) = read_record(PipelineRecord, run_dir / "pipeline.json").host_paths or ()
-    assert (found.path, found.packages) == (packages, {"greeting": "2"})
-    assert read_record(Request, run_dir / "request.json").device_paths == (packages,)
-
-
-def test_a_dry_run(repository: Repository) -> None:
-    ended = repository.started("--dry-run")
-    assert (repository.hostile.ran(), ended.returncode) == ([], 0), ended.stderr
-
-
 def test_verify_in_the_report_itself(repository: Repository) -> None:
     as_it_was_sent = repository.typed("verify", repository.report, "--key", repository.key)
     assert as_it_was_sent.returncode == 0, as_it_was_sent.stderr
@@ -110,13 +91,6 @@ def test_what_a_job_of_the_device_side_starts(hostile: Hostile) -> None:
     script = f"{python} -m yaml; {python} -c 'import torch'; ncu; git --version"
     task = Task(("/bin/sh", "-c", script), hostile.place, "a job's children", inherit=True)
     HostRuntime().run(task, None, lines.append)
-    assert hostile.ran() == []
-
-
-def test_questions_to_the_devices_python(hostile: Hostile) -> None:
-    rivals = list(load_catalog(REPOSITORY).rivals.values())
-    lacking_packages(sys.executable)
-    find_installed(sys.executable, rivals)
     assert hostile.ran() == []
 
 

@@ -83,17 +83,6 @@ class TestTerminal:
         assert_harmless(text, HOSTILE[kind])
         assert len(text.splitlines()) == 1
 
-    def test_a_key_id(self, kind: str, report: Path, command: Command) -> None:
-        path = report / "attestation.json"
-        document = json.loads(path.read_bytes())
-        document["signatures"][0]["keyid"] = HOSTILE[kind]
-        path.write_text(json.dumps(document, indent=2, sort_keys=True) + "\n")
-        code, text = command(
-            report.parents[1], "verify", report, "--key", report.parents[2] / "key.pub"
-        )
-        assert code == 1
-        assert_harmless(text, HOSTILE[kind])
-
     def test_a_file_name_in_a_signed_manifest(
         self, kind: str, report: Path, command: Command
     ) -> None:
@@ -114,15 +103,6 @@ class TestTerminal:
         )
         assert code == 1
         assert_harmless(text, HOSTILE[kind])
-
-    def test_the_statement_of_a_claim(self, kind: str, made: Path, tmp_path: Path,
-                                      command: Command) -> None:  # fmt: skip
-        root = _with_claim(made, tmp_path, HOSTILE[kind])
-        for options in ((), ("--json",)):
-            code, text = command(root, "claims", *options)
-            assert code == 0
-            assert_harmless(text, HOSTILE[kind])
-            assert "Sparse kernel" in text
 
     def test_the_explanation_of_a_verdict(
         self, kind: str, capsys: pytest.CaptureFixture[str]

@@ -1,15 +1,12 @@
 """A report is named as its page names it, wherever this checkout has it."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
 
 from assay.cli import checkout
 from assay.cli.report_names import found_report
-from assay.verification.report_archive import report_name
-from assay.verification.trust import published_reports
 
 
 @pytest.fixture
@@ -47,12 +44,6 @@ def test_in_a_projects_folder_its_own_come_first(
     assert found_report(Path("old")) == root / "reports/published/old"
 
 
-def test_a_path_stays_as_it_is_given(root: Path) -> None:
-    (root.parent / "made").mkdir()
-    for path in ("made", "elsewhere/made", "nothing", ".", "x" * 300):
-        assert found_report(Path(path)) == Path(path)
-
-
 @pytest.mark.parametrize(
     ("typed", "meant"), [("mdae", "made"), ("packd", "packed"), ("their", "theirs")]
 )
@@ -61,12 +52,3 @@ def test_a_slip_is_told_with_what_may_be_meant(root: Path, typed: str, meant: st
         (root / place / "manifest.json").touch()
     with pytest.raises(typer.BadParameter, match=f"did you mean '{meant}'"):
         found_report(Path(typed))
-
-
-@pytest.mark.parametrize("number", [0, -1])
-def test_a_command_takes_the_name_of_a_published_report(assay: Any, number: int) -> None:
-    """Of the newest, a directory, and of the oldest, an archive."""
-    name = report_name(published_reports(checkout.ROOT)[number])
-    answer = assay("export", name, "--format", "bibtex")
-    assert answer.code == 0, answer.err
-    assert name in answer.out.replace("\\_", "_")

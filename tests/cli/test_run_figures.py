@@ -32,17 +32,6 @@ def test_of_many_the_leading_few_are_told(catalog: Catalog, verdicts: tuple[Verd
     assert all(verdict.measured is not None for verdict in told)
 
 
-def test_one_claim_is_told_whatever_became_of_it(
-    catalog: Catalog, verdicts: tuple[Verdict, ...]
-) -> None:
-    idle = next(verdict for verdict in verdicts if verdict.status.word == "not run")
-    assert telling(catalog, [idle]) == [idle]
-    words = claim_words(catalog, idle)
-    assert words.startswith(f"{idle.claim}: claimed ")
-    assert ": not run" in words
-    assert ", measured" not in words
-
-
 def test_a_claim_says_what_was_measured_where(
     catalog: Catalog, verdicts: tuple[Verdict, ...]
 ) -> None:

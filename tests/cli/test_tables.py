@@ -1,7 +1,6 @@
 """Tables: nothing is left out, whatever the width, and no id is broken."""
 
 import io
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from rich.console import Console
 from assay.cli import console
 from assay.cli.console import TableColumn, show_table
 
-ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = (
     TableColumn("claim"),
     TableColumn("figure"),

@@ -100,25 +100,6 @@ class TestTune:
         with pytest.raises(MissingEnvironment, match="h100: no H100 here; no published"):
             measure_choices(repository, options(), 2)
 
-    def test_a_target_without_sweeps_is_bad_input(self, tmp_path: Path) -> None:
-        root = write_repository(tmp_path)
-        with pytest.raises(BadInput, match="has no sweep for target 'h100'"):
-            measure_choices(root, options(), 2)
-
-    def test_a_target_without_choices_is_swept_and_begins_with_its_sweeps(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        root = write_repository(tmp_path / "repo")
-        write_tuning(root, sweeps=[tuning_sweep("bk64")])
-        workflow = Workflow(root, provision(), monkeypatch)
-        tuned = measure_choices(root, options(), 2)
-        assert workflow.request is not None
-        plan = make_plan(load_catalog(root), workflow.request)
-        assert plan.targets[0].comparisons == ("demo_sweep",)
-        (outcome,) = tuned.outcomes
-        assert (outcome.choice.id, outcome.choice.variant) == ("h100_demo", "demo_bk64")
-        assert outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER
-
 
 class TestBetter:
     """The choices that would stand in the file."""

@@ -10,22 +10,17 @@ from typing import Any
 import pytest
 
 from assay.base.check_log import passed_check
-from assay.base.errors import MissingEnvironment
-from assay.cli import console
-from assay.cli.console import PlainConsole, TableColumn
+from assay.cli.console import PlainConsole
 from assay.cli.verification_output import (
     STATE_WIDTH,
-    failed_line,
     show_check,
     show_end,
-    show_guarantees,
 )
 from assay.records.manifest import TEXTS
 from assay.records.verification import VerificationRecord
 from assay.verification.guarantees import GUARANTEES, TIMES
-from assay.verification.proof_tree import check_names, verification_record
+from assay.verification.proof_tree import check_names
 from assay.verification.sign import sign
-from assay.verification.verify import VerificationLog
 from tests.cli.test_tables import Terminal
 from tests.report_fixtures import COMMIT, signed_report, write_repository
 
@@ -116,12 +111,6 @@ class TestText:
         assert last.startswith(f"FAILED: {forged}: ")
         assert "demo_rate on h100" in last
 
-    def test_what_this_machine_lacks_is_no_failure(self) -> None:
-        log = VerificationLog()
-        log.add(passed_check("signature", "signed"))
-        result = verification_record("a", log, MissingEnvironment("there is no git"))
-        assert failed_line(result, log.checks) == "NOT VERIFIED: a: there is no git"
-
     def test_pages_of_another_version_end_in_the_commit_to_check_out(
         self, assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -153,32 +142,6 @@ class TestText:
                 assert [line[:5] for line in lines[:4]] == ["ok   ", "     ", "unpro", "     "]
             else:
                 assert len(lines) == 3
-
-    @pytest.mark.parametrize(
-        ("asked", "plain"),
-        [
-            ({}, False),
-            ({"NO_COLOR": ""}, False),
-            ({"NO_COLOR": "1"}, True),
-            ({"TERM": "dumb"}, True),
-        ],
-    )
-    def test_colours_are_for_whom_they_are_asked_of(
-        self, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str], plain: bool
-    ) -> None:
-        """Nothing is dim or bold either: not every terminal that shows no colours knows these."""
-        monkeypatch.delenv("NO_COLOR")
-        for name, value in {"TERM": "xterm-256color", **asked}.items():
-            monkeypatch.setenv(name, value)
-        stream = Terminal()
-        to = PlainConsole(file=stream, width=200)
-        show_check(to, passed_check("policy", "as it is to be"))
-        show_guarantees(to, verification_record("a", VerificationLog()), [])
-        monkeypatch.setattr(console, "out", to)
-        console.show_table("title", (TableColumn("heading"),), [("cell",)])
-        printed = stream.getvalue()
-        assert all(word in printed for word in ("ok", "not checked", "heading"))
-        assert ("\x1b" not in printed) == plain
 
 
 class TestJson:

@@ -1,7 +1,5 @@
 """Packing a report, as a maintainer does it."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +8,6 @@ from tools.archive_report import main
 from assay.verification.report_archive import opened_report
 from assay.verification.sign import public_key_path
 from tests.report_fixtures import signed_report, write_repository
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -46,16 +42,6 @@ def test_a_report_that_does_not_verify_is_refused(
     assert not report.with_name("demo_run.tar.xz").exists()
 
 
-def test_so_is_one_of_a_signer_that_nobody_trusts(report: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "tools.archive_report", report],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert ended.returncode == 1
-    assert "which is not trusted" in ended.stderr
-    assert "Traceback" not in ended.stderr
-
-
 def test_and_one_that_is_named_otherwise(
     report: Path, key: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,7 +50,3 @@ def test_and_one_that_is_named_otherwise(
     assert capsys.readouterr().err == (
         f"assay: {moved}: is the report of run 'demo_run', and named otherwise: rename it\n"
     )
-
-
-def test_there_has_to_be_a_directory(report: Path, key: list[str]) -> None:
-    assert main([str(report / "report.md"), *key]) == 2

@@ -1,6 +1,5 @@
 """README's results: findings from verdict data, then at most one line a source and ten in all."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,27 +52,6 @@ class TestTable:
             "listed apart."
         )
         assert text.count(said) == 1
-
-    def test_more_than_ten_sources_share_the_last_line(
-        self, told: tuple[Catalog, VerdictsFile]
-    ) -> None:
-        catalog, file = told
-        names = [f"s{number}" for number in range(12)]
-        verdicts = [
-            v.model_copy(update={"source": name, "claim": f"{name}_support"})
-            for name in names
-            for v in file.verdicts
-            if v.claim == "demo_support"
-        ]
-        claims = {f"{name}_support": catalog.claims["demo_support"] for name in names}
-        sources = dict.fromkeys(names, catalog.sources["demo"])
-        many = replace(catalog, sources=sources, claims=claims)
-        text = readme_table.result_tables(
-            many, file.model_copy(update={"verdicts": tuple(verdicts)}), "reports/x"
-        )
-        rows = [line for line in text.splitlines() if line.startswith("|")][2:]
-        assert len(rows) == 10
-        assert rows[-1].startswith("| 3 more |")
 
 
 def test_markers_stay(tmp_path: Path) -> None:

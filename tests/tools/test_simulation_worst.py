@@ -7,19 +7,11 @@ from typing import Any
 import pytest
 from tools.simulation import judging
 
-from assay.catalog.load import load_catalog
-from assay.records.evaluations import Benchmark
 from tools import simulation_worst as simulation
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD: dict[str, Any] = json.loads((ROOT / "docs" / "simulation_worst.json").read_text())
 ROWS = {row["case"]: row for row in RECORD["cases"]}
-
-
-def test_it_has_as_many_terms_as_the_claim_over_most() -> None:
-    claims = load_catalog(ROOT).claims.values()
-    most = max(len(c.evaluation.terms) for c in claims if isinstance(c.evaluation, Benchmark))
-    assert most == simulation.TERMS == RECORD["terms"]
 
 
 def test_the_record_is_of_these_cases() -> None:
@@ -31,26 +23,12 @@ def test_the_record_is_of_these_cases() -> None:
 class TestLevels:
     """1000 runs know a share of 5 % to within 1.2 points at two standard errors."""
 
-    def test_enough_runs_were_made(self, row: dict[str, Any]) -> None:
-        assert row["runs"] >= 1000
-
     def test_bounds_hold_the_truth_at_least_at_their_level(self, row: dict[str, Any]) -> None:
         assert row["covered"] >= 0.90
 
     def test_false_decisions_are_fewer_than_one_in_twenty(self, row: dict[str, Any]) -> None:
         assert row["reproduced"] <= 0.062
         assert row["not_reproduced"] <= 0.062
-
-    def test_shares_are_those_of_the_batches(self, row: dict[str, Any]) -> None:
-        sums = [sum(counts) for counts in zip(*row["batches"], strict=True)]
-        assert [row[name] for name in simulation.COUNTS] == [
-            round(total / row["runs"], 4) for total in sums
-        ]
-
-
-def test_own_intervals_would_not_do() -> None:
-    """Eight true claims at once: one of them fails by chance far more often than 5 %."""
-    assert ROWS["all_alike_ratio_process_dominated"]["own_not_reproduced"] > 0.15
 
 
 def test_a_batch_recomputed_is_the_recorded_one() -> None:

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
-from assay.base.host_compiler import require_host_compiler, surely_compiles
 from assay.base.isolation import (
     HOST_PATH,
     HOST_PATHS,
@@ -32,7 +31,7 @@ from assay.base.isolation import (
 )
 from assay.base.pip_locks import REMEDY, lock_digest, lock_versions, pip_install, stage, tail
 from assay.base.progress import exclusive, has_output, quote, say, show_sentence, watch
-from assay.base.signals import NOT_BEGUN, SignalledExit, hold_signals, leave_on_signals
+from assay.base.signals import SignalledExit, leave_on_signals
 from assay.base.typed_command import TYPED, typed_command
 from assay.shared.counting import counted
 from assay.shared.exit_codes import ExitCode
@@ -58,13 +57,11 @@ def main(root: str, arguments: Sequence[str]) -> int:
             say(IGNORED)
         packages, arguments = host_packages(arguments, os.environ)
         python = prepare(Path(root), arguments, os.environ)
-        hold_signals()  # for the command line to take: its start knows no handlers
     except AssayError as error:
         show_sentence(str(error))
         return error.exit_code
     except (KeyboardInterrupt, SignalledExit) as stop:
-        whole = os.environ.get("ASSAY_NO_VENV") == "1" or read_stamp(Path(root) / ".venv")
-        say(NOT_BEGUN if whole else "interrupted: the next start begins the install again")
+        say("interrupted: the next start begins again")
         return stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
     try:
         become(python, Path(root), packages, arguments, os.environ)
@@ -143,8 +140,6 @@ def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) ->
     try:
         if missing_locks(venv, locks, wanted_base) != []:
             _require_own_folder(venv)
-            if surely_compiles(command_of(arguments), arguments):
-                require_host_compiler()  # an install takes minutes, and would be in vain
             with exclusive(
                 root / ".venv.lock", "another start is installing the environment; waiting for it"
             ):

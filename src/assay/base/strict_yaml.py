@@ -9,7 +9,6 @@ are pure Python and read this repository's files some twenty times slower.
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NoReturn
@@ -81,22 +80,19 @@ def parse_yaml(text: str) -> Any:
 
     Raises Unreadable with a code and one sentence that names the line.
     """
-    return _parsed(text, _Reading)
+    value, _ = parse_yaml_with_places(text)
+    return value
 
 
 def parse_yaml_with_places(text: str) -> tuple[Any, YamlPlaces]:
     """Return a document as ``parse_yaml`` does, and where its values stand."""
-    places = YamlPlaces()
-    return _parsed(text, lambda parser: _PlacedReading(parser, places)), places
-
-
-def _parsed(text: str, reading: "Callable[[Any], _Reading]") -> Any:
     if len(text) > MOST_YAML:
         raise Unreadable("file-size", f"has more than {MOST_YAML:,} characters")
     try:
         parser = _Parser(text)
         try:
-            return reading(parser).document()
+            reading = _Reading(parser)
+            return reading.document(), reading.places
         finally:
             parser.dispose()
     except yaml.MarkedYAMLError as error:
@@ -123,6 +119,7 @@ class _Reading:
     def __init__(self, parser: Any) -> None:
         self._next = parser.get_event
         self._nodes = 0
+        self.places, self._path = YamlPlaces(), list[str | int]()
 
     def document(self) -> Any:
         """Return the value of the only document."""
@@ -163,7 +160,14 @@ class _Reading:
 
     def _member(self, name: str | int, at: Any, event: Any, depth: int) -> Any:
         """Return a value of a list or a mapping; ``at``: the event that its line is that of."""
-        return self._value(event, depth)
+        self._path.append(name)
+        path = tuple(self._path)
+        self.places.lines[path] = at.start_mark.line + 1
+        if isinstance(event, events.ScalarEvent):
+            self.places.typed[path] = event.value
+        value = self._value(event, depth)
+        self._path.pop()
+        return value
 
     def _mapping(self, depth: int) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -177,24 +181,6 @@ class _Reading:
                 _refuse(event, "yaml-duplicate", f"key '{key}' is given twice")
             values[key] = self._member(key, event, self._next(), depth + 1)
         return values
-
-
-class _PlacedReading(_Reading):
-    """One document, whose places are kept."""
-
-    def __init__(self, parser: Any, places: YamlPlaces) -> None:
-        super().__init__(parser)
-        self._places, self._path = places, list[str | int]()
-
-    def _member(self, name: str | int, at: Any, event: Any, depth: int) -> Any:
-        self._path.append(name)
-        path = tuple(self._path)
-        self._places.lines[path] = at.start_mark.line + 1
-        if isinstance(event, events.ScalarEvent):
-            self._places.typed[path] = event.value
-        value = super()._member(name, at, event, depth)
-        self._path.pop()
-        return value
 
 
 def _is_scalar(event: Any) -> bool:
@@ -223,27 +209,13 @@ def _plain(text: str) -> tuple[Any, str | None, str]:
     core = next((name for name, pattern in _CORE if pattern.fullmatch(text)), "str")
     if core != _by_version_1_1(text) or _LEADING_ZERO.fullmatch(text):
         means = "does not mean the same to readers of YAML 1.1 and of 1.2"
-        written = _for_both(text) if core == "float" else None
-        else_write = f"write {written} where it is a number, or " if written else ""
-        says = f"{shown} {means}: {else_write}put it into quotes where it is text"
+        says = f"{shown} {means}: put it into quotes where it is text (1.0e-3 is a number)"
         return None, "yaml-ambiguous", says
     if core in ("int", "float") and len(text) > MOST_NUMBER:
         return None, "yaml-number", f"{shown}... is a number of more than {MOST_NUMBER} characters"
     if core == "float" and not math.isfinite(_float(text)):
         return None, "yaml-number", f"{shown} is no finite number"
     return _MAKE[core](text), None, ""
-
-
-def _for_both(text: str) -> str | None:
-    """Return a number with an exponent as both versions read it, with a point and a sign: 1.0e-3
-    for 1e-3; None where it has no exponent, or is too long for one.
-    """
-    number, _, exponent = text.lower().partition("e")
-    if not exponent or len(text) > MOST_NUMBER:
-        return None
-    sign = "" if exponent[0] in "+-" else "+"
-    written = f"{number if '.' in number else f'{number}.0'}e{sign}{exponent}"
-    return written if _by_version_1_1(written) == "float" else None
 
 
 def _by_version_1_1(text: str) -> str:

@@ -3,7 +3,7 @@
 import difflib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -191,16 +191,14 @@ def _messages(
         kind, _, rest = error["type"].partition("_")
         of_type = kind in MUST_BE and rest in ("type", "parsing", "from_float")
         if of_type:
-            keys = known_keys(model, path) if kind == "model" else ()
-            says = f"must be {MUST_BE[kind]}" + (f" such as {{{keys[0]}: ...}}" if keys else "")
+            says = f"must be {MUST_BE[kind]}"
         elif error["type"] == "too_short":
             says = "is empty: name one at least"
         elif error["type"] == "extra_forbidden":
             lacking = [str(each["loc"][-1]) for each in errors if each["type"] == "missing"]
-            known = known_keys(model, path[:-1])
-            first = [name for name in lacking if name in known]
-            likely = meant_by(str(path[-1]), first)
-            says = f"there is no such key{suggest(str(path[-1]), [likely] if likely else known)}"
+            likely = meant_by(str(path[-1]), lacking)
+            known = [likely] if likely else known_keys(model)
+            says = f"there is no such key{suggest(str(path[-1]), known)}"
         elif error["type"] == "string_pattern_mismatch":
             pattern = error["ctx"]["pattern"]
             meant = _as_id(document, (*at, *path)) if pattern == ID_PATTERN else ""
@@ -290,34 +288,8 @@ def _place(value: Any, loc: tuple[int | str, ...]) -> tuple[YamlPath, str]:
     return tuple(path), missing
 
 
-def known_keys(model: type[Record], path: YamlPath) -> tuple[str, ...]:
-    """Return the keys that may stand at a path of a record's document."""
+def known_keys(model: type[Record]) -> tuple[str, ...]:
+    """Return the keys that may stand anywhere in a record's document."""
     schema = model.model_json_schema(by_alias=True)
-    here = list(_alternatives(schema, schema))
-    for name in path:
-        below = [each for one in here for each in _members(schema, one, name)]
-        here = below or here
-    return tuple(dict.fromkeys(key for one in here for key in one.get("properties", {})))
-
-
-def _members(root: Mapping[str, Any], schema: Mapping[str, Any], name: int | str) -> Iterator[Any]:
-    if isinstance(name, int):
-        found = schema.get("items")
-    else:
-        of_any = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
-        found = schema.get("properties", {}).get(name, of_any[0])
-    if isinstance(found, dict):
-        yield from _alternatives(root, found)
-
-
-def _alternatives(root: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield what a schema may stand for: references followed, each of several apart."""
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        yield from _alternatives(root, root["$defs"][name])
-        return
-    several = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
-    if not several:
-        yield schema
-    for each in several:
-        yield from _alternatives(root, each)
+    parts = (schema, *schema.get("$defs", {}).values())
+    return tuple(dict.fromkeys(key for part in parts for key in part.get("properties", {})))

@@ -1,15 +1,14 @@
 """A project's ``assay.yaml``, read whole, and lowered to the records of Assay's configuration."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from assay.base.errors import BadInput
 from assay.base.printable import shortened, shown_line
 from assay.base.strict_yaml import YamlPath
-from assay.base.yaml_problems import IN_WORDS, YamlProblem, YamlProblems, suggest
-from assay.base.yaml_recovery import ReadParts, read_parts
+from assay.base.yaml_problems import IN_WORDS, YamlProblem, read_placed_yaml, suggest
 from assay.catalog.project_claims import lower_audits, lower_claims
 from assay.catalog.project_commands import lower_commands
 from assay.catalog.project_folder import (
@@ -79,22 +78,11 @@ class Project:
 def load_project(folder: Path) -> Project:
     """Read the project in ``folder``; what is wrong in it is in ``problems``, with lines.
 
-    What its names refer to outside of it is looked at with the whole catalog. Of faults of syntax
-    each costs its own entry alone. Raises BadInput for what is no YAML, or no mapping.
+    What its names refer to outside of it is looked at with the whole catalog. Raises BadInput for
+    what is no YAML, or no mapping.
     """
-    read = read_parts(folder / PROJECT_FILE)
-    if read.unknown or read.keys & {*PARTS, "files"}:  # what would be missed is not known
-        raise YamlProblems(folder / PROJECT_FILE, read.problems)
-    document, misspelt = with_meant_lists(read.document)
-    project = _lowered(ProjectReading(folder, document, misspelt))
-    others = (each for each in project.problems if not _of_unread(each, read))
-    return replace(project, problems=(*read.problems, *others))
-
-
-def _of_unread(problem: YamlProblem, read: ReadParts) -> bool:
-    """Return whether a problem is of what could not be read alone, which has one of its own."""
-    absent = any(problem.says.startswith(f"'{key}' is missing") for key in read.keys)
-    return absent or problem.line in read.stubs
+    document, misspelt = with_meant_lists(read_placed_yaml(folder / PROJECT_FILE))
+    return _lowered(ProjectReading(folder, document, misspelt))
 
 
 def project_files(folder: Path) -> tuple[str, ...]:

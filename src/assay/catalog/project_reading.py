@@ -14,12 +14,10 @@ from assay.base.yaml_problems import (
     YamlProblem,
     YamlProblems,
     beside,
-    known_keys,
     meant_by,
     read_part,
     suggest,
 )
-from assay.base.yaml_recovery import UNREAD
 from assay.catalog.as_written import write_out
 from assay.records.base import Record
 from assay.records.projects import (
@@ -60,7 +58,7 @@ def with_meant_lists(document: PlacedYaml) -> tuple[PlacedYaml, list[YamlProblem
     value = document.value
     if not isinstance(value, dict):
         return document, []
-    known, meant = known_keys(ProjectDocument, ()), dict[str, str]()
+    known, meant = ProjectDocument.model_json_schema()["properties"], dict[str, str]()
     for key, entry in value.items():
         absent = [name for name in PARTS if name not in value and name not in meant.values()]
         if key not in known and isinstance(entry, list) and (name := meant_by(key, absent)):
@@ -191,10 +189,9 @@ class ProjectReading:
         """Return what claims, were they as wrong as they may be, name as commands."""
         found: set[str] = set()
         for _, each in self.raw("claims"):
-            answer, words = each.get("answer"), each.get(UNREAD)
+            answer = each.get("answer")
             if isinstance(answer, dict):
                 found.add(str(answer.get("command")))
-            found.update(map(str, words) if isinstance(words, list) else ())
         return frozenset(found)
 
     def note_lines(self, of: str, at: YamlPath, parts: Mapping[str, YamlPath]) -> None:

@@ -4,7 +4,6 @@ import importlib.util
 import io
 import json
 from enum import StrEnum
-from typing import Any
 
 import pandas as pd
 
@@ -79,25 +78,14 @@ def _csv_cell(value: object) -> object:
 
 def _json_rows(frame: pd.DataFrame) -> bytes:
     """Return a line an object, in one list."""
-    columns = []
-    for name in frame:
-        values = frame[name].astype(object).where(frame[name].notna(), None)
-        known = {
-            value: escaped_json(json.dumps(value, ensure_ascii=False)) for value in values.unique()
-        }
-        head = json.dumps(name)
-        columns.append([f"{head}: {known[value]}" for value in values])
-    rows = ("{" + ", ".join(row) + "}" for row in zip(*columns, strict=True))
+    plain = frame.astype(object).where(frame.notna(), None)
+    rows = (escaped_json(json.dumps(row, ensure_ascii=False)) for row in plain.to_dict("records"))
     return ("[\n" + ",\n".join(rows) + "\n]\n").encode()
 
 
 def about(report: OpenReport) -> bytes:
     """Return a JSON document of what the tables are of, and what each column holds."""
-    return f"{shown_json(_about(report))}\n".encode()
-
-
-def _about(report: OpenReport) -> dict[str, Any]:
-    return {
+    document = {
         "schema": "assay/tables/1",
         "run": report.run,
         "commit": report.commit,
@@ -110,3 +98,4 @@ def _about(report: OpenReport) -> dict[str, Any]:
             for name, columns in TABLES.items()
         },
     }
+    return f"{shown_json(document)}\n".encode()

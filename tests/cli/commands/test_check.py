@@ -1,16 +1,11 @@
 """``new`` and ``check``: an example that is sound, and all that is wrong with one that is not."""
 
-import json
 import re
 import time
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
-
-from assay.catalog.code_outline import CodeOutlines
-from assay.catalog.load import load_catalog
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -36,12 +31,6 @@ class TestNew:
         answer = assay("check", "--project", mine)
         assert (answer.code, answer.err) == (0, "")
         assert answer.out.startswith("4 claims and 1 audit of 1 source")
-
-    def test_an_editor_finds_the_schema(self, mine: Path) -> None:
-        line = (mine / "assay.yaml").read_text().splitlines()[0]
-        uri = line.removeprefix("# yaml-language-server: $schema=file://")
-        schema = json.loads(Path(unquote(uri)).read_text())
-        assert {"sources", "claims", "measurements", "commands"} <= schema["properties"].keys()
 
     def test_a_folder_that_holds_something_is_left_alone(
         self, assay: Any, tmp_path: Path, mine: Path
@@ -130,73 +119,6 @@ class TestCheck:
         assert answer.code in (1, 2)
         assert says in answer.out + answer.err
 
-    def test_all_code_together_is_bounded_and_a_file_is_read_once(
-        self, mine: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        code = (mine / "softmax.py").read_text()
-        for name in ("one.py", "two.py", "three.py"):
-            (mine / name).write_text(code + "x = 1\n" * 45_000)
-        outlines = CodeOutlines(mine)
-        found = []
-        for name in ("one.py", "one.py", "two.py", "three.py"):
-            measured = load_catalog(ROOT, mine).workloads["softmax"]
-            assert measured.code is not None
-            place = measured.code.model_copy(update={"file": name})
-            workload = measured.model_copy(update={"code": place})
-            found.append(list(outlines.problems(workload, ["fused"])))
-        assert found[:3] == [[], [], []]
-        (problem,) = found[3]
-        assert problem.file == "three.py"
-        assert problem.says.startswith("is not looked into")
-
-    def test_each_kind_of_problem_is_said_beside_the_others(self, assay: Any, mine: Path) -> None:
-        more = """
-  - {id: gone, title: It has no file, callable: gone.py:case, arms: {one: a, two: b},
-     dtype: float16, relative_tolerance: 1.0e-3}
-  - {id: stray, title: Nobody asks for it, callable: "softmax.py:cased", arms: {one: a, two: b},
-     flops: "1", bytes: "1", dtype: float16, relative_tolerance: 1.0e-3, protocol: nome}
-  - {id: unused, title: Nor for it, callable: "softmax.py:case", arms: {fused: a, steps: b},
-     parameters: {rows: 8, columns: 8}, flops: rows, bytes: rows,
-     dtype: float16, relative_tolerance: 1.0e-3}
-"""
-        edit(
-            mine,
-            "assay.yaml",
-            ("\n# One entry a printed figure", f"{more}\n# One entry a printed figure"),
-            ("arm: n8192}", "arm: n819}"),
-            (
-                "target: h100                  # ./assay",
-                "target: h1000  # ./assay",
-            ),
-            ("{measurement: softmax, arm: fused, over: steps}", "{measurement: softmax, arm: b}"),
-            ("value: 2,500 GB/s\n    target: h100", "value: 2,500 GB/s\n    target: h20"),
-            (
-                "answer: {measurement: softmax, arm: fused}",
-                "answer: {measurement: softmax, over: x}",
-            ),
-            ("relation: at_least", "relatoin: at_least"),
-        )
-        answer = assay("check", "--project", mine)
-        assert answer.code == 2
-        said = answer.out.splitlines()
-        for words in (
-            "assay.yaml, line 32: measurement 'gone': there is no file gone.py",
-            "there is no protocol 'nome'",
-            "softmax.py, line 1: measurement 'stray': defines no function 'cased'",
-            "measurement 'unused': no claim is answered by it",
-            "there is no target 'h1000'",
-            "there is no arm of 'cublas_sizes' 'n819'",
-            "did you mean 'relation'",
-            "'softmax' has no arm 'b'",
-            "there is no target 'h20'",
-            "'softmax' has no arm 'x'",
-        ):
-            assert any(words in line for line in said), words
-        assert answer.err == f"assay: {mine}: {len(said)} problems\n"
-        refused = assay("reproduce", "--project", mine)
-        told = "\n  ".join([answer.err.strip(), *said])
-        assert (refused.code, refused.err) == (2, f"{told}\n")
-
     @pytest.mark.parametrize(
         ("stands", "put", "says"),
         [
@@ -219,7 +141,7 @@ class TestCheck:
             ("statement: cuBLAS multiplies matrices of 8192 x 8192 in fp16", "statement:",
              "statement: must be a text"),
             ("{comparison: cublas_sizes, arm: n8192}", "bench",
-             "answer: must be a mapping such as {measurement: ...}"),
+             "answer: must be a mapping"),
             ("line: 12}", "line: twelve}", "place.line: must be a whole number"),
             ("target: h100                  #", "target: 100 #", "must be a text or a list"),
             ("assay/project/1", "assay/project/2", "schema: must be 'assay/project/1'"),
@@ -235,35 +157,6 @@ class TestCheck:
         (line,) = answer.out.splitlines()
         assert line.startswith("assay.yaml, line ")
         assert says in line
-
-    def test_a_program_that_nobody_has_is_remarked(self, assay: Any, mine: Path) -> None:
-        lines = """
-files: [bench.cpp]
-commands:
-  - {id: mine, build: nvcx bench.cpp -o bench, run: ./bensh}
-  - {id: yours, build: g++ bench.cpp -o bench, run: ./bensh}
-  - {id: fine, build: sh bench.cpp -o bench, run: ./bench}
-"""
-        (mine / "bench.cpp").write_text("int main() {}\n")
-        edit(
-            mine,
-            "assay.yaml",
-            ("\n# One entry a printed figure", f"{lines}\n# One entry a printed figure"),
-            ("{comparison: cublas_sizes, arm: n8192}", "{command: mine, reads: '{value} TFLOP/s'}"),
-            ("{comparison: cublas_sizes, arm: n8192_zeros, over: n8192}",
-             "{command: yours, reads: '{value}x'}"),
-            ("{measurement: softmax, arm: fused}", "{command: fine, reads: '{value} GB/s'}"),
-        )  # fmt: skip
-        answer = assay("check", "--project", mine)
-        remarks = [line for line in answer.out.splitlines() if line.startswith("remark: ")]
-        assert [line.split("'")[1::2] for line in remarks] == [["mine", "nvcx"]]
-        assert answer.code == 0
-        before = assay("reproduce", "--project", mine, "--dry-run", "--target", "l4")
-        assert before.code == 0
-        told = [line for line in before.err.splitlines() if "remark: " in line]
-        assert told == [f"assay: {line}" for line in remarks], "they are progress, and first"
-        assert before.err.splitlines()[: len(told)] == told
-        assert "remark" not in before.out
 
     @pytest.mark.parametrize("day", ["2026-13-45", "2026-02-30", "soon", "2026-W01-1", "20260115"])
     def test_a_date_is_one(self, assay: Any, mine: Path, day: str) -> None:
@@ -296,11 +189,6 @@ commands:
         answer = assay("check", "--project", folder)
         assert answer.code == 2
         assert "no '{': move it" in answer.err
-
-    def test_a_folder_that_is_none_says_how_to_make_one(self, assay: Any, tmp_path: Path) -> None:
-        answer = assay("check", "--project", tmp_path)
-        assert answer.code == 2
-        assert "holds no assay.yaml: ./assay new" in answer.err
 
     @pytest.mark.parametrize("leads", ["../assay.yaml", "own.yaml", "gone"])
     def test_a_project_file_that_is_a_link_is_refused(
@@ -395,16 +283,6 @@ class TestCudaArms:
         )  # fmt: skip
         return mine
 
-    def test_one_that_fits(self, assay: Any, with_cuda: Path) -> None:
-        edit(with_cuda, "assay.yaml", ("sm_90a]\n", "sm_90a]\n        flags: [--use_fast_math]\n"))
-        edit(
-            with_cuda,
-            "assay.yaml",
-            ("    artifact: orig", "    control: steps\n    artifact: orig"),
-        )
-        answer = assay("check", "--project", with_cuda)
-        assert (answer.code, answer.err) == (0, ""), answer.out + answer.err
-
     def test_what_does_not_fit_is_said_with_a_suggestion(self, assay: Any, with_cuda: Path) -> None:
         edit(
             with_cuda,
@@ -475,14 +353,6 @@ class TestFiguresThatCannotBeRight:
         claim += f"    answer: {{measurement: softmax, arm: {arm}}}\n\n"
         edit(mine, "assay.yaml", ("  - id: softmax_band", f"{claim}  - id: softmax_band"))
 
-    def test_they_are_said_beside_what_is_bad_input(self, assay: Any, mine: Path) -> None:
-        edit(mine, "assay.yaml", *self.LIES, ("value: 1.2x", "value: [1.2x"))
-        answer = assay("check", "--project", mine)
-        assert answer.code == 2
-        assert "not valid YAML" in answer.out
-        assert "claim 'matmul_rate': 1600 TFLOP/s" in answer.out
-        assert len(answer.out.splitlines()) == 4
-
     @pytest.mark.parametrize(
         ("stands", "put", "words"),
         [
@@ -518,16 +388,6 @@ class TestFiguresThatCannotBeRight:
         assert answer.code == 1
         (line,) = answer.out.splitlines()
         assert line.startswith(f"trusted_keys/{name}, line 1: ")
-
-    def test_two_figures_of_one_arm(self, assay: Any, mine: Path) -> None:
-        """268.4 MB in 0.5 ms are 537 GB/s, and not the 2,500 that stand there, too."""
-        self.state(mine, "softmax_time", "0.5 ms", "fused")
-        answer = assay("check", "--project", mine)
-        assert answer.code == 1
-        (line,) = answer.out.splitlines()
-        assert line.startswith(f"assay.yaml, line {self.line(mine, '- id: softmax_bandwidth')}: ")
-        assert "contradicts 'softmax_time' (0.5 ms)" in line
-        assert "536.9 GB/s" in line
 
     def test_assays_own_sources_have_file_and_line(
         self, assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,7 +3,6 @@
 import csv
 import json
 import shutil
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,13 @@ import pandas as pd
 import pytest
 
 import assay as package
-from assay.cli import checkout, table_files
-from assay.findings.headline import published_figures
+from assay.cli import checkout
 from assay.frames import TABLES
-from assay.report.first_screen import headline_words
 from assay.verification.sign import sign
-from assay.verification.trusted_keys import trusted_keys
 from tests.report_fixtures import signed_report, write_repository
 
 ROOT = Path(__file__).resolve().parents[3]
 BIBTEX = ("--format", "bibtex")
-SVG = ("--format", "svg")
 
 
 @pytest.fixture(scope="module")
@@ -70,23 +65,6 @@ class TestExport:
             again = pd.read_parquet(tmp_path / f"{name}.parquet")
             assert again.columns.tolist() == getattr(opened, name).columns.tolist()
         assert pd.read_parquet(tmp_path / "samples.parquet").time_ms.equals(opened.samples.time_ms)
-
-    def test_a_table_that_there_is_none_of_is_named(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
-    ) -> None:
-        answer = assay("export", report, *key, "--table", "claims", "--out", tmp_path / "x")
-        assert (answer.code, answer.out) == (2, "")
-        assert "there is no table 'claims'; known: verdicts, samples" in answer.err
-        assert not (tmp_path / "x").exists()
-
-    def test_without_pyarrow_parquet_says_what_to_do(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(table_files.importlib.util, "find_spec", lambda name: None)
-        answer = assay("export", report, *key, "--format", "parquet", "--out", tmp_path / "x")
-        assert answer.code == 3
-        assert "requirements/parquet.txt" in answer.err
-        assert not (tmp_path / "x").exists()
 
     @pytest.mark.parametrize("form", ["csv", "bibtex", "svg"])
     def test_what_nobody_vouches_for_is_a_failed_check(
@@ -191,41 +169,3 @@ class TestCitationAndBadge:
         monkeypatch.setattr(checkout, "ROOT", tmp_path)
         answer = assay("export", report, *BIBTEX, *key)
         assert "  author       = {{The Assay authors}},\n" in answer.out
-
-    def test_the_badge_is_an_image_with_words(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
-    ) -> None:
-        assert assay("export", report, *SVG, *key, "--out", tmp_path / "b.svg").code == 0
-        text = (tmp_path / "b.svg").read_text()
-        assert assay("export", report, *SVG, *key).out == text
-        words = "".join(ET.fromstring(text).itertext())
-        contents = package.open_report(report, [key[1]]).contents
-        figures = published_figures(contents.catalog, contents.verdicts.verdicts)
-        assert f"of {figures.split.total} figures reproduced" in words
-        headline = headline_words(contents.catalog, figures).removesuffix(".")
-        assert f"assay: {headline}" in words, "as the page begins"
-
-
-class TestProjectsReport:
-    """Keys of a project count in its folder, beside those of the checkout."""
-
-    PUBLISHED = next((ROOT / "projects/deepgemm/reports/published").glob("*.tar.xz"))
-
-    def test_the_projects_keys_count_inside_it(
-        self, assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        folder = tmp_path / "mine"
-        assert assay("new", folder).code == 0
-        (folder / "trusted_keys").mkdir()
-        for each in trusted_keys(ROOT):
-            shutil.copy(each, folder / "trusted_keys")
-        monkeypatch.setattr("assay.cli.project_folder.trusted_keys", lambda root: [])
-        command = ("export", self.PUBLISHED, *BIBTEX)
-        assert "which is not trusted" in assay(*command).err
-        monkeypatch.chdir(folder)
-        assert assay(*command).code == 0
-
-
-def test_a_citation_has_no_tables(assay: Any, report: Path, key: Any) -> None:
-    answer = assay("export", report, *BIBTEX, *key, "--table", "builds")
-    assert (answer.code, answer.out) == (2, "")

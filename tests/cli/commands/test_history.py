@@ -38,16 +38,6 @@ def test_every_run_is_a_row(assay: Any, report: Path) -> None:
     assert counts == "1 measurement, the oldest first; 1 report tells of it; 0 changes of status"
 
 
-def test_a_measurement_is_one_row_however_many_reports_carry_it(
-    assay: Any, report: Path, tmp_path: Path
-) -> None:
-    copy = shutil.copytree(report, tmp_path / "copy")
-    answer = assay("history", "demo_rate", report, copy, "--key", report / "signer.pub")
-    (row,) = answer.out.splitlines()[1:]
-    assert row.endswith("\tdemo_run, copy (run demo_run)")
-    assert "1 measurement, the oldest first; 2 reports tell of it" in answer.err
-
-
 def test_json_names_the_card_and_the_report(assay: Any, report: Path) -> None:
     (entry,) = json.loads(assay("history", "demo_rate", report, "--json").out)
     assert entry["machine"]["gpu_uuid"].startswith("GPU-")
@@ -87,10 +77,6 @@ class TestWithoutAReport:
         self.publish(root / "projects" / "two", report)
         with pytest.raises(BadInput, match="of the projects one and two: --project DIR names one"):
             reports_on("demo_rate", None)
-
-    def test_reports_of_the_repository_come_first(self, root: Path, report: Path) -> None:
-        own = shutil.copytree(report, root / "reports" / "published" / "demo_run")
-        assert reports_on("demo_rate", None) == [own]
 
     def test_a_named_projects_own_runs_are_shown_too(
         self, assay: Any, tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch

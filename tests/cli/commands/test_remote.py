@@ -137,26 +137,6 @@ def test_what_options_name_is_copied_and_found_there(caller: Caller, folder: Pat
     assert "--strict" not in given, "judged here"
 
 
-def test_a_copy_that_is_interrupted_starts_nothing(caller: Caller) -> None:
-    caller.machine.install("rsync", "exec sleep 60")
-    try:
-        process = subprocess.Popen(
-            caller.command("--runtime", "host"), cwd=caller.folder, env=caller.environment(),
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "copying" in line:
-                break
-        process.send_signal(signal.SIGTERM)
-        told = process.stderr.read()
-        assert (process.wait(), "nothing was started there" in told) == (143, True), told
-    finally:
-        (caller.machine.programs / "rsync").unlink()
-    assert here(caller) == []
-    assert caller.type("--remove").returncode == 0
-
-
 @pytest.fixture(scope="module")
 def done(caller: Caller, asked: list[str]) -> subprocess.CompletedProcess[str]:
     """A run that was interrupted here while it went on there, and picked up."""
@@ -214,17 +194,6 @@ def test_no_private_key_was_there(done: subprocess.CompletedProcess[str], caller
     assert len(files) > 100
     assert not [path for path in files if secret in path.read_bytes()]
     assert not [path for path in files if b"PRIVATE KEY" in path.read_bytes()[:200]]
-
-
-def test_a_run_of_that_name_from_elsewhere_stays(
-    done: subprocess.CompletedProcess[str], caller: Caller
-) -> None:
-    other = caller.checkout / "results" / "mine"
-    other.mkdir()
-    refused = caller.type(run="mine")
-    other.rmdir()
-    assert refused.returncode == 2
-    assert "was not fetched from elsewhere" in refused.stderr
 
 
 def test_the_folder_there_goes_away_on_request(

@@ -58,22 +58,6 @@ def test_there_is_a_page_a_claim_and_a_page_and_a_badge_a_report(
     assert "demo_rate" in (site / "index.html").read_text()
 
 
-def test_a_report_that_is_given_twice_is_counted_and_shown_once(
-    assay: Any, report: Path, key: Any, tmp_path: Path
-) -> None:
-    copy = shutil.copytree(report, tmp_path / "copy")
-    answer = assay("site", tmp_path / "site", report, copy, *key)
-    assert "1 signed report, " in answer.out
-    assert "; 1 report given again, and there once" in answer.out
-    index = (tmp_path / "site" / "index.html").read_text()
-    assert "<h1>1 signed report</h1>" in index
-    assert "1 more was given that is one of these, by the same manifest: each stands once" in index
-    assert "<small>given again as copy (run demo_run)</small>" in index
-    assert len(list((tmp_path / "site" / "reports").glob("*.html"))) == 1
-    claim = (tmp_path / "site" / "claims" / "demo_rate.html").read_text()
-    assert "1 measurement; 1 report tells of it; " in claim
-
-
 def test_the_matrix_tells_what_was_measured_here_elsewhere_and_in_another_report() -> None:
     nothing = {"measured": None, "ci90": None, "status": Status.NOT_RUN, "reason": "no_device"}
     away = {"target": "h200", "status": Status.ELSEWHERE, "as_if": Status.NOT_REPRODUCED}
@@ -157,12 +141,3 @@ def test_a_directory_of_something_else_is_left_alone(
     assert (answer.code, answer.out) == (2, "")
     assert "holds something that is no site" in answer.err
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
-
-
-def test_a_name_that_is_markup_is_shown_as_it_is(
-    assay: Any, report: Path, key: Any, tmp_path: Path
-) -> None:
-    copy = shutil.copytree(report, tmp_path / "<b onload=x>")
-    assay("site", tmp_path / "site", copy, *key)
-    for page in (tmp_path / "site").rglob("*.html"):
-        assert "<b onload" not in page.read_text()

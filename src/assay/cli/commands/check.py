@@ -18,7 +18,6 @@ from assay.cli.options import DevicePathOption, DevicePythonOption
 from assay.cli.project_folder import ProjectOption, project_folder
 from assay.cli.report_names import from_here
 from assay.measuring.cpu_runs import try_on_cpu
-from assay.measuring.device_process import device_python as named_python
 from assay.pipeline.project_check import (
     ProjectProblem,
     every_problem,
@@ -61,13 +60,18 @@ def check(
         raise BadInput(found) if checked.problems else CheckFailed(found)
     if run:
         packages = [package_directory(DEVICE_PATH, name) for name in device_path or ()]
-        _run_on_cpu(checked.catalog, folder, named_python(device_python), packages)
+        _run_on_cpu(checked.catalog, folder, device_python, packages)
     _tell_sound(checked.catalog, figures, str(folder))
 
 
-def _run_on_cpu(catalog: Catalog, folder: Path, python: str, packages: Sequence[Path]) -> None:
+def _run_on_cpu(
+    catalog: Catalog, folder: Path, python: str | None, packages: Sequence[Path]
+) -> None:
     """Say what the project's functions did. Raises CheckFailed where one is wrong."""
-    found = try_on_cpu(catalog, folder, python, packages)
+    # What measures takes half a second to load, and nothing else here needs it.
+    from assay.measuring.device_process import device_python  # noqa: PLC0415
+
+    found = try_on_cpu(catalog, folder, device_python(python), packages)
     for each in found:
         remark = "" if each.is_fault else "remark: "
         say(f"{remark}measurement '{each.measurement}': arm '{each.arm}': {each.says}")

@@ -2,24 +2,38 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from assay import __version__
 from assay.base.errors import BadInput
+from assay.base.io import load_yaml
+from assay.base.progress import say as progress
 from assay.base.writable import require_file_place, require_folder_place
-from assay.cli.cited_report import report_bibtex
+from assay.catalog.project_folder import project_of
+from assay.cli import checkout
+from assay.cli.commands.verify import Trust, check_report
 from assay.cli.console import say
 from assay.cli.options import KeyOption, ReportArgument
-from assay.cli.signed_report import VerifyOption, signed_report
+from assay.cli.project_folder import keys_of, project_folder
 from assay.cli.table_files import Format, about, require_writer, table_bytes
 from assay.findings.headline import headline_counts
 from assay.frames import TABLES
-from assay.report.quoted_report import badge
+from assay.records.citation import CitationFile
+from assay.report.claims import project_stamp
+from assay.report.quoted_report import CitedReport, badge, bibtex
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes
-from assay.verification.open_report import OpenReport
+from assay.verification.open_report import OpenReport, open_report
+from assay.verification.policy import Policy
+from assay.verification.report_archive import opened_report, report_name
+from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
+from assay.verification.verify import VerificationLog
+
+CITATION = "CITATION.cff"
 
 
 def export(
@@ -43,7 +57,13 @@ def export(
         ),
     ] = None,
     key: KeyOption = None,
-    verify: VerifyOption = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Verify it whole first, as ./assay verify does: judge and render again.",
+        ),
+    ] = False,
 ) -> None:
     """Write a report as tables, a citation or a badge.
 
@@ -67,6 +87,29 @@ def export(
     _write_tables(signed_report(report_dir, key, whole=verify), table_format, names, out)
 
 
+def signed_report(path: Path, keys: Sequence[Path] | None, *, whole: bool) -> OpenReport:
+    """Return a report whose files are what a trusted key signed; ``whole``: one that verifies.
+
+    Typed in a project's folder, its keys count for a project's report. Raises AssayError.
+    """
+    log = VerificationLog()
+    with opened_report(path) as folder:
+        project = project_folder(None) if project_of(folder / "evidence") else None
+        if whole:
+            log.called = (folder, path) if folder != path else None
+            check_report(folder, Trust(keys or None, project), Policy(checkout.ROOT), log)
+        opened = open_report(folder, keys or keys_of(project))
+        report = replace(opened, path=path, judged=whole)
+    assert report.signed is not None
+    signer = report.signed.signers[0]
+    checked = "every file is as it was signed; nothing was judged again (--verify does)"
+    if whole:
+        left = len(log.unproven)
+        checked = "verified" + (f", {counted(left, 'thing')} left unproven" if left else "")
+    progress(f"{report_name(path)}: signed by key {signer.keyid} ({signer.name}): {checked}")
+    return report
+
+
 def _require_tables_place(folder: Path) -> None:
     require_folder_place(folder, folder / "about.json")
 
@@ -82,6 +125,35 @@ def _write_text(report: OpenReport, wanted: Format, out: Path | None) -> None:
     else:
         write_bytes(out, text.encode())
         say(f"{wanted.value}: {out}")
+
+
+def report_bibtex(report: OpenReport) -> str:
+    """Return the BibTeX entry of a report: by this repository's authors where one of its keys
+    signed, else by the signer, as the report or else the verifier names him.
+    """
+    assert report.signed is not None
+    told = load_yaml(CitationFile, checkout.ROOT / CITATION)
+    signer, stamp = report.signed.signers[0], project_stamp(report.contents.catalog)
+    stated = report.contents.pipeline.signing_key
+    named = stated.name if stated and stated.keyid == signer.keyid else None
+    authors: tuple[str, ...] = (named or signer.name,)
+    if signer.keyid in {key.keyid for key in load_trusted_keys(trusted_keys(checkout.ROOT))}:
+        authors = tuple(author.full_name for author in told.authors)
+    return bibtex(
+        CitedReport(
+            run=report.run,
+            created=report.signed.statement.predicate.created,
+            authors=authors,
+            signer=signer.name,
+            keyid=signer.keyid,
+            manifest_sha256=report.manifest_sha256,
+            commit=report.commit,
+            products=tuple(sorted(report.verdicts.gpu.dropna().unique().tolist())),
+            project=stamp.title if stamp else None,
+            version=__version__,
+            address=told.url or told.repository_code,
+        )
+    )
 
 
 def _write_tables(
