@@ -44,19 +44,11 @@ class TestPlainFiles:
         os.mkfifo(tmp_path / "pipe.json")
         assert _code(lambda: read_record(PipelineRecord, tmp_path / "pipe.json")) == "file-kind"
 
-    def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
-        assert _code(lambda: read_bytes(tmp_path / "none")) == "file-missing"
-
     def test_a_sparse_terabyte_is_not_read(self, tmp_path: Path) -> None:
         with (tmp_path / "big").open("wb") as stream:
             stream.truncate(1 << 40)
         assert _code(lambda: read_bytes(tmp_path / "big")) == "file-size"
         assert _code(lambda: read_text(tmp_path / "big")) == "file-size"
-
-    def test_a_file_that_hides_its_size_is_read_to_the_limit(self) -> None:
-        """Those of /proc say that they have no bytes."""
-        assert _code(lambda: read_bytes(Path("/proc/self/maps"), 10)) == "file-size"
-        assert read_bytes(Path("/proc/self/comm"))
 
 
 class TestGzip:

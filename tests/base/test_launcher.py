@@ -18,7 +18,6 @@ from assay.base.errors import MissingEnvironment
 from assay.base.launcher import (
     base_python,
     missing_locks,
-    needed_locks,
 )
 from tests.hostile import make_hostile
 
@@ -138,28 +137,6 @@ class TestTheStoryOfAnEnvironment:
         assert checkout.has("testing")
         assert checkout.start("doctor").stderr == ""
 
-    def test_an_interrupted_install_begins_again(self, checkout: Checkout):
-        (checkout.place / ".venv" / "assay.json").unlink()
-        (checkout.place / ".venv" / "half-made").touch()
-        ended = checkout.start("doctor")
-        assert ended.returncode == 0, ended.stderr
-        assert "step 1 of 3" in ended.stderr
-        assert not (checkout.place / ".venv" / "half-made").exists()
-
-    def test_a_link_in_its_place_is_left_alone(self, checkout: Checkout):
-        venv = checkout.place / ".venv"
-        kept = venv.rename(venv.with_name("kept"))
-        (kept / "assay.json").rename(kept / "aside")
-        venv.symlink_to(kept)
-        ended = checkout.start("doctor")
-        venv.unlink()
-        (kept / "aside").rename(kept / "assay.json")
-        kept.rename(venv)
-        assert ended.returncode == 3
-        assert f"{venv} is a link to {kept}" in ended.stderr
-        assert len(ended.stderr.splitlines()) == 1
-        assert checkout.start("doctor").returncode == 0
-
     def test_a_changed_lock_installs_anew(self, checkout: Checkout):
         checkout.lock("host", make_wheel(checkout.wheels, "greeting", "2", "WORDS = 'second'\n"))
         ended = checkout.start("doctor")
@@ -224,16 +201,6 @@ def test_without_a_venv_the_given_interpreter_runs(root: Path, tmp_path: Path):
     assert not (place.place / ".venv").exists()
 
 
-def test_a_pythonpath_is_ignored_and_that_is_said_once(root: Path, tmp_path: Path):
-    place = Checkout(root, tmp_path / "here")
-    (tmp_path / "greeting.py").write_text("WORDS = 'given'\n")
-    ended = place.start("doctor", ASSAY_NO_VENV="1", PYTHONPATH=str(tmp_path))
-    assert "No module named 'greeting'" in ended.stderr
-    assert ended.stderr.count("PYTHONPATH is ignored") == 1
-    assert "--device-path DIR" in ended.stderr
-    assert "--host-path DIR" in ended.stderr
-
-
 def test_nothing_of_a_hostile_directory_runs_at_the_first_start(root: Path, tmp_path: Path):
     place, hostile = Checkout(root, tmp_path / "here"), make_hostile(tmp_path)
     ended = subprocess.run(
@@ -244,25 +211,6 @@ def test_nothing_of_a_hostile_directory_runs_at_the_first_start(root: Path, tmp_
     assert hostile.ran() == []
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout == f"first ['doctor'] {hostile.place}\n"
-
-
-def test_a_path_without_any_python_is_told_so(root: Path, tmp_path: Path):
-    place = Checkout(root, tmp_path / "here")
-    ended = subprocess.run(
-        [place.place / "assay"], env={"PATH": str(tmp_path)}, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    assert (ended.returncode, ended.stdout) == (3, "")
-    assert ended.stderr.startswith("assay: needs Python 3.11 or newer, and PATH has no python3: ")
-    assert ended.stderr.count("\n") == 1
-
-
-def test_torch_is_installed_only_where_it_is_required():
-    assert needed_locks(["doctor"], {"ASSAY_TEST_REQUIRE": "torch"}) == ["host"]
-    assert needed_locks(["test"], {}) == ["host", "test"]
-    assert needed_locks(["reproduce", "--executor=slurm"], {}) == ["host"]
-    required = {"ASSAY_TEST_REQUIRE": "slurm torch"}
-    assert needed_locks(["test"], required) == ["host", "test", "torch"]
 
 
 def test_an_environment_that_was_moved_is_made_anew(tmp_path: Path):

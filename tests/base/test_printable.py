@@ -1,12 +1,11 @@
 """Text of others is shown whole and obeyed nowhere."""
 
-import json
 import sys
 import unicodedata
 
 import pytest
 
-from assay.base.printable import folded, shown, shown_json, shown_line, shown_sentence
+from assay.base.printable import folded, shown, shown_line, shown_sentence
 
 HOSTILE = {
     "an escape character": ("\x1b", "\\x1b"),
@@ -50,14 +49,6 @@ def test_what_is_meant_to_be_read_stays() -> None:
     assert shown("e\u0301") == "e\u0301"
 
 
-def test_json_says_the_same_and_steers_nothing() -> None:
-    value = {"a\u202eb": ["\x1b\x9b\u200b\U000e0041\udcff", "é\n"]}
-    text = shown_json(value)
-    assert json.loads(text) == value
-    assert shown(text) == text
-    assert "é" in text
-
-
 class TestFolded:
     """A terminal's line ends between words."""
 
@@ -69,12 +60,6 @@ class TestFolded:
         assert [word for line in lines for word in line.split()] == self.LINE.split()
         assert all(len(line) <= width or len(line.split()) == 1 for line in lines)
         assert all(line.startswith("  ") for line in lines[1:])
-
-    def test_what_stands_below_a_sentence_stays_below_it(self) -> None:
-        head, *below = shown_sentence("one\n  " + "two " * 20 + "\n  three", 60).splitlines()
-        assert (head, below[-1]) == ("one", "  three")
-        assert below[0].startswith("  two")
-        assert below[1].startswith("    two")
 
 
 @pytest.mark.parametrize("quote", ["`", "'"])

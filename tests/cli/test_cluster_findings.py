@@ -33,11 +33,6 @@ def told(root: Path, text: str) -> list[tuple[State, str]]:
     return [(finding.state, finding.found) for finding in found]
 
 
-def test_what_the_cluster_can_do_is_well(root: Path) -> None:
-    ((state, found),) = told(root, "targets: {h100: {partition: gpu, minutes: 90}}\n")
-    assert (state, found) == (State.OK, f"{CLUSTER_FILE}, which this cluster can do")
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -57,15 +52,6 @@ def test_what_the_cluster_can_do_is_well(root: Path) -> None:
 )
 def test_what_the_cluster_has_not_is_said_once(root: Path, text: str, says: str) -> None:
     assert told(root, text) == [(State.WRONG, f"{says}; see sinfo, and mend {CLUSTER_FILE}")]
-
-
-def test_without_slurm_it_says_that_nothing_was_held_against_it(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module.shutil, "which", lambda _: None)
-    ((state, found),) = told(root, "")
-    assert state is State.OK
-    assert found.endswith("there is no sinfo here")
 
 
 def test_a_slurm_that_does_not_answer_has_a_remedy(

@@ -1,13 +1,11 @@
 """What a machine can do, its parts, and the lines that get what it lacks."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.building.inspect_device_code import Installed
 from assay.catalog.load import load_catalog
 from assay.cli import abilities, diagnosis
 from assay.cli.abilities import Ability, Machine
@@ -22,7 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 H100 = HostGpu("NVIDIA H100 80GB HBM3", "GPU-3bbcccd1-13e6-3079-5729-78a2b5524cd2")
 A10 = HostGpu("NVIDIA A10", "GPU-0a")
 NEW = HostDriver("580.65.06", 13000, (H100, A10))
-OLD = HostDriver("535.104.05", 12020, (H100,))
 
 
 @pytest.fixture
@@ -112,18 +109,6 @@ class TestShown:
 class TestAMachineWithGpus:
     """GPUs by their product, with the target that it is."""
 
-    def test_an_old_driver_is_told_with_what_helps(
-        self, root: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        have_driver(monkeypatch, OLD)
-        have_packages(monkeypatch, None)
-        found = diagnose(root, "python3")
-        driver = parts(found)["driver"]
-        assert driver.state is State.WRONG
-        assert driver.found.startswith("driver 535.104.05 with CUDA 12.2: too old")
-        assert "CUDA 13.0 needs driver 580.65.06 or newer" in driver.found
-        assert "580.65.06" in abilities_of(found)["measure"].answer
-
     def test_a_gpu_that_answers_can_be_measured_on(
         self, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -144,18 +129,3 @@ class TestAMachineWithGpus:
         machine = Machine(root, load_catalog(root), (), None, "no g++", None, "python3", (), {})
         *_, measure = machine.abilities()
         assert measure.answer == "yes: on the cluster's h100 nodes, with --executor slurm"
-
-    @pytest.mark.parametrize(
-        ("version", "state"), [(None, State.ABSENT), ("0.0.2", State.ABSENT), ("0.0.3", State.OK)]
-    )
-    def test_another_version_of_a_rival_is_not_it(
-        self, root: Path, monkeypatch: pytest.MonkeyPatch, version: str | None, state: State
-    ) -> None:
-        shutil.copyfile(ROOT / "config" / "rivals.yaml", root / "config" / "rivals.yaml")
-        have_driver(monkeypatch, NEW)
-        have_packages(monkeypatch, None)
-        installed = {} if version is None else {"fa3_fwd": Installed(version, ())}
-        monkeypatch.setattr(diagnosis, "find_installed", lambda *_: installed)
-        found = diagnose(root, "python3")
-        assert parts(found)["fa3_fwd"].state is state
-        assert ("--require-hashes" in found.fixes.get("fa3_fwd", "")) == (state is State.ABSENT)

@@ -76,15 +76,6 @@ class TestHelp:
         assert alone.out == asked.out
         assert asked.out.startswith("Usage: ./assay ")
 
-    @pytest.mark.parametrize("command", COMMANDS)
-    def test_every_command_says_how_it_is_typed(self, assay: Any, command: str) -> None:
-        if command == "test":  # hands --help on to pytest's arguments
-            return
-        answer = assay(command, "--help")
-        assert answer.code == 0
-        assert answer.out.startswith(f"Usage: ./assay {command} ")
-        assert "python -m" not in answer.out
-
     @pytest.mark.parametrize(
         ("typed", "same"),
         [

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from assay.cli import console
-
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "x" * 300
 
@@ -56,12 +54,6 @@ class TestOutput:
         assert (done.returncode, done.stderr) == (141, "")
         assert len(done.stdout.splitlines()) == shown
 
-    def test_a_reader_that_is_gone_hides_nothing_that_is_wrong(self) -> None:
-        done = start("ASSAY verify nowhere --json | true; exit ${PIPESTATUS[0]}")
-        assert done.returncode == 2
-        (line,) = done.stderr.splitlines()
-        assert "no such report directory" in line
-
     @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full"])
     def test_without_anybody_to_be_told(self, closed: str) -> None:
         done = start(f"ASSAY verify nowhere {closed}")
@@ -93,16 +85,6 @@ class TestArguments:
         assert answer.out == ""
         assert os.strerror(errno.ENAMETOOLONG) in answer.err
         assert len(answer.err.splitlines()) == 1
-
-    @pytest.mark.parametrize(
-        "arguments", [("verify", ""), ("verify", "src", "--key="), ("compare", "src", "")]
-    )
-    def test_nothing_is_not_the_current_directory(
-        self, assay: Any, arguments: tuple[str, ...]
-    ) -> None:
-        answer = assay(*arguments)
-        assert answer.code == 2
-        assert "is empty" in answer.err
 
     @pytest.mark.parametrize(
         ("arguments", "code"),
@@ -148,25 +130,3 @@ class TestPlaces:
         (line,) = answer.err.splitlines()
         assert line.startswith(f"assay: {place}: ")
         assert {path.name for path in tmp_path.iterdir()} == {"file", "loop"}
-
-
-class TestNames:
-    """Text of others is shown as it is, and not without an end."""
-
-    def test_nothing_is_markup_or_a_picture(self, assay: Any, tmp_path: Path) -> None:
-        folder = tmp_path / "[bold]a :skull:"
-        folder.mkdir()
-        answer = assay("verify", folder)
-        assert "[bold]a :skull: does not verify" in answer.err
-
-    def test_nor_in_a_table(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        out = console.PlainConsole(highlight=False, width=80, force_terminal=True)
-        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-        monkeypatch.setattr(console, "out", out)
-        columns = (console.TableColumn("[red]:skull:"),)
-        console.show_table("title", columns, [("[bold]x[/bold]",)])
-        printed = capsys.readouterr().out
-        assert "[red]:skull:" in printed
-        assert "[bold]x[/bold]" in printed

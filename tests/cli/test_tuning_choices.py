@@ -1,13 +1,12 @@
 """``./assay lab tune``: sweeps alone, what they say of choices, and the file they may change."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.errors import MissingEnvironment
 from assay.base.io import load_yaml
 from assay.catalog.load import load_catalog
 from assay.cli import tuning_choices as tuning
@@ -164,11 +163,3 @@ class TestWriting:
         after = load_yaml(TuningFile, tree / FILE)
         assert after.choices == (*before.choices, new)
         assert after.sweeps == before.sweeps
-
-    def test_a_file_in_another_layout_is_left_alone(self, repository: Path) -> None:
-        """Written as JSON, which is YAML too."""
-        before = (repository / FILE).read_bytes()
-        json.loads(before)
-        with pytest.raises(BadInput):
-            write_choices(repository, [choice()])
-        assert (repository / FILE).read_bytes() == before

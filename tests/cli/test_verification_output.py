@@ -1,6 +1,5 @@
 """The output of verify: lines as they come, six guarantees, and JSON alone on standard output."""
 
-import io
 import json
 import shutil
 from collections.abc import Iterator
@@ -9,19 +8,14 @@ from typing import Any
 
 import pytest
 
-from assay.base.check_log import passed_check
-from assay.cli.console import PlainConsole
 from assay.cli.verification_output import (
     STATE_WIDTH,
-    show_check,
-    show_end,
 )
 from assay.records.manifest import TEXTS
 from assay.records.verification import VerificationRecord
 from assay.verification.guarantees import GUARANTEES, TIMES
 from assay.verification.proof_tree import check_names
 from assay.verification.sign import sign
-from tests.cli.test_tables import Terminal
 from tests.report_fixtures import COMMIT, signed_report, write_repository
 
 IDS = ["key", "statement", "manifest", "records", "verdicts", "pages", "sources", "binaries"]
@@ -126,22 +120,6 @@ class TestText:
         assert last.startswith(f"NOT VERIFIED: {report}: intact, ")
         assert last.endswith(f"check out commit {COMMIT}")
         assert "PASSED" not in answer.out
-
-    def test_a_terminal_breaks_lines_between_words_and_a_pipe_does_not(self) -> None:
-        detail = "38 files: margins, tolerances, peaks, protocols and claims are those of a commit"
-        check = passed_check("policy", detail, [f"that {detail}"])
-        for stream in (Terminal(), io.StringIO()):
-            to = PlainConsole(file=stream, width=60, force_terminal=False)
-            show_check(to, check)
-            show_end(to, f"PASSED: {'a/long/path' * 8}; {detail}")
-            lines = stream.getvalue().splitlines()
-            words = " ".join(line.strip() for line in lines)
-            assert words.startswith(f"ok   policy: {detail} unproven: that {detail} PASSED: a/long")
-            if isinstance(stream, Terminal):
-                assert all(len(line) < 60 for line in lines if "/long/" not in line)
-                assert [line[:5] for line in lines[:4]] == ["ok   ", "     ", "unpro", "     "]
-            else:
-                assert len(lines) == 3
 
 
 class TestJson:

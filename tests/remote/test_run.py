@@ -182,13 +182,6 @@ class TestRun:
         assert "Python 3.11" in python
         assert len(there.ask("probe", bundle="1")["lacks"]) == 1
 
-    def test_a_copy_that_fails_there_is_a_sentence(
-        self, there: RemoteMachine, machine: LoopbackMachine
-    ) -> None:
-        machine.install("rsync", "exit 11")
-        with pytest.raises(MissingEnvironment, match="rsync fails with code"):
-            there.push(str(ROOT / "README.md"), "given/")
-
 
 @pytest.mark.parametrize(
     "host", ["-oProxyCommand=touch x", "", "a b", "gpu;id", "me@-oX=y", "gpu\n", "$(id)", "a:b"]

@@ -15,7 +15,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -252,7 +251,7 @@ def install(
             venv / f"install-{name}.log",
         )
     write_json({**stamp, **locks}, venv / STAMP)
-    say(f"the Python environment is ready ({steps.elapsed():.0f} s)")
+    say("the Python environment is ready")
 
 
 def create(
@@ -288,14 +287,8 @@ class InstallSteps:
     """Runs numbered steps and says how far they are."""
 
     def __init__(self, total: int, environ: Mapping[str, str]) -> None:
-        self.total = total
-        self.number = 0
+        self.total, self.number = total, 0
         self.environment = isolated(environ)
-        self.started = time.monotonic()
-
-    def elapsed(self) -> float:
-        """Return seconds since the first step was announced."""
-        return time.monotonic() - self.started
 
     def run(self, title: str, command: Sequence[str], log: Path) -> None:
         """Run one command with its output in ``log``. Raises MissingEnvironment if it fails."""

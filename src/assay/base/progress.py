@@ -81,8 +81,10 @@ def watch(
     Every ``tick_s`` seconds a line says how long it has been running, with ``describe(output so
     far)`` behind it. The command is ended when this process is interrupted.
     """
-    started = time.monotonic()
-    with log.open("w") as stream:
+    with (
+        log.open("w") as stream,
+        ticking(tick_s, lambda: describe(log.read_text(errors="replace"))),
+    ):
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -92,12 +94,7 @@ def watch(
             preexec_fn=tied_to_parent(),
         )
         try:
-            while True:
-                try:
-                    return process.wait(timeout=tick_s)
-                except subprocess.TimeoutExpired:
-                    text = log.read_text(errors="replace")
-                    say(f"  ... {time.monotonic() - started:.0f} s{describe(text)}")
+            return process.wait()
         finally:
             if process.poll() is None:
                 process.terminate()

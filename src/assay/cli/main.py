@@ -90,22 +90,12 @@ def application(names: Sequence[str] = COMMANDS, described: bool = False) -> typ
     return app
 
 
-def _first_sentence(name: str) -> str | None:
+def _first_sentence(name: str) -> str:
     """Return what help says of a command, from its file: loading all takes a second."""
     path = Path(__file__).with_name("commands") / f"{name}.py"
-    functions = [
-        node
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef)
-    ]
-    called = [node for node in functions if node.name == name]
-    callbacks = [node for node in functions if "callback" in map(_last_name, node.decorator_list)]
-    return ast.get_docstring((called or callbacks)[0])
-
-
-def _last_name(decorator: ast.expr) -> str:
-    function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return function.attr if isinstance(function, ast.Attribute) else ""
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    says = docstring.splitlines()[0].partition(": ")[2]
+    return says[:1].upper() + says[1:]
 
 
 def main() -> None:

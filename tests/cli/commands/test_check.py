@@ -183,13 +183,6 @@ commands:
         assert (refused.code, told in refused.err) == (2, True)
         assert not (mine / "results").exists()
 
-    def test_a_path_that_would_be_a_pattern_is_refused(self, assay: Any, tmp_path: Path) -> None:
-        folder = tmp_path / "{mine}"
-        assert assay("new", folder).code == 0
-        answer = assay("check", "--project", folder)
-        assert answer.code == 2
-        assert "no '{': move it" in answer.err
-
     @pytest.mark.parametrize("leads", ["../assay.yaml", "own.yaml", "gone"])
     def test_a_project_file_that_is_a_link_is_refused(
         self, assay: Any, mine: Path, leads: str
@@ -282,22 +275,6 @@ class TestCudaArms:
             ("{measurement: softmax, arm: fused}", "{measurement: softmax, arm: ours}"),
         )  # fmt: skip
         return mine
-
-    def test_what_does_not_fit_is_said_with_a_suggestion(self, assay: Any, with_cuda: Path) -> None:
-        edit(
-            with_cuda,
-            "assay.yaml",
-            ("operands: [x]", "operands: [inputz]"),
-            ("symbol: softmax_rows", "symbol: rows_of"),
-            ("archs: [sm_90a]", "archs: [sm_89]"),
-        )
-        answer = assay("check", "--project", with_cuda)
-        said = answer.out + answer.err
-        assert answer.code == 1
-        assert "arm 'ours': csrc/rows.cu defines no 'rows_of'" in said
-        assert "operands: nothing in the Python file is called 'inputz'" in said
-        assert "'inputs'" in said
-        assert "it is not compiled for sm_90a, which h100 of a claim needs" in said
 
     @pytest.mark.parametrize(
         ("stands", "put", "says"),

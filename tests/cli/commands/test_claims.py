@@ -8,7 +8,7 @@ import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.records.verdicts import Status, VerdictsFile
+from assay.records.verdicts import VerdictsFile
 from assay.verification.trust import published_reports
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -56,12 +56,6 @@ class TestClaims:
             for verdict in standing
             if verdict.status == status and verdict.claim in there
         }
-
-    def test_a_status_that_there_is_none_of(self, assay: Any) -> None:
-        answer = assay("claims", "--status", "wrong")
-        assert answer.code == 2
-        known = ", ".join(status.value for status in Status)
-        assert answer.err == f"assay: there is no status 'wrong'; known: {known}\n"
 
     @pytest.mark.parametrize(
         ("text", "part"),

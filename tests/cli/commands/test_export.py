@@ -127,23 +127,6 @@ class TestDishonestSigner:
             assert not begun & set("=+-@\t\r")
             assert any(cell.startswith("'=cmd|") for cell in cells)
 
-    @pytest.mark.parametrize("form", ["csv", "bibtex", "svg"])
-    def test_what_was_checked_is_said_and_verify_checks_the_rest(
-        self, assay: Any, report: Path, tmp_path: Path, form: str
-    ) -> None:
-        forged = lie(report, tmp_path, tmp_path / "k.pem", status="reproduced", why=None)
-        key, place = ("--key", tmp_path / "k.pem.pub"), tmp_path / "x"
-        arguments = (forged, *key, "--format", form, "--out", place)
-        answer = assay("export", *arguments)
-        assert answer.code == 0
-        assert "every file is as it was signed; nothing was judged again" in answer.err
-        if place.exists():
-            shutil.rmtree(place) if place.is_dir() else place.unlink()
-        answer = assay("export", *arguments, "--verify")
-        assert (answer.code, answer.out) == (1, "")
-        assert "does not verify" in answer.err
-        assert not place.exists()
-
 
 class TestCitationAndBadge:
     """Both name the report, and are the same every time."""

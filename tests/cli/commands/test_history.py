@@ -77,14 +77,3 @@ class TestWithoutAReport:
         self.publish(root / "projects" / "two", report)
         with pytest.raises(BadInput, match="of the projects one and two: --project DIR names one"):
             reports_on("demo_rate", None)
-
-    def test_a_named_projects_own_runs_are_shown_too(
-        self, assay: Any, tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        project = self.publish(tmp_path / "mine", report)
-        monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
-        shutil.copytree(report, project / "reports" / "demo_run")
-        key = ("--key", report / "signer.pub")
-        answer = assay("history", "demo_rate", "--project", project, *key)
-        (row,) = answer.out.splitlines()[1:]
-        assert row.endswith("\tdemo_run, demo_run")

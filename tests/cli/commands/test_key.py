@@ -23,7 +23,6 @@ class TestKey:
             assay("key", "show", str(tmp_path / "keys" / name)) for name in ("mine", "mine.pub")
         ]
         assert told[0].out == told[1].out
-        assert "fingerprint: SHA256:" in told[0].out
         assert "not by this checkout" in told[0].out
 
     def test_nothing_is_overwritten(self, assay: Any, tmp_path: Path) -> None:
@@ -42,14 +41,9 @@ class TestKey:
         assert refused.code == ExitCode.BAD_INPUT
         assert "chmod 600" in refused.err
         path.chmod(0o600)
-        assert "ssh-ed25519 AAAA" in assay("key", "show", str(path)).out
+        assert "BEGIN PUBLIC KEY" in assay("key", "show", str(path)).out
 
     def test_a_key_that_is_not_there(self, assay: Any, tmp_path: Path) -> None:
         answer = assay("key", "show", str(tmp_path / "none"))
         assert answer.code == ExitCode.BAD_INPUT
         assert "key new" in answer.err
-
-    def test_alone_it_shows_its_help_line_by_line(self, assay: Any) -> None:
-        answer = assay("key")
-        assert (answer.code, answer.err) == (ExitCode.BAD_INPUT, "")
-        assert {"Commands:", "Options:"} <= set(answer.out.splitlines())

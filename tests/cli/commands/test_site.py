@@ -8,14 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay.findings.given_report import GivenReport
-from assay.records.verdicts import Status
-from assay.report.site import Site
-from tests.findings.test_card_spread import figure, machine
-from tests.findings.test_card_spread import report as report_of
 from tests.report_fixtures import signed_report, write_repository
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -56,34 +49,6 @@ def test_there_is_a_page_a_claim_and_a_page_and_a_badge_a_report(
     (page,) = (site / "reports").glob("*.html")
     assert (page.with_suffix(".svg")).read_text().startswith("<svg")
     assert "demo_rate" in (site / "index.html").read_text()
-
-
-def test_the_matrix_tells_what_was_measured_here_elsewhere_and_in_another_report() -> None:
-    nothing = {"measured": None, "ci90": None, "status": Status.NOT_RUN, "reason": "no_device"}
-    away = {"target": "h200", "status": Status.ELSEWHERE, "as_if": Status.NOT_REPRODUCED}
-    figures = (
-        figure(1.0, claim="own"),
-        figure(1.0, claim="carried", taken_over=True),
-        figure(1.0, claim="away", **away),
-        figure(1.0, claim="away_carried", taken_over=True, **away),
-        figure(1.0, claim="answered").model_copy(update=nothing),
-        figure(1.0, claim="answered", **away),
-        figure(1.0, claim="both"),
-        figure(1.0, claim="both", **away),
-        figure(1.0, claim="idle").model_copy(update=nothing),
-        figure(1.0, claim="idle", target="h200").model_copy(update=nothing),
-    )
-    given = GivenReport("r", "", report_of("run_1", machine("card", "t1"), *figures), "key", "")
-    site = Site()
-    site.add(given)
-    index = dict(site.pages(ROOT / "reports" / "templates"))["index.html"]
-    rows = re.findall(r'<tr><th scope="row"><a href="claims/(\w+)\.html">.*<td>(.*)', index)
-    assert dict(rows) == {
-        "own": "R", "carried": "(R)", "away": "N°", "away_carried": "(N°)", "answered": "N°",
-        "both": "RN°", "idle": "-",
-    }  # fmt: skip
-    legend = index.split("<h2>Claims and reports</h2>")[1].split("</p>")[0]
-    assert all(f"<b>{sign}</b>" in legend for sign in ("R", "N", "R°", "(R)", "-"))
 
 
 def test_every_link_leads_to_a_page_of_the_site_and_none_outside(

@@ -1,4 +1,4 @@
-"""``./assay check``: all that would fail later, said now, without a GPU."""
+"""``./assay check``: say what is wrong with a project or with its figures."""
 
 from collections.abc import Sequence
 from pathlib import Path

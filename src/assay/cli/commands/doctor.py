@@ -1,4 +1,4 @@
-"""``./assay doctor``: look over this machine."""
+"""``./assay doctor``: say what this machine can do, and how to get what it lacks."""
 
 import shlex
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``./assay export``: a signed report's records as tables, its citation, or its badge."""
+"""``./assay export``: write a report as tables, a citation or a badge."""
 
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
-"""``./assay key``: make the key that signs reports, or show what a key is known by."""
+"""``./assay key``: make a key that signs reports, or show what one is known by."""
 
-import base64
-import hashlib
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +8,7 @@ import typer
 from assay.base.errors import BadInput
 from assay.base.io import read_bytes
 from assay.cli import checkout
-from assay.cli.console import say, say_line
+from assay.cli.console import say
 from assay.shared.exit_codes import ExitCode
 from assay.shared.read_limits import MOST_KEY_FILE
 from assay.verification.attestation import load_public_key, load_signer, public_pem
@@ -63,7 +61,7 @@ def new(path: PathArgument = None) -> None:
 
 @key.command()
 def show(path: PathArgument = None) -> None:
-    """Show key id, fingerprint and public half of a private or a public key."""
+    """Show key id and public half of a private or a public key."""
     place = path or default_signing_key()
     if b"PRIVATE KEY" in _bytes(place):
         _tell(TrustedKey(load_signer(place).public_key, str(place)))
@@ -78,16 +76,11 @@ def _bytes(place: Path) -> bytes:
 
 
 def _tell(found: TrustedKey) -> None:
-    """Print what envelopes, OpenSSH and this checkout call a key."""
-    raw = bytes.fromhex(found.key.keyval["public"])
-    blob = b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + raw
-    digest = base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+    """Print what envelopes and this checkout call a key."""
     ours = load_trusted_keys(trusted_keys(checkout.ROOT))
     trusted = next((each for each in ours if each.keyid == found.keyid), None)
-    say(f"key id:      {found.keyid}")
-    say(f"fingerprint: SHA256:{digest}")
-    say_line(f"openssh:     ssh-ed25519 {base64.b64encode(blob).decode()}")
-    say(f"trusted:     {_trust(trusted)}")
+    say(f"key id:  {found.keyid}")
+    say(f"trusted: {_trust(trusted)}")
     for line in public_pem(found.key).decode().splitlines():
         say(line)
 

@@ -1,4 +1,4 @@
-"""``./assay remote``: reproduce on a machine that is reached by SSH, and fetch the report."""
+"""``./assay remote``: reproduce on a machine reached by SSH; sign and verify here."""
 
 import shlex
 import shutil

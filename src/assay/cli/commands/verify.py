@@ -1,4 +1,4 @@
-"""``./assay verify``: check a report, and with --rebuild the binaries that it measured."""
+"""``./assay verify``: check signature and every byte; judge the raw samples again."""
 
 import errno
 import shlex
