@@ -163,19 +163,6 @@ class TestMissingThings:
         with pytest.raises(MissingEnvironment, match=r"no Python 3\.11 or newer"):
             base_python({"ASSAY_PYTHON": str(old)})
 
-    def test_a_python_without_venv(self, root: Path, tmp_path: Path):
-        python = tmp_path / "python"
-        # Starts Python, but answers as one whose venv and pip packages were split off.
-        python.write_text(
-            f'#!/bin/sh\ncase "$*" in *venv*) exit 1;; esac\nexec "{sys.executable}" "$@"\n'
-        )
-        python.chmod(0o755)
-        place = Checkout(root, tmp_path / "here")
-        ended = place.start("doctor", ASSAY_PYTHON=str(python))
-        assert ended.returncode == 3
-        assert ended.stderr.count("\n") == 1
-        assert "apt-get install python3-venv" in ended.stderr
-
 
 def test_a_python_with_pip_but_without_ensurepip_lends_its_pip(root: Path, tmp_path: Path):
     place = Checkout(root, tmp_path / "here")

@@ -62,16 +62,6 @@ class TestFolded:
         assert all(line.startswith("  ") for line in lines[1:])
 
 
-@pytest.mark.parametrize("quote", ["`", "'"])
-def test_what_is_quoted_is_not_broken(quote: str) -> None:
-    command = f"{quote}./assay reproduce --project mine{quote}"
-    for width in range(len(command) + 4, 80):
-        lines = folded(f"nothing is in the project's folder: type {command}, and wait", width)
-        assert any(command in line for line in lines), width
-        assert all(len(line) <= width for line in lines)
-        assert " ".join(map(str.strip, lines)).endswith(f"folder: type {command}, and wait")
-
-
 @pytest.mark.parametrize("length", [300, 5_000, 100_000])
 def test_a_name_without_end_does_not_hide_what_is_wrong_with_it(length: int) -> None:
     shown = shown_sentence(f"claim '{'a' * length}': there is no such claim: see 'x'")

@@ -13,7 +13,6 @@ import pytest
 from assay.base.errors import MissingEnvironment
 from assay.cli.bundle_archive import BundleContents, pack
 from assay.cli.commands import bundle as make
-from assay.shared.files import sha256_file
 from tests import tar_filters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,14 +104,6 @@ class TestPack:
             "prebuilt/images/h100.json",
             "prebuilt/images/h100/toolchain/image.tar",
         }
-
-    def test_equal_contents_give_equal_bytes(
-        self, checkout: Path, contents: BundleContents, tmp_path: Path
-    ):
-        pack(checkout, contents, tmp_path / "one")
-        os.utime(checkout / "assay", (1, 1))
-        pack(checkout, contents, tmp_path / "two")
-        assert sha256_file(tmp_path / "one") == sha256_file(tmp_path / "two")
 
     def test_a_disk_that_is_full_leaves_nothing(self, checkout: Path, contents: BundleContents):
         with pytest.raises(MissingEnvironment, match="cannot be written"):

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.cli import diagnosis as module
 from assay.cli.diagnosis import State, cluster_findings
@@ -52,16 +51,3 @@ def told(root: Path, text: str) -> list[tuple[State, str]]:
 )
 def test_what_the_cluster_has_not_is_said_once(root: Path, text: str, says: str) -> None:
     assert told(root, text) == [(State.WRONG, f"{says}; see sinfo, and mend {CLUSTER_FILE}")]
-
-
-def test_a_slurm_that_does_not_answer_has_a_remedy(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def silent() -> dict[str, Partition]:
-        raise MissingEnvironment("Slurm does not answer sinfo: fatal")
-
-    monkeypatch.setattr(module, "slurm_partitions", silent)
-    ((state, found),) = told(root, "")
-    assert state is State.WRONG
-    assert "login node" in found
-    assert "--executor slurm" in found

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from assay.base.errors import BadInput, CheckFailed
+from assay.base.errors import CheckFailed
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import export_kernels as kernel_set
 from assay.cli.export_kernels import make_kernel_set
-from assay.evidence.stages import operators_path, target_paths
 from assay.measuring.operator_kernels import kernel_entries, offered, operators_job
 from assay.pipeline.plan import make_plan
 from assay.records.builds import FileDigest
@@ -50,41 +49,6 @@ def built(catalog: Catalog, folder: Path, *, without: str = "") -> dict[str, Any
         changes = failed if entry.variant == without else {"status": "built", "artifact": artifact}
         found[entry.variant] = (record.model_copy(update=changes), path)
     return found
-
-
-class TestOffer:
-    """kernel.yaml lists; config/tuning.yaml may add."""
-
-    def test_each_target_has_what_its_architecture_runs(self, catalog: Catalog) -> None:
-        names = {target: {e.variant for e in offered(catalog, target)} for target in ("h100", "l4")}
-        assert "bsr_gemm_wgmma" in names["h100"] - names["l4"]
-        assert "bsr_gemm_mma" in names["l4"]
-
-    def test_an_operator_of_a_library_is_bad_input(self, tmp_path: Path) -> None:
-        for name in ("config", "kernels"):
-            (tmp_path / name).symlink_to(ROOT / name)
-        (tmp_path / "kernels").unlink()
-        for path in ROOT.glob("kernels/*/kernel.yaml"):
-            text = path.read_text(encoding="utf-8").replace("variant: bsr_gemm_mma,", "variant: X,")
-            copy = tmp_path / path.relative_to(ROOT)
-            copy.parent.mkdir(parents=True)
-            copy.write_text(text.replace("variant: X,", "variant: torch_bsr,"), encoding="utf-8")
-        with pytest.raises(BadInput, match="torch_bsr must be a compiled kernel"):
-            load_catalog(tmp_path)
-
-
-class TestPlan:
-    """Tried where this project's own claims are measured, and nowhere else."""
-
-    def test_every_offered_kernel(self, catalog: Catalog) -> None:
-        plan = planned(catalog)
-        built = {job.id for job in plan.builds if job.arch == "sm_90a"}
-        wanted = tuple(e.variant for e in offered(catalog, "h100"))
-        # None is left out, also of those that stand in no comparison that a claim asks for.
-        assert set(wanted) <= built
-        assert plan.targets[0].operators == wanted
-        assert "bsr_gemm_wgmma" in wanted
-        assert operators_path("h100") in target_paths(plan.targets[0])
 
 
 class TestKernelSets:

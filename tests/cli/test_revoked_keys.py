@@ -36,10 +36,3 @@ def test_verify_refuses_it(assay: Any, report: Path, tmp_path: Path) -> None:
     answer = assay("verify", report, "--accept-policy", "--key", tmp_path / "mine.pub")
     assert answer.code == 1
     assert "was revoked on 2026-01-01: stolen" in answer.err
-
-
-def test_compare_shows_it_unverified(assay: Any, report: Path, tmp_path: Path) -> None:
-    answer = assay("compare", report, report, "--all", "--key", tmp_path / "mine.pub")
-    assert answer.code == 0
-    assert "was revoked on 2026-01-01: stolen" in answer.err
-    assert "unverified" in answer.out

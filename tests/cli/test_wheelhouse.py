@@ -1,11 +1,10 @@
 """The entries of a lock that a node's Python needs, and the sentence when one cannot be had."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from assay.base.pip_locks import lock_versions, pip_download
+from assay.base.pip_locks import lock_versions
 from assay.cli.wheelhouse import entries_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,11 +40,3 @@ class TestEntries:
         seen = {pin.split("==")[0] for python in ("3.11", "3.13") for pin in pins(text, python)}
         windows_only = {"colorama", "pyreadline3", "pywin32"}
         assert seen == everywhere - windows_only
-
-
-def test_what_is_fetched_is_for_the_named_python_whatever_runs_pip(tmp_path: Path):
-    command = pip_download(tmp_path / "x.txt", tmp_path, "3.12", 36, {})
-    assert command[0] == sys.executable
-    assert command[command.index("--python-version") + 1] == "3.12"
-    assert "manylinux_2_28_x86_64" in command
-    assert "manylinux_2_39_x86_64" not in command

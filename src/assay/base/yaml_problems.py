@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -288,6 +289,7 @@ def _place(value: Any, loc: tuple[int | str, ...]) -> tuple[YamlPath, str]:
     return tuple(path), missing
 
 
+@cache
 def known_keys(model: type[Record]) -> tuple[str, ...]:
     """Return the keys that may stand anywhere in a record's document."""
     schema = model.model_json_schema(by_alias=True)

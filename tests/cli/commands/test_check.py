@@ -124,7 +124,6 @@ class TestCheck:
         [
             ("softmax.py:case", "softmax.case",
              "callable: a function is named with its file below the folder, as softmax.py:case"),
-            ("softmax.py:case", "../softmax.py:case", "callable: a function is named with its"),
             ("    date:", "    file: post.html\n    sha256: abc\n    date:",
              "sha256: a SHA-256 digest has 64 digits, of 0-9 and a-f"),
             ("id: zeros_are_faster", "id: matmul_rate", "is given twice (see line 34)"),
@@ -133,18 +132,10 @@ class TestCheck:
             ("    answer: {measurement: softmax, arm: fused}\n", "",
              "a claim says what answers it: answer or evaluation, one of the two"),
             ("640 TFLOP/s", "600-640 TFLOP/s", "'600-640 TFLOP/s' is no figure such as"),
-            ("640 TFLOP/s", "640", "has a value with its unit, such as 610 TFLOP/s"),
             ("640 TFLOP/s", "'>= 2x'", "write value: 2x, and relation: at_least"),
-            ("640 TFLOP/s", "<640 TFLOP/s", "write value: 640 TFLOP/s, and relation: at_most"),
-            ("1.2x", "'~1.5x'", "write value: 1.5x, and resolution: "),
             ("flops: 4 * rows * columns ", "flops: 4096 ", "flops: must be a text: put it into"),
-            ("statement: cuBLAS multiplies matrices of 8192 x 8192 in fp16", "statement:",
-             "statement: must be a text"),
             ("{comparison: cublas_sizes, arm: n8192}", "bench",
              "answer: must be a mapping"),
-            ("line: 12}", "line: twelve}", "place.line: must be a whole number"),
-            ("target: h100                  #", "target: 100 #", "must be a text or a list"),
-            ("assay/project/1", "assay/project/2", "schema: must be 'assay/project/1'"),
             ("2.0e-3", "-1", "relative_tolerance: must be greater than 0"),
         ],
     )  # fmt: skip
@@ -163,25 +154,6 @@ class TestCheck:
         edit(mine, "assay.yaml", ("2026-01-15", day))
         answer = assay("check", "--project", mine)
         assert (answer.code, f"'{day}' is no date" in answer.out) == (2, True)
-
-    def test_what_check_refuses_is_not_reproduced(self, assay: Any, mine: Path) -> None:
-        more = """
-commands:
-  - {id: mine, build: g++ bench.cpp -o bench, run: ./bench}
-"""
-        (mine / "bench.cpp").write_text("int main() {}\n")
-        edit(
-            mine,
-            "assay.yaml",
-            ("\n# One entry a printed figure", f"{more}\n# One entry a printed figure"),
-            ("{measurement: softmax, arm: fused}", "{command: mine, reads: '{value} GB/s'}"),
-        )
-        told = "bench.cpp is not copied to where it runs: name it under files"
-        checked = assay("check", "--project", mine)
-        assert (checked.code, told in checked.out) == (1, True)
-        refused = assay("reproduce", "--project", mine)
-        assert (refused.code, told in refused.err) == (2, True)
-        assert not (mine / "results").exists()
 
     @pytest.mark.parametrize("leads", ["../assay.yaml", "own.yaml", "gone"])
     def test_a_project_file_that_is_a_link_is_refused(
@@ -210,19 +182,6 @@ commands:
 
 class TestCommands:
     """What a command's lines would not find where they are run."""
-
-    @pytest.fixture
-    def commanded(self, mine: Path) -> Path:
-        (mine / "src").mkdir()
-        (mine / "src" / "bench.py").touch()
-        edit(
-            mine,
-            "assay.yaml",
-            ("{measurement: softmax, arm: fused}", "{command: bench, reads: 'x={value}'}"),
-            ("\n# One entry a printed", f"{COMMAND}\n# One entry a printed"),
-            ("build: g++ bench.cpp -o bench\n    run: ./bench data.csv", "run: python3 bench.py"),
-        )
-        return mine
 
     def test_a_file_that_is_not_copied_is_said(self, assay: Any, mine: Path) -> None:
         (mine / "src").mkdir()
@@ -322,13 +281,6 @@ class TestFiguresThatCannotBeRight:
         assert f"assay.yaml, line {line}: audit 'gain_in_per_cent': " in answer.out
         assert "3 figures that cannot be right" in " ".join(answer.err.split())
         assert "nothing wrong" not in answer.out
-
-    def state(self, mine: Path, name: str, value: str, arm: str) -> None:
-        """Put a claim on an arm of the softmax before the one on its bandwidth."""
-        claim = f"  - id: {name}\n    statement: One more\n    target: h100\n"
-        claim += f"    place: {{section: Softmax, line: 31}}\n    value: {value}\n"
-        claim += f"    answer: {{measurement: softmax, arm: {arm}}}\n\n"
-        edit(mine, "assay.yaml", ("  - id: softmax_band", f"{claim}  - id: softmax_band"))
 
     @pytest.mark.parametrize(
         ("stands", "put", "words"),
