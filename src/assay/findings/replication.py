@@ -16,7 +16,7 @@ from assay.shared.counting import counted
 
 
 @dataclass(frozen=True)
-class Measurement:
+class FigureRun:
     """A figure as one run measured it."""
 
     figure: tuple[object, ...]
@@ -35,10 +35,10 @@ class Measurement:
         return self.run[0]
 
 
-def measured_by(signer: str, verdicts: VerdictsFile) -> list[Measurement]:
+def measured_by(signer: str, verdicts: VerdictsFile) -> list[FigureRun]:
     """Return what a report's verdicts rest on."""
     return [
-        Measurement(
+        FigureRun(
             _figure(verdict), _verdict(verdict), (on.uuid, on.recorded_at), signer, verdicts.rules
         )
         for verdict in verdicts.verdicts
@@ -48,14 +48,14 @@ def measured_by(signer: str, verdicts: VerdictsFile) -> list[Measurement]:
 
 def in_report(
     signer: str, rules: int, figure: ReportFigure, machine: ReportMachine | None
-) -> list[Measurement]:
+) -> list[FigureRun]:
     """Return what a figure of a report rests on; nothing where nobody measured it."""
     if machine is None or figure.measured is None:
         return []
-    return [Measurement(_figure(figure), _verdict(figure), machine.measurement, signer, rules)]
+    return [FigureRun(_figure(figure), _verdict(figure), machine.measurement, signer, rules)]
 
 
-def measured_again(own: Iterable[Measurement], others: Iterable[Measurement]) -> MeasuredAgain:
+def measured_again(own: Iterable[FigureRun], others: Iterable[FigureRun]) -> MeasuredAgain:
     """Return how often ``own`` figures are measured again among ``others``."""
     known = {each.figure: each for each in own}
     signers = {each.signer for each in known.values()}
@@ -73,7 +73,7 @@ def measured_again(own: Iterable[Measurement], others: Iterable[Measurement]) ->
 
 
 def _replication(
-    known: Mapping[tuple[object, ...], Measurement], cards: Set[str], found: Sequence[Measurement]
+    known: Mapping[tuple[object, ...], FigureRun], cards: Set[str], found: Sequence[FigureRun]
 ) -> Replication:
     judged = [each for each in found if each.rules == known[each.figure].rules]
     return Replication(
@@ -123,8 +123,8 @@ def again_in_history(lines: Iterable[HistoryLine], signers: Sequence[str]) -> Me
 
     ``signers``: of each report by its place, empty where nobody vouches for it.
     """
-    newest: dict[str, list[Measurement]] = {}
-    rest: list[Measurement] = []
+    newest: dict[str, list[FigureRun]] = {}
+    rest: list[FigureRun] = []
     for line in lines:
         first = min(line.entries, key=lambda entry: entry.signed)
         if not signers[first.place]:

@@ -1,14 +1,12 @@
 """The verdicts of a report as its signer states them, read without judging anything again."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from assay.base.errors import AssayError, CheckFailed
+from assay.base.errors import CheckFailed
 from assay.base.io import parse_record
-from assay.findings.replication import Measurement, measured_again, measured_by
 from assay.records.manifest import ATTESTATION, MANIFEST, VERDICTS
 from assay.records.verdicts import VerdictsFile
-from assay.records.verification import MeasuredAgain
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, MOST_FILE
 from assay.verification.envelope import parse_envelope
@@ -19,27 +17,10 @@ from assay.verification.signed_files import signed_list
 from assay.verification.trusted_keys import TrustedKey
 
 
-def measured_again_by(
-    report: Path, others: Iterable[Path], keys: Sequence[TrustedKey]
-) -> MeasuredAgain:
-    """Return who measured the figures of a report again, by what ``others`` say.
-
-    Of a report whose verdicts no trusted key vouches for nothing counts.
+def signed_verdicts(report: Path, keys: Sequence[TrustedKey]) -> tuple[TrustedKey, VerdictsFile]:
+    """Return the verdicts of a report, and the key of ``keys`` that signed them. Raises AssayError
+    where none did.
     """
-    known = [each for path in others for each in _measurements(path, keys)]
-    return measured_again(_measurements(report, keys), known)
-
-
-def _measurements(report: Path, keys: Sequence[TrustedKey]) -> Iterator[Measurement]:
-    try:
-        signer, verdicts = _signed(report, keys)
-    except AssayError:
-        return
-    yield from measured_by(signer.signer, verdicts)
-
-
-def _signed(report: Path, keys: Sequence[TrustedKey]) -> tuple[TrustedKey, VerdictsFile]:
-    """Return the verdicts that a trusted key signed. Raises AssayError where none did."""
     envelope, manifest, verdicts = _files(report)
     signers = check_signatures(parse_envelope(envelope), keys)
     signed = signed_list(parse_envelope(envelope), signers, manifest, report / MANIFEST)

@@ -27,6 +27,7 @@ from assay.cli.verification_output import (
     show_passed,
 )
 from assay.evidence.report_contents import ReportContents
+from assay.findings.replication import FigureRun, measured_again, measured_by
 from assay.records.images import RuntimeWish
 from assay.records.manifest import ATTESTATION
 from assay.records.verification import MeasuredAgain, VerificationRecord
@@ -41,9 +42,9 @@ from assay.verification.proof_tree import verification_record
 from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import opened_report
 from assay.verification.sign import default_signing_key, public_key_path
-from assay.verification.signed_verdicts import measured_again_by
+from assay.verification.signed_verdicts import signed_verdicts
 from assay.verification.trust import reports_in
-from assay.verification.trusted_keys import load_trusted_keys
+from assay.verification.trusted_keys import TrustedKey, load_trusted_keys
 from assay.verification.verify import VerificationLog
 from assay.verification.verify import verify as verify_report
 
@@ -125,7 +126,16 @@ def _measured_again(folder: Path, trust: "Trust") -> MeasuredAgain:
     homes = [checkout.ROOT, *([trust.project] if trust.project else [])]
     others = [path for home in homes for path in reports_in(home / "reports" / "published")]
     keys = load_trusted_keys([*(trust.keys or ()), *keys_of(trust.project)])
-    return measured_again_by(folder, others, keys)
+    return measured_again(_runs(folder, keys), (r for path in others for r in _runs(path, keys)))
+
+
+def _runs(report: Path, keys: Sequence[TrustedKey]) -> list[FigureRun]:
+    """Return what a report's figures rest on; nothing where no trusted key vouches for them."""
+    try:
+        signer, verdicts = signed_verdicts(report, keys)
+    except AssayError:
+        return []
+    return measured_by(signer.signer, verdicts)
 
 
 def _tell_failed(
