@@ -2,10 +2,9 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -126,75 +125,3 @@ def test_the_schema_of_a_project_is_its_model(tmp_path: Path) -> None:
     for text in made.values():
         assert json.loads(text)["additionalProperties"] is False
     assert "Report directory or archive" in made["plan.schema.json"]
-
-
-def judged_tables() -> list[tuple[str, str]]:
-    """The report that each table of verdicts in the kernels' README follows, and the table."""
-    text = (ROOT / "kernels" / "bsr_gemm" / "README.md").read_text()
-    section = text.split("## Judged")[1].split("\n## ")[0]
-    before, *tables = section.split("| claim | measured | verdict |")
-    found = []
-    for table in tables:
-        found.append((re.findall(r"reports/published/[\w.]+", before)[-1], table.split("\n\n")[0]))
-        before = table
-    return found
-
-
-@pytest.mark.parametrize(("named", "table"), judged_tables())
-def test_a_judged_table_of_the_kernels_is_that_of_the_report_it_names(
-    named: str, table: str
-) -> None:
-    with opened_report(ROOT / named) as folder:
-        judged = json.loads((folder / "verdicts.json").read_text())["verdicts"]
-    ours = {
-        (entry["measured"], *entry["ci90"]): entry["status"].replace("_", " ")
-        for entry in judged
-        if entry["source"] == "assay"
-    }
-    shown = re.findall(r"^\|.*\| ([\d.]+) \[([\d.]+), ([\d.]+)\].*? \| ([\w ]+)", table, re.M)
-    assert len(shown) == len(ours)
-    for *figures, status in shown:
-        fitting = [of for numbers, of in ours.items() if shows(figures, numbers)]
-        assert len(fitting) == 1, figures
-        assert status.startswith(fitting[0])
-
-
-def shows(figures: Sequence[str], numbers: Sequence[float]) -> bool:
-    """Whether each figure is the number, rounded to as many digits as it has."""
-    digits = [len(figure.replace(".", "").lstrip("0")) for figure in figures]
-    return all(
-        float(f"{number:.{count}g}") == float(figure)
-        for number, count, figure in zip(numbers, digits, figures, strict=True)
-    )
-
-
-def test_the_ratios_over_tuned_rivals_are_those_of_the_reports() -> None:
-    """Judged over PyTorch's kernel in fp16; torchao's and bf16 are signed beside it."""
-    text = (ROOT / "kernels" / "bsr_gemm" / "README.md").read_text()
-    table = text.split("| over tuned rivals |")[1].split("\n\n")[0]
-    cells = [
-        [re.findall(r"[\d.]+", cell.strip("* ").replace("**", "")) for cell in row.split("|")[2:5]]
-        for row in table.splitlines()[2:]
-    ]
-    signed = []
-    for name in ("h200_20261123_bsr", "h200_20261123_bsr_bsr", "h200_20261123_tuned"):
-        with opened_report(ROOT / "reports" / "published" / f"{name}{SUFFIX}") as folder:
-            judged = json.loads((folder / "verdicts.json").read_text())["verdicts"]
-        own = {entry["claim"]: entry for entry in judged}
-        column = []
-        for claim in ("bsr_gemm_vs_torch_bsr_tuned", "bsr_gemm_64_vs_torch_bsr_tuned"):
-            beside = own[claim]["nearest"]
-            for says in (None, "bf16", "torchao"):
-                found = [e for e in beside if says in e["what"]] if says else [own[claim]]
-                column.append([(e["measured"], *e["ci90"]) for e in found])
-        signed.append(column)
-    assert len(cells) == 6
-    for row, shown in enumerate(cells):
-        for figures, column in zip(shown, signed, strict=True):
-            fitting = [numbers for numbers in column[row] if shows(figures, numbers)]
-            assert len(fitting) == len(column[row]) == bool(figures)
-
-
-def test_the_kernels_have_a_table_of_each_whole_run_since_turns_settle() -> None:
-    reports = [Path(named).name.split(".")[0] for named, _ in judged_tables()]
-    assert reports == ["h100_20261121_whole", "h200_20261123_bsr", "h200_20261123_bsr_bsr"]

@@ -1,7 +1,8 @@
 """Measurements recorded in an earlier, signed report, taken over where no GPU can be asked.
 
-Only a report that verifies against a trusted key is used, and of it only what was measured by the
-definitions that the configuration still holds.
+Only a report that a trusted key signed is used, and of it only what was measured by the definitions
+that the configuration still holds. Its verdicts are made anew, and the new report's verification
+looks at the gates of what was taken.
 """
 
 import shutil
@@ -35,7 +36,6 @@ from assay.evidence.stages import (
     recorded_builds,
     timings_path,
 )
-from assay.judging.rules import RULES
 from assay.pipeline.original_requests import usable_file_compiles
 from assay.records.builds import BuildRecord
 from assay.records.inspections import InspectionsRecord
@@ -44,11 +44,10 @@ from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
 from assay.records.plan import Provision, TargetPlan
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
-from assay.verification.judged_again import OtherVersion
 from assay.verification.provisions import told_origin
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import may_measure
-from assay.verification.verify import VerificationLog, verify
+from assay.verification.verify import VerificationLog, require_intact
 
 
 def find_recorded(
@@ -61,7 +60,7 @@ def find_recorded(
     """Return the first verified report that holds each target, with its directory or archive.
 
     Comparisons that are measured otherwise by now are not taken over, and a line says which. Raises
-    CheckFailed when a report does not verify.
+    CheckFailed where a report is not as a trusted key signed it.
     """
     wanted, found = set(targets), dict[str, tuple[Provision, Path]]()
     for report in reports:
@@ -94,7 +93,7 @@ def _recorded_in(
     held = [t for t in targets if (folder / "evidence" / platform_path(t)).is_file()]
     if not held:
         return {}
-    _verify(folder, keys, root, log)
+    require_intact(folder, keys, root, log)
     run = read_record(Manifest, folder / MANIFEST).run
     if report_name(PurePosixPath(name)) != run:
         raise BadInput(f"{name}: is the report of run '{run}', and named otherwise: rename it")
@@ -132,18 +131,6 @@ def _recorded_in(
             detail=told_origin(name, platform),
         )
     return found
-
-
-def _verify(folder: Path, keys: Sequence[Path], root: Path, log: VerificationLog) -> None:
-    """Verify a report that records are taken from; its verdicts are not, being made anew.
-
-    So other rules of its own end nothing, and a line says so. Records that were measured by other
-    definitions than this checkout's are not taken.
-    """
-    try:
-        verify(folder, keys, repository=root, log=log)
-    except OtherVersion as other:
-        say(f"{folder.name}: intact; its rules are {other.rules}, and rules {RULES} judge it here")
 
 
 def check_reports(catalog: Catalog, targets: Sequence[str], reports: Iterable[Path]) -> None:

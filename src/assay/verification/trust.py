@@ -4,6 +4,7 @@ import base64
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from assay.base.errors import AssayError
 from assay.evidence.stages import plan_path
@@ -12,6 +13,7 @@ from assay.shared.bounded_json import parse_bounded
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, whole_file_bytes
 from assay.verification.report_archive import SUFFIX, is_archive, read_archive, report_name
 
+UNREADABLE = (OSError, ValueError, AssayError, KeyError, TypeError, AttributeError)
 PLAN = f"evidence/{plan_path()}"
 
 
@@ -47,7 +49,10 @@ def may_speak_of(report: Path, claim: str) -> bool:
 
     Nothing has verified it yet: it is a reason to read it, or not to.
     """
-    return _may_name(report, "answers", "claim", {claim})
+    try:
+        return any(each["claim"] == claim for each in _plan(report)["answers"])
+    except UNREADABLE:
+        return True
 
 
 def _told(report: Path, claims: Collection[str] | None) -> tuple[int, str]:
@@ -64,18 +69,20 @@ def _told(report: Path, claims: Collection[str] | None) -> tuple[int, str]:
 
 
 def may_measure(report: Path, targets: Collection[str]) -> bool:
-    """Return whether a report's plan names one of ``targets``; of one that cannot be read nobody
-    knows. Nothing has verified it yet: it is a reason to open it, or not to.
+    """Return whether a report's plan has figures of one of ``targets``; of one that cannot be read
+    nobody knows. Nothing has verified it yet: it is a reason to open it, or not to.
     """
-    return _may_name(report, "targets", "target", targets)
-
-
-def _may_name(report: Path, entries: str, key: str, wanted: Collection[str]) -> bool:
     try:
-        plan, _ = _plan_and_envelope(report)
-        return not {each[key] for each in parse_bounded(plan)[entries]}.isdisjoint(wanted)
-    except (OSError, ValueError, AssayError, KeyError, TypeError, AttributeError):
+        planned = _plan(report)["targets"]
+        return any(
+            each["target"] in targets and each["provision"]["kind"] != "none" for each in planned
+        )
+    except UNREADABLE:
         return True
+
+
+def _plan(report: Path) -> Any:
+    return parse_bounded(_plan_and_envelope(report)[0])
 
 
 def _plan_and_envelope(report: Path) -> tuple[bytes, bytes]:

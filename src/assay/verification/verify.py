@@ -151,6 +151,18 @@ def verify(
     )
 
 
+def require_intact(
+    report_dir: Path, trusted_keys: Sequence[Path], repository: Path, log: VerificationLog
+) -> None:
+    """Raise CheckFailed unless a trusted key signed every byte of a report, under its own name."""
+    log.signed = check_signed_files(log, report_dir, load_trusted_keys(trusted_keys))
+    if log.signed is not None:
+        place = log.called[1] if log.called else report_dir
+        check_place(log, place, log.signed.manifest.run, repository)
+    if log.failed:
+        log.raise_if_failed(report_dir)
+
+
 def _asked(renderer: Renderer | None, policy: Policy | None) -> list[str]:
     """Return the checks that are due once the files are those that were signed."""
     asked = list(EVIDENCE_CHECKS)

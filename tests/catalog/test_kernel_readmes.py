@@ -1,9 +1,10 @@
-"""The attention kernels' README: its ratios are those of the signed run that it names."""
+"""The kernels' READMEs: their figures are those of the signed runs that they name."""
 
 import gzip
 import json
 import re
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from assay.verification.report_archive import read_archive
 
 ROOT = Path(__file__).resolve().parents[2]
-README = ROOT / "kernels" / "block_sparse_attention" / "README.md"
+KERNELS = ROOT / "kernels"
+README = KERNELS / "block_sparse_attention" / "README.md"
 ROW = re.compile(
     r"^\|.*\| `(?P<claim>\w+)` \| (?P<least>[\d.]+) \| (?P<h200>.*? \| [\w ]+) \| "
     r"(?P<h100>.* \| [\w ]+) \|$",
@@ -25,18 +27,30 @@ TIMED = re.compile(
     r"(?P<clock>\d+) \| (?P<mb>\d+|-) \|$",
     re.MULTILINE,
 )
+OF_TUNED = (
+    "h200_20261123_bsr",
+    "h200_20261123_bsr_bsr",
+    "h200_20261123_tuned",
+    "h100_20261124_bsr",
+)
 REPORT = re.compile(r"^`(reports/published/\w+(?:\.tar\.xz)?)`, .*:$", re.MULTILINE)
 
 
 @pytest.mark.parametrize(("place", "target"), [(0, "h200"), (1, "h100")])
-def test_every_ratio_is_that_of_the_record(place: int, target: str) -> None:
-    text = README.read_text(encoding="utf-8")
+@pytest.mark.parametrize("kernel", ["block_sparse_attention", "bsr_gemm"])
+def test_every_ratio_is_that_of_the_record(kernel: str, place: int, target: str) -> None:
+    text = (KERNELS / kernel / "README.md").read_text(encoding="utf-8")
     named = re.findall(r"`(reports/published/\w+\.tar\.xz)`", text)[place]
+    attention = kernel == "block_sparse_attention"
     verdicts = json.loads(read_archive(ROOT / named)["verdicts.json"])["verdicts"]
     own = {v["claim"]: v for v in verdicts if v["target"] == target and v["source"] == "assay"}
     rows = {row["claim"]: row for row in ROW.finditer(text)}
     cells = {claim: CELL.fullmatch(row[target]) for claim, row in rows.items()}
-    judged = {claim for claim, v in own.items() if v["ci90"] and claim.startswith("attention_")}
+    judged = {
+        claim
+        for claim, v in own.items()
+        if v["ci90"] and claim.startswith("attention_") == attention
+    }
     assert {claim for claim, cell in cells.items() if cell} == judged
     for claim in judged:
         cell, verdict = cells[claim], own[claim]
@@ -84,3 +98,39 @@ def check_row(row, record):
     assert float(row["clock"]) == pytest.approx(statistics.median(clocks), abs=0.51)
     beside = facts["launch_bytes"]
     assert row["mb"] == ("-" if beside is None else f"{beside / 1e6:.0f}")
+
+
+def shows(figures: Sequence[str], numbers: Sequence[float]) -> bool:
+    """Whether each figure is the number, rounded to as many digits as it has."""
+    digits = [len(figure.replace(".", "").lstrip("0")) for figure in figures]
+    return all(
+        float(f"{number:.{count}g}") == float(figure)
+        for number, count, figure in zip(numbers, digits, figures, strict=True)
+    )
+
+
+def test_the_ratios_over_tuned_rivals_are_those_of_the_reports() -> None:
+    """Judged over PyTorch's kernel in fp16; torchao's and bf16 are signed beside it."""
+    text = (ROOT / "kernels" / "bsr_gemm" / "README.md").read_text()
+    table = text.split("| over tuned rivals |")[1].split("\n\n")[0]
+    cells = [
+        [re.findall(r"[\d.]+", cell.strip("* ").replace("**", "")) for cell in row.split("|")[2:6]]
+        for row in table.splitlines()[2:]
+    ]
+    signed = []
+    for name in OF_TUNED:
+        place = ROOT / "reports" / "published" / f"{name}.tar.xz"
+        judged = json.loads(read_archive(place)["verdicts.json"])["verdicts"]
+        own = {entry["claim"]: entry for entry in judged}
+        column = []
+        for claim in ("bsr_gemm_vs_torch_bsr_tuned", "bsr_gemm_64_vs_torch_bsr_tuned"):
+            beside = own[claim]["nearest"]
+            for says in (None, "bf16", "torchao"):
+                found = [e for e in beside if says in e["what"]] if says else [own[claim]]
+                column.append([(e["measured"], *e["ci90"]) for e in found])
+        signed.append(column)
+    assert len(cells) == 6
+    for row, shown in enumerate(cells):
+        for figures, column in zip(shown, signed, strict=True):
+            fitting = [numbers for numbers in column[row] if shows(figures, numbers)]
+            assert len(fitting) == len(column[row]) == bool(figures)
