@@ -18,8 +18,6 @@ from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
 
 SIZE = (1180, 770)
-COLOURS = 250
-"""Of the PNG's palette: the page has few, and its letters' edges are greys."""
 
 
 def main() -> None:
@@ -39,7 +37,7 @@ def main() -> None:
         ]  # fmt: skip
         subprocess.run(command, check=True, capture_output=True, timeout=120)
     with Image.open(place) as taken:
-        taken.convert("RGB").quantize(COLOURS).save(place, optimize=True)
+        taken.convert("RGB").save(place, optimize=True)
     sys.stdout.write(f"{place}: {place.stat().st_size} bytes\n")
 
 
