@@ -1,6 +1,7 @@
 """A run on a machine over a real ssh: copied, started, followed, cut off, fetched, removed."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -201,8 +202,9 @@ def test_without_a_connection_the_machine_lacks_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = RemoteMachine(ROOT, "nowhere.invalid", "demo")
-    with pytest.raises(MissingEnvironment, match="no connection by ssh"):
-        there.ask("state")
+    if shutil.which("ssh"):
+        with pytest.raises(MissingEnvironment, match="no connection by ssh"):
+            there.ask("state")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingEnvironment, match="apt-get install openssh-client"):
         there.ask("state")

@@ -62,7 +62,7 @@ def test_no_file_is_read_again_and_again(told: list[str]) -> None:
     by_name = {Path(path).name: count for path, count in opened.items()}
     assert by_name["verdicts.json"] == 3, "for its digest, what it says, and who says it again"
     assert by_name["report.html"] == 2
-    assert by_name["manifest.json"] == 1
+    assert by_name["manifest.json"] == 2
 
 
 def test_only_what_a_reader_needs_is_loaded(told: list[str]) -> None:

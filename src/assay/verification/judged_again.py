@@ -1,13 +1,12 @@
 """The check that verdicts follow from the evidence: judged again, by the rules of this version."""
 
-from assay.base.check_log import CheckLog, listed, none
+from assay.base.check_log import CheckLog, listed
 from assay.base.errors import CheckFailed
 from assay.base.io import dump_record
 from assay.base.printable import shortened
 from assay.evidence.report_contents import ReportContents
 from assay.judging.judge import judge
 from assay.judging.rules import RULES
-from assay.records.manifest import Manifest
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.shared.counting import counted
 from assay.statistics.shared_summaries import SharedSummaries
@@ -46,14 +45,6 @@ def check_verdicts(log: CheckLog, contents: ReportContents, summaries: SharedSum
             f"{RULES}, byte for byte the same",
             short=f"{len(again.verdicts)}, judged again by rules {RULES}",
         )
-
-
-def require_evidence(verdicts: VerdictsFile, manifest: Manifest) -> None:
-    """Raise CheckFailed where a verdict rests on a file that the report does not list."""
-    there = {entry.path for entry in manifest.files}
-    named = {path for verdict in verdicts.verdicts for path in verdict.evidence}
-    problems = [f"a verdict rests on {path}, which is not here" for path in sorted(named - there)]
-    none(problems, "verdict-evidence")
 
 
 def _difference(given: VerdictsFile, again: VerdictsFile) -> str:
