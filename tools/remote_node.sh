@@ -7,12 +7,14 @@ set -uf
 umask 077
 case $folder in /*) ;; *) folder=$HOME/$folder ;; esac
 job=$folder/job
+# Only a folder with this is Assay's own, to write into and to remove.
+mark=$folder/.assay-remote
 
 # A run holds the lock until its last process has ended.
 is_running() { [ -e "$job/lock" ] && ! flock -n "$job/lock" true; }
 
 state() {
-    if [ ! -d "$job" ]; then
+    if [ ! -e "$mark" ]; then
         if [ -n "$(ls -A "$folder" 2> /dev/null)" ]; then echo state foreign; else echo state none; fi
     elif is_running; then
         echo state running
@@ -55,7 +57,7 @@ prepare() {
         echo "refused a run goes on there already"
         return
     fi
-    mkdir -p "$job" "$folder/given" "$folder/source" || echo "refused $folder cannot be made"
+    mkdir -p "$job" "$folder/given" "$folder/source" && touch "$mark" || echo "refused $folder cannot be made"
 }
 
 # What an older bundle had and this one has not goes away, but for what its runs made.
@@ -90,7 +92,7 @@ follow() {
 }
 
 remove() {
-    if [ -d "$job" ]; then
+    if [ -e "$mark" ]; then
         if is_running; then
             kill -s TERM -- "-$(cat "$job/pid")"
             while is_running && [ "$((patience -= 1))" -gt 0 ]; do sleep 1; done

@@ -164,8 +164,25 @@ class TestRun:
         left = sorted(path.name for path in (machine.home / FOLDER / "source").iterdir())
         assert left == ["of_2", "results"]
 
+    def test_a_link_is_copied_as_a_link_inside_its_folder_and_else_as_the_file(
+        self, there: RemoteMachine, machine: LoopbackMachine, tmp_path: Path
+    ) -> None:
+        given, outside = tmp_path / "my program", tmp_path / "outside.h"
+        given.mkdir()
+        outside.write_text("// outside\n")
+        (given / "a.cu").write_text("// a\n")
+        (given / "inside.cu").symlink_to("a.cu")
+        (given / "outside.h").symlink_to(outside)
+        there.push(str(given), "given/1/")
+        copied = machine.home / FOLDER / "given/1/my program"
+        assert str((copied / "inside.cu").readlink()) == "a.cu"
+        assert (copied / "outside.h").read_text() == "// outside\n"
+        assert not (copied / "outside.h").is_symlink()
+        there.fetch("given/1/my program/", tmp_path / "fetched")
+        assert [path.name for path in (tmp_path / "fetched").rglob("*.cu")] == ["a.cu"]
+
     def test_a_folder_of_somebody_else_stays(self, machine: LoopbackMachine) -> None:
-        thesis = machine.home / FOLDER / "thesis"
+        thesis = machine.home / FOLDER / "job/thesis"
         thesis.parent.mkdir(parents=True)
         thesis.touch()
         there = RemoteMachine(ROOT, "127.0.0.1", FOLDER, tuple(machine.options))

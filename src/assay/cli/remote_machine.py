@@ -76,7 +76,8 @@ class RemoteMachine:
 
     def push(self, source: str, name: str, *options: str) -> None:
         """Copy a file, or what is in a folder (``folder/``), to ``name`` below the folder there."""
-        self._copy(source, f"{self.host}:{self.folder}/{name}", "-E", *options)
+        links = ("-l", "--copy-unsafe-links")  # a link that leads out of a folder goes as its file
+        self._copy(source, f"{self.host}:{self.folder}/{name}", "-E", *links, *options)
 
     def fetch(self, name: str, place: Path) -> None:
         """Bring a file or a folder: plain files only, none with a stranger's permissions."""
@@ -127,7 +128,7 @@ class RemoteMachine:
 
     def _copy(self, source: str, target: str, *options: str) -> None:
         shell = ["-e", shlex.join(self._ssh())]
-        _checked(self.host, ["rsync", "-rtz", *shell, *options, "--", source, target])
+        _checked(self.host, ["rsync", "-rtzs", *shell, *options, "--", source, target])
 
 
 def _checked(host: str, command: list[str], **how: object) -> "subprocess.CompletedProcess[bytes]":

@@ -47,7 +47,8 @@ def settle(root: Path, home: Path, run: str, fetched: Path, signing: Signing) ->
     ``root``: this repository. Raises CheckFailed for what is no finished run or does not verify.
     """
     results, report = fetched / "results", fetched / "report"
-    if not (report / VERDICTS).is_file() or not (results / REQUEST).is_file():
+    needed = (report / VERDICTS, results / REQUEST, fetched / "log")
+    if not all(path.is_file() for path in needed):
         raise CheckFailed("what was fetched holds no finished report")
     commit, clean = git_state(root)
     request = read_record(Request, results / REQUEST).model_copy(

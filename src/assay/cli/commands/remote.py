@@ -95,7 +95,8 @@ def remote(
     place = (folder or f"assay-remote/{run}").removeprefix("~/").rstrip("/")
     machine = RemoteMachine(checkout.ROOT, host, place, tuple(ssh_option or ()))
     if remove:
-        machine.ask("remove", patience=str(END_S))
+        if machine.ask("remove", patience=str(END_S)).get("state") == ["foreign"]:
+            raise BadInput(f"{host}: {place} was not made by ./assay remote, and stays")
         say(f"{host}: {place} is removed")
         return
     require_place(home(project), run)
@@ -223,12 +224,13 @@ class Trip:
     def resume(self) -> None:
         """Take up a run that was started before: show what goes on, start what was cut short."""
         now = self.machine.ask("state")
-        if now["state"][0] not in ("running", "ended", "lost"):
+        state = now.get("state", ["none"])
+        if state[0] not in ("running", "ended", "lost"):
             raise BadInput(
                 f"{self.machine.host}: no run was started in {self.machine.folder}: see --run and "
                 "--folder, or start one without --resume"
             )
-        if now["state"] == ["running"] or now.get("exit") == ["0"]:
+        if state == ["running"] or now.get("exit") == ["0"]:
             say(f"the run on {self.machine.host} said so far:")
         else:
             say(f"starting again on {self.machine.host} where the run was cut short")
@@ -330,7 +332,7 @@ def _excluded(patterns: Iterable[str]) -> list[str]:
 def _require_end(host: str, now: Answers) -> None:
     """Raise the error that the end of a run is, but for a good one."""
     kept = "what it has is kept there, and --resume goes on with it"
-    (code,) = now.get("exit", [""])
+    code = now.get("exit", [""])[0]
     if not code.isdecimal():
         raise MissingEnvironment(
             f"{host}: the run was killed there (memory that is too small, or a restart): {kept}"
