@@ -143,7 +143,7 @@ def exclusive(path: Path, waiting: str) -> Iterator[None]:
                     raise
                 raise MissingEnvironment(
                     f"{path.parent}: this file system has no locks (flock): have it mounted with "
-                    "them, or the cache elsewhere"
+                    "them, or choose a folder on another one"
                 ) from error
             if not _is_at(stream.fileno(), path):
                 continue

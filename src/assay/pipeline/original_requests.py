@@ -42,9 +42,6 @@ class OriginalWishes:
     """Each SOURCE=CLAIM=PATTERN; several of one source."""
 
 
-NO_ORIGINALS = OriginalWishes()
-
-
 def find_originals(
     catalog: Catalog, sources: Sequence[str], wishes: OriginalWishes, runtime: str
 ) -> tuple[OriginalRequest, ...]:
