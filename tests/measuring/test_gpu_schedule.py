@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.measuring.gpu_schedule import GpuUnit, bundled, in_order, place_units, share_cores
+from assay.measuring.gpu_schedule import GpuUnit, bundled, place_units, share_cores
 
 GPUS = ("one", "two")
 
@@ -25,10 +25,6 @@ def test_a_bundle_shares_a_gpu_and_stays_where_one_of_it_is() -> None:
     assert place_units(units(a=1), GPUS[:1], {"a": "gone"}) == {"a": "one"}
     with pytest.raises(ValueError, match="no GPU"):
         place_units(units(a=1), (), {})
-
-
-def test_a_gpu_does_its_longest_first() -> None:
-    assert in_order(["a", "b", "c"], {"a": 1.0, "b": 3.0, "c": 3.0}) == ["b", "c", "a"]
 
 
 def test_ties_lead_from_one_to_the_next() -> None:

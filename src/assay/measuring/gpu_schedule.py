@@ -1,10 +1,10 @@
-"""Which unit of work runs on which GPU of a machine, in what order, and beside which processors.
+"""Which unit of work runs on which GPU of a machine, and beside which processors.
 
 A unit is what a device job measures: a comparison, a program's list of arguments. Units whose
 figures are divided by each other form a bundle, which shares a GPU: a ratio of two cards would tell
 of the cards. Bundles are given out so that all GPUs are done at about one time; a GPU does its
-units one at a time, longest first. The gate places a comparison, and what is measured of it
-afterwards goes to the same GPU, for its binaries were checked there.
+units one at a time. The gate places a comparison, and what is measured of it afterwards goes to the
+same GPU, for its binaries were checked there.
 """
 
 import math
@@ -59,11 +59,6 @@ def place_units(
         load[gpu] += seconds[bundle]
         placed |= {unit.name: gpu for unit in bundles[bundle]}
     return placed
-
-
-def in_order(names: Collection[str], seconds: Mapping[str, float]) -> list[str]:
-    """Return units of one GPU in the order in which it does them: longest first."""
-    return sorted(names, key=lambda name: (-seconds.get(name, 0.0), name))
 
 
 def bundled(names: Iterable[str], ties: Iterable[Collection[str]]) -> dict[str, str]:
