@@ -219,6 +219,8 @@ def test_the_folder_there_goes_away_on_request(
         (("gpu", "--source", "nothing"), "nothing"),
         (("gpu", "--recorded", "nowhere"), "nowhere: no such file or folder"),
         (("--run", "x", "--", "-oProxyCommand=id"), "names no machine"),
+        (("--source", "003", "gpu"), "names no machine"),
+        (("gpu", "--nothing"), "(./assay remote --help"),
     ],
 )
 def test_bad_options_are_one_sentence(

@@ -25,15 +25,19 @@ from assay.records.images import Role, RuntimeWish
 from assay.report import formatting as fmt
 from assay.runtimes.choose import known
 from assay.shared.counting import agreeing, counted
+from assay.shared.exit_codes import ExitCode
 from assay.verification.sign import default_signing_key
 
-lab = typer.Typer(name="lab", no_args_is_help=True, rich_markup_mode=None)
+lab = typer.Typer(name="lab", invoke_without_command=True, rich_markup_mode=None)
 TargetOption = Annotated[str, typer.Option(help="Target from config/targets.")]
 
 
 @lab.callback()
-def group() -> None:
+def alone(context: typer.Context) -> None:
     """For authors of kernels: compile them, tune them, make images."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(ExitCode.BAD_INPUT)
 
 
 @lab.command()

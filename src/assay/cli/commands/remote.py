@@ -85,6 +85,8 @@ def remote(
             "a run elsewhere takes a git checkout along, and the installed package is none: clone "
             "the repository, and start its ./assay remote"
         )
+    place = (folder or f"assay-remote/{run}").removeprefix("~/").rstrip("/")
+    machine = RemoteMachine(checkout.ROOT, host, place, tuple(ssh_option or ()))
     given, typed = _options_of_reproduce(context)
     if resume + remove + dry_run > 1:
         raise BadInput("--resume, --remove and --dry-run do not go together")
@@ -92,8 +94,6 @@ def remote(
     if (resume or remove) and (of_run or bundle):
         raise BadInput(f"a run goes on as it was started: leave {(*of_run, '--bundle')[0]} out")
     project = project_folder(given["project"])
-    place = (folder or f"assay-remote/{run}").removeprefix("~/").rstrip("/")
-    machine = RemoteMachine(checkout.ROOT, host, place, tuple(ssh_option or ()))
     if remove:
         if machine.ask("remove", patience=str(END_S)).get("state") == ["foreign"]:
             raise BadInput(f"{host}: {place} was not made by ./assay remote, and stays")
@@ -119,7 +119,7 @@ def _options_of_reproduce(context: typer.Context) -> tuple[Mapping[str, Any], Ty
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(reproduce)
     command = typer.main.get_command(app)
-    parsed = command.make_context(context.command_path, list(context.args), parent=context.parent)
+    parsed = command.make_context(context.info_name, list(context.args), parent=context.parent)
     typed: dict[str, tuple[str, Any]] = {}
     for param in command.params:
         name = param.name or ""
