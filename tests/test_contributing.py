@@ -194,5 +194,5 @@ def test_every_path_it_names_exists():
 def test_the_table_of_packages_is_the_package():
     listed = re.findall(r"^\| `(\w+)` \|", PAGE.split("## Walk-throughs")[0], re.M)
     package = REPOSITORY / "src" / "assay"
-    found = {path.name.removesuffix(".py") for path in package.iterdir() if path.name[0] != "_"}
+    found = {path.relative_to(package).parts[0] for path in package.glob("*/*.py")}
     assert set(listed) == found
