@@ -3,6 +3,8 @@
 A claim that fails is data and never an exception; these are for a pipeline that cannot go on.
 """
 
+from collections.abc import Sequence
+
 from assay.shared.exit_codes import ExitCode
 
 
@@ -47,6 +49,8 @@ class Interrupted(AssayError):
 
     code = "interrupted"
 
-    def __init__(self, sentence: str, exit_code: int) -> None:
+    def __init__(self, sentence: str, exit_code: int, again: Sequence[str] = ()) -> None:
+        """``again``: the words that go on, where they are others than those that were typed."""
         super().__init__(sentence)
         self.exit_code = exit_code
+        self.again = tuple(again)

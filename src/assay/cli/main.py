@@ -114,7 +114,7 @@ def main() -> None:
         if code == ExitCode.INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
     except Interrupted as stop:
-        _end(f"{stop}; to go on: {_again(arguments)}", stop.exit_code)
+        _end(f"{stop}; to go on: {_again(stop.again or arguments)}", stop.exit_code)
     except AssayError as error:
         _end(str(error), error.exit_code)
     except TyperException as error:
@@ -169,8 +169,8 @@ def _end_for_system(error: OSError) -> NoReturn:
     _end(unwritable_sentence(error, checkout.ROOT), ExitCode.MACHINE_LACKS)
 
 
-def _again(arguments: list[str]) -> str:
-    """Return the command as it was typed."""
+def _again(arguments: Sequence[str]) -> str:
+    """Return a command as it is typed."""
     given = [part for path in host_packages(os.environ) for part in (HOST_PATH, str(path))]
     return shlex.join([checkout.command(), *given, *arguments])
 

@@ -3,7 +3,7 @@
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,7 +102,8 @@ def remote(
     require_place(home(project), run)
     use_own_cache(project)
     signing = Signing(given["signing_key"] or default_signing_key(), tuple(given["key"] or ()))
-    trip = Trip(machine, run, signing, project, strict=given["strict"])
+    again = _resume_words(host, run, folder, ssh_option or (), typed)
+    trip = Trip(machine, run, signing, project, given["strict"], again)
     copies = None if resume else _copies(given, typed, project, bundle)
     if dry_run and copies is not None:
         trip.preview(copies)
@@ -130,6 +131,19 @@ def _options_of_reproduce(context: typer.Context) -> tuple[Mapping[str, Any], Ty
         raise BadInput(f"one machine has no queue, and its report is signed here: "
                        f"leave {unknown[0]} out")  # fmt: skip
     return parsed.params, typed
+
+
+def _resume_words(
+    host: str, run: str, folder: str | None, ssh_options: Sequence[str], typed: Typed
+) -> list[str]:
+    """Return the command that shows and fetches a run that was started."""
+    words = ["remote", host, "--resume", f"--run={run}"]
+    words += [f"--folder={folder}"] if folder else []
+    words += [f"--ssh-option={each}" for each in ssh_options]
+    for option, value in (typed[name] for name in typed if name in HERE | {"key"}):
+        for each in value if isinstance(value, list | tuple) else [value]:
+            words.append(option if each is True else f"{option}={each}")
+    return words
 
 
 @dataclass
@@ -195,6 +209,8 @@ class Trip:
     signing: Signing
     project: Path | None
     strict: bool
+    again: Sequence[str]
+    """The words that pick it up, once it was started."""
 
     def preview(self, copies: Copies) -> None:
         """Say what would be copied and run; write nothing, here or there."""
@@ -284,14 +300,14 @@ class Trip:
     def _watch(self) -> None:
         """Show the run until it ends; fetch, sign and verify what it made, and say what it is."""
         machine, place = self.machine, home(self.project)
-        with self._interruptible(f"the run goes on on {machine.host}"):
+        with self._interruptible(f"the run goes on on {machine.host}", self.again):
             machine.follow(console.note)
             _require_end(machine.host, machine.ask("state"))
         waiting = f"the run on {machine.host} has ended, and is not fetched yet"
         below = "source" if self.project is None else f"given/1/{self.project.name}"
         (place / RESULTS).mkdir(exist_ok=True)
         with (
-            self._interruptible(waiting),
+            self._interruptible(waiting, self.again),
             tempfile.TemporaryDirectory(dir=place / RESULTS, prefix=".fetched-") as scratch,
         ):
             fetched = Path(scratch)
@@ -304,12 +320,12 @@ class Trip:
         tell_outcome(request, self.strict)
 
     @contextmanager
-    def _interruptible(self, state: str) -> Iterator[None]:
+    def _interruptible(self, state: str, again: Sequence[str] = ()) -> Iterator[None]:
         try:
             yield
         except (KeyboardInterrupt, SignalledExit) as stop:
             code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
-            raise Interrupted(f"interrupted: {state}", code) from stop
+            raise Interrupted(f"interrupted: {state}", code, again) from stop
 
 
 RUN_SCRIPT = """\
