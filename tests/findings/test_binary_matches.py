@@ -55,6 +55,11 @@ class TestSameness:
     def test_other_device_code(self) -> None:
         assert match(by("g++ 14.2.0", cubins=(OTHER_CUBIN,))).sameness is Sameness.OTHER
 
+    def test_line_tables_follow_the_host_compiler(self) -> None:
+        then = MEASURED.model_copy(update={"command": ("nvcc", "-lineinfo")})
+        assert match(by("g++ 14.2.0", cubins=(OTHER_CUBIN,)), then).sameness is Sameness.LINE_TABLES
+        assert match(by("g++ 12.2.0", cubins=(OTHER_CUBIN,)), then).sameness is Sameness.OTHER
+
     def test_the_same_machine_code_from_another_text(self) -> None:
         code = {"code_sha256": b.digest("machine code")}
         then = MEASURED.model_copy(update=code)

@@ -1,5 +1,6 @@
 """The GPU of a job: the target's, whole, alone, or the job ends with its reason."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,17 @@ def test_one_whole_gpu_of_the_target_is_held(driver: Driver, h100: Target) -> No
     assert look(h100, "GPU-aa").uuid == "GPU-aa"
     driver.has(H100)
     assert held_gpu(h100, {"CUDA_VISIBLE_DEVICES": "0"}, 6).index == 6
+
+
+def test_a_running_mps_daemon_shares_it(driver: Driver, h100: Target, tmp_path: Path) -> None:
+    driver.has(H100)
+    pid = tmp_path / "nvidia-cuda-mps-control.pid"
+    pid.write_text(str(os.getpid()))
+    variables = {"CUDA_VISIBLE_DEVICES": "0", "CUDA_MPS_PIPE_DIRECTORY": str(tmp_path)}
+    with pytest.raises(GpuRefused, match="its daemon runs"):
+        held_gpu(h100, variables, None)
+    pid.write_text("999999999")
+    assert held_gpu(h100, variables, None).index == 0
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.printable import shown_line
 from assay.base.progress import say
 
 NODE_SCRIPT = "tools/remote_node.sh"
@@ -64,8 +65,8 @@ class RemoteMachine:
 
         Raises MissingEnvironment without a connection, or where it refuses.
         """
-        done = _checked(self.host, self._shell(), input=self._script(action, **values),
-                        stdout=subprocess.PIPE)  # fmt: skip
+        script = self._script(action, **values)
+        done = _checked(self.host, self._shell(), input=script, stdout=subprocess.PIPE)
         found: dict[str, list[str]] = {}
         for line in done.stdout.decode(errors="replace").splitlines():
             name, _, value = line.partition(" ")
@@ -90,7 +91,12 @@ class RemoteMachine:
         """
         seen, lost_at = 0, time.monotonic()
         while True:
-            process = subprocess.Popen(self._shell(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            process = subprocess.Popen(
+                self._shell(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,  # another machine's bytes; this end says what is lost
+            )
             try:
                 assert process.stdin is not None
                 assert process.stdout is not None
@@ -134,11 +140,15 @@ class RemoteMachine:
 def _checked(host: str, command: list[str], **how: object) -> "subprocess.CompletedProcess[bytes]":
     """Run ssh or rsync to its end. Raises MissingEnvironment where it fails."""
     try:
-        done = subprocess.run(command, check=False, **how)  # type: ignore[call-overload]
+        done = subprocess.run(  # type: ignore[call-overload]
+            command, check=False, stderr=subprocess.PIPE, **how
+        )
     except FileNotFoundError as error:
         raise MissingEnvironment(
             f"there is no {command[0]} here: install it (apt-get install openssh-client rsync)"
         ) from error
+    for line in done.stderr.decode(errors="replace").splitlines():
+        say(shown_line(line))  # another machine's words
     if done.returncode == NO_CONNECTION:
         raise MissingEnvironment(
             f"{host}: no connection by ssh, which says why above: see that `ssh {host} true` works"

@@ -24,10 +24,17 @@ class Sameness(StrEnum):
     """All device code is the same, byte for byte; host code, by another compiler, is not."""
     INSTRUCTIONS = "instructions"
     """The same machine code, from another text of the source: line tables differ."""
+    LINE_TABLES = "line_tables"
+    """By another host compiler, whose headers the device code's line tables name: other digests,
+    which say nothing of the instructions. ``verify --rebuild`` looks inside."""
     OTHER = "other"
     """Another, or this run could not compile it, or no record says what was measured."""
     NOT_COMPILED = "not_compiled"
     """This run did not compile it."""
+
+
+LINE_INFO = "-lineinfo"
+"""The option that puts line tables into device code."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +99,18 @@ def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord | None
         return Sameness.FILE
     if built.artifact is None or then is None:
         return Sameness.OTHER
+    return _sameness_inside(then, built)
+
+
+def _sameness_inside(then: BuildRecord, built: BuildRecord) -> Sameness:
+    """Compare two binaries that are not the same file."""
     if built.resources == then.resources and built.cubins and built.cubins == then.cubins:
         return Sameness.DEVICE_CODE
     if built.code_sha256 is not None and built.code_sha256 == then.code_sha256:
         return Sameness.INSTRUCTIONS  # a kernel's mangled name may hold a digest of its source
+    compilers = {then.toolchain.host_compiler, built.toolchain.host_compiler}
+    if built.resources == then.resources and LINE_INFO in then.command and len(compilers) > 1:
+        return Sameness.LINE_TABLES
     return Sameness.OTHER
 
 
@@ -122,6 +137,12 @@ def told(matches: Sequence[BinaryMatch]) -> str:
             Sameness.INSTRUCTIONS,
             ("has", "have"),
             "the same machine code, from another text of the source",
+        ),
+        (
+            Sameness.LINE_TABLES,
+            ("has", "have"),
+            "line tables in the device code, which name headers of another host compiler: "
+            "./assay verify --rebuild says whether all else is the same",
         ),
         (Sameness.OTHER, ("is", "are"), "not what this run compiled"),
         (Sameness.NOT_COMPILED, ("was", "were"), "not compiled in this run"),

@@ -6,6 +6,7 @@ believes. What the device side looks at again under its lock (``device.worker``)
 
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.measuring.host_driver import ask_driver, find_host_driver, visible_gpus
@@ -17,6 +18,8 @@ from assay.shared.counting import counted
 SETTLE_S = 10
 """Of patience with others: a process that just ended may be listed for some seconds."""
 MPS_SHARE_VARIABLE = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
+MPS_FOLDER_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
+MPS_FOLDER = "/tmp/nvidia-mps"  # noqa: S108 - the daemon's own default
 
 
 def held_gpu(
@@ -46,6 +49,8 @@ def held_gpu(
         raise GpuRefused(f"{gpu.product} is cut into MIG slices, and figures are of whole GPUs")
     if MPS_SHARE_VARIABLE in environ:
         raise GpuRefused(f"{gpu.product} is shared through MPS: {MPS_SHARE_VARIABLE} is set")
+    if _mps_daemon(Path(environ.get(MPS_FOLDER_VARIABLE) or MPS_FOLDER)):
+        raise GpuRefused(f"{gpu.product} is shared through MPS: its daemon runs on this node")
     for _ in range(SETTLE_S):
         if not _processes(gpu.uuid):
             break
@@ -61,6 +66,15 @@ def held_gpu(
         uuid=gpu.uuid,
         driver=driver.release or "unknown",
     )
+
+
+def _mps_daemon(folder: Path) -> bool:
+    """Return whether an MPS daemon lives that says so in its folder."""
+    try:
+        pid = int((folder / "nvidia-cuda-mps-control.pid").read_text())
+    except (OSError, ValueError):
+        return False
+    return Path(f"/proc/{pid}").exists()
 
 
 def _processes(uuid: str) -> int:

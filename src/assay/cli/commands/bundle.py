@@ -61,6 +61,8 @@ def bundle(
             raise BadInput(f"--python {version}: name a release from 3.11 on, as 3.12")
     if place.is_dir():
         raise BadInput(f"{place}: is a directory; name the archive's file")
+    if place.suffix != ".tar":
+        raise BadInput(f"--output {place}: name a file that ends in .tar: nothing is compressed")
     sources, wish = tuple(source or defaults.sources), runtime or defaults.runtime
     request = _compiled(target, sources, wish, cores or os.cpu_count() or 1)
     _pack(request, target, python or (), place)

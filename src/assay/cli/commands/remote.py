@@ -291,7 +291,8 @@ class Trip:
                     (tree / name).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy2(root / name, tree / name)
                 kept = (*KEPT, f"/{REPORTS}/{self.run}")
-                self.machine.push(f"{tree}/", "source/", "--delete", *_excluded(kept))
+                others = f"--filter=P /{REPORTS}/*"  # the reports of other runs in this folder
+                self.machine.push(f"{tree}/", "source/", "--delete", others, *_excluded(kept))
         for path, place in copies.given:
             left_out = [f"/{path.name}/{name}" for name in OF_PROJECT]
             left_out = left_out if path == copies.project else []
