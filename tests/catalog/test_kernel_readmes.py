@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.verification.report_archive import read_archive
+from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
+from assay.statistics.summaries import time_ratio
+from assay.verification.report_archive import opened_report, read_archive
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "kernels"
@@ -134,3 +137,34 @@ def test_the_ratios_over_tuned_rivals_are_those_of_the_reports() -> None:
         for figures, column in zip(shown, signed, strict=True):
             fitting = [numbers for numbers in column[row] if shows(figures, numbers)]
             assert len(fitting) == len(column[row]) == bool(figures)
+
+
+LAYER = re.compile(
+    r"^\| (?P<size>\d+)\sx\s4096 \| (?P<zero>[\d.]+)\s% \| (?P<cells>.*) \|$", re.MULTILINE
+)
+
+
+def test_each_linear_layer_is_that_of_the_record() -> None:
+    """docs/pytorch.md: time of the dense layer over that of the sparse one."""
+    text = (ROOT / "docs" / "pytorch.md").read_text(encoding="utf-8")
+    (named,) = re.findall(r"reports/published/\w+\.tar\.xz", text)
+    with opened_report(ROOT / named) as report:
+        folder = report / "evidence"
+        catalog, evidence = load_catalog(folder), load_evidence(folder)
+    rows = list(LAYER.finditer(text))
+    assert len(rows) == 6
+    for row in rows:
+        share = round(float(row["zero"]))
+        for tokens, shown in zip((1, 64, 1024, 8192), row["cells"].split(" | "), strict=True):
+            name = "layers_few_tokens" if tokens < 1024 else "layers_many_tokens"
+            layer = f"{row['size']}_t{tokens}"
+            ratio = time_ratio(
+                evidence.benchmarks["h200", name],
+                f"s{share}_{layer}",
+                f"dense_{layer}",
+                catalog.judging,
+            )
+            assert ratio is not None
+            low, high = ratio.interval()
+            assert shows(re.findall(r"[\d.]+", shown), (ratio.value(), low, high))
+            assert shown.startswith("**") == (low > 1)
