@@ -24,7 +24,7 @@ from assay.images.definition import define, load_inputs
 from assay.images.engine_work import read_inside
 from assay.images.host_import import import_host
 from assay.images.make import ARCHIVE, RECORD, SBOM
-from assay.images.obtain import archive_of, check_found, obtain
+from assay.images.obtain import check_found, folder_of, obtain
 from assay.images.wheels import ensure_wheels
 from assay.records.images import ImageRecord
 from assay.shared.files import sha256_file
@@ -152,7 +152,7 @@ class TestTheArchive:
     def test_serves_a_runtime_without_an_engine(self, built: Built):
         record = obtain(built.root, target(), "toolchain", None, "apptainer")
         assert (record.runtime, record.image_id) == ("apptainer", built.record.image_id)
-        assert archive_of(built.root, record) == built.folder / ARCHIVE
+        assert folder_of(built.root, record) / ARCHIVE == built.folder / ARCHIVE
 
     def test_must_be_there_for_a_runtime_without_an_engine(self, tmp_path: Path):
         with pytest.raises(MissingEnvironment, match="apptainer cannot build one"):
@@ -247,7 +247,7 @@ class TestSameBytes:
         assert record.layers == built.record.layers
         assert (record.runtime, again) == ("podman", record)
         assert len(ours) == 1
-        assert sha256_file(archive_of(root, record)) == sha256_file(built.folder / ARCHIVE)
+        assert sha256_file(folder_of(root, record) / ARCHIVE) == sha256_file(built.folder / ARCHIVE)
 
 
 class TestAFullDisk:

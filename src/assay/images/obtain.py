@@ -80,11 +80,6 @@ def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> 
     raise MissingEnvironment(f"{folders[-1]} is gone: make the image {record.tag} again")
 
 
-def archive_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> Path:
-    """Return the archive that engines load and Apptainer converts."""
-    return folder_of(root, record, prebuilt) / ARCHIVE
-
-
 def _find(
     root: Path,
     definition: Definition,

@@ -220,7 +220,7 @@ def _check_guards(
         lacking.append((PROFILES, what, there))
     for stage, what, there in lacking:
         held = origin is not None and bool(there & origin.paths)
-        refused = held if plan.provision.kind == "recorded" else True
+        refused = held or plan.provision.kind != "recorded"
         says = f"{target}: the plan does not call for {what}"
         findings.refuse_or_leave(
             "guard-not-planned", says if refused else f"{stage.stage} of {target}: {what}",

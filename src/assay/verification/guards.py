@@ -43,11 +43,11 @@ def _check_cheats(evidence: Evidence, plan: TargetPlan, findings: Findings) -> N
     if len(set(tried)) < len(tried):
         findings.refuse("guard-incomplete", f"{path} tells of a kernel that cheats twice")
     if left:
-        today = plan.provision.kind == "device"
-        says = f"{path} tells nothing of {names(left)}" if today else (
+        here = plan.provision.kind == "device"
+        says = f"{path} tells nothing of {names(left)}" if here else (
             f"cheats of {plan.target}: {names(left)}, which older plans did not try"
         )  # fmt: skip
-        findings.refuse_or_leave("guard-incomplete", says, refused=today)
+        findings.refuse_or_leave("guard-incomplete", says, refused=here)
 
 
 def _check_sanitizer(evidence: Evidence, plan: TargetPlan, findings: Findings) -> None:

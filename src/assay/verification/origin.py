@@ -12,11 +12,9 @@ from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
 from assay.records.plan import TargetPlan
 from assay.shared.read_limits import MOST_ENVELOPE
 from assay.verification.contradictions import Findings
-from assay.verification.envelope import parse_envelope
 from assay.verification.manifest import EVIDENCE
 from assay.verification.report_archive import report_name
-from assay.verification.signatures import check_signatures
-from assay.verification.signed_files import signed_list
+from assay.verification.signed_files import list_signed_by
 from assay.verification.trusted_keys import TrustedKey
 
 DEFINITIONS = ("evidence/config/comparisons/", "evidence/config/workloads/",
@@ -108,10 +106,9 @@ def _below(files: Mapping[str, FileDigest], where: tuple[str, ...]) -> dict[str,
 
 def _signed_manifest(folder: Path, keys: Sequence[TrustedKey]) -> Manifest:
     """Return the list of files that the origin's signature is about. Raises AssayError."""
-    envelope = parse_envelope(read_bytes(folder / ATTESTATION, MOST_ENVELOPE))
-    signers = check_signatures(envelope, keys)
+    envelope = read_bytes(folder / ATTESTATION, MOST_ENVELOPE)
     data = read_bytes(folder / MANIFEST)
-    return signed_list(envelope, signers, data, folder / MANIFEST).manifest
+    return list_signed_by(envelope, data, keys, folder / MANIFEST).manifest
 
 
 def _same_file(one: FileDigest, other: FileDigest | None) -> bool:

@@ -164,6 +164,17 @@ def signed_list(
     return SignedFiles(signers, statement, manifest, envelope)
 
 
+def list_signed_by(
+    envelope: bytes, manifest: bytes, keys: Sequence[TrustedKey], path: Path
+) -> SignedFiles:
+    """Return the list of files in ``manifest`` that one of ``keys`` signed with ``envelope``.
+
+    Errors name it ``path``. Raises AssayError.
+    """
+    parsed = parse_envelope(envelope)
+    return signed_list(parsed, check_signatures(parsed, keys), manifest, path)
+
+
 def require_signed_by(signed: SignedFiles, named: SigningKey) -> None:
     """Raise CheckFailed unless the key that evidence names made one of the signatures.
 

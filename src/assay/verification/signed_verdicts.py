@@ -9,11 +9,9 @@ from assay.records.manifest import ATTESTATION, MANIFEST, VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, MOST_FILE
-from assay.verification.envelope import parse_envelope
 from assay.verification.manifest import plain_bytes
 from assay.verification.report_archive import is_archive, read_archive
-from assay.verification.signatures import check_signatures
-from assay.verification.signed_files import signed_list
+from assay.verification.signed_files import list_signed_by
 from assay.verification.trusted_keys import TrustedKey
 
 
@@ -22,12 +20,11 @@ def signed_verdicts(report: Path, keys: Sequence[TrustedKey]) -> tuple[TrustedKe
     where none did.
     """
     envelope, manifest, verdicts = _files(report)
-    signers = check_signatures(parse_envelope(envelope), keys)
-    signed = signed_list(parse_envelope(envelope), signers, manifest, report / MANIFEST)
+    signed = list_signed_by(envelope, manifest, keys, report / MANIFEST)
     listed = {entry.path: entry.sha256 for entry in signed.manifest.files}
     if listed.get(VERDICTS) != sha256_bytes(verdicts):
         raise CheckFailed(f"{report}: {VERDICTS} is not what was signed", code="contents")
-    return signers[0], parse_record(VerdictsFile, verdicts, report / VERDICTS)
+    return signed.signers[0], parse_record(VerdictsFile, verdicts, report / VERDICTS)
 
 
 def _files(report: Path) -> tuple[bytes, bytes, bytes]:

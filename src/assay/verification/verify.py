@@ -120,23 +120,21 @@ def verify(
     check_place(log, log.called[1] if log.called else report_dir, manifest.run, repository)
     contents = _read(log, report_dir, log.signed)
     if contents is None:
-        done = {check.name for check in log.checks}
-        log.skip([name for name in asked if name not in done], "the evidence cannot be read")
+        _skip_rest(log, asked, "the evidence cannot be read")
     else:
         project = contents.catalog.project
         log.project_title = project.title if project else None
         rules = other_rules(contents.verdicts)
         if rules is not None:
-            done = {check.name for check in log.checks}
             why = f"rules {rules} judged it, and this version judges by rules {RULES}"
-            log.skip([name for name in asked if name not in done], why)
+            _skip_rest(log, asked, why)
             if log.failed:
                 log.raise_if_failed(report_dir)
             raise _other_version(log, report_dir, contents, f"judged by rules {rules}")
         held = _check_origins(log, report_dir, manifest, contents.evidence, origins)
         if policy is not None:
             check_policy(log, report_dir, policy)
-        _check_complete(log, manifest, contents, held)
+        _check_complete(log, contents, held)
         check_derived(log, contents.catalog, contents.evidence)
         check_provenance(log, report_dir, log.signed, contents.evidence, keys)
         created = log.signed.statement.predicate.created
@@ -168,6 +166,12 @@ def _asked(renderer: Renderer | None, policy: Policy | None) -> list[str]:
     if policy is not None:
         asked.insert(asked.index("origins") + 1, "policy")
     return [*asked, "texts"] if renderer is not None else asked
+
+
+def _skip_rest(log: CheckLog, asked: Sequence[str], why: str) -> None:
+    """Name the checks that are due and are not made."""
+    done = {check.name for check in log.checks}
+    log.skip([name for name in asked if name not in done], why)
 
 
 def _check_made(
@@ -268,10 +272,8 @@ def _check_counts(catalog: Catalog, given: GivenVerdicts, predicate: Predicate) 
         raise CheckFailed(problem, code="declared-counts")
 
 
-def _check_complete(
-    log: CheckLog, manifest: Manifest, contents: ReportContents, origins: Mapping[str, Origin]
-) -> None:
-    """Nothing that was asked for is left out, and no verdict rests on what is not there."""
+def _check_complete(log: CheckLog, contents: ReportContents, origins: Mapping[str, Origin]) -> None:
+    """Nothing that was asked for is left out."""
     with log.check("complete") as says:
         found = check_complete(contents.catalog, contents.evidence, contents.verdicts, origins)
         says.leave(found.unproven)
