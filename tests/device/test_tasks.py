@@ -10,10 +10,10 @@ import torch
 
 from assay.device.tasks import benchmark as benchmark_run
 from assay.device.tasks import correctness, profile
-from assay.shared.job import BenchmarkJob, CorrectnessJob, ProfileJob
+from assay.shared.job import CorrectnessJob, ProfileJob
 from assay.shared.specs import ArmSpec
 from tests.device.helpers import HostStopwatch, SteadyGpu
-from tests.jobs import DENSE, KERNEL, PRODUCT, QUICK, SPARSE, TARGET, comparison
+from tests.jobs import DENSE, KERNEL, PRODUCT, SPARSE, TARGET, comparison
 
 
 @pytest.fixture(autouse=True)
@@ -94,20 +94,6 @@ class TestSideBySide:
             "[2/3] first: correct",
             "[3/3] second: correct",
         ]
-
-
-def test_benchmark_record(validated, capfd):
-    job = BenchmarkJob(
-        TARGET, COMPARED, QUICK, timed=("first", "second"), not_timed={"ours": "failed: no library"}
-    )
-    record = benchmark_run.run_benchmark(job, SteadyGpu())
-    result = validated("BenchmarkRecord", record)
-    assert len(result.processes) == 5
-    assert result.not_timed == {"ours": "failed: no library"}
-    names = {turn.arm for block in result.processes[0].blocks for turn in block.turns}
-    assert names == {"first", "second", "control"}
-    lines = capfd.readouterr().err.splitlines()
-    assert lines[2].startswith("[3/5] c: 2 blocks, 24 samples")
 
 
 class TestProfile:

@@ -1,7 +1,5 @@
 """oracles: right against plain PyTorch; NaN never passes."""
 
-import dataclasses
-
 import pytest
 import torch
 
@@ -17,15 +15,9 @@ from assay.shared.stored_blocks import ragged_blocks
 from tests.device.helpers import (
     bsr_bsr_workload,
     bsr_workload,
-    dense_workload,
     drawn_workload,
     fp8_workload,
 )
-
-
-def dense_a(inputs):
-    w = inputs.workload
-    return densify(inputs.blocks, inputs.tensors["a_values"].double(), (w.m, w.k))
 
 
 class TestSearches:
@@ -47,42 +39,27 @@ class TestSearches:
         assert torch.allclose(true_product(inputs).double(), expected, atol=1e-6)
 
 
-class TestProducts:
-    def test_bsr(self):
-        inputs = make_inputs(bsr_workload(), "cpu", 1)
-        expected = dense_a(inputs) @ inputs.tensors["b"].double()
-        assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
-
-    def test_fp8_and_bfloat16_by_the_rounded_values(self):
-        for workload in (bsr_workload(dtype="bfloat16"), fp8_workload()):
-            inputs = make_inputs(workload, "cpu", 1)
-            expected = dense_a(inputs) @ inputs.tensors["b"].double()
-            assert torch.allclose(oracle(inputs).double(), expected, rtol=1e-6)
-
-    def test_bsr_with_ragged_and_empty_rows(self):
-        workload = bsr_workload(m=96, k=160)
-        blocks = ragged_blocks(workload.pattern, 6, 5, 1)
-        inputs = make_inputs(workload, "cpu", 1, (blocks, None))
-        expected = dense_a(inputs) @ inputs.tensors["b"].double()
-        assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
-
-    def test_bsr_bsr(self):
-        inputs = make_inputs(bsr_bsr_workload(), "cpu", 1)
+@pytest.mark.parametrize(
+    "workload",
+    [bsr_workload(m=96, k=160), bsr_workload(dtype="bfloat16"), fp8_workload(), bsr_bsr_workload()],
+    ids=lambda workload: f"{workload.id}_{workload.dtype}",
+)
+def test_products_of_blocks_are_those_of_the_dense_matrices(workload):
+    grid = workload.m // 16, workload.k // 32
+    ragged = (ragged_blocks(workload.pattern, *grid, 1), None) if workload.m == 96 else None
+    inputs = make_inputs(workload, "cpu", 1, ragged)
+    a = densify(inputs.blocks, inputs.tensors["a_values"].double(), (workload.m, workload.k))
+    if inputs.blocks_b is None:
+        b = inputs.tensors["b"].double()
+    else:
         b = densify(inputs.blocks_b, inputs.tensors["b_values"].double(), (96, 32))
-        assert torch.allclose(oracle(inputs).double(), dense_a(inputs) @ b, atol=1e-6)
-
-    def test_grouped(self):
-        workload = dataclasses.replace(dense_workload(), operation="grouped_gemm", groups=3)
-        inputs = make_inputs(workload, "cpu", 1)
-        expected = torch.bmm(inputs.tensors["a"].double(), inputs.tensors["b"].double())
-        assert torch.allclose(oracle(inputs).double(), expected, atol=1e-6)
+    assert torch.allclose(oracle(inputs).double(), a @ b, rtol=1e-6, atol=1e-6)
 
 
 class TestMeasureErrors:
     def test_values(self):
         errors = measure_errors(torch.tensor([3.0, 4.5]), torch.tensor([3.0, 4.0]))
-        assert errors.relative == pytest.approx(0.1)
-        assert errors.max_abs == pytest.approx(0.5)
+        assert (errors.relative, errors.max_abs) == pytest.approx((0.1, 0.5))
 
     @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
     def test_not_finite_never_passes(self, bad):
@@ -90,12 +67,10 @@ class TestMeasureErrors:
         assert errors == Errors(None, None)
         assert not errors.within(bsr_workload(relative_tolerance=1e9))
 
-    def test_zeros_against_zeros_pass_and_anything_else_does_not(self):
+    def test_a_limit_of_either_kind_holds(self):
         zeros = torch.zeros(4)
         assert measure_errors(zeros, zeros).within(bsr_workload())
         assert not measure_errors(zeros + 1e-6, zeros).within(bsr_workload())
-
-    def test_absolute_criterion_holds_where_the_source_states_one(self):
         errors = Errors(relative=1e-4, max_abs=3e-3)
         assert errors.within(bsr_workload())
         assert not errors.within(bsr_workload(max_abs_tolerance=2e-3))

@@ -13,7 +13,6 @@ from assay.device.timing import bench_process
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.phases import Phases
 from assay.shared import project_place
-from assay.shared.launch_facts import launch_facts
 from assay.shared.specs import ArmSpec, CodeSpec, VariantSpec, WorkloadSpec
 from tests.device.helpers import HostStopwatch, protocol
 
@@ -62,9 +61,6 @@ def into(rows, device):
 
     return {**made, "output": lambda: torch.empty(rows, device=device), "partly": partly,
             "wholly": wholly}
-
-def nothing(rows, device):
-    return {"inputs": 3}
 """
 HELPER = "def twice(x):\n    return x + x\n"
 
@@ -145,95 +141,42 @@ class TestTiming:
         assert name in wrong
 
 
-class TestCode:
-    def test_a_file_that_was_edited_is_not_imported(self, project):
-        (project / "helper.py").write_text(HELPER + "# edited\n")
-        with pytest.raises(BadCode, match=r"helper\.py: is not the file"):
-            make_inputs(workload(), "cpu", 1)
-
-    def test_facts_follow_from_the_formulas_alone(self):
-        facts = launch_facts(workload(flops="3 * rows ** 2", bytes="rows / 2"), None, None)
-        assert (facts.flop, facts.bytes, facts.density) == (3 * 256**2, 128, None)
+def test_a_file_that_was_edited_is_not_imported(project):
+    (project / "helper.py").write_text(HELPER + "# edited\n")
+    with pytest.raises(BadCode):
+        make_inputs(workload(), "cpu", 1)
 
 
-class TestWhatAnArmLacks:
-    """An arm that cannot run here says so, and the others are measured."""
-
-    @pytest.mark.parametrize(
-        ("raises", "status"),
-        [
-            ("import no_such_library", "not_installed"),
-            ("raise NotImplementedError('no')", "unsupported"),
-        ],
-    )
-    def test_it_is_told_by_what_it_raises(self, raises, status, project):
-        code = f"{CODE}\ndef lacking(rows, device):\n    def arm(x):\n        {raises}\n"
-        code += "    return {**case(rows, device), 'arm': arm}\n"
-        (project / "ours.py").write_text(code)
-        files = {"ours.py": hashlib.sha256(code.encode()).hexdigest()}
-        problem = workload(code=CodeSpec("ours.py", "lacking", files))
-        variant = VariantSpec("doubling_arm", "callable", "callable", entry="arm")
-        spec = ArmSpec("arm", variant, problem, None)
-        found = check_arm(spec, (1,), "cpu", prepare_arm, lambda note: None)
-        assert found["status"] == status
-        assert found["detail"].startswith("arm 'arm': ")
+def other_arm(project, lines):
+    """A gate on an arm with a body of its own, which takes what ``into`` hands it."""
+    code = f"{CODE}\ndef other(rows, device):\n    def arm({lines[0]}):\n        {lines[1]}\n"
+    code += "    return {**into(rows, device), 'arm': arm}\n"
+    (project / "ours.py").write_text(code)
+    files = {"ours.py": hashlib.sha256(code.encode()).hexdigest()}
+    problem = workload(code=CodeSpec("ours.py", "other", files))
+    variant = VariantSpec("doubling_arm", "callable", "callable", entry="arm")
+    spec = ArmSpec("arm", variant, problem, None)
+    return check_arm(spec, (1,), "cpu", prepare_arm, lambda note: None)
 
 
-SIGNATURES = """
-import json
-import torch
-
-def case(rows, device):
-    def one_dict(tensors):
-        return tensors["x"] * 2
-
-    def in_the_code(x, out):
-        return x.no_such_method()
-
-    def in_a_library(x, out):
-        return json.loads("{")
-
-    def misses_out(x):
-        return x * 2
-
-    return {
-        "inputs": lambda seed: {"x": torch.ones(rows, device=device)},
-        "oracle": lambda x: x.double() * 2,
-        "output": lambda: torch.empty(rows, device=device),
-        "one_dict": one_dict, "in_the_code": in_the_code, "in_a_library": in_a_library,
-        "misses_out": misses_out,
-    }
-
-def other_parameters(columns, device):
-    return {}
-"""
-"""The first line is number 1."""
+@pytest.mark.parametrize(
+    ("raises", "status"),
+    [
+        ("import no_such_library", "not_installed"),
+        ("raise NotImplementedError('no')", "unsupported"),
+    ],
+)
+def test_an_arm_that_cannot_run_here_says_so(raises, status, project):
+    assert other_arm(project, ("x, out", raises))["status"] == status
 
 
-def signatures(project, arm, function="case", code=SIGNATURES):
-    (project / "wrong.py").write_text(code)
-    files = {"wrong.py": hashlib.sha256(code.encode()).hexdigest()}
-    problem = workload(code=CodeSpec("wrong.py", function, files))
-    variant = VariantSpec(f"doubling_{arm}", "callable", "callable", entry=arm)
-    return ArmSpec(arm, variant, problem, None)
-
-
-class TestSentence:
-    """What a function raises is one sentence, with the file and the line of the project."""
-
-    @pytest.mark.parametrize(
-        ("name", "line", "words"),
-        [
-            ("one_dict", 6, "is called with x, out: TypeError"),
-            ("misses_out", 15, "unexpected keyword argument 'out'"),
-            ("in_the_code", 10, "AttributeError: 'Tensor' object has no attribute"),
-            ("in_a_library", 13, "JSONDecodeError"),
-        ],
-    )
-    def test_names_the_line_that_is_wrong(self, name, line, words, project):
-        with pytest.raises(BadCode) as raised:
-            check_arm(signatures(project, name), (1,), "cpu", prepare_arm, lambda note: None)
-        text = str(raised.value)
-        assert text.startswith(f"arm '{name}' of wrong.py:case (wrong.py, line {line})"), text
-        assert words in text
-        assert "\n" not in text
+@pytest.mark.parametrize(
+    ("given", "body"),
+    [("tensors", "pass"), ("x", "pass"), ("x, out", "x.no_such_method()")],
+)
+def test_what_an_arm_raises_is_one_sentence_with_its_line(given, body, project):
+    with pytest.raises(
+        BadCode, match=r"^arm 'arm' of ours\.py:other \(ours\.py, line \d+\)"
+    ) as raised:
+        other_arm(project, (given, body))
+    assert "\n" not in str(raised.value)

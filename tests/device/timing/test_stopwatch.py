@@ -10,13 +10,12 @@ from assay.device.timing.stopwatch import (
     CudaStopwatch,
     Keep,
     Timing,
-    settle,
     settling_launches,
     turn_samples,
     warm_up,
 )
 from assay.shared.limits import MAX_LEAD_MS, MAX_SAMPLES, MAX_SETTLING, lead_ms
-from tests.device.helpers import HostStopwatch, protocol
+from tests.device.helpers import protocol
 
 
 class FakeCuda:
@@ -127,65 +126,38 @@ class Scripted:
         return self.now
 
 
-def warm(medians, **rules):
-    stopwatch = Scripted(medians)
-    result = warm_up(stopwatch, lambda: torch.empty(1), protocol(**rules), stopwatch.clock)
-    return result, stopwatch.batches
-
-
 class TestWarmUp:
-    def test_ends_when_two_medians_agree(self):
-        rules = {"warmup_min_ms": 1.0, "warmup_max_ms": 1e6, "warmup_stable_fraction": 0.01}
-        result, batches = warm([9.0, 2.0, 1.5, 1.2, 1.0, 1.005, 7.0], **rules)
-        assert batches == 6
-        assert abs(result.gpu_ms - 3 * (2.0 + 1.5 + 1.2 + 1.0 + 1.005)) < 1e-9
-
-    def test_lasts_the_least_time_even_if_stable(self):
-        rules = {"warmup_min_ms": 30.0, "warmup_max_ms": 1e6, "warmup_stable_fraction": 0.01}
-        _, batches = warm([1.0] * 100, **rules)
-        assert batches - 1 in {10, 11}  # 30 ms of 3 ms batches, summed in floating point
-
-    def test_gives_up_at_the_most_time(self):
-        rules = {"warmup_min_ms": 1.0, "warmup_max_ms": 30.0, "warmup_stable_fraction": 0.01}
-        _, batches = warm([1.0, 2.0] * 50, **rules)
-        assert batches < 12
-
-
-class TestLead:
-    def test_two_launches_where_the_gpu_is_slower(self):
-        assert lead_ms(0.05, 1.0, 10) == 1.2 * 0.05 * 2
-
-    def test_the_whole_turn_where_the_host_is_slower(self):
-        assert lead_ms(0.1, 0.02, 10) == 1.2 * 0.1 * 10
-
-    def test_is_bounded(self):
-        assert lead_ms(50.0, 1.0, 10) == MAX_LEAD_MS
+    @pytest.mark.parametrize(
+        ("medians", "least_ms", "most_ms", "wanted"),
+        [
+            ([9.0, 2.0, 1.5, 1.2, 1.0, 1.005, 7.0], 1.0, 1e6, (6, 6)),  # two medians agree
+            ([1.0] * 100, 30.0, 1e6, (11, 12)),  # stable, and 30 ms of 3 ms batches
+            ([1.0, 2.0] * 50, 1.0, 30.0, (1, 11)),  # never stable
+        ],
+    )
+    def test_ends_by_state_and_by_time(self, medians, least_ms, most_ms, wanted):
+        stopwatch = Scripted(medians)
+        rules = protocol(warmup_min_ms=least_ms, warmup_max_ms=most_ms, warmup_stable_fraction=0.01)
+        result = warm_up(stopwatch, lambda: torch.empty(1), rules, stopwatch.clock)
+        assert wanted[0] <= stopwatch.batches <= wanted[1]
+        assert result.gpu_ms == pytest.approx(3 * sum(medians[1 : stopwatch.batches]))
 
 
-class TestSettling:
-    def test_none_where_the_protocol_asks_for_none(self):
-        assert settling_launches(protocol(), 1.5) == 0
-
-        def launch():
-            pytest.fail("nothing is to be launched")
-
-        assert settle(HostStopwatch(), launch, 0, launch) == 0.0
-
-    def test_as_many_launches_as_fill_the_time(self):
-        assert settling_launches(protocol(settle_ms=100.0), 1.6) == 63
-        assert settling_launches(protocol(settle_ms=100.0), 500.0) == 1
-
-    def test_a_short_kernel_settles_for_a_bounded_number(self):
-        assert settling_launches(protocol(settle_ms=100.0), 0.001) == MAX_SETTLING
-
-
-class TestTurnSamples:
-    def test_the_protocols_count_where_no_least_time_is_asked_for(self):
-        assert turn_samples(protocol(samples=10), 0.01) == 10
-
-    def test_as_many_as_fill_the_least_time(self):
-        assert turn_samples(protocol(samples=10, turn_min_ms=40.0), 1.5) == 27
-        assert turn_samples(protocol(samples=10, turn_min_ms=40.0), 20.0) == 10
-
-    def test_a_short_kernel_does_not_fill_the_evidence(self):
-        assert turn_samples(protocol(samples=10, turn_min_ms=40.0), 0.01) == MAX_SAMPLES
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (lead_ms(0.05, 1.0, 10), 1.2 * 0.05 * 2),  # the GPU is slower: two launches
+        (lead_ms(0.1, 0.02, 10), 1.2 * 0.1 * 10),  # the host is: the whole turn
+        (lead_ms(50.0, 1.0, 10), MAX_LEAD_MS),
+        (settling_launches(protocol(), 1.5), 0),
+        (settling_launches(protocol(settle_ms=100.0), 1.6), 63),
+        (settling_launches(protocol(settle_ms=100.0), 500.0), 1),
+        (settling_launches(protocol(settle_ms=100.0), 0.001), MAX_SETTLING),
+        (turn_samples(protocol(samples=10), 0.01), 10),
+        (turn_samples(protocol(samples=10, turn_min_ms=40.0), 1.5), 27),
+        (turn_samples(protocol(samples=10, turn_min_ms=40.0), 20.0), 10),
+        (turn_samples(protocol(samples=10, turn_min_ms=40.0), 0.01), MAX_SAMPLES),
+    ],
+)
+def test_leads_launches_and_samples_are_bounded(found, wanted):
+    assert found == wanted

@@ -144,22 +144,3 @@ class TestEachJobByItself:
         with pytest.raises(BadJob, match=words):
             require_one_kind([*batch, QueuedJob(job, Path("other.json"))])
         require_one_kind(batch)
-
-
-def test_a_comparison_that_cannot_be_measured_leaves_the_other_its_record(
-    machine, jobs, tmp_path, monkeypatch
-):
-    run = benchmark_run.run_benchmark
-
-    def one(job, gpu):
-        if not (tmp_path / "tried").exists():
-            (tmp_path / "tried").touch()
-            raise DeviceError("process 1 died of SIGSEGV")
-        return run(job, gpu)
-
-    monkeypatch.setattr(benchmark_run, "run_benchmark", one)
-    assert program.main(jobs) == 1
-    assert not (tmp_path / "first.out.json").exists()
-    found = read_failure(tmp_path / "first.out.json.failure.json")
-    assert found.message == "process 1 died of SIGSEGV"
-    assert (tmp_path / "second.out.json").exists()
