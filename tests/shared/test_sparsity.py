@@ -23,11 +23,6 @@ def test_lengths_run_from_nothing_to_twice_the_mean(rows: int, blocks: int):
     assert lengths.sum() == rows * blocks == len(col_idx)
 
 
-def test_rows_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="do not fit"):
-        ragged_rows(8, 16, 9, seed=1)
-
-
 def rows_of(pattern: tuple[np.ndarray, np.ndarray]) -> list[list[int]]:
     """Columns of each row."""
     return [pattern[1][begin:end].tolist() for begin, end in pairwise(pattern[0])]
@@ -84,7 +79,7 @@ class TestDrawnColumns:
 
 class TestSearchedBlocks:
     @pytest.mark.parametrize("search", SEARCHES)
-    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("seed", range(2))
     @pytest.mark.parametrize("blocks", [2, 7, 16])
     def test_it_finds_what_the_kernels_search_finds(self, blocks: int, seed: int, search: str):
         row_ptr, col_idx = drawn_rows(24, 20, blocks, seed)

