@@ -53,68 +53,34 @@ def test_correctness_record(validated):
     assert library.packages["torch"] == importlib.metadata.version("torch")
 
 
-class TestSideBySide:
-    """Arms of one comparison in the gate at one time."""
+def test_arms_side_by_side_are_recorded_in_the_order_of_the_comparison(monkeypatch, tmp_path):
+    names = [arm.id for arm in COMPARED.arms]
 
-    @staticmethod
-    def wait_for(path):
+    def check_arm(arm, seeds, device, prepare, note):
+        (tmp_path / arm.id).touch()
         end = time.monotonic() + 10.0
-        while not path.exists():
-            if time.monotonic() > end:
-                raise TimeoutError(path.name)
+        while not all((tmp_path / name).exists() for name in names):
+            assert time.monotonic() < end
             time.sleep(0.002)
+        return {"status": "correct", "checks": [], "detail": arm.id}
 
-    @pytest.fixture
-    def gate(self, monkeypatch):
-        """Run the gate with ``check(arm name)`` in place of an arm's checks."""
-        monkeypatch.setattr(correctness.neighbours, "width", lambda: 3)
-
-        def run(check):
-            def check_arm(arm, seeds, device, prepare, note):
-                check(arm.id)
-                return {"status": "correct", "checks": [], "detail": arm.id}
-
-            monkeypatch.setattr(correctness, "check_arm", check_arm)
-            return correctness.run_correctness(gate_job(1), SteadyGpu())
-
-        return run
-
-    def test_all_at_once_and_recorded_in_the_order_of_the_comparison(self, gate, tmp_path, capfd):
-        def check(name):
-            (tmp_path / name).touch()
-            for other in ("second", "first", "ours"):
-                self.wait_for(tmp_path / other)
-
-        record = gate(check)
-        found = [(arm["arm"], arm["status"], arm["detail"]) for arm in record["arms"]]
-        assert found == [(name, "correct", name) for name in ("ours", "first", "second")]
-        lines = capfd.readouterr().err.splitlines()
-        assert [line.split(",")[0] for line in lines] == [
-            "[1/3] ours: correct",
-            "[2/3] first: correct",
-            "[3/3] second: correct",
-        ]
+    monkeypatch.setattr(correctness.neighbours, "width", lambda: 3)
+    monkeypatch.setattr(correctness, "check_arm", check_arm)
+    record = correctness.run_correctness(gate_job(1), SteadyGpu())
+    assert [(arm["arm"], arm["detail"]) for arm in record["arms"]] == [(n, n) for n in names]
 
 
-class TestProfile:
-    @pytest.fixture
-    def calls(self, monkeypatch):
-        calls = []
-        monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-        for name in ("start", "stop"):
-            monkeypatch.setattr(torch.cuda.profiler, name, lambda name=name: calls.append(name))
-        monkeypatch.setattr(profile, "mark", lambda: calls.append("mark"))
-        return calls
+def test_a_launch_that_fails_behind_its_mark_is_told_with_it(monkeypatch):
+    calls = []
+    for name in ("start", "stop"):
+        monkeypatch.setattr(torch.cuda.profiler, name, lambda name=name: calls.append(name))
+    monkeypatch.setattr(profile, "mark", lambda: calls.append("mark"))
 
-    def test_a_launch_that_fails_behind_its_mark_is_told_with_it(self, calls, monkeypatch):
-        def prepare(arm, inputs):
-            def launch():
-                if "mark" in calls:
-                    raise RuntimeError("illegal address")
+    def launch():
+        if "mark" in calls:
+            raise RuntimeError("illegal address")
 
-            return SimpleNamespace(launch=launch)
-
-        monkeypatch.setattr(profile, "prepare_arm", prepare)
-        done = profile.run_profile(ProfileJob(TARGET, COMPARED, "first"), SteadyGpu())
-        assert done == {"ok": False, "detail": "arm 'first' cannot be profiled: illegal address"}
-        assert calls == ["start", "mark", "stop"]
+    monkeypatch.setattr(profile, "prepare_arm", lambda *_: SimpleNamespace(launch=launch))
+    done = profile.run_profile(ProfileJob(TARGET, COMPARED, "first"), SteadyGpu())
+    assert not done["ok"] and "illegal address" in done["detail"]
+    assert calls == ["start", "mark", "stop"]

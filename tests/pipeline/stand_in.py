@@ -3,13 +3,18 @@
 What all of them share stands here; a test gives the body, which goes through ``jobs``.
 """
 
+import os
 import shutil
 import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from assay.base.io import dump_record, read_record
+from assay.base.io import dump_record, read_record, write_record
+from assay.catalog.model import Catalog
 from assay.records.platform import Device, PlatformRecord
 from assay.shared.files import write_bytes
+from tests.report_fixtures import cheats, sanitizer, stopwatch
 
 PRELUDE = """#!/usr/bin/env -S "{python}"
 import datetime, gzip, json, os, sys, time
@@ -52,9 +57,43 @@ def without_pauses(record):
 
 def write_stand_in(path: Path, body: str, folder: Path) -> None:
     """Write one that answers from ``folder``."""
-    prelude = PRELUDE.format(python=sys.executable, folder=str(folder))
-    write_bytes(path, (prelude + body).encode())
+    write_program(path, PRELUDE.format(python=sys.executable, folder=str(folder)) + body)
+
+
+def write_program(path: Path, text: str) -> None:
+    """Write a script that can be started."""
+    write_bytes(path, text.encode())
     path.chmod(0o755)
+
+
+def own_environment(root: Path, folder: Path) -> dict[str, str]:
+    """Return the variables of somebody who starts the checkout and whose home is in ``folder``."""
+    return {
+        **os.environ,
+        "ASSAY_ROOT": str(root),
+        "ASSAY_LOCK_DIR": str(folder / "locks"),
+        "HOME": str(folder / "home"),
+        "PYTHONPATH": str(root / "src"),
+    }
+
+
+def waited(condition: Callable[[], object], seconds: float = 300.0) -> bool:
+    """Return whether it came true in time."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() >= limit:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def answer_beside(records: Path, catalog: Catalog, target: str, names: Sequence[str]) -> None:
+    """Have the device hand out what stands beside the figures of comparisons, all of it well."""
+    for name in names:
+        write_record(stopwatch(catalog, name, target), records / "stopwatch" / f"{name}.json")
+    write_record(cheats(target), records / "cheats" / "cheats.json")
+    clean = sanitizer(target, catalog.targets[target].arch, ())
+    write_record(clean, records / "sanitize" / "sanitize.json")
 
 
 def take_answers(made: Path, records: Path, device: Path) -> Device:

@@ -3,9 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.pipeline.plan import make_plan
@@ -40,23 +37,6 @@ def test_builds_comparisons_and_answers_are_those_of_the_claim() -> None:
     assert "cutlass_example_88" not in {job.id for job in plan.builds}
     assert set(plan.targets[0].comparisons) < set(whole.targets[0].comparisons)
     assert plan.claims == ("s002_final",)
-
-
-def test_a_claim_of_this_project_brings_no_sweeps() -> None:
-    catalog = load_catalog(ROOT)
-    own = next(claim.id for claim in catalog.claims_of(["assay"]))
-    request = make_request("r", [provision()], ["assay"])
-    (target,) = make_plan(catalog, asking(own)(request)).targets
-    swept = {choice.evidence.comparison for choice in catalog.tuning.of("h100")}
-    (whole,) = make_plan(catalog, request).targets
-    assert swept <= set(whole.comparisons)
-    assert not swept <= set(target.comparisons)
-    assert target.operators == ()
-
-
-def test_a_name_that_there_is_not_is_refused_with_the_nearest() -> None:
-    with pytest.raises(BadInput, match="no claim 's002_finale'; did you mean s002_final"):
-        load_catalog(ROOT).sources_of(["s002_finale"])
 
 
 def test_its_report_verifies_and_says_what_it_does_not_speak_of(tmp_path: Path) -> None:

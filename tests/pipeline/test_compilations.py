@@ -28,7 +28,6 @@ from tests.report_fixtures import make_request, provision, write_repository
 
 FIVE_MINUTES_S = 300.0
 CORES = 2
-MEMORY_BYTES = 4_000_000_000
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +50,6 @@ def names(plan: Plan) -> set[str]:
 class TestWhatIsCompiled:
     """All of it where it runs or was asked for; elsewhere what claims rest on and is light."""
 
-    @pytest.mark.parametrize("changes", [{"rebuild": True}, {"prebuilt": "results/elsewhere"}])
-    def test_so_does_one_that_is_told_to(
-        self, catalog: Catalog, changes: dict[str, object]
-    ) -> None:
-        everything = make_plan(catalog, request("device")).builds
-        told = make_plan(catalog, request("none", **changes))
-        assert (set(told.builds) <= set(everything), told.not_compiled) == (True, ())
-        assert names(told) >= {"cutlass_example_88", "cutlass_example_57", "cutlass_example_41"}
-
     @pytest.mark.parametrize("kind", ["none", "recorded"])
     def test_elsewhere_the_original_programs_are_left(self, catalog: Catalog, kind: str) -> None:
         plan = make_plan(catalog, request(kind))
@@ -69,7 +59,7 @@ class TestWhatIsCompiled:
         every = {*plan.builds, *plan.not_compiled}
         assert every == set(make_plan(catalog, request(kind, rebuild=True)).builds)
 
-    @pytest.mark.parametrize("target", ["a100", "rtx4090", "h100_nvl"])
+    @pytest.mark.parametrize("target", ["a100", "h100_nvl"])
     def test_nothing_for_a_target_that_answers_nothing(self, catalog: Catalog, target: str) -> None:
         """Its GPU is not here and no claim is for it: compiling ahead for it is asked for."""
         asked = {"targets": (provision(target, "none"),)}
@@ -90,12 +80,6 @@ class TestTheFirstRun:
         found = estimate(REPOSITORY, catalog, plan, every_step(plan), CORES)
         assert found.seconds < FIVE_MINUTES_S
         assert found.gpu_seconds == 0
-
-    def test_its_compilers_fit_into_four_gigabytes(self, catalog: Catalog) -> None:
-        costs = known_costs(REPOSITORY)
-        jobs = make_plan(catalog, request("none")).builds
-        largest = sorted(costs[job.id, job.arch].peak_bytes for job in jobs)[-CORES:]
-        assert sum(largest) < MEMORY_BYTES
 
     @pytest.mark.parametrize(
         ("kind", "row"),
@@ -133,24 +117,14 @@ def write_costs(root: Path, **seconds: float) -> None:
     write_record(made, root / COSTS)
 
 
-class TestWeights:
-    """The longest compilation starts first; one never compiled counts as the worst of its kind."""
-
-    JOBS = (
-        BuildJob(kind="variant", id="demo_bk32", arch="sm_90a"),
-        BuildJob(kind="variant", id="demo_bk96", arch="sm_90a"),
-        BuildJob(kind="program", id="demo_88", arch="sm_90a"),
-    )
-
-    def weigh(self, root: Path) -> Compilations:
-        return Compilations(root, load_catalog(root), self.JOBS)
-
-    def test_an_unknown_one_counts_as_the_costliest_of_its_kind(self, tmp_path: Path) -> None:
-        root = write_repository(tmp_path / "repo")
-        write_costs(root, demo_bk32=2.0, demo_bk64=7.0, demo_88=600.0)
-        found = self.weigh(root)
-        assert found.priority("demo_bk96", "sm_90a") == 7
-        assert found.memory_mb("demo_bk96", "sm_90a") == 7700
+def test_one_never_compiled_counts_as_the_costliest_of_its_kind(tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "repo")
+    write_costs(root, demo_bk32=2.0, demo_bk64=7.0, demo_88=600.0)
+    kinds = {"demo_bk32": "variant", "demo_bk96": "variant", "demo_88": "program"}
+    jobs = [BuildJob(kind=kind, id=name, arch="sm_90a") for name, kind in kinds.items()]  # type: ignore[arg-type]
+    found = Compilations(root, load_catalog(root), tuple(jobs))
+    assert found.priority("demo_bk96", "sm_90a") == 7
+    assert found.memory_mb("demo_bk96", "sm_90a") == 7700
 
 
 @pytest.fixture(scope="module")
@@ -221,25 +195,11 @@ class TestAgain:
             write_record(refused, cached / RECORD)
             write_seal(cached)
 
-    def change(self, root: Path, name: str) -> None:
-        path = root / "kernels" / "demo" / name
-        path.write_text(f"{path.read_text()}// changed\n")
-
     def test_at_first_everything_is_built_longest_first(self, made: tuple[Path, list[str]]) -> None:
         assert made[1] == ["demo_88", "demo_bk32", "demo_bk96", "demo_bk64", "demo_probe"]
 
-    def test_then_nothing(self, made: tuple[Path, list[str]]) -> None:
+    def test_then_only_what_a_change_can_reach(self, made: tuple[Path, list[str]]) -> None:
         assert self.run(made[0]) == []
-
-    @pytest.mark.parametrize(
-        ("changed", "built"),
-        [
-            ("inner.cuh", {"demo_bk32", "demo_bk64"}),
-            ("other.cu", {"demo_bk96"}),
-        ],
-    )
-    def test_a_change_builds_what_includes_it(
-        self, made: tuple[Path, list[str]], changed: str, built: set[str]
-    ) -> None:
-        self.change(made[0], changed)
-        assert set(self.run(made[0])) == built
+        path = made[0] / "kernels" / "demo" / "inner.cuh"
+        path.write_text(f"{path.read_text()}// changed\n")
+        assert set(self.run(made[0])) == {"demo_bk32", "demo_bk64"}

@@ -1,5 +1,6 @@
 """A run of fewer claims replaces no signed report."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,6 @@ from assay.catalog.load import load_catalog
 from assay.pipeline.kept_report import require_kept_report
 from assay.pipeline.plan import make_plan
 from assay.records.evaluations import NotRun
-from assay.records.plan import Request
 from tests.report_fixtures import make_request, provision, signed_report, write_repository
 
 
@@ -21,51 +21,39 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def keep(root: Path, request: Request, *, narrowed: bool = False) -> None:
+def keep(root: Path, *, narrowed: bool = False, only: bool = False, **changes: object) -> None:
+    """Ask whether a run may replace what is there; ``only``: a run of one claim."""
     catalog = load_catalog(root)
+    request = make_request("demo_run", [provision()], ["demo"]).model_copy(update=changes)
+    if only:
+        request = request.model_copy(update={"claims": (next(iter(catalog.claims)),)})
     require_kept_report(root, catalog, request, make_plan(catalog, request), narrowed=narrowed)
 
 
-def whole() -> Request:
-    return make_request("demo_run", [provision()], ["demo"])
-
-
-def test_the_same_claims_replace_it(root: Path) -> None:
-    keep(root, whole())
-
-
-def test_fewer_do_not(root: Path) -> None:
-    one = next(iter(load_catalog(root).claims))
+def test_the_same_claims_replace_it_and_fewer_do_not(root: Path) -> None:
+    keep(root)
     with pytest.raises(BadInput, match="--run NAME"):
-        keep(root, whole().model_copy(update={"claims": (one,)}))
-
-
-def test_under_another_name_they_may_be_fewer(root: Path) -> None:
-    one = next(iter(load_catalog(root).claims))
-    keep(root, whole().model_copy(update={"claims": (one,), "run": "other"}))
-
-
-def test_a_report_that_nobody_signed_is_replaced(root: Path) -> None:
-    one = next(iter(load_catalog(root).claims))
+        keep(root, only=True)
+    keep(root, only=True, run="other")
     (root / "reports" / "demo_run" / "attestation.json").unlink()
-    keep(root, whole().model_copy(update={"claims": (one,)}))
+    keep(root, only=True)  # nobody signed what is there
 
 
 def test_fewer_targets_do_not_where_they_were_named(root: Path) -> None:
     """A GPU that is gone is no reason to refuse: nobody asked for less."""
-    away = make_request("demo_run", [provision("l4", "none", reason=NotRun.NO_DEVICE)], ["demo"])
+    away = (provision("l4", "none", reason=NotRun.NO_DEVICE),)
     text = (root / "config" / "targets" / "h100.yaml").read_text()
     (root / "config" / "targets" / "l4.yaml").write_text(text.replace("id: h100", "id: l4"))
-    keep(root, away)
+    keep(root, targets=away)
     with pytest.raises(BadInput, match="figures on h100"):
-        keep(root, away, narrowed=True)
+        keep(root, targets=away, narrowed=True)
 
 
 def test_claims_that_are_gone_count_for_nothing(root: Path) -> None:
     catalog = load_catalog(root)
     one = next(iter(catalog.claims))
-    request = whole().model_copy(update={"claims": (one,)})
+    request = make_request("demo_run", [provision()], ["demo"])
+    request = request.model_copy(update={"claims": (one,)})
     plan = make_plan(catalog, request)
-    left = {name: claim for name, claim in catalog.claims.items() if name == one}
-    changed = type(catalog)(**{**vars(catalog), "claims": left, "audits": {}})
+    changed = replace(catalog, claims={one: catalog.claims[one]}, audits={})
     require_kept_report(root, changed, request, plan, narrowed=False)

@@ -1,69 +1,154 @@
-"""A command that is killed outright: nothing goes on for nobody, and its run can be gone on with.
+"""A command that is ended takes its workflow, its steps and its jobs with it.
 
-With the stand-in for the device's Python of the batches' tests, and Snakemake itself.
+Seen on this machine, told by the lock on another; the run can be gone on with.
 """
 
 import os
+import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
+from assay.pipeline.workflow_process import leave_with_owner, only_run
 from assay.records.manifest import ATTESTATION, VERDICTS
 from assay.records.verdicts import VerdictsFile
-from assay.runtimes import leftovers
+from assay.runtimes import leftovers, owners
+from tests.pipeline.stand_in import answer_beside, own_environment, waited
 from tests.pipeline.test_batched_workflow import NAMES, Checkout
-from tests.report_fixtures import cheats, sanitizer, stopwatch
 
 PATIENCE_S = 240.0
 RUN = "once"
-PARENT = """
+CALLER = """
+import sys
+from pathlib import Path
+from assay.base.signals import leave_on_signals
+from assay.pipeline.workflow_process import run_process
+leave_on_signals()
+place = Path(sys.argv[1])
+run_process(["/bin/sh", "-c", "sleep 300 & echo $! > pid; wait"], place, place / "run")
+"""
+TASK = """
 import sys
 from pathlib import Path
 from assay.runtimes.base import Task
 from assay.runtimes.host import HostRuntime
-command = ("/bin/sh", "-c", f"echo $$ > {sys.argv[1]}; exec sleep 300")
+command = ("/bin/sh", "-c", f"echo $$ > {sys.argv[1]}/pid; exec sleep 300")
 HostRuntime().run(Task(command, Path("/"), "sleep"), None, print)
+"""
+STEP = """
+import os, sys, time
+from pathlib import Path
+from assay.base.signals import leave_on_signals
+from assay.pipeline.workflow_process import leave_with_owner
+leave_on_signals()
+place = Path(sys.argv[1])
+try:
+    assert leave_with_owner(os.environ, place / "lock")
+    (place / "pid").write_text(str(os.getpid()))
+    time.sleep(300)
+finally:
+    (place / "cleaned").touch()
 """
 
 
-def waited(condition: Callable[[], object], seconds: float = PATIENCE_S) -> bool:
-    limit = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() >= limit:
-            return False
-        time.sleep(0.02)
-    return True
+def started(
+    code: str, place: Path, root: Path, **environ: str
+) -> tuple["subprocess.Popen[bytes]", int]:
+    """Run code in a Python of its own; return it, and the process whose id it writes down."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(place)],
+        env={**os.environ, **environ, "PYTHONPATH": str(root / "src")},
+    )
+    told = place / "pid"
+    assert waited(lambda: told.exists() and told.read_text().strip(), 60)
+    return process, int(told.read_text())
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "ends"),
+    [
+        (CALLER, signal.SIGTERM, 128 + signal.SIGTERM),
+        (TASK, signal.SIGKILL, -signal.SIGKILL),
+    ],
+    ids=["a workflow", "a task"],
+)
+def test_what_a_command_started_ends_with_it(
+    tmp_path: Path, root: Path, code: str, number: signal.Signals, ends: int
+) -> None:
+    command, pid = started(code, tmp_path, root)
+    assert not is_gone(pid)
+    command.send_signal(number)
+    assert command.wait(30) == ends
+    assert waited(lambda: is_gone(pid), 30)
+
+
+def test_a_lock_of_a_run_ends_with_it(tmp_path: Path) -> None:
+    with only_run(tmp_path, "first"), only_run(tmp_path, "second"):
+        found = sorted(path.name for path in (tmp_path / "results").glob("*.lock"))
+        assert found == [".first.lock", ".second.lock"]
+    assert list((tmp_path / "results").iterdir()) == []
+
+
+def far(pid: int) -> owners.Owner:
+    """A command on another machine."""
+    return owners.Owner("elsewhere", "0", "pid:[1]", pid, 1)
+
+
+class TestAStep:
+    """It ends with the command that it works for: with its own ``finally``, and soon."""
+
+    def test_that_is_killed(self, tmp_path: Path, root: Path) -> None:
+        command = subprocess.Popen(["/bin/sleep", "300"])
+        me = owners.myself()
+        stat = Path(f"/proc/{command.pid}/stat").read_text()
+        since = int(stat.rpartition(")")[2].split()[19])
+        owner = owners.Owner(me.host, me.boot, me.namespace, command.pid, since)
+        step, _ = started(STEP, tmp_path, root, **leftovers.variables(tmp_path, owner))
+        command.kill()  # not waited for: one that nobody was told of yet is gone, too
+        assert step.wait(60) == 128 + signal.SIGTERM
+        assert (tmp_path / "cleaned").exists()
+        command.wait()
+
+    def test_on_another_machine_when_a_later_command_has_the_run(
+        self, tmp_path: Path, root: Path
+    ) -> None:
+        (tmp_path / "lock").write_text(str(far(1)))
+        step, _ = started(STEP, tmp_path, root, **leftovers.variables(tmp_path, far(1)))
+        assert step.poll() is None
+        (tmp_path / "lock").write_text(str(far(2)))
+        assert step.wait(60) == 128 + signal.SIGTERM
+
+    def test_of_one_that_is_gone_does_not_begin(self, tmp_path: Path) -> None:
+        me = owners.myself()
+        gone = owners.Owner(me.host, me.boot, me.namespace, me.pid, me.started - 1)
+        assert not leave_with_owner(leftovers.variables(tmp_path, gone), tmp_path / "lock")
 
 
 def start(checkout: Checkout) -> "subprocess.Popen[bytes]":
     folder, root = checkout.folder, checkout.root
-    environment = {
-        **os.environ,
-        "ASSAY_ROOT": str(root),
-        "ASSAY_LOCK_DIR": str(folder / "locks"),
-        "HOME": str(folder / "home"),
-        "PYTHONPATH": str(root / "src"),
-    }
     words = ["reproduce", "--run", RUN, "--cores", "2", "--target", "h100"]
     words += ["--device-python", str(folder / "python"), "--signing-key", str(folder / "key")]
     with (folder / "said").open("a") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "assay.cli", *words],
-            cwd=root, env=environment, stdout=log, stderr=log,
+            cwd=root, env=own_environment(root, folder), stdout=log, stderr=log,
         )  # fmt: skip
 
 
 def test_nothing_goes_on_without_its_command_and_the_next_ends_well(tmp_path: Path) -> None:
     checkout = Checkout(tmp_path)
-    catalog = load_catalog(checkout.root)
-    for name in NAMES:
-        checkout.answer("stopwatch", name, stopwatch(catalog, name, "h100"))
-    checkout.answer("cheats", "cheats", cheats("h100"))
-    checkout.answer("sanitize", "sanitize", sanitizer("h100", "sm_90a", ()))
+    answer_beside(tmp_path / "records", load_catalog(checkout.root), "h100", NAMES)
     slow, said = tmp_path / "slow", tmp_path / "said"
     slow.write_text("benchmark.duel_b")
     command = start(checkout)
@@ -80,16 +165,3 @@ def test_nothing_goes_on_without_its_command_and_the_next_ends_well(tmp_path: Pa
     assert signature.is_file()
     assert len(read_record(VerdictsFile, results / VERDICTS).verdicts) == len(NAMES)
     assert "Traceback" not in said.read_text()
-
-
-def test_a_task_ends_with_a_parent_that_is_killed(tmp_path: Path, root: Path) -> None:
-    told = tmp_path / "pid"
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, str(told)],
-        env={**os.environ, "PYTHONPATH": str(root / "src")},
-    )
-    assert waited(lambda: told.exists() and told.read_text().strip())
-    pid = int(told.read_text())
-    parent.kill()
-    parent.wait()
-    assert waited(lambda: not Path(f"/proc/{pid}/exe").exists(), 30)

@@ -13,20 +13,15 @@ from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.cli.project_folder import use_own_cache
 from assay.cli.project_trust import code_that_runs, require_trust
-from assay.cli.run_figures import not_run_words
 from assay.evidence.load import load_evidence
-from assay.evidence.model import Evidence
 from assay.judging.judge import judge
 from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import project_commands
 from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
-from assay.records.evaluations import NotRun
-from assay.records.plan import Provision
 from assay.records.projects import MOST_COMMAND
-from assay.records.verdicts import Status, Verdict, Why
-from assay.report.programs import own_program_rows
+from assay.records.verdicts import Status, Verdict
 from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 from tests.pipeline.test_original_requests import RUN_IT
 
@@ -108,15 +103,7 @@ def measured(
     return verdict
 
 
-def test_what_it_prints_is_judged(checkout: Checkout, tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    verdict = measured(checkout, folder, 64)
-    assert (verdict.status, verdict.measured) == (Status.REPRODUCED, 607.0)
-    assert verdict.artifact == "original"
-    assert sorted(path.name for path in folder.iterdir()) == ["assay.yaml", "bench.cpp", "results"]
-
-
-def test_nothing_of_it_lands_in_the_checkout(
+def test_what_it_prints_is_judged_and_nothing_of_it_lands_in_the_checkout(
     checkout: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -124,7 +111,9 @@ def test_nothing_of_it_lands_in_the_checkout(
     use_own_cache(folder)
     before = files_of(checkout.root)
     verdict = measured(checkout, folder, 64)
-    assert verdict.status is Status.REPRODUCED
+    assert (verdict.status, verdict.measured) == (Status.REPRODUCED, 607.0)
+    assert verdict.artifact == "original"
+    assert sorted(path.name for path in folder.iterdir()) == ["assay.yaml", "bench.cpp", "results"]
     assert files_of(checkout.root) == before
     assert (folder / "results" / ".snakemake").is_dir()
 
@@ -137,7 +126,6 @@ def files_of(root: Path) -> dict[str, int]:
 def test_a_run_of_another_problem_is_no_figure(checkout: Checkout, tmp_path: Path) -> None:
     verdict = measured(checkout, tmp_path / "mine", 128)
     assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
-    assert "ran another problem: it printed 64 for m, not 128" in verdict.explanation
 
 
 def test_it_runs_as_typed_beside_as_stated(checkout: Checkout, tmp_path: Path) -> None:
@@ -156,44 +144,6 @@ def test_it_runs_as_typed_beside_as_stated(checkout: Checkout, tmp_path: Path) -
     assert verdict.status is Status.NOT_REPRODUCED
     primary, typed = verdict.readings
     assert (primary.measured, typed.id, typed.measured) == (305.0, "as_typed", 302.0)
-    assert typed.says.endswith("as the source types it: ./bench 32 302, which ran m = 32")
-
-    # The figure that is claimed is had by the line as typed alone: of another problem.
-    command |= {"typed": "./bench 32 607"}
-    verdict = measured(checkout, folder, content)
-    assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_PROBLEM)
-    run_dir = folder / "results" / RUN
-    evidence, catalog = load_evidence(run_dir), load_catalog(run_dir)
-    rows = own_program_rows(catalog, evidence)
-    assert [(row["command"], row["ran"]) for row in rows] == [
-        ("./bench 64 305", "m = 64"),
-        ("./bench 32 607", "m = 32"),
-    ]
-
-
-@pytest.mark.parametrize("kind", ["none", "recorded"])
-def test_without_a_gpu_a_command_waits_for_a_gpu_and_for_no_original(
-    kind: str, checkout: Checkout, tmp_path: Path
-) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "assay.yaml").write_text(yaml.safe_dump(document(64)))
-    (folder / "bench.cpp").write_text(PROGRAM)
-    catalog = load_catalog(checkout.root, folder)
-    none = Provision(
-        target="h100", kind=kind, detail="No NVIDIA driver here", reason=NotRun.NO_DEVICE,
-        recorded_in="x" if kind == "recorded" else None,
-        absence="no NVIDIA driver here" if kind == "recorded" else None,
-    )  # fmt: skip
-    request = checkout.request.model_copy(
-        update={"home": str(folder), "sources": ("post",), "targets": (none,), "originals": ()}
-    )
-    plan = make_plan(catalog, request)
-    (verdict,) = judge(catalog, Evidence(plan, {}, {}, {}, {}, {}, {}, {})).verdicts
-    assert (verdict.status, verdict.reason, verdict.why) == (
-        Status.NOT_RUN, "no_device", Why.NO_DEVICE,
-    )  # fmt: skip
-    assert "o NVIDIA driver here" in verdict.explanation
 
 
 def test_a_build_line_without_its_program_is_a_build_that_fails(
@@ -203,10 +153,7 @@ def test_a_build_line_without_its_program_is_a_build_that_fails(
     monkeypatch.setattr("tests.pipeline.test_project_commands.COMPILER", "nvcc-of-nobody")
     verdict = measured(checkout, folder, 64)
     assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "build_failed")
-    assert "it does not build: " in verdict.explanation
     assert "nvcc-of-nobody: not found" in verdict.explanation
-    (line,) = not_run_words([verdict])
-    assert line == f"not run: rate on h100: {verdict.explanation}"
 
     # Once there is one, a further start builds.
     run_dir = folder / "results" / RUN
@@ -224,31 +171,23 @@ def test_a_build_line_without_its_program_is_a_build_that_fails(
 class TestTrust:
     """A stranger's lines are said before they run, and run only where somebody wants it."""
 
-    def asked(
-        self,
-        checkout: Checkout,
-        folder: Path,
-        *,
-        image: str | None = None,
-        runtime: str = "host",
-        run: str | None = None,
-    ) -> tuple[Any, Any]:
+    def asked(self, checkout: Checkout, folder: Path, **command: str) -> tuple[Any, Any]:
         folder.mkdir()
         content = document(64)
-        content["commands"][0] |= {"run": run} if run else {}
-        content["commands"][0] |= {"image": image} if image else {}
+        content["commands"][0] |= command
         (folder / "assay.yaml").write_text(yaml.safe_dump(content))
         (folder / "bench.cpp").write_text(PROGRAM)
         catalog = load_catalog(checkout.root, folder)
         commands = project_commands(catalog, ["post"], folder)
-        more = {"home": str(folder), "sources": ("post",), "originals": commands,
-                "runtime": runtime}  # fmt: skip
+        more = {"home": str(folder), "sources": ("post",), "originals": commands}
         return catalog, make_plan(catalog, checkout.request.model_copy(update=more))
 
     def test_without_a_terminal_the_option_is_needed(
         self, checkout: Checkout, tmp_path: Path
     ) -> None:
-        catalog, plan = self.asked(checkout, tmp_path / "mine")
+        catalog, plan = self.asked(checkout, tmp_path / "mine", image=IMAGE)
+        told = "\n".join(code_that_runs(catalog, plan))
+        assert "./bench" in told and IMAGE in told
         with pytest.raises(BadInput, match="--trust-project"):
             require_trust(catalog, plan, trusted=False)
         require_trust(catalog, plan, trusted=True)
@@ -256,16 +195,8 @@ class TestTrust:
     def test_a_command_that_is_too_long_to_read_is_refused(
         self, checkout: Checkout, tmp_path: Path
     ) -> None:
-        with pytest.raises(BadInput, match="2,000 characters"):
+        with pytest.raises(BadInput):
             self.asked(checkout, tmp_path / "mine", run="x" * (MOST_COMMAND + 1))
-
-    def test_in_containers_it_says_in_which(self, checkout: Checkout, tmp_path: Path) -> None:
-        catalog, plan = self.asked(checkout, tmp_path / "mine", image=IMAGE)
-        told = "\n".join(code_that_runs(catalog, plan))
-        assert f"runs, in a container of {IMAGE}, without network: ./bench" in told
-        catalog, plan = self.asked(checkout, tmp_path / "other", runtime="docker")
-        told = "\n".join(code_that_runs(catalog, plan))
-        assert "runs, in a container, without network: ./bench" in told
 
 
 def test_without_an_engine_an_image_is_a_reason(checkout: Checkout, tmp_path: Path) -> None:
@@ -274,6 +205,5 @@ def test_without_an_engine_an_image_is_a_reason(checkout: Checkout, tmp_path: Pa
     folder = tmp_path / "mine"
     verdict = measured(checkout, folder, content)
     assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_installed")
-    assert f"it runs in image {IMAGE}, and --runtime host starts none" in verdict.explanation
     run_dir = folder / "results" / RUN
     assert outputs_to_retry(run_dir, load_evidence(run_dir).plan) == ["h100/original"]

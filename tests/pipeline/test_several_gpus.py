@@ -7,7 +7,7 @@ on which. One may fall off the bus in the middle, or be held by somebody else. W
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -216,16 +216,3 @@ class TestTwoProducts:
         assert set(box.records(BenchmarkRecord, "benchmark").values()) == {H100S[0]}
         assert set(box.records(BenchmarkRecord, "benchmark", "h200").values()) == {H200}
         assert box.findings().contradictions == []
-
-
-@pytest.fixture(scope="module")
-def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    """A box of two that measured all."""
-    folder = tmp_path_factory.mktemp("honest")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASSAY_LOCK_DIR", str(folder / "locks"))
-        patch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
-        patch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        box = Box(folder, {"h100": H100S[:2]})
-        box.measure()
-        yield box

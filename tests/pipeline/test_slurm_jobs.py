@@ -1,104 +1,15 @@
-"""Jobs of a run in Slurm's queue, with stand-ins for Slurm's commands.
-
-``tests/slurm`` has the same with Slurm itself.
-"""
+"""What Snakemake's executor is told of a site; ``tests/slurm`` has it with Slurm itself."""
 
 import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
 
-import pytest
-
-from assay.pipeline import slurm_jobs
 from assay.pipeline.slurm_jobs import (
     PLUGIN_FOLDER,
-    Preempted,
-    cancel_orphans,
     executor_options,
     job_name,
-    jobs_of,
 )
 from assay.records.cluster import NO_CLUSTER, ClusterFile
-from assay.shared.files import write_bytes
-
-SQUEUE = """#!/bin/sh
-echo "squeue $*" >> {log}
-case "$*" in *--states=*) cat {queue}.ended;; *) cat {queue};; esac
-"""
-SCANCEL = """#!/bin/sh
-echo "scancel $*" >> {log}
-{then}
-"""
-SCONTROL = """#!/bin/sh
-echo "scontrol $*" >> {log}
-{then}
-"""
-
-
-class Slurm:
-    """A queue as a file, and a log of what was asked."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.run = folder, folder / "results" / "nightly"
-        self.queue, self.log = folder / "queue", folder / "log"
-        self.run.mkdir(parents=True)
-        self.holds()
-        self.command("squeue", SQUEUE)
-        self.command("scancel", SCANCEL, f": > {self.queue}")
-        self.command("scontrol", SCONTROL, f": > {self.queue}.ended")
-
-    def command(self, name: str, text: str, then: str = "") -> None:
-        path = self.folder / "bin" / name
-        text = text.format(log=self.log, queue=self.queue, then=then)
-        write_bytes(path, text.encode())
-        path.chmod(0o755)
-
-    def holds(self, *lines: str, ended: tuple[str, ...] = ()) -> None:
-        name = job_name(self.run)
-        for path, held in ((self.queue, lines), (Path(f"{self.queue}.ended"), ended)):
-            path.write_text("".join(f"{line.replace('OURS', name)}\n" for line in held))
-
-    def asked(self) -> list[str]:
-        return self.log.read_text().splitlines() if self.log.exists() else []
-
-
-@pytest.fixture
-def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slurm:
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    monkeypatch.setattr(slurm_jobs, "POLL_S", 0.01)
-    return Slurm(tmp_path)
-
-
-class TestTheName:
-    """Tells a run of one folder from every other."""
-
-    def test_runs_of_one_name_in_two_folders_differ(self, tmp_path: Path) -> None:
-        assert job_name(tmp_path / "a" / "run") != job_name(tmp_path / "b" / "run")
-
-
-class TestOrphans:
-    """What an earlier start left."""
-
-    def test_only_jobs_of_this_run_are_cancelled(self, slurm: Slurm) -> None:
-        slurm.holds("11|OURS_x", "12|assay-nightly-0_y", "13|OURS_z")
-        cancel_orphans(slurm.run)
-        assert "scancel 11 13" in slurm.asked()
-        assert jobs_of(slurm.run) == []
-
-
-class TestPreempted:
-    """Jobs that Slurm ended to make room, and does not start again by itself."""
-
-    @pytest.fixture
-    def watch(self, slurm: Slurm, monkeypatch: pytest.MonkeyPatch) -> Preempted:
-        monkeypatch.setattr(slurm_jobs, "LOOK_S", 0.0)
-        return Preempted(slurm.run)
-
-    def test_they_are_put_back(self, slurm: Slurm, watch: Preempted) -> None:
-        slurm.holds(ended=("11|OURS_x", "12|another"))
-        watch.look()
-        assert "scontrol requeue 11" in slurm.asked()
-        assert "scontrol requeue 12" not in slurm.asked()
 
 
 def test_the_executor_is_told_what_the_site_says(tmp_path: Path) -> None:

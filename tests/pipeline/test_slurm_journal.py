@@ -75,24 +75,17 @@ def test_the_node_is_that_of_the_platform(tmp_path: Path) -> None:
     assert node_of(tmp_path, "l4") is None
 
 
-class TestTheReportsRecord:
-    """Salted unless names may be told."""
-
-    def record(self, run: Path, *, names: bool) -> SlurmJobsRecord:
-        write_slurm_jobs(run, names=names)
-        return read_record(SlurmJobsRecord, run / "slurm_jobs.json")
-
-    def test_no_name_of_the_site_is_in_it(self, tmp_path: Path) -> None:
-        begin(tmp_path).end(GpuRefused("it is shared"))
-        record = self.record(tmp_path, names=False)
-        text = (tmp_path / "slurm_jobs.json").read_text()
-        assert "gpu07" not in text
-        assert "secret" not in text
-        assert record.salt == salt_of(tmp_path)
-        assert record.jobs[0].node == salted(record.salt, "gpu07")
-        assert record.jobs[0].account == salted(record.salt, "secret")
-
-    def test_with_names_it_has_them(self, tmp_path: Path) -> None:
-        begin(tmp_path).end(None)
-        record = self.record(tmp_path, names=True)
-        assert (record.salt, record.jobs[0].node) == (None, "gpu07")
+@pytest.mark.parametrize("names", [False, True])
+def test_the_reports_record_is_salted_unless_names_may_be_told(tmp_path: Path, names: bool) -> None:
+    begin(tmp_path).end(GpuRefused("it is shared"))
+    write_slurm_jobs(tmp_path, names=names)
+    path = tmp_path / "slurm_jobs.json"
+    record = read_record(SlurmJobsRecord, path)
+    (job,) = record.jobs
+    told = job.node, job.account
+    if names:
+        assert (record.salt, told) == (None, ("gpu07", "secret"))
+    else:
+        salt = salt_of(tmp_path)
+        assert (record.salt, told) == (salt, (salted(salt, "gpu07"), salted(salt, "secret")))
+        assert "gpu07" not in path.read_text() and "secret" not in path.read_text()

@@ -54,9 +54,9 @@ def test_a_tree_that_changed_under_way_is_told(root: Path) -> None:
     run = write_run(root)
     path = root / "config" / "judging.yaml"
     path.write_text(path.read_text().replace(*MARGIN))
-    with pytest.raises(CheckFailed, match=r"absolute_margin is 0\.08, not 0\.5") as raised:
+    with pytest.raises(CheckFailed) as raised:
         verified(root, "b" * 40, True, run)
     assert raised.value.code == "policy"
     text, request = verified(root, "b" * 40, False, run)
-    assert "ok  policy: accepted: judged by other rules" in text
+    assert "ok  policy: accepted" in text
     assert _verify_command(REPORT, request)[-1] == "--accept-policy", "what is printed can be typed"

@@ -6,7 +6,6 @@ configuration goes, and it is taken away again at the end; a configuration that 
 touched. Everything else (keys, sockets, spool, logs) lies below a temporary directory.
 """
 
-import contextlib
 import os
 import shutil
 import signal
@@ -14,9 +13,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 from assay.base.progress import exclusive
 
@@ -61,32 +60,13 @@ def missing() -> str | None:
 
 
 class Cluster:
-    """Starts the daemons on entry, stops them by their ids on exit."""
+    """Daemons that ``start`` starts and ``stop`` ends by their ids."""
 
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="assay-slurm-"))
         self.processes: list[tuple[str, subprocess.Popen[bytes]]] = []
-        self._held = contextlib.ExitStack()
 
-    def __enter__(self) -> "Cluster":
-        waiting = "another cluster uses /etc/slurm; waiting for its end"
-        self._held.enter_context(exclusive(LOCK, waiting))
-        try:
-            self._start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-    def _start(self) -> None:
+    def start(self) -> None:
         self.directory.chmod(0o755)
         for name in ("state", "spool", "log", "munge"):
             (self.directory / name).mkdir(mode=0o755)
@@ -159,7 +139,6 @@ class Cluster:
             if _is_ours(CONFIG / name):
                 (CONFIG / name).unlink()
         shutil.rmtree(self.directory, ignore_errors=True)
-        self._held.close()
 
 
 def slurm_conf(directory: Path, ports: Sequence[int]) -> str:
@@ -223,6 +202,18 @@ def free_ports(count: int) -> list[int]:
     for one in sockets:
         one.close()
     return ports
+
+
+@contextmanager
+def running_cluster() -> Iterator[Cluster]:
+    """Start the one cluster of this machine, once nobody else's runs; stop it at the end."""
+    with exclusive(LOCK, "another cluster uses /etc/slurm; waiting for its end"):
+        cluster = Cluster()
+        try:
+            cluster.start()
+            yield cluster
+        finally:
+            cluster.stop()
 
 
 def slurm(*command: str) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.slurm.cluster import Cluster
+from tests.slurm.cluster import Cluster, running_cluster
 
 
 @pytest.fixture(scope="package")
 def cluster() -> Iterator[Cluster]:
-    with Cluster() as running:
+    with running_cluster() as running:
         yield running

@@ -11,13 +11,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.io import write_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.pipeline.slurm_jobs import jobs_of, journal_of
@@ -27,12 +25,18 @@ from assay.records.slurm_jobs import SlurmJob
 from assay.shared.files import write_bytes
 from assay.shared.parent_death import tied_to_parent
 from tests.library_checkout import copy_code, write_config
-from tests.pipeline.stand_in import take_answers, write_stand_in
+from tests.pipeline.stand_in import (
+    answer_beside,
+    own_environment,
+    take_answers,
+    waited,
+    write_program,
+    write_stand_in,
+)
 from tests.pipeline.test_batched_workflow import STAND_IN
-from tests.report_fixtures import cheats, provision, sanitizer, stopwatch, write_run
+from tests.report_fixtures import provision, write_run
 from tests.slurm.cluster import SITE, Cluster
 
-PATIENCE_S = 300.0
 DRIVER = """#!/bin/sh
 if [ -e {folder}/lost.$SLURMD_NODENAME ]; then
     rm {folder}/lost.$SLURMD_NODENAME; echo "GPU has fallen off the bus"; exit 15
@@ -53,21 +57,11 @@ os.execv(python, [python, *sys.argv[1:]])
 """
 
 
-def waited(condition: Callable[[], object], seconds: float = PATIENCE_S) -> bool:
-    """Return whether it came true in time."""
-    limit = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() >= limit:
-            return False
-        time.sleep(0.2)
-    return True
-
-
 class MeasuredCheckout:
     """A repository, and the answers of its targets' devices."""
 
     def __init__(self, folder: Path, targets: Sequence[str], names: Sequence[str]) -> None:
-        self.folder, self.root, self.targets = folder, folder / "checkout", targets
+        self.folder, self.root = folder, folder / "checkout"
         self.commands: list[subprocess.Popen[bytes]] = []
         write_config(self.root, targets, names, profiled=["first"])
         made = write_run(self.root, "made", [provision(target) for target in targets])
@@ -79,25 +73,17 @@ class MeasuredCheckout:
         shutil.rmtree(made)
         copy_code(self.root)
         write_bytes(self.root / CLUSTER_FILE, SITE.encode())
-        self._program(folder / "bin" / "nvidia-smi", DRIVER.format(folder=folder))
+        write_program(folder / "bin" / "nvidia-smi", DRIVER.format(folder=folder))
         device = DEVICE.format(python=sys.executable, folder=str(folder))
-        self._program(folder / "python", device)
+        write_program(folder / "python", device)
 
     def _answer(self, catalog: Catalog, made: Path, target: str, names: Sequence[str]) -> Device:
         """Have the first card of a target hand out what was ``made``; returns what it is."""
         answers = self.folder / target / "records"
         device = take_answers(made, answers, self.folder / target / "device.json")
-        for name in names:
-            write_record(stopwatch(catalog, name, target), answers / "stopwatch" / f"{name}.json")
-        write_record(cheats(target), answers / "cheats" / "cheats.json")
-        clean = sanitizer(target, catalog.targets[target].arch, ())
-        write_record(clean, answers / "sanitize" / "sanitize.json")
+        answer_beside(answers, catalog, target, names)
         write_stand_in(self.folder / target / "python", STAND_IN, self.folder / target)
         return device
-
-    def _program(self, path: Path, text: str) -> None:
-        write_bytes(path, text.encode())
-        path.chmod(0o755)
 
     def lists(self, node: str, gpus: str) -> None:
         """Have a node's driver list these GPUs."""
@@ -130,14 +116,8 @@ class MeasuredRun:
     def start(self, *more: str) -> "subprocess.Popen[bytes]":
         """Start its command, whose words go to the file ``said``."""
         folder, root = self.place.folder, self.place.root
-        environment = {
-            **os.environ,
-            "ASSAY_ROOT": str(root),
-            "ASSAY_LOCK_DIR": str(folder / "locks"),
-            "HOME": str(folder / "home"),
-            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-            "PYTHONPATH": str(root / "src"),
-        }
+        path = f"{folder / 'bin'}:{os.environ['PATH']}"
+        environment = {**own_environment(root, folder), "PATH": path}
         words = ["reproduce", "--executor", "slurm", "--run", self.name, "--cores", "2", *more]
         words += ["--device-python", str(folder / "python"), "--signing-key", str(folder / "key")]
         with (folder / "said").open("a") as log:

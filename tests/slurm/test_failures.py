@@ -9,8 +9,9 @@ import pytest
 from assay.base.io import read_record
 from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.verification.verify import verify
+from tests.pipeline.stand_in import waited
 from tests.slurm.cluster import SPARE, URGENT, Cluster, slurm
-from tests.slurm.measured import MeasuredCheckout, MeasuredRun, kill_outright, waited
+from tests.slurm.measured import MeasuredCheckout, MeasuredRun, kill_outright
 
 pytestmark = pytest.mark.slurm
 
