@@ -47,7 +47,7 @@ def test_a_launch_is_a_row(record: BenchmarkRecord) -> None:
     assert frame.launch.tolist() == [0, 1, 0, 0]
     assert frame.turn.tolist() == [0, 0, 1, 0]
     assert frame.discarded.tolist() == [False, False, False, True]
-    TestEveryFrame.check(frame, frames.SAMPLES)
+    check(frame, frames.SAMPLES)
 
 
 def test_a_sample_of_nvml_is_a_row_and_what_it_refused_is_nan(record: BenchmarkRecord) -> None:
@@ -60,23 +60,24 @@ def test_a_sample_of_nvml_is_a_row_and_what_it_refused_is_nan(record: BenchmarkR
     assert frame.process.tolist() == [3, 3]
 
 
-class TestEveryFrame:
-    def test_has_its_columns_and_dtypes_with_rows(self, record: BenchmarkRecord) -> None:
-        self.check(frames.samples([record]), frames.SAMPLES)
+@pytest.mark.parametrize(
+    ("frame", "columns"),
+    [
+        (frames.samples([]), frames.SAMPLES),
+        (frames.telemetry([], {}), frames.TELEMETRY),
+        (frames.verdicts([]), frames.VERDICTS),
+        (frames.builds([]), frames.BUILDS),
+    ],
+)
+def test_an_empty_frame_has_its_columns(
+    frame: pd.DataFrame, columns: tuple[frames.Column, ...]
+) -> None:
+    assert frame.empty
+    check(frame, columns)
 
-    def test_has_them_without_rows(self) -> None:
-        for frame, columns in (
-            (frames.samples([]), frames.SAMPLES),
-            (frames.telemetry([], {}), frames.TELEMETRY),
-            (frames.verdicts([]), frames.VERDICTS),
-            (frames.builds([]), frames.BUILDS),
-        ):
-            assert frame.empty
-            self.check(frame, columns)
 
-    @staticmethod
-    def check(frame: pd.DataFrame, columns: tuple[frames.Column, ...]) -> None:
-        assert list(frame.columns) == [column.name for column in columns]
-        for column in columns:
-            assert frame[column.name].dtype == column.dtype, column
-            assert column.says
+def check(frame: pd.DataFrame, columns: tuple[frames.Column, ...]) -> None:
+    assert list(frame.columns) == [column.name for column in columns]
+    for column in columns:
+        assert frame[column.name].dtype == column.dtype, column
+        assert column.says

@@ -86,12 +86,6 @@ class TestBind:
             prepared.launch()
 
 
-class TestLoading:
-    def test_another_binary_is_refused(self, artifact):
-        with pytest.raises(RuntimeError, match="has SHA-256"):
-            load_launcher(ArtifactSpec(artifact.path, "0" * 64), "launch", 4)
-
-
 def test_a_kernel_is_not_bound_to_an_output_of_another_type():
     arm = make_arm("narrow", bsr_workload(output_dtype="float32"), kind="kernel")
     inputs = make_inputs(arm.workload, "cpu", 1)

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from assay.device.kernels.inputs import FP8_SCALE, fill, make_inputs, memory_found
+from assay.device.kernels.inputs import FP8_SCALE, make_inputs, memory_found
 from assay.shared import sparsity as patterns
 from tests.device.helpers import (
     bsr_workload,
     dense_workload,
     fp8_dense_workload,
-    fp8_workload,
 )
 
 
@@ -56,13 +55,6 @@ class TestUnwritten:
 class TestFp8:
     """E4M3 operands, B k-major, results in bfloat16."""
 
-    def test_b_is_a_view_of_k_major_memory(self):
-        for workload in (fp8_workload(), fp8_dense_workload()):
-            b = make_inputs(workload, "cpu", 1).tensors["b"]
-            assert b.dtype == torch.float8_e4m3fn
-            assert b.shape == (96, 32)
-            assert b.t().is_contiguous()
-
     def test_values_use_the_range_and_do_not_leave_it(self):
         inputs = make_inputs(fp8_dense_workload(m=512, n=512, k=512), "cpu", 1)
         for name in "ab":
@@ -72,15 +64,6 @@ class TestFp8:
             # Below 2^-6 E4M3 loses bits; the generator's farthest value is no 7 deviations out.
             assert (values.abs() < 2**-6).float().mean() < 1e-3
         assert torch.finfo(torch.float8_e4m3fn).max > 7 * FP8_SCALE
-
-
-class TestFill:
-    def test_draws_into_the_same_memory_and_keeps_the_pattern(self):
-        inputs = make_inputs(bsr_workload(), "cpu", 1)
-        before, pointer = inputs.snapshot(), inputs.tensors["a_values"].data_ptr()
-        fill(inputs, 2)
-        assert inputs.tensors["a_values"].data_ptr() == pointer
-        assert sorted(inputs.changed_since(before)) == ["a_values", "b"]
 
 
 class TestChangedSince:

@@ -34,9 +34,6 @@ class TestParse:
         )
         assert found == Cold(1.5, "median", 499, 1755.0)
 
-    def test_a_skipped_state_has_no_time(self):
-        assert parse_summaries({"benchmarks": [{"states": [{"summaries": None}]}]}) is None
-
 
 @pytest.fixture
 def stopwatch(monkeypatch):

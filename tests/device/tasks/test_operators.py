@@ -49,6 +49,8 @@ PROGRAM = """
 import json
 from assay.device.tasks import operators
 from tests.device.tasks.test_operators import ENTRIES, run
+import torch
+torch.set_num_threads(1)
 operators.INDUCTOR = "aot_eager"
 print("RECORD", json.dumps(run(*ENTRIES)))
 """

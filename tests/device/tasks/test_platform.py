@@ -44,16 +44,14 @@ def test_gpu_record(validated):
     assert gpu.application_clock_sm_mhz is None
 
 
-class TestCompat:
-    @pytest.mark.parametrize(
-        ("path", "compat"),
-        [
-            ("/usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04", False),
-            ("/usr/local/cuda/compat/libcuda.so.590.44.01", True),
-            ("/usr/local/cuda/compat/libcuda.so.1", True),
-            ("/usr/lib/libcuda.so.1", False),
-            (None, False),
-        ],
-    )
-    def test_compat(self, path, compat):
-        assert is_compat(path, "580.159.04") is compat
+@pytest.mark.parametrize(
+    ("path", "compat"),
+    [
+        ("/usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04", False),
+        ("/usr/local/cuda/compat/libcuda.so.1", True),
+        ("/usr/lib/libcuda.so.1", False),
+        (None, False),
+    ],
+)
+def test_compat(path, compat):
+    assert is_compat(path, "580.159.04") is compat

@@ -32,23 +32,14 @@ WORKLOADS = (
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda w: f"{w.operation}_{w.dtype}")
-def test_answer_with_its_signs_turned_back_is_the_first_oracle_exactly(workload):
+def test_an_answer_with_its_signs_turned_back_is_right_and_one_of_before_is_not(workload):
     inputs = make_inputs(workload, "cpu", 1)
     first = oracle(inputs)
     signs = Signs(inputs, "s")
+    signs.step()
+    assert measure_errors(signs.turned_back(first, signs.snapshot()), first).relative > 0.1
     for _ in range(20):
         signs.step()
     answer = oracle(inputs)
     assert not torch.equal(answer, first)
     assert torch.equal(signs.turned_back(answer, signs.snapshot()), first)
-
-
-@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda w: f"{w.operation}_{w.dtype}")
-def test_the_answer_of_the_launch_before_is_far_outside_any_tolerance(workload):
-    inputs = make_inputs(workload, "cpu", 1)
-    first = oracle(inputs)
-    signs = Signs(inputs, "s")
-    stale = oracle(inputs)
-    signs.step()
-    errors = measure_errors(signs.turned_back(stale, signs.snapshot()), first)
-    assert errors.relative > 0.1
