@@ -101,43 +101,16 @@ def target(name: str = "h100") -> Target:
 
 
 def workloads() -> dict[str, Workload]:
-    sparse = Workload(
-        id="sparse",
-        operation=Operation.BSR_GEMM,
-        dtype="float16",
-        distribution="normal",
-        seed=1,
-        m=4096,
-        n=4096,
-        k=4096,
-        pattern=Pattern(kind="random", block_rows=128, block_cols=128, blocks_per_row=8),
-        relative_tolerance=2e-3,
-    )
-    dense = Workload(
-        id="dense",
-        operation=Operation.DENSE_GEMM,
-        dtype="float16",
-        distribution="normal",
-        seed=1,
-        m=4096,
-        n=4096,
-        k=4096,
-        relative_tolerance=2e-3,
-    )
-    attention = Workload(
-        id="attention",
-        operation=Operation.DENSE_ATTENTION,
-        dtype="float16",
-        distribution="normal",
-        seed=1,
-        batch=1,
-        heads=8,
-        seq_q=512,
-        seq_kv=512,
-        head_dim=64,
-        relative_tolerance=2e-3,
-    )
-    return {workload.id: workload for workload in (sparse, dense, attention)}
+    alike = {"dtype": "float16", "distribution": "normal", "seed": 1, "relative_tolerance": 2e-3}
+    square = {"m": 4096, "n": 4096, "k": 4096}
+    blocks = Pattern(kind="random", block_rows=128, block_cols=128, blocks_per_row=8)
+    heads = {"batch": 1, "heads": 8, "seq_q": 512, "seq_kv": 512, "head_dim": 64}
+    given: dict[str, dict[str, Any]] = {
+        "sparse": {"operation": Operation.BSR_GEMM, "pattern": blocks, **square},
+        "dense": {"operation": Operation.DENSE_GEMM, **square},
+        "attention": {"operation": Operation.DENSE_ATTENTION, **heads},
+    }
+    return {name: Workload.model_validate({"id": name, **alike, **g}) for name, g in given.items()}
 
 
 def variants() -> dict[str, Variant]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from assay.base.io import write_record
 from assay.building.recipe import file_command
 from assay.evidence.stages import file_compile_path, original_path
-from assay.records.builds import ToolchainRecord
 from assay.records.file_compiles import FileCompileJob, FileCompileRecord, FileCompileRequest
 from assay.records.originals import (
     CheckoutCopy,
@@ -17,47 +16,37 @@ from assay.records.originals import (
     OriginalRunRecord,
 )
 from assay.records.plan import Request
-from assay.shared.files import sha256_bytes
-from tests.report_fixtures import LOCK, UUID
+from tests.report_fixtures import TOOLCHAIN, UUID
 
-COMPILES = """
-  - id: demo_file_lines
+COUNTED = """
+  - id: demo_file_{quantity}
     kind: statistic
-    statement: The library's file has 417 lines
-    place: {section: Support, line: 12}
-    value: 417
+    statement: The library's file has {value} {quantity}
+    place: {{section: Support, line: {line}}}
+    value: {value}
     unit: count
     resolution: 0
-    hardware: {target: null, as_stated: any}
-    evaluation: {kind: inspection, package: demo, path: include/demo.h, quantity: lines}
-  - id: demo_file_bytes
-    kind: statistic
-    statement: The library's file has 18666 bytes
-    place: {section: Support, line: 13}
-    value: 18666
-    unit: count
-    resolution: 0
-    hardware: {target: null, as_stated: any}
-    evaluation: {kind: inspection, package: demo, path: include/demo.h, quantity: bytes}
-  - id: demo_file_sm90a
+    hardware: {{target: null, as_stated: any}}
+    evaluation: {{kind: inspection, package: demo, path: include/demo.h, quantity: {quantity}}}"""
+COMPILED = """
+  - id: demo_file_{name}
     kind: support
-    statement: The kernel compiles for Hopper
-    place: {section: Support, line: 10}
+    statement: {statement}
+    place: {{section: Support, line: {line}}}
     value: null
     unit: null
     resolution: null
-    hardware: {target: h100, as_stated: H100}
-    evaluation: {kind: compiles, compilation: demo_file, arch: sm_90a, expect: builds}
-  - id: demo_file_sm89
-    kind: support
-    statement: The kernel does not compile for Ada
-    place: {section: Support, line: 11}
-    value: null
-    unit: null
-    resolution: null
-    hardware: {target: h100, as_stated: H100}
-    evaluation: {kind: compiles, compilation: demo_file, arch: sm_89, expect: fails}
-"""
+    hardware: {{target: h100, as_stated: H100}}
+    evaluation: {{kind: compiles, compilation: demo_file, arch: {arch}, expect: {expect}}}"""
+COMPILES = (
+    COUNTED.format(quantity="lines", value=417, line=12)
+    + COUNTED.format(quantity="bytes", value=18666, line=13)
+    + COMPILED.format(name="sm90a", statement="The kernel compiles for Hopper", line=10,
+                      arch="sm_90a", expect="builds")
+    + COMPILED.format(name="sm89", statement="The kernel does not compile for Ada", line=11,
+                      arch="sm_89", expect="fails")
+    + "\n"
+)  # fmt: skip
 OWN = """
 original:
   id: demo_own
@@ -161,8 +150,5 @@ def file_compiles(recorded_at: str) -> Iterator[FileCompileRecord]:
             exit_code=int(refused),
             words=(REFUSAL,) if refused else (),
             cut=False,
-            toolchain=ToolchainRecord(
-                schema="assay/toolchain/1", nvcc="13.0.88", host_compiler="g++ 12", wheels={},
-                lock_sha256=sha256_bytes(LOCK.encode()),
-            ),
-        )  # fmt: skip
+            toolchain=TOOLCHAIN,
+        )

@@ -272,6 +272,10 @@ STDOUT_88 = (
     " [OK]  tma ping-pong : {rate} TFLOPS/s\n"
 )
 LOCK = f"nvidia-cuda-nvcc==13.0.88 --hash=sha256:{'01' * 32}\n"
+TOOLCHAIN = ToolchainRecord(
+    schema="assay/toolchain/1", nvcc="13.0.88", host_compiler="g++ 12", wheels={},
+    lock_sha256=sha256_bytes(LOCK.encode()),
+)  # fmt: skip
 
 
 def write_repository(root: Path) -> Path:
@@ -457,10 +461,7 @@ def _build(job: BuildJob) -> BuildRecord:
         artifact=artifact,
         cubins=(),
         resources=(resources,),
-        toolchain=ToolchainRecord(
-            schema="assay/toolchain/1", nvcc="13.0.88", host_compiler="g++ 12", wheels={},
-            lock_sha256=sha256_bytes(LOCK.encode()),
-        ),
+        toolchain=TOOLCHAIN,
         diagnostics="",
         built_elsewhere=False,
     )  # fmt: skip
