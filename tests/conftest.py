@@ -260,14 +260,6 @@ def colourless() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def own_cache_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Have cached builds sealed with a key of the tests' own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASSAY_CACHE_KEY", str(tmp_path_factory.mktemp("seal") / "key"))
-        yield
-
-
 @pytest.fixture(autouse=True)
 def own_folder_of_what_is_kept() -> Iterator[None]:
     """End what a command that a test runs in this process says of its cache with that test."""

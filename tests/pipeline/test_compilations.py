@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.io import load_yaml, read_record, write_record
-from assay.building.cache_seal import RECORD, write_seal
+from assay.building.build import RECORD
 from assay.building.recipe import describe
 from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.load import load_catalog
@@ -193,7 +193,6 @@ class TestAgain:
             )
             cached = root / "results" / "cache" / "builds" / described.key
             write_record(refused, cached / RECORD)
-            write_seal(cached)
 
     def test_at_first_everything_is_built_longest_first(self, made: tuple[Path, list[str]]) -> None:
         assert made[1] == ["demo_88", "demo_bk32", "demo_bk96", "demo_bk64", "demo_probe"]

@@ -76,7 +76,6 @@ def test_it_is_compiled_for_each_architecture_and_nothing_runs(
 def test_from_the_option_to_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Through the workflow, without a GPU; only the compiler is made up."""
     monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
-    monkeypatch.setattr(snakemake_run, "require_sound_toolchain", lambda root: None)
     made = Checkout(tmp_path)
     claims = made.root / "config" / "claims" / "fixture.yaml"
     claims.write_text(claims.read_text() + OWN_CLAIM)

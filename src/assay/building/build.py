@@ -2,7 +2,7 @@
 
 What was compiled once is not compiled again: an artifact is taken from the cache, or from a
 directory that another machine filled, when sources, command and toolchain lock agree with what
-this checkout would compile. What is in the cache must bear this user's seal (``cache_seal``).
+this checkout would compile.
 """
 
 import shutil
@@ -11,7 +11,6 @@ from pathlib import Path
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.base.progress import exclusive, say
-from assay.building.cache_seal import RECORD, is_sealed, write_seal
 from assay.building.nvcc import Compiled, compiled, file_digest
 from assay.building.recipe import Compilation, Kind, Tree, describe
 from assay.building.toolchain import Toolchain, ensure_toolchain, toolchain_lock_digest
@@ -19,6 +18,9 @@ from assay.catalog.model import Catalog
 from assay.records.builds import NO_COMPILER, BuildRecord, ToolchainRecord
 from assay.runtimes.base import Place
 from assay.shared.files import sha256_file, whole_file
+
+RECORD = "record.json"
+"""Name of a build's record in the cache."""
 
 
 def build(
@@ -77,18 +79,16 @@ def _artifact_path(job: Compilation) -> str:
 
 
 def _from_cache(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | None] | None:
-    """An earlier build with this key; one without our seal, and one that nobody looked into, is
-    none.
-    """
-    if not is_sealed(folder):
-        return None
+    """An earlier build with this key, as whole as its record says, or None."""
     try:
         record = read_record(BuildRecord, folder / RECORD)
-    except BadInput:  # by a version that wrote another form
+    except BadInput:  # none, or by a version that wrote another form
         return None
-    if record.artifact is None:
-        return record, None
-    return (record, folder / job.output) if record.code_sha256 is not None else None
+    if record.key != job.key or record.artifact is None:
+        return (record, None) if record.key == job.key else None
+    file = folder / job.output
+    whole = file.is_file() and sha256_file(file) == record.artifact.sha256
+    return (record, file) if whole and record.code_sha256 is not None else None
 
 
 def _from_elsewhere(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | None] | None:
@@ -124,9 +124,7 @@ def _without_compiler(job: Compilation, why: str) -> BuildRecord:
 def _compile(
     job: Compilation, tree: Tree, cached: Path, toolchain: Toolchain
 ) -> tuple[BuildRecord, Path | None]:
-    """Compile and put the outcome into the cache, the seal last."""
-    if (cached / RECORD).is_file() and not is_sealed(cached):
-        say(f"the cached build of {job.id} for {job.arch} is not as it was sealed: compiling again")
+    """Compile and put the outcome into the cache, the record last."""
     shutil.rmtree(cached, ignore_errors=True)
     file: Path | None = None
     with compiled(job, tree, toolchain) as outcome:
@@ -135,7 +133,6 @@ def _compile(
             _copy(outcome.artifact, file)
     record = _record(job, outcome, file, toolchain.record)
     write_record(record, cached / RECORD)
-    write_seal(cached)
     return record, file
 
 

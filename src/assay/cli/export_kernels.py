@@ -8,7 +8,6 @@ from assay.base.io import write_record
 from assay.base.progress import say
 from assay.base.writable import why_not_writable
 from assay.building import build as building
-from assay.building.toolchain_check import require_sound_toolchain
 from assay.catalog.load import load_catalog
 from assay.cli.compiler_place import compiler_place
 from assay.measuring.operator_kernels import kernel_entries, offered
@@ -34,7 +33,6 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> Kern
             f"no kernels can be written to {output} ({why}): name another folder with --output"
         )
     place = compiler_place(root, runtime)
-    require_sound_toolchain(root)
     cache = cache_folder(root)
     if why_not_writable(cache / "builds" / target) is not None:
         cache = output / "cache"

@@ -14,7 +14,6 @@ from assay.base.pip_locks import tail
 from assay.base.progress import quote, say
 from assay.base.signals import SignalledExit
 from assay.base.writable import why_not_writable
-from assay.building.toolchain_check import require_sound_toolchain
 from assay.pipeline.dag import card_resource
 from assay.pipeline.failures import error_of, is_damaged, read_failures
 from assay.pipeline.run_files import (
@@ -60,11 +59,9 @@ def run_workflow(
     ``again``: outputs below the run's directory that are made anew though they are there. What
     Snakemake says goes to ``logs/snakemake.log`` of the run, and to the terminal too where that is
     ``verbose``. The first step that finds that the machine lacks something ends the run; what was
-    finished is kept. A report that is no longer as it was signed is made again. Raises CheckFailed
-    for a toolchain that is not what its wheels hold, the failed steps' error with the first one's
-    exit code, Interrupted when this process is.
+    finished is kept. A report that is no longer as it was signed is made again. Raises the failed
+    steps' error with the first one's exit code, Interrupted when this process is.
     """
-    require_sound_toolchain(root)
     run_dir = run_dir_of(root, request)
     if request.cluster is not None or was_on_cluster(run_dir):
         cancel_orphans(run_dir)

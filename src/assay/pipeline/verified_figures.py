@@ -2,9 +2,9 @@
 
 What is kept is named by the report's bytes (the digests of its manifest and of its attestation, or
 of its archive), the keys that are trusted and how many must have signed, the judging rules, and a
-digest of the code and templates that verify; it bears the seal of this user. Anything else than
-that has it verified anew. Of a kept directory signature, list and every byte are checked again, and
-of any kept report the name that it lies under: left out is only to judge and to render.
+digest of the code and templates that verify. Anything else than that has it verified anew. Of a
+kept directory signature, list and every byte are checked again, and of any kept report the name
+that it lies under: left out is only to judge and to render.
 
 Of a report that does not verify only ``verdicts.json`` is read, as far as it is bounded.
 """
@@ -17,13 +17,10 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from assay.base.check_log import CheckLog
 from assay.base.errors import AssayError, BadInput, CheckFailed
-from assay.base.io import dump_record, parse_record, read_bytes
+from assay.base.io import parse_record, read_bytes, read_record, write_record
 from assay.base.printable import shortened
-from assay.building.cache_seal import sealed_bytes, write_sealed
 from assay.evidence.report_contents import read_contents
 from assay.findings.given_report import GivenReport
 from assay.findings.report_figures import (
@@ -157,16 +154,15 @@ class ReportReader:
         """Return what was kept of a report whose files are still those that were signed; None where
         nothing was, or they are others.
         """
-        data = sealed_bytes(place, MOST_DOCUMENT)
-        if data is None:
+        if not place.is_file():
             return None
         log = CheckLog()
         try:
-            found = VerifiedReport.model_validate_json(data)  # of this user's, and bounded
+            found = read_record(VerifiedReport, place)
             if not is_archive(path):  # an archive's place is named by all of its bytes
                 check_signed_files(log, path, self.keys)
             check_place(log, path, found.figures.run, self.repository)
-        except (AssayError, ValidationError):
+        except AssayError:
             return None
         return found if log.holds else None
 
@@ -181,7 +177,7 @@ def _require_report(directory: Path) -> None:
 def keep(found: VerifiedReport, place: Path) -> None:
     """Keep what was found of a report that verified, where that can be written."""
     with suppress(OSError):  # what cannot be kept is verified again
-        write_sealed(place, dump_record(found))
+        write_record(found, place)
 
 
 @cache

@@ -240,7 +240,7 @@ def _rebuilding(
     time: raises BadInput, or MissingEnvironment where there is none.
     """
     # Compilers, containers and binaries: nothing else of verifying needs their modules.
-    from assay.building import toolchain, toolchain_check  # noqa: PLC0415
+    from assay.building import toolchain  # noqa: PLC0415
     from assay.cli.compiler_place import compiler_place  # noqa: PLC0415
     from assay.verification import rebuild, rebuild_check  # noqa: PLC0415
 
@@ -249,8 +249,6 @@ def _rebuilding(
     place = compiler_place(checkout.ROOT, runtime or checkout.default_run().runtime)
 
     def compare(log: CheckLog) -> None:
-        if place.image is None:
-            toolchain_check.require_sound_toolchain(checkout.ROOT)
         tools = toolchain.ensure_toolchain(checkout.ROOT, place)
         found = rebuild.rebuild(folder, checkout.ROOT, tools, only=only)
         rebuild_check.conclude(log, folder, found)
