@@ -14,7 +14,7 @@ from assay.base.progress import say
 from assay.building.artifacts import Builds, told_to_device
 from assay.catalog.model import Catalog
 from assay.measuring.device_process import run_device_job
-from assay.measuring.gpu_workers import work_at_once
+from assay.measuring.several_gpus import work_at_once
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
 from assay.records.originals import OriginalJob, OriginalSource
@@ -60,11 +60,11 @@ def probe_devices(place: Place, target: Target, gpus: Sequence[str]) -> list[Dev
     works = {gpu: partial(probe_device, replace(place, gpu=gpu), target) for gpu in gpus}
     ends = work_at_once(works)
     for gpu, end in ends.items():
-        if why := end.lost or end.defect:
-            say(f"{gpu} takes no part: {why}")
-    found = [end.result for end in ends.values() if end.result is not None]
+        if not isinstance(end, Device):
+            say(f"{gpu} takes no part: {end}")
+    found = [end for end in ends.values() if isinstance(end, Device)]
     if not found:
-        raise MissingEnvironment("; ".join({end.lost or end.defect or "" for end in ends.values()}))
+        raise MissingEnvironment("; ".join({str(end) for end in ends.values()}))
     return found
 
 

@@ -35,7 +35,7 @@ from assay.measuring.resume import (
     kept_record,
     measure_batch,
 )
-from assay.measuring.spread import Assign, spread_over
+from assay.measuring.several_gpus import Assign, GpuLost, spread_over
 from assay.pipeline import reuse as recorded
 from assay.pipeline.step_places import StepPlaces
 from assay.records.base import GpuRecord
@@ -113,16 +113,18 @@ class MeasuringParts(StepPlaces):
         beside the figures nothing fails the step; ``patience_s`` is then the most that it may take.
         """
         at = measure_at or (lambda gpu: batch_at(self._place(target, gpu), stage.record))
-        measure = self._counted(
-            spread_over(
-                self._gpus(target),
-                at,
-                stage.record,
-                self._assigned(stage, target, items),
-                self._lost.add,
-            )
-        )
-        self._measure(stage, target, items, measure, patience_s)
+        assign = self._assigned(stage, target, items)
+        measure = spread_over(self._gpus(target), at, stage.record, assign, self._lost.add)
+        self._measure(stage, target, items, self._counted(measure), patience_s)
+
+    def _while_gpus_are_left(self, target: str, attempt: Callable[[], None]) -> None:
+        """Do ``attempt`` again on the GPUs that are left where it lost one."""
+        while True:
+            try:
+                return attempt()
+            except GpuLost:
+                if not self._gpus(target):
+                    raise
 
     def _measure(
         self,

@@ -30,7 +30,6 @@ from assay.measuring.host_platform import joined
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Measure, Results, kept_record
-from assay.measuring.spread import GpuLost
 from assay.pipeline import reuse as recorded
 from assay.pipeline.gpu_step_base import MeasuringParts
 from assay.records.originals import OriginalRunRecord
@@ -62,7 +61,7 @@ class MeasuringSteps(MeasuringParts):
     def correctness(self, target: str) -> None:
         """The gate, of every comparison."""
         if not self._took_over(CORRECTNESS, target):
-            self._gate(target)
+            self._while_gpus_are_left(target, lambda: self._gate(target))
 
     def _gate(self, target: str) -> None:
         """Check what has no gate yet, or one on a GPU that takes no part any more and did not time
@@ -97,19 +96,15 @@ class MeasuringSteps(MeasuringParts):
         """
         if self._took_over(BENCHMARKS, target):
             return
-        if not set(self._gates(target).values()) <= set(self._gpus(target)):
-            self._gate(target)
-        while True:
+
+        def attempt() -> None:
+            if not set(self._gates(target).values()) <= set(self._gpus(target)):
+                self._gate(target)
             keys = BENCHMARKS.keys(self.dag.target_plan(target))
             items = [self._gated_item(BENCHMARKS, key, measure.benchmark_job) for key in keys]
-            try:
-                self._batch(BENCHMARKS, target, items)
-            except GpuLost:
-                if not self._gpus(target):
-                    raise
-                self._gate(target)
-            else:
-                return
+            self._batch(BENCHMARKS, target, items)
+
+        self._while_gpus_are_left(target, attempt)
 
     def program(self, target: str) -> None:
         """Every original program, with each of its lists of arguments."""
@@ -122,7 +117,7 @@ class MeasuringSteps(MeasuringParts):
                 continue  # its build record says why, and the judge looks there
             job = measure.program_job(self.dag.catalog, target, planned, build, artifact)
             items.append(self._item(PROGRAMS, (target, planned.id), job))
-        self._batch(PROGRAMS, target, items)
+        self._while_gpus_are_left(target, lambda: self._batch(PROGRAMS, target, items))
 
     def original(self, target: str) -> None:
         """The sources' own programs, each in a fresh copy of the checkout that the user gave."""

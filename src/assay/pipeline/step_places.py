@@ -18,7 +18,7 @@ from assay.evidence.stages import (
 from assay.images.stage import sif_path
 from assay.measuring.cgroup_limits import cgroup_limits
 from assay.measuring.device_jobs import probe_devices
-from assay.measuring.gpu_schedule import cores_of_gpus
+from assay.measuring.gpu_places import cores_of_gpus
 from assay.measuring.held_gpu import held_gpu
 from assay.measuring.host_platform import joined, record_platform
 from assay.measuring.node_environment import prepare_node

@@ -2,29 +2,20 @@
 
 import pytest
 
-from assay.measuring.gpu_schedule import GpuUnit, bundled, place_units, share_cores
+from assay.measuring.gpu_places import bundled, place_units, share_cores
 
 GPUS = ("one", "two")
 
 
-def units(**seconds: float) -> list[GpuUnit]:
-    """Units that are bundles of their own."""
-    return [GpuUnit(name, took, name) for name, took in seconds.items()]
-
-
-def test_gpus_are_done_at_one_time_whatever_the_order() -> None:
-    given = units(a=9, b=8, c=1, d=2)
-    placed = place_units(given, GPUS, {})
+def test_gpus_are_done_at_one_time() -> None:
+    placed = place_units(bundled("abcd", []), {"a": 9, "b": 8, "c": 1, "d": 2}, GPUS, {})
     assert placed == {"a": "one", "b": "two", "d": "two", "c": "one"}
-    assert place_units(list(reversed(given)), GPUS, {}) == placed
 
 
 def test_a_bundle_shares_a_gpu_and_stays_where_one_of_it_is() -> None:
-    tied = [GpuUnit("a", 1, "x"), GpuUnit("b", 50, "x"), *units(c=5)]
-    assert place_units(tied, GPUS, {"a": "two"}) == {"a": "two", "b": "two", "c": "one"}
-    assert place_units(units(a=1), GPUS[:1], {"a": "gone"}) == {"a": "one"}
-    with pytest.raises(ValueError, match="no GPU"):
-        place_units(units(a=1), (), {})
+    tied, seconds = {"a": "x", "b": "x", "c": "c"}, {"a": 1, "b": 50, "c": 5}
+    assert place_units(tied, seconds, GPUS, {"a": "two"}) == {"a": "two", "b": "two", "c": "one"}
+    assert place_units({"a": "a"}, seconds, GPUS[:1], {"a": "gone"}) == {"a": "one"}
 
 
 def test_ties_lead_from_one_to_the_next() -> None:
