@@ -15,7 +15,8 @@ import docker
 
 from assay.records.images import ImageBase, ImageRecord
 from assay.runtimes.base import Bind, CommandOutcome, Runtime, Task
-from assay.runtimes.engine import EngineRuntime, connect
+from assay.runtimes.connection import connect
+from assay.runtimes.engine import EngineRuntime
 from tests.containers.engines import ENGINES
 
 FOLDERS = ("bin", "dev", "etc", "proc", "sys", "tmp")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.runtimes import cdi, gpus
+from assay.runtimes import gpu_access
 from assay.runtimes.choose import OPENERS, choose, open_runtime
 from assay.runtimes.host import HostRuntime
 from tests.containers.engines import ENGINES
@@ -80,7 +80,7 @@ class TestRunningEngine:
         assert choice.reasons[-1] == (name, f"{choice.runtime.describe()} works")
 
     def test_it_does_not_do_for_a_gpu_that_is_not_there(self, name: str, running, monkeypatch):
-        monkeypatch.setattr(cdi, "find_driver", lambda root: None)
-        monkeypatch.setattr(gpus.find_access, "__kwdefaults__", {"folders": ()})
+        monkeypatch.setattr(gpu_access, "find_driver", lambda: None)
+        monkeypatch.setattr(gpu_access, "CDI_FOLDERS", ())
         with pytest.raises(MissingEnvironment, match="NVIDIA driver was not found"):
             choose(name, gpu=True)

@@ -11,7 +11,7 @@ from assay.measuring import command_runs
 from assay.measuring.command_runs import CommandPlaces, Lines, commands_at
 from assay.records.originals import OriginalRunRecord
 from assay.runtimes.base import CommandOutcome, Place, Task
-from assay.runtimes.command_image import find_image
+from assay.runtimes.engine import find_image
 from assay.shared import kept_output
 from assay.shared.job import OriginalRunsJob
 from tests.containers.fixtures import Bench, bench

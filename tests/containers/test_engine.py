@@ -17,7 +17,7 @@ from assay.runtimes import owners, settings
 from assay.runtimes.base import Bind, Task
 from assay.runtimes.connection import address, connect
 from assay.runtimes.engine import EngineRuntime, exit_code, reap
-from assay.runtimes.gpus import Access
+from assay.runtimes.gpu_access import Access
 from assay.runtimes.settings import environment_of, settings_of, user_of
 from tests.containers.engines import ENGINES
 from tests.containers.fixtures import VARIABLES, Bench, bench, import_image, record

@@ -92,7 +92,7 @@ class TestNormalised:
         source = write_tar(tmp_path / "a", [*FILES, (member("usr/" + "long/" * 60 + "x"), b"1")])
         with source.open("rb") as stream:
             promised = layer_size(read_index(stream, EPOCH))
-        assert normalise(source, tmp_path / "x", EPOCH).tar_bytes == promised
+        normalise(source, tmp_path / "x", EPOCH)
         assert (tmp_path / "x").stat().st_size == promised
 
     def test_the_first_name_of_a_hard_link_holds_the_content(self, tmp_path: Path):

@@ -16,7 +16,7 @@ from assay.catalog.load import load_catalog
 from assay.pipeline.workflow_process import leave_with_owner, only_run
 from assay.records.manifest import ATTESTATION, VERDICTS
 from assay.records.verdicts import VerdictsFile
-from assay.runtimes import leftovers, owners
+from assay.runtimes import owners
 from tests.pipeline.stand_in import answer_beside, own_environment, waited
 from tests.pipeline.test_batched_workflow import NAMES, Checkout
 
@@ -100,9 +100,9 @@ def test_a_lock_of_a_run_ends_with_it(tmp_path: Path) -> None:
     assert list((tmp_path / "results").iterdir()) == []
 
 
-def far(pid: int) -> owners.Owner:
+def far(pid: int) -> str:
     """A command on another machine."""
-    return owners.Owner("elsewhere", "0", "pid:[1]", pid, 1)
+    return f"elsewhere/0/pid:[1]/{pid}/1"
 
 
 class TestAStep:
@@ -110,11 +110,8 @@ class TestAStep:
 
     def test_that_is_killed(self, tmp_path: Path, root: Path) -> None:
         command = subprocess.Popen(["/bin/sleep", "300"])
-        me = owners.myself()
-        stat = Path(f"/proc/{command.pid}/stat").read_text()
-        since = int(stat.rpartition(")")[2].split()[19])
-        owner = owners.Owner(me.host, me.boot, me.namespace, command.pid, since)
-        step, _ = started(STEP, tmp_path, root, **leftovers.variables(tmp_path, owner))
+        mine = owners.variables(tmp_path, owners.name_of(command.pid))
+        step, _ = started(STEP, tmp_path, root, **mine)
         command.kill()  # not waited for: one that nobody was told of yet is gone, too
         assert step.wait(60) == 128 + signal.SIGTERM
         assert (tmp_path / "cleaned").exists()
@@ -123,16 +120,15 @@ class TestAStep:
     def test_on_another_machine_when_a_later_command_has_the_run(
         self, tmp_path: Path, root: Path
     ) -> None:
-        (tmp_path / "lock").write_text(str(far(1)))
-        step, _ = started(STEP, tmp_path, root, **leftovers.variables(tmp_path, far(1)))
+        (tmp_path / "lock").write_text(far(1))
+        step, _ = started(STEP, tmp_path, root, **owners.variables(tmp_path, far(1)))
         assert step.poll() is None
-        (tmp_path / "lock").write_text(str(far(2)))
+        (tmp_path / "lock").write_text(far(2))
         assert step.wait(60) == 128 + signal.SIGTERM
 
     def test_of_one_that_is_gone_does_not_begin(self, tmp_path: Path) -> None:
-        me = owners.myself()
-        gone = owners.Owner(me.host, me.boot, me.namespace, me.pid, me.started - 1)
-        assert not leave_with_owner(leftovers.variables(tmp_path, gone), tmp_path / "lock")
+        gone = owners.variables(tmp_path, f"{owners.myself()}0")
+        assert not leave_with_owner(gone, tmp_path / "lock")
 
 
 def start(checkout: Checkout) -> "subprocess.Popen[bytes]":
@@ -158,7 +154,7 @@ def test_nothing_goes_on_without_its_command_and_the_next_ends_well(tmp_path: Pa
     # The stand-in sleeps for minutes: it is ended, and all that waits for it.
     results = checkout.root / "results" / RUN
     signature = checkout.root / "reports" / RUN / ATTESTATION
-    assert waited(lambda: not leftovers.leftovers(results), 60)
+    assert waited(lambda: not owners.leftovers(results), 60)
     assert not signature.exists()
     slow.unlink()
     assert start(checkout).wait(PATIENCE_S) == 0, said.read_text()[-4000:]

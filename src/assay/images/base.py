@@ -10,12 +10,12 @@ from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.base.progress import exclusive, say, watch
-from assay.images.disk import TICK_S, check_seal, disk_sentence, partial, seal
+from assay.images.disk import TICK_S, disk_sentence, partial
 from assay.images.layer import FORMAT as LAYER_FORMAT
 from assay.images.layer import normalise
 from assay.records.images import BaseInputs
-from assay.runtimes.said import disk_is_full
-from assay.shared.files import sha256_bytes
+from assay.runtimes.base import disk_is_full
+from assay.shared.files import sha256_bytes, sha256_file
 
 FORMAT = 1
 """Counts changes of this module that change the base's bytes."""
@@ -53,17 +53,15 @@ def ensure_base(
 ) -> tuple[Path, str]:
     """Archive of the base and its SHA-256, made unless ``folder`` holds it.
 
-    Raises CheckFailed when the archive was changed since, MissingEnvironment when it cannot be
-    made.
+    Raises MissingEnvironment when it cannot be made.
     """
     path = folder / f"base-{base_definition(inputs, packages)[:16]}.tar"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with exclusive(path.with_suffix(".lock"), "another process makes the base; waiting for it"):
-            if path.is_file():
-                return path, check_seal(path)
-            make_base(path, inputs, packages, environ)
-            return path, seal(path)
+            if not path.is_file():
+                make_base(path, inputs, packages, environ)
+            return path, sha256_file(path)
     except OSError as error:
         raise MissingEnvironment(disk_sentence(error, "making the base image", folder)) from error
 

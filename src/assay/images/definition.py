@@ -71,12 +71,7 @@ def define(root: Path, target: Target, role: Role) -> Definition:
     inputs = load_inputs(root)
     mine = inputs.role(role)
     lock = root / mine.lock
-    labels = {
-        **inputs.labels,
-        "assay.arch": target.arch,
-        "assay.role": role,
-        "assay.target": target.id,
-    }
+    labels = labels_of(inputs, target, role)
     dockerfile = render(root, inputs, target, role, labels)
     parts = (
         FORMAT,
@@ -91,6 +86,12 @@ def define(root: Path, target: Target, role: Role) -> Definition:
     )
     digest = sha256_bytes(repr(parts).encode())
     return Definition(target, role, inputs, lock, dockerfile, labels, digest)
+
+
+def labels_of(inputs: ImagesFile, target: Target, role: Role) -> dict[str, str]:
+    """Return the labels of an image."""
+    own = {"assay.arch": target.arch, "assay.role": role, "assay.target": target.id}
+    return {**inputs.labels, **own}
 
 
 def render(

@@ -1,16 +1,13 @@
 """Files that are whole or absent, and one sentence when a disk is full."""
 
 import errno
-import json
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import MissingEnvironment
 from assay.base.progress import ticking
-from assay.shared.files import sha256_file, write_bytes
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 TICK_S = 5.0
@@ -49,66 +46,23 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def seal(path: Path) -> str:
-    """Write the file's SHA-256 beside it; returns it."""
-    digest = sha256_file(path)
-    write_bytes(seal_path(path), (json.dumps({"sha256": digest}) + "\n").encode())
-    return digest
-
-
-def seal_path(path: Path) -> Path:
-    """Return where the digest of ``path`` is recorded."""
-    return path.with_name(path.name + ".json")
-
-
-def check_seal(path: Path) -> str:
-    """Return the file's SHA-256. Raises CheckFailed when it is not the one recorded beside it."""
-    try:
-        sealed = json.loads(seal_path(path).read_text())["sha256"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckFailed(
-            f"{path}: its recorded SHA-256 is missing; remove the file and start again"
-        ) from error
-    check_file(path, str(sealed))
-    return str(sealed)
-
-
-def check_file(path: Path, expected: str) -> None:
-    """Raise CheckFailed unless the file has the digest that was recorded for it."""
-    try:
-        found = sha256_file(path)
-    except OSError as error:
-        raise CheckFailed(f"{path}: cannot be read ({error.strerror})") from error
-    if found != expected:
-        raise CheckFailed(
-            f"{path}: its SHA-256 is {found} and {expected} was recorded; "
-            "it was changed and is not used: remove it and start again"
-        )
-
-
 class Counter:
     """Counts bytes as they pass, for a line of progress."""
 
-    def __init__(self) -> None:
-        self.bytes = 0
-        self.started = time.monotonic()
+    total = 0
 
     def through(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the same chunks."""
         for chunk in chunks:
-            self.bytes += len(chunk)
+            self.total += len(chunk)
             yield chunk
-
-    def __call__(self) -> str:
-        """For ``ticking``."""
-        return f", {self.bytes / 1e9:.1f} GB"
 
 
 @contextmanager
-def counting(describe: Callable[[], str] | None = None) -> Iterator[Counter]:
+def counting() -> Iterator[Counter]:
     """A counter whose state is said every few seconds."""
     counter = Counter()
-    with ticking(TICK_S, describe or counter):
+    with ticking(TICK_S, lambda: f", {counter.total / 1e9:.1f} GB"):
         yield counter
 
 

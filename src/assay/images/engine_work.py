@@ -4,8 +4,7 @@ import contextlib
 import json
 import re
 import secrets
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,17 +15,13 @@ import docker.types
 import requests
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.progress import say
-from assay.images.disk import CHUNK, chunks_of, counting
+from assay.base.progress import say, ticking
+from assay.images.disk import CHUNK, TICK_S, chunks_of, counting
 from assay.runtimes import owners
-from assay.runtimes.said import disk_is_full
+from assay.runtimes.base import disk_is_full
 
 PATIENCE_S = 3600
 """How long an engine may be silent: installing gigabytes prints nothing."""
-QUIET_S = 3.0
-"""How long nothing must turn up any more of a build that was broken off."""
-COPY_S = 120.0
-"""The same while files are copied: an engine ends that step before it looks up."""
 LIMITS = (("nofile", 1024, 4096), ("nproc", 4096, 4096))
 """Podman's service applies none of its own to containers it is asked for."""
 STEP = re.compile(r"^\s*---> ([0-9a-f]{12,64})\s*$", re.M)
@@ -59,13 +54,8 @@ def engine_sentence(text: str, doing: str) -> str:
     return f"the container engine failed while {doing}: {reason}"
 
 
-def import_tar(client: docker.DockerClient, archive: Path) -> str:
-    """Import a root file system; returns the image's id."""
-    return import_stream(client, chunks_of(archive), [])
-
-
 def import_stream(
-    client: docker.DockerClient, chunks: Iterator[bytes], changes: Sequence[str]
+    client: docker.DockerClient, chunks: Iterator[bytes], changes: Sequence[str] = ()
 ) -> str:
     """Import a tar archive as an image under a name that nobody else uses; returns its id.
 
@@ -119,7 +109,6 @@ def build(
     """
     name = f"assay/build:{secrets.token_hex(8)}"
     made: list[str] = []
-    steps: list[str] = []
     try:
         with asking(client, "building an image"):
             stream = client.api.build(
@@ -133,55 +122,21 @@ def build(
                 forcerm=True,
                 decode=True,
             )
-            with contextlib.closing(stream):  # an engine ends a build that nobody follows
-                _follow(stream, made, steps)
+            with (
+                contextlib.closing(stream),  # an engine ends a build that nobody follows
+                ticking(TICK_S, lambda: ", building"),
+            ):
+                for message in stream:
+                    if "error" in message:
+                        raise docker.errors.BuildError(str(message["error"]), [])
+                    text = str(message.get("stream", ""))
+                    made += STEP.findall(text)
+                    for step in RAN.findall(text):
+                        say(f"  {' '.join(step.split())[:78]}")
             return image_id(client, name), made
-    except MissingEnvironment:  # the engine ended the build itself
-        remove_images(client, [name, *reversed(made)])
-        raise
     except BaseException:
-        copying = steps[-1:] != [] and steps[-1].startswith("COPY")
-        _sweep(client, made, COPY_S if copying else QUIET_S)
         remove_images(client, [name, *reversed(made)])
         raise
-
-
-def _sweep(client: docker.DockerClient, made: Sequence[str], patience_s: float) -> None:
-    """Remove what a build that was broken off still makes: the engine ends a step it is at."""
-    quiet_until = time.monotonic() + patience_s
-    while made and time.monotonic() < quiet_until:
-        found = 0
-        with contextlib.suppress(docker.errors.DockerException, requests.RequestException):
-            containers = client.api.containers(all=True, filters={"ancestor": list(made)})
-            images = [one["Id"] for one in client.api.images(filters={"dangling": True})]
-            late = [one for one in images if _is_child(client, one, made)]
-            found = len(containers) + len(late)
-            for one in containers:
-                client.api.remove_container(one, force=True, v=True)
-            remove_images(client, late)
-        if found:
-            quiet_until = time.monotonic() + QUIET_S
-        time.sleep(0.2)
-
-
-def _is_child(client: docker.DockerClient, image: str, made: Sequence[str]) -> bool:
-    """Return whether an image was made from one of ``made``, whose ids may be shortened."""
-    parent = client.api.inspect_image(image).get("Parent") or ""
-    known = tuple(_digest(part) for part in made)
-    return parent.startswith(known) and not image.startswith(known)
-
-
-def _follow(stream: Iterator[dict[str, Any]], made: list[str], steps: list[str]) -> None:
-    """Read a build's stream to its end; say each step."""
-    with counting(lambda: ", building"):
-        for message in stream:
-            if "error" in message:
-                raise docker.errors.BuildError(str(message["error"]), [])
-            text = str(message.get("stream", ""))
-            made += STEP.findall(text)
-            for step in RAN.findall(text):
-                steps.append(step)
-                say(f"  {step.split()[0]} {' '.join(step.split()[1:])[:70]}")
 
 
 def export(client: docker.DockerClient, image: str, output: Path) -> None:
@@ -263,21 +218,15 @@ def read_inside(
 
 
 def _labels() -> dict[str, str]:
-    """Whose container it is, so that a later start removes it if this process is killed."""
-    return {owners.LABEL: str(owners.myself())}
+    """Return whose container it is: a later start removes it if this process is killed."""
+    return {owners.LABEL: owners.myself()}
 
 
 def remove_images(client: docker.DockerClient, names: list[str]) -> None:
     """Remove images and what hangs on them alone; what is gone or still in use stays."""
     for name in names:
-        _quietly(lambda name=name: client.api.remove_image(name, force=True))  # type: ignore[misc]
-
-
-def _quietly(action: Callable[[], object]) -> None:
-    try:
-        action()
-    except (docker.errors.DockerException, requests.RequestException):
-        return
+        with contextlib.suppress(docker.errors.DockerException, requests.RequestException):
+            client.api.remove_image(name, force=True)
 
 
 def _raise_error(answer: str) -> None:

@@ -15,20 +15,19 @@ from pathlib import Path
 import docker
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.io import dump_record, read_record, write_record
+from assay.base.io import dump_record, read_record
 from assay.base.isolation import isolated
 from assay.base.pip_locks import tail
 from assay.base.progress import exclusive, say
 from assay.images import engine_work
-from assay.images.contents import read_contents
-from assay.images.definition import load_inputs
-from assay.images.disk import CHUNK, check_file, counting, disk_sentence
-from assay.images.make import RECORD, SBOM, engine_name
+from assay.images.bill_of_materials import read_contents
+from assay.images.definition import labels_of, load_inputs
+from assay.images.disk import CHUNK, counting, disk_sentence
+from assay.images.make import RECORD, engine_name, write_description
 from assay.images.obtain import check_found, image_folder
-from assay.images.sbom import bill_of_materials
 from assay.records.images import ImageBase, ImageRecord, ImagesFile, RuntimeName
 from assay.records.targets import Target
-from assay.shared.files import sha256_bytes, sha256_file, write_bytes
+from assay.shared.files import sha256_bytes, sha256_file
 from assay.shared.parent_death import tied_to_parent
 
 FORMAT = 1
@@ -135,7 +134,6 @@ def _known(client: docker.DockerClient, folder: Path, tag: str) -> ImageRecord |
     if found is None or not (folder / RECORD).is_file():
         return None
     record = read_record(ImageRecord, folder / RECORD)
-    check_file(folder / SBOM, record.sbom_sha256)
     check_found(found, record, by_manifest=False)
     return record
 
@@ -153,12 +151,7 @@ def _import(
 ) -> ImageRecord:
     """Import, look inside, write the record. What did not come to an end is removed."""
     say(f"importing this machine's own files as {tag}")
-    labels = {
-        **inputs.labels,
-        "assay.arch": target.arch,
-        "assay.role": "runner",
-        "assay.target": target.id,
-    }
+    labels = labels_of(inputs, target, "runner")
     changes = [f'ENV {name}="{value}"' for name, value in sorted(inputs.environment.items())]
     changes += [f'LABEL {name}="{value}"' for name, value in sorted(labels.items())]
     paths = [*(Path(path) for path in inputs.host_import.include), *extra]
@@ -173,10 +166,11 @@ def _import(
         if found.get("Architecture") != "amd64":
             raise CheckFailed(f"the engine took this machine's files for {found['Architecture']}")
         sites = [str(path) for path in extra]
-        contents = read_contents(client, image, sites, (), python)
-        sbom = bill_of_materials(tag, image, contents, inputs.base.source_date_epoch)
-        record = ImageRecord(
-            schema="assay/image/1",
+        engine_work.tag(client, image, tag)
+        return write_description(
+            folder,
+            read_contents(client, image, sites, (), python),
+            inputs.base.source_date_epoch,
             target=target.id,
             role="runner",
             runtime=runtime,
@@ -185,22 +179,13 @@ def _import(
             tag=tag,
             image_id=image,
             layers=tuple(found["RootFS"]["Layers"]),
-            architecture="amd64",
-            bytes=counter.bytes,
+            bytes=counter.total,
             base=ImageBase(kind="host", reference=os_name(system), sha256=None),
             dockerfile_sha256=None,
-            debian_packages=contents.debian,
-            python_packages=contents.python,
-            sbom_sha256=sha256_bytes(sbom),
-            nsight_compute=contents.nsight_compute,
         )
-        engine_work.tag(client, image, tag)
-        write_bytes(folder / SBOM, sbom)
-        write_record(record, folder / RECORD)
     except BaseException:
         engine_work.remove_images(client, [tag, image])
         raise
-    return record
 
 
 def host_chunks(

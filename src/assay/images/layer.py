@@ -51,10 +51,8 @@ class Layer:
     """A layer as it was written."""
 
     sha256: str
-    tar_bytes: int
     content_bytes: int
     """Sum of the sizes of its files."""
-    files: int
 
 
 @dataclass
@@ -73,20 +71,14 @@ def clean_name(name: str) -> str:
 
 def is_dropped(name: str, *, directory: bool) -> bool:
     """Return whether an entry has no place in a layer."""
-    parts = name.split("/")
+    below = f"{name}/"
     return (
-        name == ""
-        or any(_below(name, folder) or name == folder for folder in EMPTIED)
-        or any(name == gone or _below(name, gone) for gone in DROPPED)
-        or (not directory and any(_below(name, folder) for folder in FILES_DROPPED_BELOW))
-        or "__pycache__" in parts
+        name in ("", *BLANK)
+        or below.startswith(tuple(f"{gone}/" for gone in (*EMPTIED, *DROPPED)))
+        or (not directory and name.startswith(tuple(f"{one}/" for one in FILES_DROPPED_BELOW)))
+        or "__pycache__" in name.split("/")
         or name.endswith(".pyc")
-        or name in BLANK
     )
-
-
-def _below(name: str, folder: str) -> bool:
-    return name.startswith(folder + "/")
 
 
 def read_index(source: BinaryIO, epoch: int) -> list[Entry]:
@@ -219,18 +211,11 @@ def write_layer(
 ) -> Layer:
     """Write the new archive to ``output``; ``passing`` sees the pieces go by."""
     digest = hashlib.sha256()
-    written = 0
     with source.open("rb") as stream:
         for chunk in passing(layer_chunks(stream, entries)):
             digest.update(chunk)
             output.write(chunk)
-            written += len(chunk)
-    return Layer(
-        sha256=digest.hexdigest(),
-        tar_bytes=written,
-        content_bytes=sum(entry.info.size for entry in entries),
-        files=len(entries),
-    )
+    return Layer(digest.hexdigest(), sum(entry.info.size for entry in entries))
 
 
 def normalise(source: Path, output: Path, epoch: int) -> Layer:

@@ -5,6 +5,7 @@ import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import docker
 
@@ -15,10 +16,9 @@ from assay.base.progress import say
 from assay.images import engine_work
 from assay.images.archive import Archive, ImageConfig, tar_chunks, write_archive
 from assay.images.base import ensure_base
-from assay.images.contents import read_contents
+from assay.images.bill_of_materials import ImageContents, bill_of_materials, read_contents
 from assay.images.definition import Definition, pip_entry
-from assay.images.disk import disk_sentence, partial
-from assay.images.sbom import bill_of_materials
+from assay.images.disk import chunks_of, disk_sentence, partial
 from assay.images.wheels import Wheel, ensure_wheels
 from assay.records.images import ImageBase, ImageRecord, RuntimeName
 from assay.runtimes.connection import product
@@ -87,13 +87,10 @@ def _describe(
 ) -> None:
     """Look into the loaded image; write its record and bill of materials."""
     sites = (definition.mine.site,) if definition.mine.site else ()
-    contents = read_contents(client, definition.tag, sites, inputs.wheels)
-    sbom = bill_of_materials(
-        definition.tag, archive.image_id, contents, definition.inputs.base.source_date_epoch
-    )
-    write_bytes(folder / SBOM, sbom)
-    record = ImageRecord(
-        schema="assay/image/1",
+    write_description(
+        folder,
+        read_contents(client, definition.tag, sites, inputs.wheels),
+        definition.inputs.base.source_date_epoch,
         target=definition.target.id,
         role=definition.role,
         runtime=runtime,
@@ -102,16 +99,31 @@ def _describe(
         tag=definition.tag,
         image_id=archive.image_id,
         layers=(f"sha256:{archive.layer.sha256}",),
-        architecture="amd64",
         bytes=archive.layer.content_bytes,
         base=inputs.base,
         dockerfile_sha256=definition.dockerfile_sha256,
+    )
+
+
+def write_description(
+    folder: Path, contents: ImageContents, epoch: int, **facts: Any
+) -> ImageRecord:
+    """Write an image's bill of materials, dated ``epoch``, and its record; ``facts``: fields of
+    that.
+    """
+    sbom = bill_of_materials(facts["tag"], facts["image_id"], contents, epoch)
+    record = ImageRecord(
+        schema="assay/image/1",
+        architecture="amd64",
         debian_packages=contents.debian,
         python_packages=contents.python,
         sbom_sha256=sha256_bytes(sbom),
         nsight_compute=contents.nsight_compute,
+        **facts,
     )
+    write_bytes(folder / SBOM, sbom)
     write_record(record, folder / RECORD)
+    return record
 
 
 def _load(client: docker.DockerClient, definition: Definition, made: Archive, path: Path) -> None:
@@ -176,7 +188,7 @@ def _build(
     base: str | None = None
     try:
         if inputs.base_archive is not None:
-            base = engine_work.import_tar(client, inputs.base_archive)
+            base = engine_work.import_stream(client, chunks_of(inputs.base_archive))
             leftovers.append(base)
         else:
             pulled = engine_work.pull(client, inputs.base.reference)

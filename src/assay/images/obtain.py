@@ -18,10 +18,11 @@ from assay.base.progress import exclusive, say
 from assay.images import engine_work
 from assay.images.archive import verify_archive
 from assay.images.definition import Definition, define
-from assay.images.disk import check_file, disk_sentence
+from assay.images.disk import disk_sentence
 from assay.images.make import ARCHIVE, RECORD, SBOM, engine_name, make
 from assay.records.images import ImageRecord, Role, RuntimeName
 from assay.records.targets import Target
+from assay.shared.files import sha256_file
 
 
 def obtain(
@@ -117,12 +118,8 @@ def read_image(folder: Path, definition: Definition) -> ImageRecord:
             f"{folder}: holds {record.tag}, and this checkout defines {definition.tag}: use the "
             "checkout that the image was made with, or make the image again"
         )
-    try:
-        check_file(folder / SBOM, record.sbom_sha256)
-    except CheckFailed as error:
-        raise CheckFailed(
-            f"{folder / SBOM} was changed: remove {folder} and start again"
-        ) from error
+    if sha256_file(folder / SBOM) != record.sbom_sha256:
+        raise CheckFailed(f"{folder / SBOM} was changed: remove {folder} and start again")
     return record
 
 

@@ -13,7 +13,7 @@ from assay.base.isolation import isolated
 from assay.base.pip_locks import REMEDY, lock_digest, lock_hashes, normal, pip_download, stage, tail
 from assay.base.progress import exclusive, quote, say, watch
 from assay.images.disk import TICK_S, disk_sentence, partial
-from assay.runtimes.said import disk_is_full
+from assay.runtimes.base import disk_is_full
 from assay.shared.files import sha256_file
 
 PYTHON = "3.11"

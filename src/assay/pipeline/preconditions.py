@@ -10,7 +10,7 @@ from assay.catalog.model import Catalog
 from assay.pipeline.run_files import REPORTS, RESULTS, require_own_places
 from assay.records.images import RuntimeName, is_engine
 from assay.report.replaceable import require_replaceable
-from assay.runtimes.command_image import starts_none
+from assay.runtimes.choose import starts_none
 from assay.verification.sign import require_key_place
 
 

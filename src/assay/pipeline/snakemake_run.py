@@ -33,7 +33,7 @@ from assay.pipeline.slurm_jobs import (
 from assay.pipeline.workflow_process import log_path, run_process
 from assay.records.manifest import PAGE
 from assay.records.plan import Request
-from assay.runtimes import leftovers, owners
+from assay.runtimes import owners
 from assay.shared.counting import agreeing, counted
 from assay.shared.exit_codes import ExitCode
 
@@ -79,7 +79,7 @@ def run_workflow(
             run_dir,
             environment={
                 **snakemake_environment(root, os.environ, plugin_folders(root, request)),
-                **leftovers.variables(run_dir, owners.myself()),
+                **owners.variables(run_dir, owners.myself()),
             },
             verbose=verbose,
             on_cluster=on_cluster,

@@ -23,7 +23,6 @@ from assay.measuring.device_warnings import ToldWarnings
 from assay.pipeline.failures import read_failures
 from assay.pipeline.run_files import RESULTS
 from assay.runtimes import owners
-from assay.runtimes.leftovers import end_leftovers, owner_in
 from assay.shared.parent_death import tied_to_parent
 
 GRACE_S = 60.0
@@ -51,8 +50,8 @@ def only_run(home: Path, name: str) -> Iterator[None]:
     path = lock_path(home, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with exclusive(path, f"another process is at run '{name}' of {home}; waiting for it"):
-        path.write_text(str(owners.myself()))
-        end_leftovers(home / RESULTS / name)
+        path.write_text(owners.myself())
+        owners.end_leftovers(home / RESULTS / name)
         yield
 
 
@@ -67,8 +66,8 @@ def leave_with_owner(environ: Mapping[str, str], lock: Path) -> bool:
     False where that is so already. Of a command on another machine nothing is seen but ``lock``,
     the run's: there the step ends when a later command has the run.
     """
-    owner = owner_in(environ)
-    if owner is None:
+    owner = owners.owner_in(environ)
+    if not owner:
         return True
     if is_over(owner, lock):
         return False
@@ -76,18 +75,17 @@ def leave_with_owner(environ: Mapping[str, str], lock: Path) -> bool:
     return True
 
 
-def is_over(owner: owners.Owner, lock: Path) -> bool:
+def is_over(owner: str, lock: Path) -> bool:
     """Return whether a command is gone, or has lost its run to a later one."""
-    if owners.is_gone(owner, owners.myself()):
+    if owners.is_gone(owner):
         return True
     try:
-        holder = owners.parse(lock.read_text())
+        return lock.read_text() not in ("", owner)
     except OSError:
         return False
-    return holder is not None and holder != owner
 
 
-def _watch(owner: owners.Owner, lock: Path) -> None:
+def _watch(owner: str, lock: Path) -> None:
     """Wait for the end of a command; then ask this process to end, and see to it."""
     while not is_over(owner, lock):
         time.sleep(OWNER_POLL_S)

@@ -11,17 +11,17 @@ from pathlib import Path
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
 from assay.records.images import ImageRecord, RuntimeName
-from assay.runtimes.base import CommandOutcome, RuntimeAbsent, Task
-from assay.runtimes.driver import find_driver
+from assay.runtimes.base import CommandOutcome, RuntimeAbsent, Task, disk_is_full
 from assay.runtimes.engine import NO_COMMAND, exit_code
-from assay.runtimes.said import apptainer_refusal, disk_is_full, lacked_command, lacked_memory
-from assay.runtimes.settings import MEMORY_SHARE, PIDS, SHELL
+from assay.runtimes.gpu_access import find_driver
+from assay.runtimes.settings import MEMORY_SHARE, NO_MEMORY, NOT_FOUND, PIDS, SHELL
 from assay.shared.files import sha256_file
 from assay.shared.parent_death import tied_to_parent
 
 PROGRAMS = ("apptainer", "singularity")
 FAILED = 255
 """Its own exit code when a container could not be started."""
+FATAL = "FATAL:"
 """What it begins its last line with then."""
 COMPRESSION = "-comp zstd -Xcompression-level 3"
 """Three times as fast as the default, and images are read more than shipped."""
@@ -98,11 +98,12 @@ class ApptainerRuntime:
             strictest = self._isolate(sif, Path(scratch))
             command = command_line(self.program, strictest, task, sif, Path(scratch))
             code, last = self._execute(command, task, on_line)
-        if code == FAILED and (refusal := apptainer_refusal(last)) is not None:
+        if code == FAILED and last.startswith(FATAL):
+            refusal = " ".join(last.removeprefix(FATAL).split())
             raise MissingEnvironment(f"{self.describe()} cannot start {task.label}: {refusal}")
-        if code == NO_COMMAND and lacked_command(last):
+        if code == NO_COMMAND and last == NOT_FOUND:
             raise MissingEnvironment(f"{image.image_id[:19]} has no command {task.command[0]}")
-        killed = code != 0 and lacked_memory(last)
+        killed = code != 0 and last.endswith(NO_MEMORY)
         return CommandOutcome(exit_code(code), image.image_id, out_of_memory=killed)
 
     def _execute(

@@ -8,8 +8,8 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.records.images import EngineName, ImageRecord, RuntimeName, is_engine
 from assay.runtimes.apptainer import ApptainerRuntime
 from assay.runtimes.base import CommandOutcome, Runtime, RuntimeAbsent, Task
-from assay.runtimes.command_image import find_image, starts_none
-from assay.runtimes.engine import EngineRuntime, connect
+from assay.runtimes.connection import connect
+from assay.runtimes.engine import EngineRuntime, find_image
 from assay.runtimes.host import HostRuntime
 
 SifOf = Callable[[ImageRecord], Path]
@@ -45,6 +45,14 @@ def open_image(
     runtime = EngineRuntime(name, connect(name))
     found = find_image(runtime.client, reference)
     return lambda task, on_line: runtime.run(task, found, on_line)
+
+
+def starts_none(runtime: str, reference: str) -> str:
+    """Return that a runtime which is no engine starts no image that a command names."""
+    return (
+        f"it runs in image {reference}, and --runtime {runtime} starts none by its digest: "
+        "--runtime docker or podman does"
+    )
 
 
 def no_sif(image: ImageRecord) -> Path:

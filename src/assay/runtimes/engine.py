@@ -1,9 +1,11 @@
 """Docker and Podman as runtimes, both through the Docker SDK."""
 
+import codecs
 import secrets
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import docker
@@ -14,15 +16,11 @@ import urllib3.exceptions
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
 from assay.records.images import EngineName, ImageRecord, RuntimeName
-from assay.runtimes import gpus, owners
-from assay.runtimes.base import CommandOutcome, Task
-from assay.runtimes.command_image import FoundImage
-from assay.runtimes.connection import connect, is_podman, product, reason
-from assay.runtimes.lines import lines
-from assay.runtimes.said import disk_is_full, lacked_command, lacked_memory
-from assay.runtimes.settings import settings_of
-
-__all__ = ["EngineRuntime", "connect", "reap"]
+from assay.runtimes import owners
+from assay.runtimes.base import CommandOutcome, Task, disk_is_full
+from assay.runtimes.connection import is_podman, product, reason
+from assay.runtimes.gpu_access import Access, find_access
+from assay.runtimes.settings import NO_MEMORY, NOT_FOUND, settings_of
 
 NO_COMMAND = 127
 """A shell's exit code for a command that there is none of."""
@@ -34,6 +32,13 @@ _GONE = (
     OSError,
 )
 """What the SDK raises when the engine refuses, or is not there any more."""
+
+
+@dataclass(frozen=True)
+class FoundImage:
+    """An image that an engine holds."""
+
+    image_id: str
 
 
 class EngineRuntime:
@@ -51,16 +56,16 @@ class EngineRuntime:
             raise MissingEnvironment(f"{name} does not answer: {reason(error)}") from error
         self.is_podman = is_podman(version)
         self._described = product(version)
-        self._access: gpus.Access | None = None
+        self._access: Access | None = None
 
     def describe(self) -> str:
         """Return the engine with its version."""
         return self._described
 
-    def gpu_access(self) -> gpus.Access:
+    def gpu_access(self) -> Access:
         """Return how its containers get the GPUs. Raises MissingEnvironment when they cannot."""
         if self._access is None:
-            self._access = gpus.find_access(self.info, is_podman=self.is_podman)
+            self._access = find_access(self.info, is_podman=self.is_podman)
         return self._access
 
     def run(
@@ -77,7 +82,7 @@ class EngineRuntime:
         for bind in task.binds:
             if not bind.path.exists():  # Podman would make a folder there
                 raise MissingEnvironment(f"cannot start {task.label}: there is no {bind.path}")
-        access = self.gpu_access() if task.gpu else gpus.Access(how="none")
+        access = self.gpu_access() if task.gpu else Access(how="none")
         settings = settings_of(task, image.image_id, self.info, access, is_podman=self.is_podman)
         # The name is ours, so the container can be removed even when creation is interrupted.
         name = f"assay-{secrets.token_hex(8)}"
@@ -121,9 +126,9 @@ class EngineRuntime:
         except _GONE as error:
             raise MissingEnvironment(self._lost(task, error)) from error
         code = exit_code(state["ExitCode"])
-        if code == NO_COMMAND and lacked_command(last):
+        if code == NO_COMMAND and last == NOT_FOUND:
             raise MissingEnvironment(f"{image_id[:19]} has no command {task.command[0]}")
-        killed = bool(state.get("OOMKilled")) or lacked_memory(last)
+        killed = bool(state.get("OOMKilled")) or last.endswith(NO_MEMORY)
         return CommandOutcome(code, found, out_of_memory=killed and code != 0)
 
     def _pieces(self, stream: Any, task: Task) -> Iterator[bytes]:
@@ -155,6 +160,43 @@ class EngineRuntime:
             say(f"{self._described} did not remove container {name}: {reason(error)}")
 
 
+def lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    """Yield lines of a stream of UTF-8, without their ends, as soon as each is whole.
+
+    Pieces end anywhere, inside of a character too. What is no UTF-8 becomes U+FFFD. A last line
+    without an end counts.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    rest: list[str] = []
+    for piece in pieces:
+        *whole, last = decoder.decode(piece).split("\n")
+        for line in whole:
+            yield "".join([*rest, line]).removesuffix("\r")
+            rest = []
+        rest.append(last)
+    if line := "".join([*rest, decoder.decode(b"", final=True)]):
+        yield line
+
+
+def find_image(client: docker.DockerClient, reference: str) -> FoundImage:
+    """Return the image of a digest; one with a name is pulled where the engine lacks it.
+
+    ``reference``: NAME@sha256:DIGEST, or the id that an engine gave it, sha256:ID. A digest names
+    the bytes, whoever sends them. Raises MissingEnvironment where it cannot be had.
+    """
+    try:
+        try:
+            image = client.images.get(reference)
+        except docker.errors.ImageNotFound:
+            if "@" not in reference:
+                raise
+            say(f"pulling {reference}")
+            image = client.images.pull(reference)
+    except _GONE as error:
+        raise MissingEnvironment(f"image {reference} cannot be had: {reason(error)}") from error
+    return FoundImage(_digest(str(image.id)))
+
+
 def exit_code(code: int) -> int:
     """Negative signal number for 128 + n, which is how engines tell of a signal."""
     number = code - 128
@@ -174,11 +216,9 @@ def remove(client: docker.DockerClient, container: str) -> None:
 
 def reap(client: docker.DockerClient) -> list[str]:
     """Remove containers whose caller was killed before it could; their names."""
-    me = owners.myself()
     removed = []
     for one in client.api.containers(all=True, filters={"label": owners.LABEL}):
-        owner = owners.parse(one["Labels"].get(owners.LABEL, ""))
-        if owner is not None and owners.is_gone(owner, me):
+        if owners.is_gone(one["Labels"].get(owners.LABEL, "")):
             remove(client, one["Id"])
             removed.append(one["Names"][0].removeprefix("/"))
     return removed

@@ -11,7 +11,7 @@ from assay.base.errors import MissingEnvironment
 from assay.base.isolation import isolated
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.base import CommandOutcome, Task
-from assay.runtimes.leftovers import environments, passed_on
+from assay.runtimes.owners import environments, passed_on
 from assay.shared.parent_death import tied_to_parent
 
 GRACE_S = 5.0

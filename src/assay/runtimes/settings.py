@@ -6,8 +6,9 @@ from typing import Any
 
 import docker.types
 
-from assay.runtimes import gpus, owners
+from assay.runtimes import owners
 from assay.runtimes.base import Task, caller
+from assay.runtimes.gpu_access import Access
 
 MEMORY_SHARE = 0.9
 """Of the machine's memory: a job that leaks ends before it takes the machine with it."""
@@ -50,7 +51,7 @@ def settings_of(
     task: Task,
     image_id: str,
     info: Mapping[str, Any],
-    access: gpus.Access,
+    access: Access,
     *,
     is_podman: bool,
 ) -> dict[str, Any]:
@@ -63,8 +64,8 @@ def settings_of(
         for bind in task.binds
     ]
     mounts += [
-        docker.types.Mount(one.inside, one.host, type="bind", read_only=True)
-        for one in access.mounts
+        docker.types.Mount(inside, host, type="bind", read_only=True)
+        for inside, host in access.mounts.items()
     ]
     memory = int(info.get("MemTotal", 0) * MEMORY_SHARE)
     host = docker.types.HostConfig(
@@ -84,7 +85,7 @@ def settings_of(
         ulimits=_ulimits(is_podman=is_podman),
         log_config=docker.types.LogConfig(type="none"),
         device_requests=list(access.requests) or None,
-        devices=[f"{node.host}:{node.inside}:{node.permissions}" for node in access.devices],
+        devices=list(access.devices),
         **({"mem_limit": memory, "memswap_limit": memory} if memory else {}),
     )
     if namespace:
@@ -96,7 +97,7 @@ def settings_of(
         "WorkingDir": str(task.directory),
         "User": user,
         "Env": [f"{key}={value}" for key, value in environment_of(task, access).items()],
-        "Labels": {owners.LABEL: str(owners.myself()), "assay.task": task.label},
+        "Labels": {owners.LABEL: owners.myself(), "assay.task": task.label},
         "AttachStdin": False,
         "OpenStdin": False,
         "AttachStdout": True,
@@ -107,7 +108,7 @@ def settings_of(
     }
 
 
-def environment_of(task: Task, access: gpus.Access) -> dict[str, str]:
+def environment_of(task: Task, access: Access) -> dict[str, str]:
     """Return a container's variables: HOME in its own /tmp, the GPUs', and the task's before
     those.
     """

@@ -1,0 +1,130 @@
+"""How a container gets the GPUs: by engine, by specification, or by the driver."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import MissingEnvironment
+from assay.runtimes import gpu_access
+from assay.runtimes.gpu_access import INSIDE, Access, find_access, find_driver
+from tests.containers.engines import ENGINES
+from tests.containers.fixtures import bench
+
+VERSION = "580.95.05"
+LIBCUDA = f"libcuda.so.{VERSION}"
+TOOLKIT = {"nvidia": {}}
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    """A host with two GPUs, a driver and its links, and libraries that are not a driver's."""
+    nodes = [f"dev/{name}" for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm", "null")]
+    stems = ("libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler", "libnvidia-glcore")
+    files = [*(f"{stem}.so.{VERSION}" for stem in stems), "libnvidia-nvvm70.so.4", "libc.so.6"]
+    for name in (*nodes, *(f"lib/{file}" for file in files)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / "lib/libcuda.so").symlink_to(LIBCUDA)
+    (tmp_path / "lib/libnvidia-gpucomp.so.1").symlink_to("libnvidia-gpucomp.so.gone")
+    return tmp_path
+
+
+def found(host: Path) -> Access | None:
+    return find_driver(host / "dev", (str(host / "empty"), str(host / "lib")))
+
+
+class TestDriver:
+    """The files found of a driver."""
+
+    def test_each_name_leads_to_the_real_file(self, host: Path, monkeypatch):
+        """Links that nobody made are named all the same."""
+        monkeypatch.setenv("PATH", str(host))
+        access = found(host)
+        assert access is not None
+        names = {
+            "libcuda.so": LIBCUDA,
+            "libcuda.so.1": LIBCUDA,
+            "libnvidia-ml.so.1": f"libnvidia-ml.so.{VERSION}",
+            "libnvidia-nvvm70.so.4": "libnvidia-nvvm70.so.4",
+        }
+        stems = ("libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler")
+        names |= {f"{stem}.so.{VERSION}": f"{stem}.so.{VERSION}" for stem in stems}
+        assert access.mounts == {
+            f"{INSIDE}/{name}": str(host / "lib" / file) for name, file in names.items()
+        }
+        assert [device.split(":")[1] for device in access.devices] == [
+            "/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl",
+        ]  # fmt: skip
+        assert access.environment["LD_LIBRARY_PATH"] == INSIDE
+
+    @pytest.mark.parametrize("gone", ["dev/nvidiactl", f"lib/{LIBCUDA}"])
+    def test_half_a_driver_is_none(self, host: Path, gone: str):
+        (host / gone).unlink()
+        assert found(host) is None
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a specification, on a machine without a driver."""
+    write(tmp_path)
+    monkeypatch.setattr(gpu_access, "CDI_FOLDERS", (tmp_path,))
+    monkeypatch.setattr(gpu_access, "find_driver", lambda: None)
+    return tmp_path
+
+
+def write(folder: Path, library: str = "/lib/libcuda.so.1", **further: object) -> None:
+    """Write a specification of a harmless device node and a file."""
+    edits = {"deviceNodes": [{"path": "/dev/net/tun", "hostPath": "/dev/zero"}]}
+    common = {
+        "env": [f"LD_LIBRARY_PATH={INSIDE}"],
+        "mounts": [{"hostPath": library, "containerPath": f"{INSIDE}/libcuda.so.1"}],
+        **further,
+    }
+    spec = {"cdiVersion": "0.5.0", "kind": "nvidia.com/gpu", "containerEdits": common}
+    spec["devices"] = [{"name": "all", "containerEdits": edits}]
+    (folder / "x.json").write_text(json.dumps(spec))
+
+
+class TestAccess:
+    """The first way that works."""
+
+    def test_the_engines_own_cdi_comes_first(self, folder: Path):
+        listed = {"DiscoveredDevices": [{"Source": "cdi", "ID": "nvidia.com/gpu=all"}]}
+        for info in ({"CDISpecDirs": [str(folder)], "Runtimes": TOOLKIT}, listed):
+            (request,) = find_access(info, is_podman=False).requests
+            assert (request["Driver"], request["DeviceIDs"]) == ("cdi", ["nvidia.com/gpu=all"])
+
+    def test_then_the_toolkits_requests(self, tmp_path: Path):
+        (tmp_path / "broken.yaml").write_text("kind: nvidia.com/gpu\ndevices: []\n")
+        (tmp_path / "worse.json").write_text("[{")
+        info = {"CDISpecDirs": [str(tmp_path)], "Runtimes": TOOLKIT}
+        (request,) = find_access(info, is_podman=False).requests
+        assert (request["Capabilities"], request["Count"]) == ([["gpu"]], -1)
+
+    def test_podman_gets_it_by_hand(self, folder: Path):
+        access = find_access({"CDISpecDirs": [str(folder)]}, is_podman=True)
+        assert access.requests == ()
+        assert access.devices == ("/dev/zero:/dev/net/tun:rwm",)
+        assert access.mounts == {f"{INSIDE}/libcuda.so.1": "/lib/libcuda.so.1"}
+
+    def test_hooks_are_not_done_by_hand_and_without_a_driver_it_says_what_to_do(self, folder: Path):
+        write(folder, hooks=[{"hookName": "createContainer", "path": "/x"}])
+        with pytest.raises(MissingEnvironment, match="install the driver"):
+            find_access({}, is_podman=True)
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=getattr(pytest.mark, n)) for n in ENGINES])
+def test_a_real_container_gets_what_a_specification_lists(name: str, folder: Path, monkeypatch):
+    library, inside = folder / "libcuda.so.1", f"{INSIDE}/libcuda.so.1"
+    library.write_text("a driver's library\n")
+    write(folder, str(library))
+    with bench(name) as engine:
+        monkeypatch.setattr(engine.runtime, "_access", find_access({}, is_podman=True))
+        script = (
+            f"test -c /dev/net/tun; echo $?; cat {inside}; echo $LD_LIBRARY_PATH; touch {inside}"
+        )
+        _, lines = engine.shell(script, gpu=True)
+        assert lines[:3] == ["0", "a driver's library", INSIDE]
+        assert "Read-only file system" in lines[3]
+        assert engine.shell("ls /dev/net /usr/local")[0].exit_code != 0, "only when asked for"
