@@ -11,8 +11,7 @@ from pathlib import Path
 
 from assay.base.io import read_record
 from assay.base.progress import say
-from assay.building.binary_diff import cubins_inside
-from assay.building.line_tables import OPTION, keep_skeleton
+from assay.building.line_tables import OPTION, cubins_inside, keep_skeleton
 from assay.records.builds import BuildRecord
 from assay.shared.files import sha256_bytes
 

@@ -11,11 +11,17 @@ from assay.building.inspect_package import inspect_or_take, inspect_packages
 from assay.building.toolchain import LOCK, Packages
 from assay.records.claims import Claim
 from assay.records.evaluations import Inspection
+from assay.records.inspections import InspectionsRecord
 from assay.records.units import Unit
 from assay.shared.files import sha256_bytes
 from tests import builders as b
 
 TEXT = b"one\ntwo\nthree without an end"
+
+
+def inspected(packages: Packages, *claims: Claim) -> InspectionsRecord:
+    wanted = [(c.id, c.evaluation) for c in claims if isinstance(c.evaluation, Inspection)]
+    return inspect_packages(wanted, packages)
 
 
 def claim(path: str = "cutlass/file.hpp", package: str = "nvidia-cutlass") -> Claim:
@@ -33,7 +39,7 @@ def packages(tmp_path: Path) -> Packages:
 
 
 def test_lines_are_counted_as_line_feeds(packages: Packages):
-    (found,) = inspect_packages([claim()], packages).inspections
+    (found,) = inspected(packages, claim()).inspections
     assert (found.lines, found.bytes) == (2, len(TEXT))
     assert found.sha256 == sha256_bytes(TEXT)
     assert (found.claim, found.version) == ("lines_of_a_file", "4.2.0.0")
@@ -50,17 +56,17 @@ class TestText:
         return b.claim("text", evaluation, value=1.0, unit=Unit.COUNT, flop_formula=None)
 
     def test_in_a_file(self, packages: Packages):
-        (found,) = inspect_packages([self._claim("cutlass/file.hpp", "t")], packages).inspections
+        (found,) = inspected(packages, self._claim("cutlass/file.hpp", "t")).inspections
         assert (found.matches, found.text, found.sha256) == (4, "t", sha256_bytes(TEXT))
 
     def test_in_a_folder_with_a_digest_of_all_its_files(self, packages: Packages):
         deep = packages.site / "cutlass" / "deep"
         deep.mkdir()
         (deep / "other.hpp").write_bytes(b"two\n")
-        (found,) = inspect_packages([self._claim("cutlass", "two")], packages).inspections
+        (found,) = inspected(packages, self._claim("cutlass", "two")).inspections
         assert (found.matches, found.lines, found.bytes) == (2, 3, len(TEXT) + 4)
         (deep / "other.hpp").write_bytes(b"twO\n")
-        (changed,) = inspect_packages([self._claim("cutlass", "two")], packages).inspections
+        (changed,) = inspected(packages, self._claim("cutlass", "two")).inspections
         assert changed.matches == 1
         assert changed.sha256 != found.sha256
 
@@ -77,12 +83,12 @@ def test_only_files_inside_the_packages(packages: Packages, path: str):
     (packages.site / "out").symlink_to(packages.site.parent)
     assert (packages.site / "out" / "secret").is_file()
     with pytest.raises(BadInput, match="has no file"):
-        inspect_packages([claim(path)], packages)
+        inspected(packages, claim(path))
 
 
 def test_only_packages_of_the_lock(packages: Packages):
     with pytest.raises(BadInput, match="pins no package 'cutlass'"):
-        inspect_packages([claim(package="cutlass")], packages)
+        inspected(packages, claim(package="cutlass"))
 
 
 def test_a_run_that_inspects_nothing_needs_no_packages(
@@ -103,16 +109,16 @@ class TestTakingOver:
         (tmp_path / LOCK).parent.mkdir()
         (tmp_path / LOCK).write_text("nvidia-cutlass==4.2.0.0 --hash=sha256:" + "0" * 64 + "\n")
         folder = tmp_path / "prebuilt"
-        write_record(inspect_packages([claim()], packages), folder / "inspections.json")
+        write_record(inspected(packages, claim()), folder / "inspections.json")
         return folder
 
     def test_a_few_of_its_questions(self, packages: Packages, prebuilt: Path, tmp_path: Path):
         """The other machine prepared every source; here one of them is run."""
         other = claim().model_copy(update={"id": "another"})
-        both = inspect_packages([other, claim()], packages)
+        both = inspected(packages, other, claim())
         write_record(both, prebuilt / "inspections.json")
         taken = inspect_or_take(tmp_path, [claim()], prebuilt)
-        assert taken == inspect_packages([claim()], packages)
+        assert taken == inspected(packages, claim())
 
     def test_another_version_is_counted_anew(
         self, packages: Packages, prebuilt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,12 +13,17 @@ from assay.building.line_tables import (
     FOLDER,
     NAMES,
     code_digest,
+    cubins_inside,
     differ_in_line_tables_alone,
     keep_skeleton,
     restored,
     skeleton,
 )
-from assay.shared.files import sha256_bytes
+from assay.building.nvcc import compiled
+from assay.building.recipe import Tree, describe
+from assay.building.toolchain import Toolchain, toolchain_lock_digest
+from assay.shared.files import sha256_bytes, sha256_file
+from tests.building.test_build import catalog, make_tree
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +105,19 @@ def test_the_digest_of_machine_code_looks_past_line_tables_and_names_of_files(cu
     assert code_digest([one]) == code_digest([changed(one, ".debug_line")])
     assert code_digest([one]) != code_digest([changed(one, ".text.")])
     assert code_digest([one]) != code_digest([one, one])
+
+
+@pytest.mark.compiler
+def test_the_cubins_of_the_record_lie_in_the_library_as_they_are(
+    root: Path, toolchain: Toolchain, tmp_path: Path
+) -> None:
+    """So equal cubins mean equal device code, whatever the host code around them is."""
+    place = make_tree(root, tmp_path / "place")
+    lock = toolchain_lock_digest(root)
+    job = describe(place, catalog(), "variant", "small", "sm_90a", lock)
+    with compiled(job, Tree(place), toolchain) as outcome:
+        assert outcome.artifact is not None, outcome.diagnostics
+        images = {sha256_bytes(cubin) for cubin in cubins_inside(outcome.artifact)}
+        kept = outcome.artifact.parent / "keep"
+        linked = {sha256_file(path) for path in kept.glob("*_dlink.cubin")}
+        assert images - linked == {cubin.sha256 for cubin in outcome.cubins}

@@ -15,8 +15,8 @@ from assay.building.toolchain import (
     LOCK,
     Toolchain,
     ensure_packages,
+    ensure_toolchain,
     find_host_compiler,
-    nvcc_version,
     toolchain_directory,
 )
 from tests.base.test_launcher import make_wheel
@@ -119,9 +119,11 @@ class TestUnpacking:
 
 
 def test_an_nvcc_that_does_not_start_is_named(tmp_path: Path):
-    nvcc = tmp_path / "nvidia" / "cu13" / "bin" / "nvcc"
+    (tmp_path / LOCK).parent.mkdir()
+    (tmp_path / LOCK).write_text("# pins nothing\n")
+    nvcc = toolchain_directory(tmp_path) / CUDA / "bin" / "nvcc"
     nvcc.parent.mkdir(parents=True)
     nvcc.write_text("#!/bin/sh\nexit 1\n")
     nvcc.chmod(0o755)
     with pytest.raises(MissingEnvironment, match="does not start"):
-        nvcc_version(nvcc)
+        ensure_toolchain(tmp_path)

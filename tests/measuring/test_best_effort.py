@@ -4,15 +4,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
-from assay.measuring.best_effort import (
-    told,
-    told_of_all,
-)
+from assay.measuring.best_effort import recorded_anyhow
 from assay.measuring.device_process import NoMemory
 from assay.measuring.resume import Results
 from assay.records.base import Record
@@ -26,61 +24,24 @@ class Found(Record):
     words: str
 
 
-def _failed(sentence: str) -> Found:
-    return Found(words=f"failed: {sentence}")
-
-
-def _raise(error: Exception) -> Found:
-    raise error
-
-
-def _hang() -> Found:
-    time.sleep(30)
-    return Found(words="too late")
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (CheckFailed("ended with code -11"), "failed: ended with code -11"),
-        (KeyError("arm"), "failed: KeyError: 'arm'"),
-        (NoMemory("needed more memory"), "failed: needed more memory"),
-    ],
-)
-def test_a_crash_is_a_record_that_says_so(error: Exception, words: str) -> None:
-    assert told(lambda: _raise(error), _failed, measured=False).words == words
-
-
-def test_a_hang_is_a_record_that_says_so() -> None:
-    began = time.monotonic()
-    found = told(_hang, _failed, measured=False, patience_s=0.1)
-    assert found.words.startswith("failed: stopped after")
-    assert time.monotonic() - began < 10
-
-
-def test_a_lost_gpu_stops_a_run_only_while_its_figures_are_still_to_be_measured() -> None:
-    lost = MissingEnvironment("the GPU is in use")
-    with pytest.raises(MissingEnvironment):
-        told(lambda: _raise(lost), _failed, measured=False)
-    assert told(lambda: _raise(lost), _failed, measured=True).words == "failed: the GPU is in use"
-
-
 def _name(job: DeviceJob) -> str:
     assert isinstance(job, ComparisonJob)
     return job.comparison.id
 
 
-def _batch(folder: Path, measure: Any, patience_s: float = 60.0) -> list[str]:
+def _batch(
+    folder: Path, measure: Any, patience_s: float = 60.0, *, measured: bool = True
+) -> list[str]:
     def accept(found: Found) -> None:
         if found.words == "elsewhere":
             raise CheckFailed("ran on another GPU")
 
-    whole = told_of_all(
+    whole = recorded_anyhow(
         measure,
         Found,
         accept,
         lambda job, sentence: Found(words=f"{_name(job)} failed: {sentence}"),
-        measured=True,
+        measured=measured,
         patience_s=patience_s,
     )
     into = [folder / f"{name}.json" for name in "abc"]
@@ -113,3 +74,25 @@ def test_each_of_a_batch_fails_by_itself(tmp_path: Path) -> None:
         "b failed: died of SIGSEGV",
         "c failed: ran on another GPU",
     ]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (CheckFailed("ended with code -11"), "ended with code -11"),
+        (KeyError("arm"), "KeyError: 'arm'"),
+        (NoMemory("needed more memory"), "needed more memory"),
+    ],
+)
+def test_a_crash_is_records_that_say_so(tmp_path: Path, error: Exception, words: str) -> None:
+    found = _batch(tmp_path, Mock(side_effect=error), measured=False)
+    assert found == [f"{name} failed: {words}" for name in "abc"]
+
+
+def test_a_lost_gpu_stops_a_run_only_while_its_figures_are_still_to_be_measured(
+    tmp_path: Path,
+) -> None:
+    lost = Mock(side_effect=MissingEnvironment("the GPU is in use"))
+    with pytest.raises(MissingEnvironment):
+        _batch(tmp_path, lost, measured=False)
+    assert _batch(tmp_path, lost)[0] == "a failed: the GPU is in use"

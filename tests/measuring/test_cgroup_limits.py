@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.measuring.cgroup_limits import cgroup_limits
+from assay.measuring.held_gpu import cgroup_limits
 from assay.shared.files import write_bytes
 
 V1, V2 = "9:cpuset:/\n4:memory:/slurm/uid_1/job_7\n0::/\n", "0::/slurm/job_7/step_0\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.measuring.node_environment import make_scratch, prepare_node, with_modules
+from assay.measuring.held_gpu import prepare_node, with_modules
 from assay.records.cluster import ClusterFile
 
 MODULE = "() { [ $2 != absent/1 ] && export LOADED=$2:$3 || { echo no module $2 >&2; return 1; }; }"
@@ -24,15 +24,15 @@ def test_a_module_that_is_not_there_is_told(modules: None) -> None:
         with_modules(["absent/1"])
 
 
-def test_a_variable_that_the_job_lacks_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MissingEnvironment, match="no such variable"):
-        make_scratch(f"{tmp_path}/$NOBODY_SET_THIS")
-
-
-def test_a_place_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("scratch", "why"),
+    [("$NOBODY_SET_THIS", "no such variable"), ("file/below", "cannot be made on this node")],
+)
+def test_a_scratch_folder_that_cannot_be(tmp_path: Path, scratch: str, why: str) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(MissingEnvironment, match="cannot be made on this node"):
-        make_scratch(f"{tmp_path}/file/below")
+    site = ClusterFile(schema="assay/cluster/1", scratch=f"{tmp_path}/{scratch}")
+    with pytest.raises(MissingEnvironment, match=why):
+        prepare_node(site)
 
 
 def test_a_job_gets_both(modules: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from assay.base.io import read_record
-from assay.building.command_policy import command_problem
+from assay.building.recipe import command_problem
 from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence

@@ -32,9 +32,6 @@ def look(name):
     return [found.version, [[str(file), str(found.locate_file(file))] for file in files]]
 print({ANSWER!r} + json.dumps({{name: look(name) for name in sys.argv[1:]}}))
 """
-MOST_OBJECTS = 64
-MOST_BYTES = 4 * 2**30
-"""Of one binary: the largest library of PyTorch's CUDA wheels is below."""
 TIMEOUT_S = 300.0
 _NOTHING = "does not contain device code"
 """cuobjdump's words for a binary of the host alone, for which it exits with 255."""
@@ -50,13 +47,6 @@ class Installed:
     version: str
     objects: tuple[tuple[str, Path], ...]
     """Its shared objects: as the package lists them, and where they lie."""
-
-
-@dataclass(frozen=True)
-class _Tool:
-    path: str
-    words: str
-    """Name and version."""
 
 
 def inspect_device_code(
@@ -123,22 +113,25 @@ def find_installed(
     }
 
 
-def _find_tool(root: Path) -> _Tool | None:
-    """The pinned cuobjdump where it is unpacked, else the one on PATH."""
+def _find_tool(root: Path) -> tuple[str, str] | None:
+    """The pinned cuobjdump where it is unpacked, else the one on PATH: its path, and in words."""
     pinned = toolchain_directory(root) / "nvidia" / "cu13" / "bin" / "cuobjdump"
     if pinned.is_file():
         version = locked_versions(root).get("nvidia-cuda-cuobjdump", "of the toolchain's lock")
-        return _Tool(str(pinned), f"cuobjdump {version}")
+        return str(pinned), f"cuobjdump {version}"
     found = shutil.which("cuobjdump")
     if found is None:
         return None
-    told = _run(found, "--version")
-    match = re.search(r"\bV(\d+(?:\.\d+)+)", told or "")
-    return _Tool(found, f"cuobjdump {match.group(1) if match else 'of unknown version'}")
+    match = re.search(r"\bV(\d+(?:\.\d+)+)", _run(found, "--version") or "")
+    return found, f"cuobjdump {match.group(1) if match else 'of unknown version'}"
 
 
 def _result(
-    claim: str, evaluation: DeviceCode, rival: Rival, found: Installed | None, tool: _Tool | None
+    claim: str,
+    evaluation: DeviceCode,
+    rival: Rival,
+    found: Installed | None,
+    tool: tuple[str, str] | None,
 ) -> DeviceCodeResult:
     result = DeviceCodeResult(
         claim=claim,
@@ -154,19 +147,18 @@ def _result(
     if tool is None:
         detail = "there is no cuobjdump here, neither the toolchain's nor one on PATH"
         return failed.model_copy(update={"detail": detail})
-    if objection := _objection(found):
-        return failed.model_copy(update={"detail": objection})
+    if not found.objects:
+        return failed.model_copy(update={"detail": "the package lists no shared object"})
     counts: Counter[tuple[str, str, bool]] = Counter()
+    objects = []
     for name, path in found.objects:
         for option, form in (("-symbols", "cubin"), ("-ptx", "ptx")):
-            text = _run(tool.path, option, str(path))
+            text = _run(tool[0], option, str(path)) if path.is_file() else None
             if text is None:
                 return failed.model_copy(update={"detail": f"cuobjdump does not read {name}"})
             counts += count_code(text, form, evaluation.kernels)
-    objects = tuple(
-        SharedObject(path=name, bytes=path.stat().st_size, sha256=sha256_file(path))
-        for name, path in found.objects
-    )
+        size, digest = path.stat().st_size, sha256_file(path)
+        objects.append(SharedObject(path=name, bytes=size, sha256=digest))
     code = [
         {"arch": arch, "form": form, "files": files, "kernels": counts[arch, form, True]}
         for (arch, form, is_kernel), files in sorted(counts.items())
@@ -176,25 +168,11 @@ def _result(
         update={
             "status": "inspected",
             "detail": "",
-            "tool": tool.words,
-            "objects": objects,
+            "tool": tool[1],
+            "objects": tuple(objects),
             "code": tuple(map(ArchCode.model_validate, code)),
         }
     )
-
-
-def _objection(found: Installed) -> str | None:
-    """Why a package's binaries are not read, or None."""
-    if not found.objects:
-        return "the package lists no shared object"
-    if len(found.objects) > MOST_OBJECTS:
-        return f"the package lists more than {MOST_OBJECTS} shared objects"
-    for name, path in found.objects:
-        if not path.is_file():
-            return f"{name}, which the package lists, is not there"
-        if path.stat().st_size > MOST_BYTES:
-            return f"{name} is larger than {MOST_BYTES // 2**30} GiB"
-    return None
 
 
 def _run(*command: str) -> str | None:

@@ -21,48 +21,29 @@ def inspect_or_take(
     no claim inspects anything, no wheels are asked for.
     Raises MissingEnvironment where neither is to be had.
     """
-    wanted = [claim for claim in claims if isinstance(claim.evaluation, Inspection)]
+    wanted = [(c.id, c.evaluation) for c in claims if isinstance(c.evaluation, Inspection)]
     if not wanted:
         return InspectionsRecord(schema="assay/inspections/1", inspections=())
     if prebuilt is not None and (prebuilt / "inspections.json").is_file():
         record = read_record(InspectionsRecord, prebuilt / "inspections.json")
-        answers = _answers(record, wanted, locked_versions(root))
-        if answers is not None:
-            return record.model_copy(update={"inspections": answers})
+        held = {(i.claim, i.package, i.path, i.text, i.version): i for i in record.inspections}
+        pinned = locked_versions(root)
+        asked = [(name, e.package, e.path, e.text, pinned.get(e.package, "")) for name, e in wanted]
+        if all(key in held for key in asked):
+            return record.model_copy(update={"inspections": tuple(held[key] for key in asked)})
     return inspect_packages(wanted, ensure_packages(root))
 
 
-def _answers(
-    record: InspectionsRecord, claims: list[Claim], versions: dict[str, str]
-) -> tuple[InspectionResult, ...] | None:
-    """Return what a record says of the claims, which may be a few of its own; None where it says
-    nothing of one, or something of another package or text.
-    """
-    held: dict[tuple[str | None, ...], InspectionResult]
-    held = {(i.claim, i.package, i.path, i.text, i.version): i for i in record.inspections}
-    found = [
-        held.get((claim.id, wanted.package, wanted.path, wanted.text, versions.get(wanted.package)))
-        for claim in claims
-        if isinstance(wanted := claim.evaluation, Inspection)
-    ]
-    answers = tuple(result for result in found if result is not None)
-    return answers if len(answers) == len(found) else None
-
-
-def inspect_packages(claims: Iterable[Claim], packages: Packages) -> InspectionsRecord:
-    """Count lines, bytes and matches of a text in what a claim's evaluation names.
+def inspect_packages(
+    wanted: Iterable[tuple[str, Inspection]], packages: Packages
+) -> InspectionsRecord:
+    """Count lines, bytes and matches of a text in what each claim's evaluation names.
 
     A line is what a line feed ends, as ``wc -l`` counts. Only a text is counted in a whole folder.
     Raises BadInput for a package outside the lock or a path outside the packages.
     """
-    return InspectionsRecord(
-        schema="assay/inspections/1",
-        inspections=tuple(
-            _inspect(claim.id, claim.evaluation, packages)
-            for claim in claims
-            if isinstance(claim.evaluation, Inspection)
-        ),
-    )
+    found = tuple(_inspect(claim, evaluation, packages) for claim, evaluation in wanted)
+    return InspectionsRecord(schema="assay/inspections/1", inspections=found)
 
 
 def _inspect(claim: str, wanted: Inspection, packages: Packages) -> InspectionResult:

@@ -9,11 +9,15 @@ the skeleton came from.
 
 import lzma
 import re
-from collections.abc import Iterable
+import struct
+from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
 from assay.base.errors import BadInput
-from assay.building.binary_diff import SectionPlace, section_places
 from assay.shared.files import sha256_bytes, write_bytes
 
 OPTION = "-lineinfo"
@@ -30,9 +34,70 @@ NAMES = ".shstrtab"
 FOLDER = "config/line_tables"
 """Where the repository keeps skeletons, each under the digest of its cubin."""
 
+FATBIN = ".nv_fatbin"
+_CONTAINER = 0xBA55ED50
+"""First word of a fatbin; then u16 version, u16 header size, u64 size of what follows."""
+_MACHINE_CODE = 2
+"""Kind of an entry that holds a cubin; 1 is PTX."""
+_UNREADABLE = (ELFError, UnicodeDecodeError, ValueError, KeyError, OverflowError)
+"""What pyelftools raises for a damaged file."""
 _FILE_ID = re.compile(rb"(?<=_GLOBAL__N__)[0-9a-f]{8}(?=_)")
 """In the mangled names of what has internal linkage: eight digits, by what the file holds."""
 _NO_FILE_ID = b"0" * 8
+
+
+def section_places(data: bytes) -> list[tuple[str, int, int]]:
+    """Return name, offset and size of every section of an ELF file that has contents, in its order.
+
+    Raises BadInput.
+    """
+    try:
+        return [
+            (section.name, section["sh_offset"], section["sh_size"])
+            for section in ELFFile(BytesIO(data)).iter_sections()
+            if section["sh_type"] not in {"SHT_NULL", "SHT_NOBITS"}
+        ]
+    except _UNREADABLE as error:
+        raise BadInput(f"is no ELF file that can be read: {error}") from error
+
+
+def cubins_inside(path: Path) -> tuple[bytes, ...]:
+    """Return every cubin inside a library or program, in the order of the file.
+
+    They are stored as they are: nvcc compresses PTX, and here is none. Raises BadInput for what is
+    no ELF file, or holds a fatbin of a form unknown here, OSError.
+    """
+    data = path.read_bytes()
+    try:
+        return tuple(
+            cubin
+            for name, start, size in section_places(data)
+            if name == FATBIN
+            for cubin in _cubins(data[start : start + size])
+        )
+    except (struct.error, ValueError) as error:
+        raise BadInput(f"{path}: its device code cannot be read: {error}") from error
+
+
+def _cubins(data: bytes) -> Iterator[bytes]:
+    """The cubins in a .nv_fatbin section: containers, each with entries, padded with zeros."""
+    at = 0
+    while at + 16 <= len(data):
+        magic, _, header, size = struct.unpack_from("<IHHQ", data, at)
+        if magic == 0:  # padding between containers
+            at += 8
+            continue
+        if magic != _CONTAINER:
+            raise ValueError(f"no container at offset {at}")
+        entry, end = at + header, at + header + size
+        while entry < end:
+            kind, _, head, length = struct.unpack_from("<HHIQ", data, entry)
+            if head == 0:
+                raise ValueError(f"no entry at offset {entry}")
+            if kind == _MACHINE_CODE:
+                yield data[entry + head : entry + head + length]
+            entry += head + length
+        at = end
 
 
 def skeleton(cubin: bytes) -> bytes:
@@ -102,6 +167,6 @@ def skeleton_path(root: Path, sha256: str) -> Path:
     return root / FOLDER / f"{sha256}.xz"
 
 
-def _others(data: bytes) -> list[SectionPlace]:
+def _others(data: bytes) -> list[tuple[str, int, int]]:
     """Every section with contents that is no line table, in the file's order. Raises BadInput."""
     return [place for place in section_places(data) if place[0] not in SECTIONS]

@@ -83,16 +83,15 @@ def _stage(job: Compilation, tree: Tree, directory: Path) -> None:
         os.utime(target, (DATE, DATE))
 
 
-TOOL_LINKED = f"""\
+_SCRIPT = f"""\
+set -e
 mkdir -p {TOOL}/{CUTLASS.rsplit("/", 1)[0]}
 ln -s "$1/nvidia" {TOOL}/nvidia
-ln -s "$1/{CUTLASS}" {TOOL}/{CUTLASS}
+$0 "$1/{CUTLASS}" {TOOL}/{CUTLASS}
+shift
+exec "$@"
 """
-_TOOL_COPIED = f"""\
-mkdir -p {TOOL}/{CUTLASS.rsplit("/", 1)[0]}
-ln -s "$1/nvidia" {TOOL}/nvidia
-cp -a "$1/{CUTLASS}" {TOOL}/{CUTLASS}
-"""
+_LINK, _COPY = "ln -s", "cp -a"
 """Shell lines that make the packages available under a fixed path.
 
 nvcc resolves links in the path of the file it compiles, and mangles names by the outcome: a
@@ -107,7 +106,7 @@ def run_nvcc(
     toolchain: Toolchain,
     label: str,
     *,
-    prepare: str = TOOL_LINKED,
+    is_program: bool = False,
     most: int = 2**30,
 ) -> tuple[CommandOutcome, str]:
     """Return how a compiler's call in ``directory`` ended, and what it printed, at most ``most``
@@ -124,10 +123,10 @@ def run_nvcc(
             lines.append(line[:room])
             room -= len(line) + 1
 
-    script = f'set -e\n{prepare}shift\nexec "$@"\n'
+    way = _COPY if is_program else _LINK
     nvcc = f"./{TOOL}/{CUDA}/bin/nvcc"
     task = Task(
-        command=("/bin/sh", "-c", script, "sh", str(toolchain.site), nvcc, *command[1:]),
+        command=("/bin/sh", "-c", _SCRIPT, way, str(toolchain.site), nvcc, *command[1:]),
         directory=directory,
         label=label,
         environment={
@@ -152,11 +151,11 @@ def run_nvcc(
 
 
 def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
-    prepare = _TOOL_COPIED if job.kind == "program" else TOOL_LINKED
+    is_program = job.kind == "program"
     label = f"compile {job.id} for {job.arch}"
     started = monotonic()
     with ticking(TICK_S, lambda: f", compiling {job.id} for {job.arch}"):
-        outcome, text = run_nvcc(job.command, directory, toolchain, label, prepare=prepare)
+        outcome, text = run_nvcc(job.command, directory, toolchain, label, is_program=is_program)
     cost = CompileCost(
         seconds=round(monotonic() - started, 3),
         cpu_seconds=None if outcome.cpu_seconds is None else round(outcome.cpu_seconds, 3),

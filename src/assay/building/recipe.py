@@ -15,7 +15,9 @@ from typing import Literal, TypeVar
 from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER
-from assay.records.builds import FileDigest
+from assay.records.base import PATH_PATTERN
+from assay.records.builds import BuildRecord, FileDigest
+from assay.records.compiler_words import is_safe_word
 from assay.records.kernels import OriginalProgram, Probe, Variant
 from assay.shared.files import sha256_bytes
 
@@ -53,6 +55,7 @@ VARIANT_INCLUDES = (
 PROGRAM_INCLUDES = ("nvidia/cu13/include/cccl",)
 SUFFIX: dict[Kind, str] = {"variant": ".so", "program": ".exe", "probe": ".cubin"}
 
+_ARCH = re.compile(r"sm_[0-9]{2,3}[a-z]?")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
 
 
@@ -121,6 +124,32 @@ def command_of(
     probe = _named(catalog.probes, artifact, kind)
     source = f"{KERNELS}/{catalog.kernel_folder[artifact]}/{probe.source}"
     return probe_command(probe, arch, source), probe.flags
+
+
+def command_problem(record: BuildRecord, catalog: Catalog) -> str | None:
+    """Return why a command that somebody else recorded may not be run, or None when it may.
+
+    nvcc runs what it is told to: another host compiler, a plugin, the program it has just made. So
+    it must be what this recipe makes of the kernel.yaml in the same evidence, ``catalog``, and that
+    may name no flag that does more than compile.
+    """
+    if _ARCH.fullmatch(record.arch) is None:
+        return f"{record.arch!r} is no architecture"
+    for source in record.sources:
+        # So it neither leaves the directory that it is relative to nor reads as an option.
+        plain = re.fullmatch(PATH_PATTERN, source.path) is not None
+        if not plain or not source.path.startswith((f"{KERNELS}/", f"{PROJECT}/")):
+            return f"its source {source.path!r} is not a plain path below {KERNELS}/ or {PROJECT}/"
+    try:
+        command, flags = command_of(catalog, record.kind, record.id, record.arch)
+    except BadInput as error:
+        return str(error)
+    if unsafe := [flag for flag in flags if not is_safe_word(flag)]:
+        return f"{unsafe[0]!r} is not among the options that are run here"
+    if command == record.command:
+        return None
+    different = ", ".join(sorted(set(command) ^ set(record.command))) or "their order"
+    return f"it and what kernel.yaml in the evidence says differ in {different}"
 
 
 def source_of(catalog: Catalog, variant: Variant) -> str:

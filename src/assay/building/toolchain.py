@@ -62,15 +62,6 @@ class Packages:
     """Directory that holds ``cutlass_library/`` and ``nvidia/cu13/``."""
     versions: dict[str, str]
 
-    @property
-    def cuda(self) -> Path:
-        """Return the root of the CUDA toolkit."""
-        return self.site / CUDA
-
-    def tool(self, name: str) -> Path:
-        """Return the path of nvcc, cuobjdump or nvdisasm."""
-        return self.cuda / "bin" / name
-
 
 @dataclass(frozen=True)
 class Toolchain:
@@ -109,41 +100,33 @@ def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
     On the host the packages are unpacked where needed; an image holds them already. Raises
     MissingEnvironment.
     """
-    if place is not None and place.image is not None:
-        return _image_toolchain(root, place)
-    host_compiler = find_host_compiler()
-    packages = ensure_packages(root)
-    record = _record(root, nvcc_version(packages.tool("nvcc")), host_compiler)
-    return Toolchain(Place(HostRuntime()), packages.site.resolve(), record)
-
-
-def _image_toolchain(root: Path, place: Place) -> Toolchain:
-    """Return what an image's compilers say of themselves."""
-    assert place.image is not None
+    if place is None or place.image is None:
+        find_host_compiler()
+        place, site = Place(HostRuntime()), ensure_packages(root).site.resolve()
+        tag, image, again = str(site), {}, "unpacked"
+    else:
+        site, tag, again = IMAGE_SITE, place.image.tag, "made"
+        image = {"runtime": place.runtime.name, "image_id": place.image.image_id}
     lines: list[str] = []
-    ask = f"g++ --version | head -n 1 && {IMAGE_SITE / CUDA}/bin/nvcc --version"
-    task = Task(("/bin/sh", "-c", ask), Path("/"), "ask the compilers for their versions")
+    ask = f'g++ --version | head -n 1 && "$0"/{CUDA}/bin/nvcc --version'
+    task = Task(
+        ("/bin/sh", "-c", ask, str(site)), Path("/"), "ask the compilers for their versions"
+    )
     outcome = place.run(task, lines.append)
     match = re.search(NVCC_VERSION, "\n".join(lines))
     if outcome.exit_code != 0 or match is None:
         raise MissingEnvironment(
-            f"nvcc does not start in {place.image.tag}: remove that image, so that it is made "
-            f"again ({' '.join(lines)[-200:]})"
+            f"nvcc does not start in {tag}: remove that, so that it is {again} again "
+            f"({' '.join(lines)[-200:]})"
         )
-    record = _record(root, match.group(1), lines[0].strip()).model_copy(
-        update={"runtime": place.runtime.name, "image_id": outcome.image_id}
-    )
-    return Toolchain(place, IMAGE_SITE, record)
-
-
-def _record(root: Path, nvcc: str, host_compiler: str) -> ToolchainRecord:
-    return ToolchainRecord(
+    record = ToolchainRecord(
         schema="assay/toolchain/1",
-        nvcc=nvcc,
-        host_compiler=host_compiler,
+        nvcc=match.group(1),
+        host_compiler=lines[0].strip(),
         wheels=locked_versions(root),
         lock_sha256=toolchain_lock_digest(root),
     )
+    return Toolchain(place, site, record.model_copy(update=image))
 
 
 def ensure_packages(root: Path) -> Packages:
@@ -213,14 +196,3 @@ def find_host_compiler() -> str:
 def _first_line(*command: str) -> str:
     run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True)
     return run.stdout.strip().splitlines()[0].strip()
-
-
-def nvcc_version(nvcc: Path) -> str:
-    """Return nvcc's own version, as 13.0.88. Raises MissingEnvironment if it does not run."""
-    run = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False)
-    match = re.search(NVCC_VERSION, run.stdout)
-    if run.returncode != 0 or match is None:
-        raise MissingEnvironment(
-            f"{nvcc} does not start: remove {nvcc.parents[3]} so that it is unpacked again"
-        )
-    return match.group(1)

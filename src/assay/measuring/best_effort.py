@@ -27,28 +27,7 @@ PATIENCE_S = 300.0
 """Most seconds of one step: each takes a minute or two, and the figures wait behind it."""
 
 
-def told(
-    attempt: Callable[[], R],
-    failed: Callable[[str], R],
-    *,
-    measured: bool,
-    patience_s: float = PATIENCE_S,
-) -> R:
-    """Return the record of ``attempt``, or ``failed`` with the sentence of why there is none.
-
-    ``measured``: whether the target's figures are. Raises MissingEnvironment only where they are
-    not.
-    """
-    try:
-        with deadline(patience_s):
-            return attempt()
-    except Exception as error:
-        sentence = _sentence(error, measured)
-        say(f"goes on without: {sentence}")
-        return failed(sentence)
-
-
-def told_of_all(
+def recorded_anyhow(
     measure: Measure[R],
     record: type[R],
     accept: Callable[[R], None],
@@ -57,11 +36,12 @@ def told_of_all(
     measured: bool,
     patience_s: float | None = PATIENCE_S,
 ) -> Measure[R]:
-    """As ``told``, of a batch: what was finished before the end of all stays.
+    """Return what measures a batch as ``measure`` does; what fails there is a record by ``failed``,
+    of the job and the sentence of why. What was finished before the end of all stays.
 
-    ``patience_s``: None where ``measure`` keeps deadlines of its own.
+    ``measured``: whether the target's figures are; MissingEnvironment is raised only where they are
+    not. ``patience_s``: None where ``measure`` keeps deadlines of its own.
     """
-
     said: set[str] = set()
 
     def accepted(result: R | CheckFailed | None, job: DeviceJob, path: Path, sentence: str) -> R:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
-from assay.building.artifacts import Builds, told_to_device
 from assay.catalog.model import Catalog
 from assay.measuring.device_process import run_device_job
+from assay.measuring.operator_kernels import Builds, told_to_device
 from assay.measuring.several_gpus import work_at_once
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord

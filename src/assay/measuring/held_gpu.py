@@ -1,17 +1,23 @@
-"""The GPU that a job of a cluster holds: one, the target's, whole, and nobody else's.
+"""The node of a cluster's job: what its site wants first, the GPU that it holds, and its bounds.
 
-The driver is asked, not the scheduler: a node may be wired or described otherwise than Slurm
-believes. What the device side looks at again under its lock (``device.worker``) holds on top.
+The GPU must be one, the target's, whole, and nobody else's. The driver is asked, not the scheduler:
+a node may be wired or described otherwise than Slurm believes. What the device side looks at again
+under its lock (``device.worker``) holds on top.
 """
 
+import os
+import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.measuring.host_driver import ask_driver, find_host_driver, visible_gpus
 from assay.measuring.slurm_grant import GpuRefused
-from assay.records.slurm_jobs import HeldGpu
+from assay.records.cluster import ClusterFile
+from assay.records.slurm_jobs import CgroupLimits, HeldGpu
 from assay.records.targets import Target
 from assay.shared.counting import counted
 
@@ -20,6 +26,44 @@ SETTLE_S = 10
 MPS_SHARE_VARIABLE = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
 MPS_FOLDER_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
 MPS_FOLDER = "/tmp/nvidia-mps"  # noqa: S108 - the daemon's own default
+UNLIMITED = 1 << 60
+"""Version 1 of control groups has a number of about this size where it has no limit."""
+LOAD_S = 120
+LOAD = 'module load "$@" >&2 && exec env -0'
+
+
+def prepare_node(cluster: ClusterFile) -> None:
+    """Change this process's environment to what the site says. Raises MissingEnvironment."""
+    if cluster.modules:
+        os.environ.update(with_modules(cluster.modules))
+    if cluster.scratch is not None:
+        scratch = os.path.expandvars(cluster.scratch)
+        if "$" in scratch:
+            raise MissingEnvironment(f"scratch: {cluster.scratch}: this job has no such variable")
+        try:
+            Path(scratch).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise MissingEnvironment(
+                f"scratch: {scratch} cannot be made on this node: {error.strerror}"
+            ) from error
+        os.environ["TMPDIR"] = tempfile.tempdir = scratch
+
+
+def with_modules(modules: Sequence[str]) -> dict[str, str]:
+    """Return the environment in which modules are loaded, as a login shell loads them."""
+    try:
+        loaded = subprocess.run(
+            ["bash", "-lc", LOAD, "bash", *modules],
+            capture_output=True, text=True, errors="surrogateescape", check=False, timeout=LOAD_S,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingEnvironment(f"modules cannot be loaded on this node: {error}") from error
+    if loaded.returncode != 0:
+        words = loaded.stderr.strip().partition("\n")[0]
+        names = " ".join(modules)
+        raise MissingEnvironment(f"module load {names} fails on this node: {words}")
+    entries = (entry.partition("=") for entry in loaded.stdout.split("\0") if "=" in entry)
+    return {name: value for name, _, value in entries}
 
 
 def held_gpu(
@@ -60,12 +104,9 @@ def held_gpu(
             f"{gpu.product} ({gpu.uuid}) is shared: "
             f"{counted(processes, 'other process', 'other processes')} on it"
         )
-    return HeldGpu(
-        index=driver.gpus.index(gpu) if index is None else index,
-        product=gpu.product,
-        uuid=gpu.uuid,
-        driver=driver.release or "unknown",
-    )
+    number = driver.gpus.index(gpu) if index is None else index
+    release = driver.release or "unknown"
+    return HeldGpu(index=number, product=gpu.product, uuid=gpu.uuid, driver=release)
 
 
 def _mps_daemon(folder: Path) -> bool:
@@ -81,3 +122,39 @@ def _processes(uuid: str) -> int:
     """Return how many processes compute on a GPU."""
     rows = ask_driver("--query-compute-apps=gpu_uuid,pid").splitlines()
     return sum(row.split(",")[0].strip() == uuid for row in rows)
+
+
+def cgroup_limits(root: Path = Path("/")) -> CgroupLimits:
+    """Return the limits that hold for this process, as its control groups below ``root`` set them.
+
+    A version 2 group has no list of its devices: what may be opened tells.
+    """
+    gpus = []
+    for path in sorted((root / "dev").glob("nvidia[0-9]*")):
+        with suppress(OSError):
+            os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+            gpus.append(str(path))
+    return CgroupLimits(
+        cpus=tuple(sorted(os.sched_getaffinity(0))),
+        memory_bytes=_memory_limit(root),
+        gpu_devices=tuple(gpus),
+    )
+
+
+def _memory_limit(root: Path) -> int | None:
+    """Return the lowest limit of this process's group and of every group above it."""
+    found = []
+    with suppress(OSError):
+        for line in (root / "proc/self/cgroup").read_text().splitlines():
+            _, controllers, group = line.split(":", 2)
+            if controllers == "":
+                top, name = root / "sys/fs/cgroup", "memory.max"
+            elif "memory" in controllers.split(","):
+                top, name = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+            else:
+                continue
+            below = Path(group.lstrip("/"))
+            for folder in (below, *below.parents):
+                with suppress(OSError, ValueError):  # absent, or "max"
+                    found.append(int((top / folder / name).read_text()))
+    return min((limit for limit in found if limit < UNLIMITED), default=None)

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import dump_record, read_record, write_record
-from assay.building.artifacts import Builds
 from assay.evidence.entries import TargetStage
 from assay.evidence.outcomes import came_to_nothing
 from assay.evidence.stages import (
@@ -23,9 +22,9 @@ from assay.evidence.stages import (
     PROGRAMS,
     STOPWATCHES,
 )
-from assay.measuring.best_effort import PATIENCE_S, now, told, told_of_all
-from assay.measuring.device_process import run_device_job
+from assay.measuring.best_effort import PATIENCE_S, now, recorded_anyhow
 from assay.measuring.gpu_places import GpuPlaces, shared, unit_of
+from assay.measuring.operator_kernels import Builds
 from assay.measuring.resume import (
     Item,
     Measure,
@@ -137,7 +136,7 @@ class MeasuringParts(StepPlaces):
         """As ``_batch``, by ``measure``."""
         accept = self._acceptance(stage, target)
         if stage.failed is not None:
-            measure = told_of_all(
+            measure = recorded_anyhow(
                 measure,
                 stage.record,
                 accept,
@@ -266,15 +265,20 @@ class MeasuringParts(StepPlaces):
     def _tell(self, stage: TargetStage[Any, G], target: str, job: DeviceJob) -> None:
         """A lone measurement beside the figures, which does not fail the step."""
 
-        def attempt() -> G:
-            found = run_device_job(self._lone_place(target), job, stage.record)
+        def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[G]:
+            return batch_at(self._lone_place(target), stage.record)(jobs, into)
+
+        def accept(found: G) -> None:
             self._is_of_target(target, found.gpu_uuid)
             self._count(found)
-            return found
 
         failed, measured = self._failed(stage, target), self._is_measured(target)
-        found = told(attempt, lambda sentence: failed(job, sentence), measured=measured)
-        write_record(found, self.run_dir / stage.path(target))
+        path = self.run_dir / stage.path(target)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        whole = recorded_anyhow(measure, stage.record, accept, failed, measured=measured)
+        (found,) = whole([job], [path])
+        assert not isinstance(found, CheckFailed)
+        write_record(found, path)
 
     def _failed(self, stage: TargetStage[Any, G], target: str) -> Callable[[DeviceJob, str], G]:
         """Return the form of a record of the target's GPU that came to nothing: of job and

@@ -17,9 +17,8 @@ from time import monotonic
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_bytes, read_record
 from assay.base.progress import say
-from assay.building.command_policy import command_problem
 from assay.building.nvcc import compiled
-from assay.building.recipe import PROJECT, Compilation, Tree
+from assay.building.recipe import PROJECT, Compilation, Tree, command_problem
 from assay.building.source_history import SourceMissing, find_source
 from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
@@ -32,7 +31,7 @@ from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord, FileDigest
 from assay.shared.files import sha256_bytes, write_bytes
 from assay.verification.manifest import walk
-from assay.verification.rebuild_outcome import RebuildStatus, compare, differing_sections
+from assay.verification.rebuild_outcome import RebuildStatus, compare
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,6 @@ class _Job:
     toolchain: Toolchain
     catalog: Catalog
     commit: str | None
-    binaries: Path | None
     project: Path | None = None
     """The signed copy of the project in the evidence."""
 
@@ -85,16 +83,14 @@ def rebuild(
     toolchain: Toolchain,
     *,
     only: Sequence[str] = (),
-    binaries: Path | None = None,
     jobs: int = 1,
     progress: Callable[[str], None] = say,
 ) -> RebuildResult:
     """Compile the builds of a verified report with the sources they were made from.
 
     ``only`` selects by artifact, or by architecture and artifact as in sm_90a/bsr_gemm_mma.
-    ``binaries`` is a directory as results/<run>/builds, if the first artifacts are at hand: where a
-    rebuilt one differs, its sections are compared. Raises BadInput for a selection that selects
-    nothing, MissingEnvironment when the machine gives out.
+    Raises BadInput for a selection that selects nothing, MissingEnvironment when the machine gives
+    out.
     """
     evidence = load_evidence(report_dir / "evidence")
     catalog = load_catalog(report_dir / "evidence")
@@ -103,7 +99,7 @@ def rebuild(
     records = _selected(evidence, only)
     records.sort(key=lambda record: (record.id, record.arch) not in measured)
     project = project_of(report_dir / "evidence")
-    job = _Job(root, toolchain, catalog, commit, binaries, project)
+    job = _Job(root, toolchain, catalog, commit, project)
     done: list[str] = []
 
     def one(record: BuildRecord) -> Rebuilt:
@@ -243,8 +239,6 @@ def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[RebuildStatus, str]:
             return RebuildStatus.SOURCE_MISSING, str(error)
         with compiled(compilation, Tree(tree, tree / PROJECT), job.toolchain) as outcome:
             status, detail = compare(record, outcome, ours, job.root)
-            if outcome.artifact is not None and status is not RebuildStatus.IDENTICAL:
-                detail += differing_sections(record, outcome.artifact, job.binaries)
     if compilation.key != record.key and status is RebuildStatus.DIFFERS:
         detail += "; its key is another than this version gives to the same inputs, so it was "
         detail += "compiled in another directory, which some names depend on"

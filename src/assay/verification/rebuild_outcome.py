@@ -3,7 +3,6 @@
 from enum import StrEnum
 from pathlib import Path
 
-from assay.building.binary_diff import differences, explain
 from assay.building.line_tables import OPTION, differ_in_line_tables_alone
 from assay.building.nvcc import KEEP, Compiled
 from assay.records.builds import BuildRecord, ToolchainRecord
@@ -129,13 +128,3 @@ def _device_reason(record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
             "compiler; that nothing else differs is not shown)"
         )
     return reason
-
-
-def differing_sections(record: BuildRecord, artifact: Path, binaries: Path | None) -> str:
-    """Return what differs from the first artifact, where that is at hand and recorded."""
-    if binaries is None or record.artifact is None:
-        return ""
-    first = binaries / record.arch / Path(record.artifact.path).name
-    if not first.is_file() or sha256_file(first) != record.artifact.sha256:
-        return ""
-    return f"; {explain(differences(first, artifact))}"
