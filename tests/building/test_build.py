@@ -12,9 +12,7 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.building import build as building
 from assay.building.build import build
-from assay.building.nvcc import SCRATCH
-from assay.building.recipe import describe
-from assay.building.toolchain import LOCK, Toolchain, toolchain_lock_digest
+from assay.building.toolchain import LOCK, Toolchain
 from assay.catalog.model import Catalog
 from assay.records.builds import BuildRecord
 from assay.records.kernels import OriginalProgram, Probe
@@ -55,13 +53,6 @@ PROGRAM = OriginalProgram(
     ),
     parser="cutlass_41",
 )
-EXECUTABLE = PROGRAM.model_copy(
-    update={
-        "id": "executable",
-        "source": "cutlass_library/source/examples/04_tile_iterator/tile_iterator.cu",
-        "flags": (),
-    }
-)
 ASSERTING = """
 #include <cassert>
 __global__ void check(int* p) {
@@ -83,7 +74,7 @@ __global__ void copy(int* p) {
 def catalog() -> Catalog:
     return b.catalog(
         variants={"small": variant(flags=())},
-        programs={"example": PROGRAM, "executable": EXECUTABLE},
+        programs={"example": PROGRAM},
         probes={
             "copies": Probe(id="copies", title="cp.async", source="copies.cu"),
             "asserting": Probe(id="asserting", title="assert", source="asserting.cu"),
@@ -216,7 +207,6 @@ class TestCompiling:
             ("variant", "small", "sm_89"),
             ("probe", "copies", "sm_90a"),
             ("program", "example", "sm_89"),
-            ("program", "executable", "sm_89"),
         ],
     )
     def test_two_checkouts_give_the_same_bytes(
@@ -255,16 +245,6 @@ class TestCompiling:
         assert compile_in(tree, "probe", "silent", "sm_90a").asserts is False
         assert compile_in(tree, "variant", "small", "sm_90a").asserts is False
         assert compile_in(tree, "probe", "copies", "sm_75").asserts is None
-
-    def test_what_a_killed_build_left_behind_does_no_harm(self, tree: Path):
-        job = describe(tree, catalog(), "probe", "copies", "sm_86", toolchain_lock_digest(tree))
-        left = SCRATCH / f"assay-build-{job.key[:12]}"
-        (left / "keep").mkdir(parents=True)
-        (left / "keep" / "stale.cubin").touch()
-        record = compile_in(tree, "probe", "copies", "sm_86")
-        assert record.status == "built"
-        assert [cubin.path for cubin in record.cubins] == ["copies.cubin"]
-        assert not left.exists()
 
 
 @pytest.mark.compiler

@@ -72,10 +72,6 @@ class TestWords:
             False,
         )
 
-    def test_what_is_unseen_is_spelled(self) -> None:
-        (line,), _ = first_errors('a.cu(1): error: #error "\x1b]0;mine\x07\u202e"')
-        assert line == 'a.cu(1): error: #error "\\x1b]0;mine\\x07\\u202e"'
-
     def test_no_more_than_is_kept_and_it_says_so(self) -> None:
         words, cut = first_errors("\n".join(f"a.cu({n}): error: no" for n in range(99)))
         assert (len(words), words[0], cut) == (MOST_LINES, "a.cu(0): error: no", True)

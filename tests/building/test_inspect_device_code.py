@@ -157,8 +157,3 @@ def test_a_binary_that_is_not_read_is_told(
 def test_what_is_not_installed(tmp_path: Path, python: str) -> None:
     (found,) = inspect_device_code(tmp_path, [CLAIM], {"made_up": RIVAL}, python)
     assert (found.status, found.version, found.objects) == ("not_installed", None, ())
-
-
-def test_claims_of_another_kind_ask_nobody(tmp_path: Path) -> None:
-    other = [b.claim("other", b.unanswerable())]
-    assert inspect_device_code(tmp_path, other, {}, "/no/such/python") == ()

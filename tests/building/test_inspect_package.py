@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from assay.base.errors import BadInput
 from assay.base.io import write_record
@@ -55,10 +54,6 @@ class TestText:
         )
         return b.claim("text", evaluation, value=1.0, unit=Unit.COUNT, flop_formula=None)
 
-    def test_in_a_file(self, packages: Packages):
-        (found,) = inspected(packages, self._claim("cutlass/file.hpp", "t")).inspections
-        assert (found.matches, found.text, found.sha256) == (4, "t", sha256_bytes(TEXT))
-
     def test_in_a_folder_with_a_digest_of_all_its_files(self, packages: Packages):
         deep = packages.site / "cutlass" / "deep"
         deep.mkdir()
@@ -70,13 +65,6 @@ class TestText:
         assert changed.matches == 1
         assert changed.sha256 != found.sha256
 
-    @pytest.mark.parametrize(
-        "fields", [{"quantity": "matches"}, {"quantity": "lines", "text": "a"}]
-    )
-    def test_belongs_to_matches_alone(self, fields: dict[str, str]):
-        with pytest.raises(ValidationError, match="counted of a text"):
-            Inspection.model_validate({"kind": "inspection", "package": "p", "path": "f", **fields})
-
 
 @pytest.mark.parametrize("path", ["out/secret", "cutlass/gone.hpp", "cutlass"])
 def test_only_files_inside_the_packages(packages: Packages, path: str):
@@ -84,21 +72,6 @@ def test_only_files_inside_the_packages(packages: Packages, path: str):
     assert (packages.site / "out" / "secret").is_file()
     with pytest.raises(BadInput, match="has no file"):
         inspected(packages, claim(path))
-
-
-def test_only_packages_of_the_lock(packages: Packages):
-    with pytest.raises(BadInput, match="pins no package 'cutlass'"):
-        inspected(packages, claim(package="cutlass"))
-
-
-def test_a_run_that_inspects_nothing_needs_no_packages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    def refuse(root: Path) -> Packages:
-        raise AssertionError("packages were asked for")
-
-    monkeypatch.setattr("assay.building.inspect_package.ensure_packages", refuse)
-    assert inspect_or_take(tmp_path, [b.claim("other", b.unanswerable())], None).inspections == ()
 
 
 class TestTakingOver:

@@ -1,39 +1,7 @@
-"""ptxas's words: resources of kernels, and products that it serialises."""
+"""ptxas's words: resources of kernels, and what it refuses."""
 
-import pytest
-
-from assay.building.nvcc import last_lines, parse_ptxas, serialised_products
+from assay.building.nvcc import last_lines, parse_ptxas
 from assay.records.builds import KernelResources
-
-DIVERGENT = (
-    "ptxas info    : (C7518) Potential Performance Loss: wgmma.mma_async instructions are "
-    "serialized due to program dependence on compiler-inserted WG.DP in divergent path in "
-    "the function '_ZN6kernelEv'"
-)
-SCARCE = (
-    "ptxas info    : (C7512) Potential Performance Loss: wgmma.mma_async instructions are "
-    "serialized due to insufficient register resources for the function '_ZN6kernelEv'"
-)
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        (
-            DIVERGENT,
-            "program dependence on compiler-inserted WG.DP in divergent path (ptxas C7518)",
-        ),
-        (SCARCE, "insufficient register resources (ptxas C7512)"),
-    ],
-)
-def test_products_that_ptxas_serialises_are_told(line: str, why: str) -> None:
-    log = f"ptxas info    : 0 bytes gmem\n{line}\nptxas info    : Used 168 registers"
-    assert serialised_products(log) == why
-
-
-def test_products_that_overlap_are_not() -> None:
-    assert serialised_products("ptxas info    : Used 168 registers, used 2 barriers") is None
-
 
 PTXAS = """\
 ptxas info    : 1 bytes gmem

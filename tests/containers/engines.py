@@ -2,9 +2,6 @@
 
 Installs nothing and touches no engine that runs already. Everything (sockets, images, settings,
 logs) lies below one temporary directory that goes at the end, with the daemons themselves.
-
-As a context manager in tests, or by hand until Ctrl-C:
-PYTHONPATH=src python -m tests.containers.engines docker
 """
 
 import contextlib
@@ -13,7 +10,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -250,22 +246,8 @@ def _answers(path: Path) -> bool:
         return False
 
 
-def _until_interrupted(name: str) -> None:
-    with ENGINES[name]() as engine:
-        print(f"{name} answers at {engine.url}; Ctrl-C ends it", flush=True)
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.pause()
-
-
 MISSING: dict[str, Callable[[], str | None]] = {
     "docker": missing_docker,
     "podman": missing_podman,
     "apptainer": missing_apptainer,
 }
-
-if __name__ == "__main__":
-    wanted = sys.argv[1]
-    if reason := MISSING[wanted]():
-        raise SystemExit(f"no {wanted} can be started here: {reason}")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    _until_interrupted(wanted)

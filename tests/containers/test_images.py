@@ -1,12 +1,9 @@
 """Images built by real engines: the same bytes everywhere, and nothing left when it goes wrong."""
 
 import contextlib
-import hashlib
-import io
 import json
 import os
 import shutil
-import subprocess
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,18 +17,17 @@ from assay.base.pip_locks import lock_hashes
 from assay.building.toolchain import ensure_packages
 from assay.images import engine_work
 from assay.images.base import ensure_base
-from assay.images.definition import define, load_inputs
+from assay.images.definition import load_inputs
 from assay.images.engine_work import read_inside
 from assay.images.host_import import import_host
 from assay.images.make import ARCHIVE, RECORD, SBOM
 from assay.images.obtain import check_found, folder_of, obtain
-from assay.images.wheels import ensure_wheels
 from assay.records.images import ImageRecord
 from assay.shared.files import sha256_file
 from tests import tar_filters
 from tests.conftest import ROOT
 from tests.containers.conftest import Built, target, tree
-from tests.containers.fixtures import Bench, bench, root_file_system
+from tests.containers.fixtures import Bench, bench
 
 pytestmark = pytest.mark.docker
 
@@ -49,16 +45,6 @@ def nothing_new(engine: Bench) -> Iterator[None]:
     before = names(engine.client), engine.containers()
     yield
     assert (names(engine.client), engine.containers()) == before
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 480 MB."""
-    point = tmp_path / "small"
-    point.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=480m", "tmpfs", point], check=True)
-    yield point
-    subprocess.run(["umount", point], check=True)
 
 
 def seed(built: Built, root: Path) -> None:
@@ -128,22 +114,8 @@ for folder, _, files in os.walk("{site}"):
         }
         assert inside == outside
 
-    def test_is_taken_from_the_engine_the_next_time(self, built: Built):
-        hidden = built.folder / "hidden"
-        (built.folder / ARCHIVE).rename(hidden)
-        try:
-            again = obtain(built.root, target(), "toolchain", built.bench.client, "docker")
-        finally:
-            hidden.rename(built.folder / ARCHIVE)
-        assert again == built.record
-
 
 class TestTheArchive:
-    def test_gives_the_image_back_to_an_engine_that_lost_it(self, built: Built):
-        built.bench.client.api.remove_image(built.record.tag)
-        again = obtain(built.root, target(), "toolchain", built.bench.client, "docker")
-        assert again == built.record
-
     def test_serves_a_runtime_without_an_engine(self, built: Built):
         record = obtain(built.root, target(), "toolchain", None, "apptainer")
         assert (record.runtime, record.image_id) == ("apptainer", built.record.image_id)
@@ -161,15 +133,6 @@ class TestTheArchive:
             prebuilt=tmp_path / "bundle",
         )  # fmt: skip
         assert record == built.record
-
-    def test_of_another_definition_is_refused(self, built: Built, tmp_path: Path):
-        bundle = tmp_path / "bundle" / "images" / "l4" / "toolchain"
-        shutil.copytree(built.folder, bundle, copy_function=os.link)
-        with pytest.raises(CheckFailed, match="this checkout defines assay/l4-toolchain"):
-            obtain(
-                tree(tmp_path / "x"), target("l4"), "toolchain", None, "apptainer",
-                prebuilt=tmp_path / "bundle",
-            )  # fmt: skip
 
     def test_is_refused_with_one_changed_byte(self, built: Built, tmp_path: Path):
         bundle = tmp_path / "bundle" / "images" / "h100" / "toolchain"
@@ -243,35 +206,6 @@ class TestSameBytes:
         assert (record.runtime, again) == ("podman", record)
         assert len(ours) == 1
         assert sha256_file(folder_of(root, record) / ARCHIVE) == sha256_file(built.folder / ARCHIVE)
-
-
-class TestAFullDisk:
-    def test_while_the_engines_files_are_written_out(
-        self, built: Built, small: Path, tmp_path: Path
-    ):
-        """The base fits, the export does not."""
-        root = tree(tmp_path / "x")
-        (root / "results").symlink_to(small)
-        seed(built, root)
-        before = sorted((small / "cache" / "images").iterdir())
-        with (
-            nothing_new(built.bench),
-            pytest.raises(MissingEnvironment, match="the disk is full while making the image"),
-        ):
-            obtain(root, target("l4"), "toolchain", built.bench.client, "docker")
-        assert sorted((small / "cache" / "images").iterdir()) == before
-
-    def test_while_wheels_are_fetched(self, tmp_path: Path, small: Path):
-        subprocess.run(["mount", "-o", "remount,size=20m", small], check=True)
-        root = tree(tmp_path / "x")
-        (root / "results").symlink_to(small)
-        with pytest.raises(MissingEnvironment, match="the disk is full while downloading wheels"):
-            ensure_wheels(
-                root / "results" / "cache" / "wheels",
-                define(root, target(), "toolchain").lock,
-                os.environ,
-            )
-        assert list((small / "cache" / "wheels").iterdir()) == []
 
 
 class TestAFailedBuild:
@@ -349,20 +283,3 @@ class TestAnImportedHost:
                 tree(tmp_path / "x"), target(), built.bench.client, "docker",
                 extra=[Path("/srv/none")], system=system,
             )  # fmt: skip
-
-    def test_what_cannot_run_python_leaves_nothing(self, built: Built, tmp_path: Path):
-        system = tmp_path / "system"
-        system.mkdir()
-        with tarfile.open(fileobj=io.BytesIO(root_file_system())) as archive:
-            archive.extractall(system, **tar_filters.TAR)
-        with nothing_new(built.bench), pytest.raises((CheckFailed, MissingEnvironment)):
-            import_host(tree(tmp_path / "x"), target(), built.bench.client, system=system)
-
-
-def test_an_archive_is_what_its_digest_says(built: Built):
-    """The image id is the digest of the configuration inside, as any tool can compute."""
-    with tarfile.open(built.folder / ARCHIVE) as archive:
-        name = built.record.image_id.removeprefix("sha256:") + ".json"
-        content = archive.extractfile(name)
-        assert content is not None
-        assert f"sha256:{hashlib.sha256(content.read()).hexdigest()}" == built.record.image_id

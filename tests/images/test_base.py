@@ -7,9 +7,9 @@ import pytest
 
 from assay.base.errors import MissingEnvironment
 from assay.images import base
-from assay.images.base import base_definition, debian_source, ensure_base, first_error, mmdebstrap
+from assay.images.base import base_definition, debian_source, ensure_base, mmdebstrap
 from assay.images.definition import load_inputs
-from assay.images.disk import disk_sentence, partial
+from assay.images.disk import partial
 from assay.shared.files import sha256_bytes
 from tests.conftest import ROOT
 
@@ -70,10 +70,6 @@ class TestFailures:
         left = [p.suffix for p in (tmp_path / "cache").iterdir()]
         assert left in ([], [".log"])
 
-    def test_the_first_error_of_a_log(self):
-        assert first_error("I: starting\nE: no such suite\nE: later") == "no such suite"
-        assert first_error("I: done") is None
-
 
 class TestPartial:
     def test_a_file_is_whole_or_absent(self, tmp_path: Path):
@@ -81,16 +77,6 @@ class TestPartial:
             unfinished.write_text("half")
             raise ZeroDivisionError
         assert list(tmp_path.iterdir()) == []
-
-    def test_what_an_earlier_attempt_left_is_removed(self, tmp_path: Path):
-        (tmp_path / ".x.partial").mkdir()
-        with partial(tmp_path / "x", "trying") as unfinished:
-            unfinished.write_text("whole")
-        assert [p.name for p in tmp_path.iterdir()] == ["x"]
-
-    def test_another_error_keeps_its_reason(self, tmp_path: Path):
-        sentence = disk_sentence(PermissionError(13, "Permission denied"), "trying", tmp_path)
-        assert sentence == f"trying failed below {tmp_path}: Permission denied"
 
 
 def test_a_full_disk_while_a_layer_is_written(tmp_path: Path):

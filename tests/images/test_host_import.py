@@ -10,8 +10,7 @@ import pytest
 from assay.base.errors import MissingEnvironment
 from assay.base.io import load_yaml
 from assay.images.definition import load_inputs
-from assay.images.engine_work import engine_sentence
-from assay.images.host_import import definition_digest, host_chunks, os_name, places_of
+from assay.images.host_import import definition_digest, host_chunks, places_of
 from assay.records.targets import Target
 from tests.conftest import ROOT
 
@@ -77,9 +76,6 @@ class TestWhatIsImported:
     def test_no_bulk(self, system: Path):
         assert not set(BULK) & names(system).keys()
 
-    def test_links_stay_links(self, system: Path):
-        assert names(system)["bin"].linkname == "usr/bin"
-
     def test_directories_that_a_container_needs_are_there(self, system: Path):
         found = names(system)
         assert found["tmp"].mode == 0o1777
@@ -97,12 +93,6 @@ class TestWhatIsImported:
         with pytest.raises(MissingEnvironment, match="/srv/none is no directory"):
             names(system, Path("/srv/none"))
 
-    def test_a_reader_that_stops_stops_tar(self, system: Path):
-        paths = [Path("/usr")]
-        chunks = host_chunks(system, paths, (), (), INPUTS)
-        assert next(chunks)
-        chunks.close()  # type: ignore[attr-defined]
-
 
 class TestTheDefinition:
     def test_moves_with_the_packages(self, system: Path):
@@ -113,10 +103,6 @@ class TestTheDefinition:
         (system / "var/lib/dpkg/status").write_text("Package: another\n")
         assert len({before, middle, definition_digest(INPUTS, TARGET, (), system)}) == 3
 
-    def test_names_the_distribution(self, system: Path, tmp_path: Path):
-        assert os_name(system) == "Ubuntu 24.04"
-        assert os_name(tmp_path / "nowhere") == "an unknown distribution"
-
 
 class TestPlacesOf:
     def test_an_interpreter_outside_of_the_list_comes_along(self):
@@ -124,13 +110,3 @@ class TestPlacesOf:
         covered = [*(Path(path) for path in INPUTS.host_import.include), *places]
         for name in (sys.prefix, sys.base_prefix):
             assert any(Path(name).is_relative_to(other) for other in covered)
-
-    def test_one_that_does_not_start_is_named(self):
-        with pytest.raises(MissingEnvironment, match="/nowhere/python does not start"):
-            places_of("/nowhere/python", INPUTS)
-
-
-def test_an_engines_full_disk_is_one_sentence():
-    text = "500 Server Error: write /var/lib/docker/x: no space left on device"
-    assert "disk is full while loading" in engine_sentence(text, "loading an image")
-    assert engine_sentence("a\n b", "loading") == ("the container engine failed while loading: a b")

@@ -8,11 +8,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from assay.images.archive import ImageConfig, verify_archive, write_archive
-from assay.images.layer import is_dropped, layer_size, normalise, read_index
+from assay.images.layer import normalise
 
 EPOCH = 1_600_000_000
 NEVER = 2_000_000_000
@@ -68,10 +66,6 @@ class TestNormalised:
         assert first == second
         assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
 
-    def test_a_normalised_layer_stays_as_it_is(self, tmp_path: Path):
-        first = normalise(write_tar(tmp_path / "a", FILES), tmp_path / "x", EPOCH)
-        assert normalise(tmp_path / "x", tmp_path / "y", EPOCH) == first
-
     def test_a_directory_stands_before_what_it_holds(self, tmp_path: Path):
         normalise(write_tar(tmp_path / "a", FILES), tmp_path / "x", EPOCH)
         found = [name for name in names(tmp_path / "x") if name.startswith("usr")]
@@ -87,13 +81,6 @@ class TestNormalised:
             content = archive.extractfile(tool)
             assert content is not None
             assert content.read() == b"\x7fELF"
-
-    def test_size_is_known_before_the_first_byte(self, tmp_path: Path):
-        source = write_tar(tmp_path / "a", [*FILES, (member("usr/" + "long/" * 60 + "x"), b"1")])
-        with source.open("rb") as stream:
-            promised = layer_size(read_index(stream, EPOCH))
-        normalise(source, tmp_path / "x", EPOCH)
-        assert (tmp_path / "x").stat().st_size == promised
 
     def test_the_first_name_of_a_hard_link_holds_the_content(self, tmp_path: Path):
         one = [
@@ -167,25 +154,6 @@ class TestNormalised:
             normalise(source, tmp_path / "x", EPOCH)
 
 
-PART = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=12)
-
-
-@given(
-    st.dictionaries(PART.filter(lambda p: p not in (".", "..")), st.binary(max_size=700)),
-    st.randoms(use_true_random=False),
-)
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-def test_any_names_in_any_order_give_one_layer(tmp_path: Path, files: dict, chance: random.Random):
-    entries = [(member("opt/" + name), content) for name, content in files.items()]
-    first = normalise(write_tar(tmp_path / "a", entries), tmp_path / "x", EPOCH)
-    chance.shuffle(entries)
-    assert normalise(write_tar(tmp_path / "b", entries), tmp_path / "y", EPOCH) == first
-    kept = {f"opt/{name}" for name in files if not is_dropped(f"opt/{name}", directory=False)}
-    assert {name for name in names(tmp_path / "x") if name.startswith("opt/")} == kept
-
-
 class TestAnArchive:
     CONFIG = ImageConfig({"PATH": "/bin"}, {"assay.role": "runner"}, EPOCH)
 
@@ -206,12 +174,3 @@ class TestAnArchive:
         (tmp_path / "image.tar").write_bytes(data.replace(b"\x7fELF", b"\x7fEVIL"[:4]))
         _, layers = verify_archive(tmp_path / "image.tar")
         assert layers != (f"sha256:{made.layer.sha256}",)
-
-    def test_labels_and_variables_are_part_of_the_id(self, tmp_path: Path):
-        source = write_tar(tmp_path / "a", FILES)
-        other = ImageConfig({"PATH": "/bin"}, {"assay.role": "toolchain"}, EPOCH)
-        ids = {
-            write_archive(source, tmp_path / "i", config, "assay/x:1").image_id
-            for config in (self.CONFIG, other, self.CONFIG)
-        }
-        assert len(ids) == 2

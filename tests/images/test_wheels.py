@@ -2,15 +2,13 @@
 
 import hashlib
 import os
-import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.pip_locks import lock_hashes
-from assay.images.wheels import ensure_wheels, has_other_hash
+from assay.images.wheels import ensure_wheels
 
 
 def make_wheel(folder: Path, name: str, text: str = "") -> Path:
@@ -57,20 +55,10 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def test_a_lock_names_each_accepted_hash(place: Place):
-    digest = hashlib.sha256(place.wheels[0].read_bytes()).hexdigest()
-    assert lock_hashes(place.lock)[digest] == "first-part"
-
-
 class TestEnsureWheels:
     def test_takes_what_the_lock_names(self, place: Place):
         assert place.ensure() == ["first-part", "second"]
         assert place.leftovers() == []
-
-    def test_looks_at_no_index_again(self, place: Place):
-        place.ensure()
-        shutil.rmtree(place.house)
-        assert place.ensure() == ["first-part", "second"]
 
     def test_a_tampered_wheel_in_the_wheelhouse_is_named_and_not_used(self, place: Place):
         make_wheel(place.house, "second", "import evil")
@@ -85,13 +73,6 @@ class TestEnsureWheels:
         with pytest.raises(CheckFailed, match=r"second-1\.0.*is not one that some\.txt names"):
             place.ensure()
 
-    def test_a_wheel_under_another_name_is_refused(self, place: Place):
-        place.ensure()
-        (folder,) = (p for p in place.cache.iterdir() if p.is_dir())
-        (folder / "second-1.0-py3-none-any.whl").rename(folder / "third-1.0-py3-none-any.whl")
-        with pytest.raises(CheckFailed, match="names for third"):
-            place.ensure()
-
     def test_a_wheel_that_went_missing_is_named(self, place: Place):
         place.ensure()
         (folder,) = (p for p in place.cache.iterdir() if p.is_dir())
@@ -104,16 +85,3 @@ class TestEnsureWheels:
         with pytest.raises(MissingEnvironment, match="ASSAY_WHEELHOUSE"):
             place.ensure()
         assert list(place.cache.iterdir()) == []
-
-    def test_a_wheelhouse_that_is_none_is_named(self, place: Place, tmp_path: Path):
-        place.environ["ASSAY_WHEELHOUSE"] = str(tmp_path / "nowhere")
-        with pytest.raises(MissingEnvironment, match="nowhere is no directory"):
-            place.ensure()
-
-
-def test_pips_words_for_a_wheel_that_is_another() -> None:
-    assert has_other_hash(
-        "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have "
-        "updated the package versions, please update the hashes."
-    )
-    assert not has_other_hash("ERROR: No matching distribution found for numpy==2.0.0")

@@ -1,6 +1,5 @@
 """Limits of control groups, of either version."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -33,10 +32,6 @@ def test_the_narrowest_group_decides(
     tmp_path: Path, groups: str, files: dict[str, str], memory: int | None
 ) -> None:
     assert limits(tmp_path, groups, files) == memory
-
-
-def test_processors_are_those_this_process_may_run_on(tmp_path: Path) -> None:
-    assert cgroup_limits(tmp_path).cpus == tuple(sorted(os.sched_getaffinity(0)))
 
 
 def test_gpus_are_those_that_open(tmp_path: Path) -> None:

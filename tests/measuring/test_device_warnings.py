@@ -20,8 +20,3 @@ def test_each_is_told_once_in_a_line_whatever_its_numbers() -> None:
     assert slow.endswith("parameters for M=8192 K=8192")
     assert others == [UNIT] * 3
     assert warnings.told(BETA.replace("UserWarning", "FutureWarning")) is not None
-
-
-def test_what_is_no_warning_is_left_as_it_is() -> None:
-    for line in (CODE, "UserWarning of nothing", UNIT, CODE):
-        assert ToldWarnings("a.log").told(line) == line

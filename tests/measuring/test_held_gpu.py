@@ -104,11 +104,6 @@ def test_processes_that_stay_on_it_end_the_job(driver: Driver, h100: Target) -> 
     assert look(h100).uuid == "GPU-aa"
 
 
-def test_a_process_that_was_ending_is_waited_for(driver: Driver, h100: Target) -> None:
-    driver.has(H100, processes="GPU-aa, 4711\n")
-    assert held_gpu(h100, {}, None, lambda _: driver.has(H100)).uuid == "GPU-aa"
-
-
 def test_a_driver_that_is_lost_is_no_refusal(driver: Driver, h100: Target) -> None:
     driver.program.write_text("#!/bin/sh\necho 'GPU has fallen off the bus'; exit 15\n")
     with pytest.raises(MissingEnvironment, match="does not answer: GPU has fallen off"):

@@ -53,13 +53,6 @@ def test_the_kernel_module_says_its_release(machine: Path, text: str, release: s
     assert find_host_driver(machine) == HostDriver(release, None, ())
 
 
-def test_a_device_node_is_a_driver_of_unknown_release(machine: Path) -> None:
-    (machine / "dev/nvidiactl").touch()
-    driver = find_host_driver(machine)
-    assert driver == HostDriver(None, None, ())
-    assert str(driver) == "driver of unknown release"
-
-
 @pytest.mark.parametrize(("stated", "release"), [("580.159.04", "580.159.04"), ("[N/A]", None)])
 def test_every_gpu_is_listed(machine: Path, stated: str, release: str | None) -> None:
     list_gpus(machine, LISTED.format(stated))

@@ -108,11 +108,6 @@ class TestAskingSlurm:
         monkeypatch.setenv("PATH", str(program.parent))
         return program
 
-    def test_its_answer_is_read(self, scontrol: Path, tmp_path: Path) -> None:
-        found = slurm_grant(ENVIRONMENT)
-        assert found == parse_grant(SHOWN, ENVIRONMENT)
-        assert (tmp_path / "asked").read_text() == "show job --details 1\n"
-
     def test_silence_is_an_error_by_name(self, scontrol: Path) -> None:
         scontrol.write_text("#!/bin/sh\nexit 1\n")
         with pytest.raises(MissingEnvironment, match="does not describe job 1"):

@@ -17,7 +17,7 @@ from time import monotonic
 
 from assay.base.errors import MissingEnvironment
 from assay.base.printable import shown_line
-from assay.base.progress import exclusive, say, ticking
+from assay.base.progress import exclusive, ticking
 from assay.building.line_tables import code_digest
 from assay.building.recipe import CUTLASS, TOOL, Compilation, Tree
 from assay.building.toolchain import CUDA, DATE, Toolchain
@@ -163,8 +163,6 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
     )
     if outcome.exit_code != 0:
         return Compiled(None, (), (), None, None, last_lines(text, DIAGNOSTIC_LINES), cost)
-    if (why := serialised_products(text)) is not None:
-        say(f"{job.id} for {job.arch} compiles, but its wgmma products wait for each other: {why}")
     artifact = directory / job.output
     kept = [path for path in (directory / KEEP).glob("*.cubin") if "_dlink" not in path.name]
     cubins = [artifact] if job.kind == "probe" else sorted(kept)
@@ -179,24 +177,6 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
         "",
         cost,
     )
-
-
-_SERIALISED = re.compile(
-    r"\((C\d+)\) Potential Performance Loss: "
-    r"wgmma\.mma_async instructions are serialized due to (.+?)"
-    r"(?: (?:in|for) (?:the )?function\b.*)?$",
-    re.MULTILINE,
-)
-
-
-def serialised_products(text: str) -> str | None:
-    """Return why ptxas puts a kernel's wgmma products one after the other, and its number for it.
-
-    None where it does not. Such a kernel is right and slow, and nothing else tells: ptxas calls
-    this information, not a warning.
-    """
-    found = _SERIALISED.search(text)
-    return None if found is None else f"{found[2].strip()} (ptxas {found[1]})"
 
 
 ASSERTION_HANDLER = b"\0__assertfail\0"
