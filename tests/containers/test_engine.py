@@ -257,7 +257,7 @@ class TestConnecting:
         with socket.socket(socket.AF_UNIX) as dead:
             dead.bind(str(path))
         monkeypatch.setenv(VARIABLES[name], f"unix://{path}")
-        with pytest.raises(MissingEnvironment, match=f"nobody answers at {path}"):
+        with pytest.raises(MissingEnvironment, match=f"at unix://{path} does not answer"):
             connect(name)
 
     @pytest.mark.root

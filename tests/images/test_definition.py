@@ -35,20 +35,13 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 class TestInputs:
-    def test_another_epoch_is_refused(self, tree: Path):
-        edit(tree / INPUTS, str(DATE), str(DATE + 1))
-        with pytest.raises(BadInput, match="source_date_epoch must be 1600000000"):
-            load_inputs(tree)
+    def test_the_epoch_is_the_date_of_compiled_files(self):
+        assert load_inputs(ROOT).base.source_date_epoch == DATE
 
     @pytest.mark.parametrize("name", ["debian:bookworm", "debian", "debian@sha256:12"])
     def test_a_tag_without_a_digest_is_refused(self, tree: Path, name: str):
         edit(tree / INPUTS, "registry: null", f"registry: '{name}'")
         with pytest.raises(BadInput, match="registry"):
-            load_inputs(tree)
-
-    def test_text_that_would_leave_its_quotes_is_refused(self, tree: Path):
-        edit(tree / INPUTS, "LANG: C.UTF-8", "LANG: 'C\" x'")
-        with pytest.raises(BadInput, match="LANG"):
             load_inputs(tree)
 
     def test_the_runner_holds_what_the_device_side_imports(self):

@@ -1,16 +1,19 @@
 """The GPU of a job: the target's, whole, alone, or the job ends with its reason."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
-from assay.measuring.held_gpu import held_gpu
+from assay.measuring.held_gpu import cgroup_limits, held_gpu, prepare_node, with_modules
 from assay.measuring.slurm_grant import GpuRefused
+from assay.records.cluster import ClusterFile
 from assay.records.slurm_jobs import HeldGpu
 from assay.records.targets import Target
+from assay.shared.files import write_bytes
 from tests.report_fixtures import write_repository
 
 H100 = "0, GPU-aa, 580.65.06, Disabled, NVIDIA H100 80GB HBM3"
@@ -111,3 +114,71 @@ def test_a_driver_that_is_lost_is_no_refusal(driver: Driver, h100: Target) -> No
     driver.program.unlink()
     with pytest.raises(MissingEnvironment, match="driver of this node does not answer"):
         look(h100)
+
+
+MODULE = "() { [ $2 != absent/1 ] && export LOADED=$2:$3 || { echo no module $2 >&2; return 1; }; }"
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ``module`` function, as a login shell has it."""
+    monkeypatch.setenv("BASH_FUNC_module%%", MODULE)
+
+
+def test_a_module_that_is_not_there_is_told(modules: None) -> None:
+    with pytest.raises(MissingEnvironment, match=r"module load absent/1 fails .* no module absent"):
+        with_modules(["absent/1"])
+
+
+@pytest.mark.parametrize(
+    ("scratch", "why"),
+    [("$NOBODY_SET_THIS", "no such variable"), ("file/below", "cannot be made on this node")],
+)
+def test_a_scratch_folder_that_cannot_be(tmp_path: Path, scratch: str, why: str) -> None:
+    (tmp_path / "file").write_text("")
+    site = ClusterFile(schema="assay/cluster/1", scratch=f"{tmp_path}/{scratch}")
+    with pytest.raises(MissingEnvironment, match=why):
+        prepare_node(site)
+
+
+def test_a_job_gets_both(modules: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setenv("TMPDIR", "before")
+    monkeypatch.setenv("LOADED", "before")
+    site = ClusterFile(schema="assay/cluster/1", modules=("a/1",), scratch=str(tmp_path / "s"))
+    prepare_node(site)
+    assert (os.environ["LOADED"], tempfile.gettempdir()) == ("a/1:", str(tmp_path / "s"))
+
+
+V1, V2 = "9:cpuset:/\n4:memory:/slurm/uid_1/job_7\n0::/\n", "0::/slurm/job_7/step_0\n"
+
+
+def limits(root: Path, groups: str, files: dict[str, str]) -> int | None:
+    write_bytes(root / "proc/self/cgroup", groups.encode())
+    for name, text in files.items():
+        write_bytes(root / "sys/fs/cgroup" / name, text.encode())
+    return cgroup_limits(root).memory_bytes
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "memory"),
+    [
+        (V2, {"slurm/job_7/step_0/memory.max": "max\n", "slurm/job_7/memory.max": "800\n"}, 800),
+        (V2, {"slurm/job_7/step_0/memory.max": "700", "slurm/memory.max": "900"}, 700),
+        (V2, {"slurm/job_7/memory.max": "max\n"}, None),
+        (V1, {"memory/slurm/uid_1/job_7/memory.limit_in_bytes": "600\n"}, 600),
+        (V1, {"memory/slurm/uid_1/job_7/memory.limit_in_bytes": "9223372036854771712"}, None),
+        (V2, {}, None),
+    ],
+)
+def test_the_narrowest_group_decides(
+    tmp_path: Path, groups: str, files: dict[str, str], memory: int | None
+) -> None:
+    assert limits(tmp_path, groups, files) == memory
+
+
+def test_gpus_are_those_that_open(tmp_path: Path) -> None:
+    for name in ("nvidia0", "nvidiactl"):
+        write_bytes(tmp_path / "dev" / name, b"")
+    (tmp_path / "dev" / "nvidia1").symlink_to(tmp_path / "gone")
+    assert cgroup_limits(tmp_path).gpu_devices == (str(tmp_path / "dev" / "nvidia0"),)

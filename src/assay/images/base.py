@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.base.progress import exclusive, say, watch
-from assay.images.disk import TICK_S, disk_sentence, partial
+from assay.images.disk import TICK_S, partial
 from assay.images.layer import FORMAT as LAYER_FORMAT
 from assay.images.layer import normalise
 from assay.records.images import BaseInputs
@@ -30,7 +30,6 @@ CLEANED = (
     "etc/apt/apt.conf.d/99mmdebstrap",
 )
 PASSED_ON = re.compile(r"Acquire::(https?::|Check-|Retries|ForceIPv4|ForceIPv6)")
-FORBIDDEN = re.compile(r"[\s\[\]]")
 
 
 def base_definition(inputs: BaseInputs, packages: tuple[str, ...]) -> str:
@@ -53,17 +52,14 @@ def ensure_base(
 ) -> tuple[Path, str]:
     """Archive of the base and its SHA-256, made unless ``folder`` holds it.
 
-    Raises MissingEnvironment when it cannot be made.
+    Raises MissingEnvironment when it cannot be made, OSError.
     """
     path = folder / f"base-{base_definition(inputs, packages)[:16]}.tar"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with exclusive(path.with_suffix(".lock"), "another process makes the base; waiting for it"):
-            if not path.is_file():
-                make_base(path, inputs, packages, environ)
-            return path, sha256_file(path)
-    except OSError as error:
-        raise MissingEnvironment(disk_sentence(error, "making the base image", folder)) from error
+    folder.mkdir(parents=True, exist_ok=True)
+    with exclusive(path.with_suffix(".lock"), "another process makes the base; waiting for it"):
+        if not path.is_file():
+            make_base(path, inputs, packages, environ)
+        return path, sha256_file(path)
 
 
 def make_base(
@@ -134,8 +130,6 @@ def debian_source(inputs: BaseInputs, environ: Mapping[str, str]) -> str:
             f"apt on this machine names no Debian mirror: name one in {MIRROR_VARIABLE}, or a "
             "base image by digest in containers/images.yaml"
         )
-    if FORBIDDEN.search(mirror):
-        raise MissingEnvironment(f"{MIRROR_VARIABLE}={mirror} is no address of a mirror")
     return f"deb {mirror} {inputs.suite} {inputs.component}"
 
 

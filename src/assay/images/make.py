@@ -18,7 +18,7 @@ from assay.images.archive import Archive, ImageConfig, tar_chunks, write_archive
 from assay.images.base import ensure_base
 from assay.images.bill_of_materials import ImageContents, bill_of_materials, read_contents
 from assay.images.definition import Definition, pip_entry
-from assay.images.disk import chunks_of, disk_sentence, partial
+from assay.images.disk import chunks_of, partial
 from assay.images.wheels import Wheel, ensure_wheels
 from assay.records.images import ImageBase, ImageRecord, RuntimeName
 from assay.runtimes.connection import product
@@ -47,8 +47,8 @@ def make(
 ) -> None:
     """Build an image into ``folder``: archive, record, bill of materials; whole or absent.
 
-    Nothing stays in the engine but the image itself, under its tag. Raises MissingEnvironment and
-    CheckFailed.
+    Nothing stays in the engine but the image itself, under its tag. Raises MissingEnvironment,
+    CheckFailed and OSError.
     """
     cache = cache_folder(root)
     say(f"making the image {definition.tag}")
@@ -101,7 +101,7 @@ def _describe(
         layers=(f"sha256:{archive.layer.sha256}",),
         bytes=archive.layer.content_bytes,
         base=inputs.base,
-        dockerfile_sha256=definition.dockerfile_sha256,
+        dockerfile_sha256=sha256_bytes(definition.dockerfile.encode()),
     )
 
 
@@ -154,10 +154,7 @@ def _gather(root: Path, definition: Definition, cache: Path) -> _Inputs:
     environ = dict(os.environ)
     wheels = ensure_wheels(cache / "wheels", definition.lock, environ)
     pip_lock = cache / "wheels" / PIP_TEXT
-    try:
-        write_bytes(pip_lock, pip_entry(root).encode())
-    except OSError as error:
-        raise MissingEnvironment(disk_sentence(error, "downloading wheels", cache)) from error
+    write_bytes(pip_lock, pip_entry(root).encode())
     pip = ensure_wheels(cache / "wheels", pip_lock, environ)[0].path
     inputs = definition.inputs.base
     if inputs.registry is not None:

@@ -24,6 +24,9 @@ from assay.records.images import ImageRecord, Role, RuntimeName
 from assay.records.targets import Target
 from assay.shared.files import sha256_file
 
+IMAGES = "images"
+"""Folder of images in the cache, and in a bundle."""
+
 
 def obtain(
     root: Path,
@@ -59,12 +62,12 @@ def obtain(
 
 def image_folder(root: Path, digest: str) -> Path:
     """Return where the image of a definition lies."""
-    return cache_folder(root) / "images" / digest
+    return cache_folder(root) / IMAGES / digest
 
 
 def prebuilt_folder(prebuilt: Path, target: str, role: Role) -> Path:
     """Return where a bundle carries an image."""
-    return prebuilt / "images" / target / role
+    return prebuilt / IMAGES / target / role
 
 
 def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> Path:

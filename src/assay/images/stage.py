@@ -8,7 +8,7 @@ from assay.base.errors import BadInput
 from assay.images.definition import define
 from assay.images.host_import import import_host
 from assay.images.make import ARCHIVE, SBOM
-from assay.images.obtain import folder_of, image_folder, obtain, prebuilt_folder
+from assay.images.obtain import IMAGES, folder_of, image_folder, obtain
 from assay.records.images import ImageRecord, Role, RuntimeName
 from assay.records.targets import Target
 from assay.runtimes.apptainer import make_sif
@@ -65,7 +65,8 @@ def objection(
     if runtime == "host":
         return None
     if prebuilt is not None:
-        return None if host_image or _carried(prebuilt) else f"{prebuilt} holds no images for it"
+        carried = any(prebuilt.glob(f"{IMAGES}/*/runner/{ARCHIVE}"))
+        return None if host_image or carried else f"{prebuilt} holds no images for it"
     for target in targets:
         definition = define(root, target, "toolchain")
         if (image_folder(root, definition.digest) / ARCHIVE).is_file():
@@ -78,8 +79,3 @@ def objection(
                 "and containers/images.yaml names no base in a registry"
             )
     return None
-
-
-def _carried(prebuilt: Path) -> bool:
-    folder = prebuilt_folder(prebuilt, "*", "runner")
-    return any(prebuilt.glob(f"{folder.relative_to(prebuilt)}/{ARCHIVE}"))

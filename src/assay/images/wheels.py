@@ -12,7 +12,7 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.isolation import isolated
 from assay.base.pip_locks import REMEDY, lock_digest, lock_hashes, normal, pip_download, stage, tail
 from assay.base.progress import exclusive, quote, say, watch
-from assay.images.disk import TICK_S, disk_sentence, partial
+from assay.images.disk import TICK_S, partial
 from assay.runtimes.base import disk_is_full
 from assay.shared.files import sha256_file
 
@@ -41,18 +41,15 @@ class Wheel:
 def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[Wheel]:
     """Wheels of ``lock``, downloaded below ``cache`` unless they are there, each one checked.
 
-    Raises CheckFailed for a wheel with another hash, which is not used, and MissingEnvironment when
-    a wheel cannot be had.
+    Raises CheckFailed for a wheel with another hash, which is not used, MissingEnvironment when a
+    wheel cannot be had, OSError.
     """
     folder = cache / lock_digest(lock)[:16]
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        waiting = "another process is downloading wheels; waiting for it"
-        with exclusive(folder.with_name(folder.name + ".lock"), waiting):
-            if not folder.is_dir():
-                _download(folder, lock, environ)
-    except OSError as error:
-        raise MissingEnvironment(disk_sentence(error, "downloading wheels", cache)) from error
+    cache.mkdir(parents=True, exist_ok=True)
+    waiting = "another process is downloading wheels; waiting for it"
+    with exclusive(folder.with_name(folder.name + ".lock"), waiting):
+        if not folder.is_dir():
+            _download(folder, lock, environ)
     return check_wheels(folder, lock)
 
 
@@ -95,14 +92,9 @@ def _download(folder: Path, lock: Path, environ: Mapping[str, str]) -> None:
         log.unlink(missing_ok=True)
 
 
-def has_other_hash(log: str) -> bool:
-    """Return whether pip's log says that a wheel is not the one that the lock names."""
-    return "DO NOT MATCH THE HASHES" in log
-
-
 def _refuse(log: Path, lock: Path, folder: Path) -> None:
     text = log.read_text(errors="replace")
-    if has_other_hash(text):
+    if "DO NOT MATCH THE HASHES" in text:
         named = re.search(r"^\s+(\S+==\S+|\S+) from (\S+)", text, re.M)
         what = named.group(0).strip() if named else "a wheel"
         raise CheckFailed(f"{what} has another SHA-256 than {lock.name} names; it is not used")

@@ -44,24 +44,20 @@ class Item:
     """Digests of what gives it its meaning beside the job: definitions, platform, gate."""
 
     def kept(self, folder: Path) -> Path:
-        """Return where the record is kept that this very measurement made."""
-        return kept_path(folder, self.name, self.job, self.rests_on)
+        """Return where a record is kept, under a name that holds a digest of all that it rests on.
+
+        ``folder``: of ``kept_folder``. Where the run lies counts for nothing: a folder of results
+        may be brought to another machine, and the run goes on there.
+        """
+        run = json.dumps(str(folder.parents[2]))[1:-1]  # as kept_folder puts it
+        text = json.dumps([job_content(self.job), *self.rests_on], sort_keys=True)
+        digest = sha256_bytes(text.replace(f'"{run}/', '"').encode())
+        return folder / f"{self.name}.{digest}.json.gz"
 
 
 def kept_folder(run_dir: Path, stage: str, target: str) -> Path:
     """Return where a run keeps the records of a stage on a target."""
     return run_dir / "kept" / stage / target
-
-
-def kept_path(folder: Path, name: str, job: DeviceJob, rests_on: Sequence[str]) -> Path:
-    """Return where a record is kept, under a name that holds a digest of all that it rests on.
-
-    ``folder``: of ``kept_folder``. Where the run lies counts for nothing: a folder of results may
-    be brought to another machine, and the run goes on there.
-    """
-    run = json.dumps(str(folder.parents[2]))[1:-1]  # as kept_folder puts it
-    text = json.dumps([job_content(job), *rests_on], sort_keys=True).replace(f'"{run}/', '"')
-    return folder / f"{name}.{sha256_bytes(text.encode())}.json.gz"
 
 
 def measure_batch(

@@ -60,17 +60,12 @@ def no_sif(image: ImageRecord) -> Path:
     raise MissingEnvironment(f"no SIF file of image {image.tag} was made on this machine")
 
 
-def no_objection(name: RuntimeName) -> str | None:
-    """For callers to whom a runtime that works is good enough."""
-    return None
-
-
 def choose(
     wish: str,
     *,
     gpu: bool,
     sif_of: SifOf = no_sif,
-    objection: Callable[[RuntimeName], str | None] = no_objection,
+    objection: Callable[[RuntimeName], str | None] = lambda name: None,
 ) -> ChosenRuntime:
     """Return the runtime ``wish``, or for ``auto`` the first that works on this machine.
 

@@ -1,7 +1,6 @@
 """Reaching an engine: Docker's daemon, or Podman's service, which speaks the same language."""
 
 import os
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -91,24 +90,15 @@ def _knock(name: str, url: str) -> None:
     scheme, _, path = url.partition("://")
     if scheme != "unix":
         return
-    try:
-        with socket.socket(socket.AF_UNIX) as knock:
-            knock.settimeout(ASK_S)
-            knock.connect(path)
-    except PermissionError:
+    if not os.path.lexists(path):
+        raise RuntimeAbsent(
+            f"{_PROGRAM[name]} is not running: there is no {path}; {_START[name]}", "not running"
+        )
+    if not os.access(path, os.W_OK):
         group = "join the group docker" if name == "docker" else "start one of your own"
         raise MissingEnvironment(
             f"this user may not use {_PROGRAM[name]} at {path}; {group}, or use another runtime"
-        ) from None
-    except (FileNotFoundError, NotADirectoryError):
-        raise RuntimeAbsent(
-            f"{_PROGRAM[name]} is not running: there is no {path}; {_START[name]}", "not running"
-        ) from None
-    except OSError as error:
-        raise MissingEnvironment(
-            f"nobody answers at {path}, the socket of {_PROGRAM[name]} "
-            f"({error.strerror or error}); {_START[name]}"
-        ) from None
+        )
 
 
 def reason(error: BaseException) -> str:
