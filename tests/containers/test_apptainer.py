@@ -98,11 +98,6 @@ class TestFailures:
             make_sif(tmp_path / "a.tar", sif)
         assert list(sif.parent.iterdir()) == []
 
-    def test_a_sif_that_is_not_there(self, tmp_path: Path):
-        runtime = ApptainerRuntime("apptainer", "1", lambda image: tmp_path / "none.sif")
-        with pytest.raises(MissingEnvironment, match=r"there is no SIF file .*\./assay lab image"):
-            runtime.run(Task(("true",), Path("/"), "x"), record(ID, "0" * 64), print)
-
     @pytest.mark.parametrize("digest", [None, "0" * 64])
     def test_a_sif_that_was_replaced(self, tmp_path: Path, digest: str | None):
         sif = tmp_path / "a.sif"
