@@ -28,7 +28,7 @@ from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.projects import ProjectDocument
 from assay.records.provenance import ProvenanceStatement
-from assay.records.report_figures import OtherRunsRecord, ReportFigures
+from assay.records.report_figures import ReportFigures
 from assay.records.rivals import RivalsFile
 from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.targets import Target
@@ -51,7 +51,6 @@ DOCUMENTS: dict[str, type[Record]] = {
     "kernel_set": KernelSetRecord,
     "kernels": KernelManifest,
     "manifest": Manifest,
-    "other_runs": OtherRunsRecord,
     "pipeline": PipelineRecord,
     "plan": Plan,
     "project": ProjectDocument,

@@ -2,7 +2,7 @@
 
 from assay.findings.claim_history import claim_history
 from assay.records.verdicts import Status
-from tests.findings.test_card_spread import figure, machine, report
+from tests.findings.short_reports import figure, machine, report
 
 
 def test_runs_stand_in_the_order_of_measuring_and_say_what_changed():

@@ -5,7 +5,7 @@ from dataclasses import replace
 from assay.findings.claim_history import claim_history
 from assay.findings.replication import FigureRun, again_in_history, again_line, measured_again
 from assay.records.verdicts import Status
-from tests.findings.test_card_spread import figure, machine, report
+from tests.findings.short_reports import figure, machine, report
 
 OWN = FigureRun(("rate", "h100", 2.0, "ratio"), (Status.REPRODUCED, None), ("a", "t1"), "us", 9)
 THEIRS = replace(OWN, run=("b", "t2"), signer="them")

@@ -11,7 +11,7 @@ from assay.findings.report_comparison import (
 )
 from assay.records.report_figures import ArmRate
 from assay.records.verdicts import Status
-from tests.findings.test_card_spread import figure, machine, report
+from tests.findings.short_reports import figure, machine, report
 
 ONE = machine("card_a", "t1")
 

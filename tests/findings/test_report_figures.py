@@ -51,7 +51,7 @@ def test_figures_are_counted_as_the_headline_counts_them(report: Path) -> None:
     of = read_contents(report)
     made = report_figures(
         of.catalog, of.evidence, of.verdicts,
-        commit=None, created=None, manifest_sha256=UNWRITTEN, rates=False,
+        commit=None, created=None, manifest_sha256=UNWRITTEN,
     )  # fmt: skip
     published = {claim for claim, said in made.claims.items() if said.kind == "figures"}
     rows = [each for each in made.figures if each.claim in published]

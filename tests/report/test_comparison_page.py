@@ -16,7 +16,7 @@ from assay.report.comparison_page import (
     comparison_view,
     difference,
 )
-from tests.findings.test_card_spread import figure, machine, report
+from tests.findings.short_reports import figure, machine, report
 
 
 def test_what_was_not_measured_says_why():

@@ -13,7 +13,7 @@ import pytest
 
 from assay.cli.commands.site import write_site
 from assay.findings.given_report import GivenReport
-from assay.pipeline.other_runs import figures_of
+from assay.findings.report_figures import report_figures
 from assay.report import render
 from assay.report.comparison_page import comparison_page, comparison_view
 from assay.report.render import texts_of
@@ -76,7 +76,16 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("several")
     given = []
     for path in published_reports(ROOT)[:2]:
-        figures = figures_of(open_report(path), rates=True)
+        report = open_report(path)
+        contents = report.contents
+        figures = report_figures(
+            contents.catalog,
+            contents.evidence,
+            contents.verdicts,
+            commit=report.commit,
+            created=report.created,
+            manifest_sha256=report.manifest_sha256,
+        )
         key = "e73aef29" if not given else None
         given.append(GivenReport(figures.run, str(path), figures, key, "as tests have it"))
     made = Site()

@@ -11,7 +11,7 @@ from assay.findings.guards import guards
 from assay.findings.headline import FIGURES, headline_of, outcomes
 from assay.records.verdicts import Status, Verdict
 from assay.report.claims import project_stamp
-from assay.report.first_screen import binaries_words, headline_words, idle_causes
+from assay.report.first_screen import binaries_words, cause_chips, headline_words
 from assay.report.leading_findings import leading_findings
 from assay.report.verdict_text import claimed_text, lead_of, verdict_text
 from assay.shared.counting import agreeing, counted
@@ -35,7 +35,7 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
         say("why not: " + ", ".join(f"{n} {cause.short}" for cause, n in figures.causes.items()))
     if figures.not_run and stamp is None:
         idle = [e for e in counted_things if e.kind == FIGURES and e.status is Status.NOT_RUN]
-        told = (f"{each.count}: {each.words}" for each in idle_causes(catalog, evidence, idle))
+        told = (f"{each.count}: {each.words}" for each in cause_chips(idle))
         say("not run: " + "; ".join(told))
     if stamp is not None:
         for line in not_run_words(verdicts):

@@ -14,7 +14,6 @@ from assay.evidence.stages import (
     TARGET_STAGES,
     TOOLCHAIN_IMAGES,
     earlier_builds,
-    other_runs_path,
     plan_path,
     recorded_builds,
     recorded_compilations,
@@ -27,7 +26,6 @@ from assay.records.base import Record
 from assay.records.builds import BuildRecord
 from assay.records.inspections import DeviceCodeResult, InspectionsRecord
 from assay.records.plan import Plan
-from assay.records.report_figures import OtherRunsRecord
 from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.timings import TimingsRecord
 from assay.shared.read_limits import MOST_EVIDENCE, unpacked_size
@@ -78,7 +76,6 @@ def load_evidence(directory: Path) -> Evidence:
         file_compiles=records.load(FILE_COMPILES.record, compiled),
         file_compile_paths=compiled,
         slurm_jobs=records.read(SlurmJobsRecord, slurm_jobs_path()),
-        other_runs=records.read(OtherRunsRecord, other_runs_path()),
         **of_targets,
     )
 

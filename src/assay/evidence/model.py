@@ -14,7 +14,6 @@ from assay.records.originals import OriginalRunRecord
 from assay.records.plan import Plan
 from assay.records.platform import PlatformRecord
 from assay.records.profile import ProfileRecord
-from assay.records.report_figures import OtherRunsRecord
 from assay.records.sanitizer import SanitizerRecord
 from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.stopwatch import StopwatchRecord
@@ -82,9 +81,6 @@ class Evidence:
     """Where they lie: this run's own, else those that came along with recorded figures."""
     slurm_jobs: SlurmJobsRecord | None = None
     """What a cluster granted each job of the run; None where no scheduler placed any."""
-    other_runs: OtherRunsRecord | None = None
-    """What other signed reports measured of the same figures; None where nobody looked. Told, never
-    judged."""
 
 
 def binaries_of(evidence: Evidence, artifact: str, arch: str) -> set[str]:

@@ -90,11 +90,6 @@ def slurm_jobs_path() -> str:
     return "slurm_jobs.json"
 
 
-def other_runs_path() -> str:
-    """other_runs.json: what other signed reports measured, of which no verdict knows."""
-    return "other_runs.json"
-
-
 def recorded_builds(plan: TargetPlan) -> dict[tuple[str, str], str]:
     """Return where the build records lie that came along with a target's recorded figures.
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 
-from assay.findings.card_spread import linear
 from assay.findings.claimed_figures import claimed_figure
 from assay.records.report_figures import ArmRate, ReportFigure, ReportFigures, ReportMachine
+from assay.records.units import Unit
 from assay.shared.counting import agreeing, counted
 
 
@@ -84,6 +84,11 @@ class PairedWorkload:
     """The second product's rate over the first's."""
     ci90: tuple[float, float]
     """Of two intervals measured apart: their ends subtracted, which is conservative."""
+
+
+def linear(value: float, unit: str | None) -> float:
+    """Return a gain in per cent as the ratio it means; other figures as they are."""
+    return 1 + value / 100 if unit == Unit.PERCENT.value else value
 
 
 def has_interval(figure: ReportFigure | None) -> bool:
@@ -285,13 +290,6 @@ def paired_workloads(reports: Iterable[ReportFigures]) -> list[PairedWorkload]:
     ]
 
 
-def apart_ci90(of: tuple[float, float], over: tuple[float, float]) -> tuple[float, float]:
-    """Return the interval of a ratio of two positive figures that were measured apart, by theirs:
-    the ends of their logarithms subtracted, which is conservative.
-    """
-    return of[0] / over[1], of[1] / over[0]
-
-
 def _paired(one: tuple[str, ArmRate], two: tuple[str, ArmRate]) -> PairedWorkload:
     (first, slow), (second, fast) = one, two
     return PairedWorkload(
@@ -304,5 +302,5 @@ def _paired(one: tuple[str, ArmRate], two: tuple[str, ArmRate]) -> PairedWorkloa
         products=(first, second),
         rates=(slow, fast),
         ratio=fast.tflop_per_s / slow.tflop_per_s,
-        ci90=apart_ci90(fast.ci90, slow.ci90),
+        ci90=(fast.ci90[0] / slow.ci90[1], fast.ci90[1] / slow.ci90[0]),
     )

@@ -46,9 +46,8 @@ def report_figures(
     commit: str | None,
     created: str | None,
     manifest_sha256: str,
-    rates: bool = True,
 ) -> ReportFigures:
-    """Return a whole report in short; ``rates``: with those of every arm, which takes seconds."""
+    """Return a whole report in short."""
     numbers = _counted_as(catalog, verdicts.verdicts)
     return ReportFigures(
         schema="assay/report_figures/1",
@@ -63,7 +62,7 @@ def report_figures(
             for verdict in with_known_causes(verdicts.verdicts)
         ),
         claims=dict(_claims(catalog, verdicts.verdicts)),
-        rates=tuple(arm_rates(catalog, evidence)) if rates else (),
+        rates=tuple(arm_rates(catalog, evidence)),
         headline=headline_counts(catalog, verdicts.verdicts),
     )
 

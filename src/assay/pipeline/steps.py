@@ -37,7 +37,6 @@ from assay.judging.judge import judge as judge_evidence
 from assay.pipeline import reuse as recorded
 from assay.pipeline.failures import StepFailure, earlier_word, write_failure
 from assay.pipeline.gpu_steps import MeasuringSteps
-from assay.pipeline.other_runs import write_other_runs
 from assay.pipeline.run_files import VERIFIED
 from assay.pipeline.slurm_jobs import write_slurm_jobs
 from assay.pipeline.workflow_process import leave_with_owner, lock_path
@@ -133,10 +132,7 @@ class Steps(MeasuringSteps):
         write_record(verdicts, self.run_dir / VERDICTS)
 
     def report(self) -> None:
-        """Render the report directory, beside what other signed reports of this repository
-        measured; unsigned until ``sign``.
-        """
-        write_other_runs(self.root, self.run_dir)
+        """Render the report directory; unsigned until ``sign``."""
         write_slurm_jobs(self.run_dir, names=self.dag.request.names)
         render(self.root, self.run_dir, self.report_dir)
 

@@ -163,39 +163,3 @@ class VerifiedReport(Record):
     """The verifier's own name for the key."""
     unproven: tuple[str, ...]
     figures: ReportFigures
-
-
-class OtherFigure(Record):
-    """A figure as another run measured it."""
-
-    claim: Identifier
-    status: Status
-    unit: str | None
-    measured: float
-    ci90: tuple[float, float]
-    protocol: str | None
-    binary_sha256: Sha256 | None
-    question: str | None
-    answered_by: str | None = None
-    """What answered the claim in that run; None where the record is older than this field."""
-
-
-class OtherRun(Record):
-    """The figures of one target that another signed report holds."""
-
-    report: Identifier
-    manifest_sha256: Sha256
-    """Names that report's bytes."""
-    created: str
-    machine: ReportMachine
-    figures: tuple[OtherFigure, ...]
-
-
-class OtherRunsRecord(Record):
-    """``evidence/other_runs.json``: what signed reports held when this report was made.
-
-    No verdict rests on it: it says how far cards and runs spread.
-    """
-
-    schema_: Literal["assay/other_runs/1"] = Field(alias="schema")
-    runs: tuple[OtherRun, ...]

@@ -49,8 +49,6 @@ class ClaimLine:
     """``line 12``, ``page 9, line 3``."""
     section: str
     claimed: str
-    claimed_value: float | str | None
-    """What ``formatting.figure`` takes for the figure beside which others stand."""
     lead: VerdictText
     bar: tuple[str, str] | None
     """Where the bar begins and how long it is, in per cent of its room: to the right of its middle
@@ -68,10 +66,6 @@ class ClaimLine:
     note: str
     """What the claim's entry says beside, and what its source leaves out."""
     cite: str
-    spread: str | None = None
-    """How far other cards and runs lie from it; None where there is none."""
-    earlier: tuple[str, ...] = ()
-    """Targets without a figure here on which an earlier run has one."""
 
 
 def claim_lines(
@@ -165,7 +159,6 @@ def _line(
         spot=entry.place.spot,
         section=entry.place.section,
         claimed=claimed,
-        claimed_value=lead.claimed,
         lead=text,
         bar=_bar(ratio.value) if ratio else None,
         why=lead.why.short if lead.why else "",

@@ -19,10 +19,9 @@ from assay.findings.headline import (
     headline_of,
     only_own,
 )
-from assay.findings.report_figures import question_of
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
-from assay.records.verdicts import Status, Why
+from assay.records.verdicts import Status
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine, project_stamp
 from assay.report.counts import status_words, told
@@ -32,10 +31,6 @@ from assay.report.figures.svg import mark_of
 from assay.report.formatting import Row
 from assay.shared.counting import agreeing, counted
 
-NOT_AS_STATED, NOWHERE = "no earlier report measured it as stated", "as stated in no earlier report"
-"""Why what could have been measured was not, where all is from earlier reports; and in short."""
-IN_OTHERS, OTHERS = "measured in other reports only, as the page tells", "in other reports only"
-"""The same where other signed reports have a figure of each."""
 BINARIES = (
     "binaries keep their machine code when compiled again",
     "binaries differ when compiled again",
@@ -95,11 +90,8 @@ def first_screen(
         "elsewhere": _elsewhere(figures.apart[ELSEWHERE].total),
         "brackets": split.elsewhere
         and f"In brackets: on the GPU named; hollow: on another ({split.elsewhere}).",
-        "causes": [
-            CauseChip(count, why.short, why.words, choice_of(kind=kind, why=why))
-            for why, count in causes(e for e in members if e not in idle).items()
-        ],
-        "not_run": list(idle_causes(catalog, evidence, idle, kind)),
+        "causes": cause_chips([each for each in members if each not in idle], kind),
+        "not_run": cause_chips(idle, kind),
         "apart": [
             f"{counted(of.total, *KINDS[each])}: {told(of.statuses, of.away)}"
             for each, of in figures.apart.items()
@@ -171,36 +163,12 @@ def _elsewhere(number: int) -> str | None:
     )
 
 
-def idle_causes(
-    catalog: Catalog, evidence: Evidence, idle: Sequence[Outcome], kind: str = FIGURES
-) -> Iterator[CauseChip]:
-    """Yield why what was not measured was not, the most frequent cause first."""
-    taken_over = all(plan.provision.kind == "recorded" for plan in evidence.plan.targets)
-    for why, count in causes(idle).items():
-        short, words = why.short, why.words
-        if why is Why.NOT_MEASURED and taken_over:
-            others = _measured_in_others(catalog, evidence, [e for e in idle if e.why is why])
-            short, words = (OTHERS, IN_OTHERS) if others == count else (NOWHERE, NOT_AS_STATED)
-            if 0 < others < count:
-                other = f"{others} of them {agreeing(others, 'was', 'were')} {IN_OTHERS}"
-                short = f"in no report taken over, {others} of them {OTHERS}"
-                words = f"not taken over; {other}"
-        yield CauseChip(count, short, words, choice_of(kind=kind, why=why))
-
-
-def _measured_in_others(catalog: Catalog, evidence: Evidence, idle: Sequence[Outcome]) -> int:
-    """Return of how many another signed report has a figure, on whichever GPU, that answers what
-    the claim asks today.
-    """
-    found = {
-        (figure.claim, figure.question)
-        for run in (evidence.other_runs.runs if evidence.other_runs else ())
-        for figure in run.figures
-    }
-    return sum(
-        any((row.claim, question_of(catalog, row.claim)) in found for row in each.rows)
-        for each in idle
-    )
+def cause_chips(of: Sequence[Outcome], kind: str = FIGURES) -> list[CauseChip]:
+    """Return the causes of what did not plainly hold, or was not run, the most frequent first."""
+    return [
+        CauseChip(count, why.short, why.words, choice_of(kind=kind, why=why))
+        for why, count in causes(of).items()
+    ]
 
 
 def binaries_words(share: Share) -> GuardWords:

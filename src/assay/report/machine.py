@@ -132,37 +132,6 @@ def _operators(evidence: Evidence, record: OperatorsRecord, arch: str) -> Iterat
             yield {**row, "passed": False}
 
 
-def machine_differences(evidence: Evidence) -> Iterator[str]:
-    """Yield what else than the GPU differs between the machines of a report's targets."""
-    told: dict[str, dict[str, dict[str, None]]] = {}
-    for target, platform in evidence.platforms.items():
-        for device in platform.devices:
-            for what, value in (
-                ("driver", device.driver),
-                ("CUDA of the driver", device.cuda_driver),
-                ("CUDA runtime", device.cuda_runtime),
-                ("PyTorch", device.torch),
-                ("Triton", device.triton or "none"),
-                ("commit that measured", (platform.commit or "not recorded")[:12]),
-            ):
-                told.setdefault(what, {}).setdefault(value, {})[target] = None
-    for what, values in told.items():
-        if len(values) > 1:
-            listed = (f"{value} ({', '.join(names)})" for value, names in values.items())
-            yield f"{what} differs: {'; '.join(listed)}"
-
-
-def several_gpus(evidence: Evidence) -> Iterator[str]:
-    """Yield how many GPUs a target's figures were measured on, where they were several."""
-    for target in evidence.platforms:
-        uuids = [r.gpu_uuid for (name, _), r in evidence.benchmarks.items() if name == target]
-        if (cards := len(set(uuids))) > 1:
-            yield (
-                f"{target}: its {counted(len(uuids), 'comparison')} were shared out among {cards} "
-                "GPUs of one machine, each whole on one of them."
-            )
-
-
 def slurm_jobs_section(evidence: Evidence) -> Row | None:
     """Return what a cluster granted to each job, and which were lost, if any did."""
     record = evidence.slurm_jobs

@@ -18,7 +18,6 @@ from assay.evidence.stages import (
     BUILDS,
     came_along,
     origin_folder,
-    other_runs_path,
     pipeline_path,
     plan_path,
     run_files,
@@ -123,7 +122,7 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
     """Yield every record of the plan that exists, and what vouches for records taken over."""
     yield plan_path()
     yield pipeline_path()
-    paths = [other_runs_path(), slurm_jobs_path(), *run_files(plan)]
+    paths = [slurm_jobs_path(), *run_files(plan)]
     for target_plan in plan.targets:
         target = target_plan.target
         if target_plan.provision.kind == "none":

@@ -16,8 +16,7 @@ from assay.findings.headline import KINDS
 from assay.findings.replication import again_in_history, again_line
 from assay.records.report_figures import ClaimInShort, ReportFigure, ReportFigures
 from assay.records.verdicts import Status
-from assay.report.comparison_page import cell, judged_otherwise
-from assay.report.earlier_runs import earlier_words
+from assay.report.comparison_page import cell, earlier_words, judged_otherwise
 from assay.report.formatting import Row
 from assay.report.quoted_report import badge, badge_words
 from assay.report.static_page import static_page

@@ -17,11 +17,9 @@ from assay.records.attestation import PipelineRecord
 from assay.records.verdicts import VerdictsFile, Why
 from assay.report import formatting as fmt
 from assay.report import machine, programs
-from assay.report.card_spread import across_gpus, report_spreads, spread_section, with_spreads
 from assay.report.checks import alarms, cheats_sections, sanitizer_sections
 from assay.report.claims import claim_groups, claim_lines
 from assay.report.counts import count_table, elsewhere_lines, idle_words, protocols
-from assay.report.earlier_runs import with_earlier_runs
 from assay.report.facets import filters
 from assay.report.figures.rate_pictures import bk_sweeps, rooflines
 from assay.report.first_screen import first_screen
@@ -55,14 +53,10 @@ def build_view(
     counted_things = outcomes(catalog, every)
     agreed = tuple(agreements(evidence, clocks))
     guarded = guards(catalog, evidence, summary.binaries, agreed)
-    spreads = report_spreads(catalog, evidence, verdicts)
     made = claim_lines(catalog, evidence, every, counted_things, verdicts.run)
     impossible = impossible_lines(made, catalog)
-    noted = with_impossible(with_spreads(made, spreads), impossible)
-    lines = with_earlier_runs(catalog, evidence, noted)
+    lines = with_impossible(made, impossible)
     told = story(catalog, every)
-    quotes = evidence.other_runs is not None
-    several = machine.several_gpus(evidence)
     of_programs = programs.command_rows(catalog, evidence)
     declared = fmt.declared_percent
     return {
@@ -75,9 +69,6 @@ def build_view(
         "impossible": [(name, lines[name].title, says) for name, says in impossible.items()],
         "groups": claim_groups(catalog, every, lines),
         "filters": list(filters(catalog, [f for line in lines.values() for f in line.facets])),
-        "across": across_gpus(catalog, evidence, every, lines),
-        "spread": spread_section(lines, spreads, quotes=quotes, beside=several),
-        "differences": list(machine.machine_differences(evidence)),
         "counts": count_table(plan.sources, counted_things),
         "elsewhere": elsewhere_lines(catalog, every),
         "summary": summary,

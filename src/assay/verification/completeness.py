@@ -21,7 +21,6 @@ from assay.judging.needs import comparisons_of, needed_on, programs_of
 from assay.records.evaluations import Inspection, Support
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
-from assay.shared.counting import counted
 from assay.verification.contradictions import Findings, names
 from assay.verification.file_compiles import check_file_compiles
 from assay.verification.guards import check_guards
@@ -60,11 +59,6 @@ def check_complete(
     check_guards(catalog, evidence, findings)
     check_provisions(evidence, findings)
     check_file_compiles(catalog, evidence, origins, findings)
-    if evidence.other_runs is not None:
-        count = len(evidence.other_runs.runs)
-        findings.leave(
-            f"what {counted(count, 'other run')} measured: it is quoted from other reports"
-        )
     return findings
 
 

@@ -17,8 +17,7 @@ from assay.findings.claim_history import HistoryEntry, HistoryLine, claim_histor
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
 from assay.findings.replication import again_in_history, again_line
-from assay.report.comparison_page import carriers, cell, judged_otherwise
-from assay.report.earlier_runs import earlier_words
+from assay.report.comparison_page import carriers, cell, earlier_words, judged_otherwise
 from assay.shared.counting import agreeing, counted
 
 COLUMNS = (
