@@ -4,8 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from assay.catalog.model import Catalog
-from assay.findings.step_timings import ON_GPU, measured_here
-from assay.pipeline.preview import Estimate, Step, build_step, target_of
+from assay.pipeline.preview import (
+    ON_GPU,
+    Estimate,
+    Step,
+    build_step,
+    measured_here,
+    target_of,
+)
 from assay.records.plan import Answer, Plan
 from assay.records.timings import Stage
 from assay.report import formatting as fmt

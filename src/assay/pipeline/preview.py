@@ -9,8 +9,7 @@ from pathlib import Path
 
 from assay.base.errors import CheckFailed
 from assay.catalog.model import Catalog
-from assay.evidence.stages import FINISHING, plan_path, planned_steps
-from assay.findings.step_timings import measured_here
+from assay.evidence.stages import FINISHING, TARGET_STAGES, plan_path, planned_steps
 from assay.measuring.gpu_places import guessed_seconds
 from assay.pipeline.planned_builds import compiling_seconds, known_costs
 from assay.pipeline.run_files import bound_run, run_path
@@ -32,8 +31,15 @@ GPU_START_S = 30.0
 """Of describing a GPU and of trying kernels that cheat."""
 BESIDE = 1.5
 """What a comparison takes with its gate and its profiles, over its benchmark."""
+ON_GPU = frozenset(entry.stage for entry in TARGET_STAGES if entry.holds_gpu)
+"""Stages whose steps hold a GPU where the target is measured in this run."""
 PENDING = "update pending"
 """How Snakemake's summary marks a file that a start would make."""
+
+
+def measured_here(plan: Plan) -> frozenset[str]:
+    """Return targets whose figures the run measures itself."""
+    return frozenset(t.target for t in plan.targets if t.provision.kind == "device")
 
 
 @dataclass(frozen=True)

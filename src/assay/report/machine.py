@@ -1,5 +1,6 @@
 """The machine's part of the report: what was compiled, in which images, where it ran."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from assay.catalog.model import Catalog
@@ -16,6 +17,7 @@ from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.builds import BuildRecord
 from assay.records.operators import OperatorsRecord
 from assay.records.slurm_jobs import SlurmJob
+from assay.records.timings import Stage
 from assay.report import formatting as fmt
 from assay.report.formatting import Link, Row, link
 from assay.shared.counting import counted
@@ -130,6 +132,17 @@ def _operators(evidence: Evidence, record: OperatorsRecord, arch: str) -> Iterat
             row = dict.fromkeys(("operator", "dtype"), fmt.NOTHING)
             row |= {"variant": variant, "status": "not tried", "checks": why, "sha256": ""}
             yield {**row, "passed": False}
+
+
+def stage_rows(evidence: Evidence) -> list[tuple[str, int, str]]:
+    """Return what each stage of the run took: its name, its steps, their time together."""
+    steps = evidence.timings.steps if evidence.timings else ()
+    of = {stage: [step.seconds for step in steps if step.stage is stage] for stage in Stage}
+    return [
+        (fmt.words(stage.value), len(seconds), fmt.duration(math.fsum(seconds)))
+        for stage, seconds in of.items()
+        if seconds
+    ]
 
 
 def slurm_jobs_section(evidence: Evidence) -> Row | None:

@@ -35,7 +35,6 @@ from assay.report.story import (
     story,
     with_impossible,
 )
-from assay.report.timings import timings_section
 from assay.statistics.shared_summaries import SharedSummaries
 
 
@@ -97,7 +96,7 @@ def build_view(
             for target, platform in evidence.platforms.items()
         ],
         "slurm_jobs": machine.slurm_jobs_section(evidence),
-        "timings": timings_section(evidence),
+        "stages": machine.stage_rows(evidence),
         "protocols": list(protocols(catalog, evidence)),
         "margins": (
             declared(catalog.judging.absolute_margin),
