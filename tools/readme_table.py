@@ -19,8 +19,7 @@ from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.counts import came_out
 from assay.report.formatting import markdown
-from assay.report.leading_findings import leading_findings
-from assay.report.story import in_markdown, story
+from assay.report.story import Sentence, leading_findings, story
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import is_archive
@@ -42,12 +41,15 @@ def result_tables(catalog: Catalog, verdicts: VerdictsFile, report: str) -> str:
     page = f"{report}/report.html"
     told = reversed(story(catalog, entries))
     first = {catalog.source_of[each.rests_on]: each for each in told}
-    found = [f"- {in_markdown(first[name], page)}" for name in catalog.sources if name in first]
-    found = found or [
-        f"- {markdown(each.sentence)}" for each in leading_findings(catalog, entries, once)
-    ]
+    sentences = [first[name] for name in catalog.sources if name in first]
+    found = [_in_markdown(each, page) for each in sentences or leading_findings(catalog, once)]
     parts = (_measured_on(entries, once, report), found, _table(catalog, once))
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
+
+
+def _in_markdown(sentence: Sentence, page: str) -> str:
+    """Return a finding with a link to its evidence in ``page``."""
+    return f"- {markdown(sentence.text)} ([evidence]({page}#{sentence.rests_on}))"
 
 
 def _measured_on(entries: Sequence[Verdict], once: Sequence[Outcome], report: str) -> list[str]:

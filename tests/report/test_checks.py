@@ -13,26 +13,30 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.outcomes import failed_cheats, failed_operators, failed_sanitizer
-from assay.findings.block_quality import ArmKey, ClockSpread, clocks_of
-from assay.findings.stopwatch_agreement import (
-    StopwatchReading,
-    agreements,
-)
+from assay.findings.binary_matches import BinaryMatch, Sameness
+from assay.findings.block_quality import clocks_of
 from assay.records.cheats import CheatOutcome, CheatsRecord
 from assay.records.sanitizer import SanitizerRecord
-from assay.report.checks import alarms, cheats_sections, sanitizer_sections
+from assay.report.checks import (
+    alarms,
+    binaries_guard,
+    cheats_sections,
+    guards,
+    sanitizer_sections,
+)
 from assay.report.machine import operator_sections
 from assay.report.render import render
-from assay.report.stopwatches import agreement_section
+from assay.report.stopwatches import (
+    Agreement,
+    StopwatchReading,
+    agreement_section,
+    agreements,
+)
 from assay.shared.job import CheatsJob
 from tests.jobs import TARGET
 from tests.report_fixtures import WHEN, cheats, sanitizer, write_repository, write_run
 
 KERNELS = ("demo_bk32", "demo_bk64", "demo_bk96")
-
-
-def clocks(evidence: Evidence) -> dict[ArmKey, ClockSpread]:
-    return clocks_of(evidence.benchmarks.values())
 
 
 @pytest.fixture(scope="module")
@@ -60,53 +64,73 @@ def rendered(root: Path, run_dir: Path, out: Path) -> tuple[str, str, str]:
     return first, second, short
 
 
-class TestAgreement:
+class TestStopwatches:
     """Three times of one arm side by side."""
 
-    def test_deviations_are_from_the_judged_time_and_from_our_events_beside(
-        self, evidence: Evidence
-    ) -> None:
-        first, second = agreements(evidence, clocks(evidence))
-        assert first.judged.ms is not None
-        assert first.from_judged.nvbench.time == pytest.approx(0.1717 / first.judged.ms - 1)
-        assert first.from_events.nvbench.time == pytest.approx(0.01)
-        assert first.from_events.nsight.time == pytest.approx(0.171234 / 0.17 - 1)
-        assert not first.from_events.in_time(0.03)
-        assert second.from_events.nvbench.time == pytest.approx(0.05)
-        assert second.from_events.in_time(0.03)
-        assert second.nsight == StopwatchReading(None)
-
-    def test_the_table_counts_by_both_references_and_marks(
+    def test_the_table_counts_what_is_off_and_what_the_clock_does_not_explain(
         self, catalog: Catalog, evidence: Evidence
     ) -> None:
-        section = agreement_section(catalog, evidence, list(agreements(evidence, clocks(evidence))))
+        found = list(agreements(evidence, clocks_of(evidence.benchmarks.values())))
+        section = agreement_section(catalog, found)
         assert section is not None
-        assert (section["judged"][:2], section["beside"][:2]) == ((2, 1), (2, 1))
+        assert (section["arms"], section["in_time"], section["disagree"]) == (2, 1, 1)
         first, second = section["rows"]
-        assert second["others"][0][1][2].startswith("events: +5.0\N{NO-BREAK SPACE}%")
-        assert first["times"][0][1] == "1704\N{NO-BREAK SPACE}MHz"
-        assert first["times"][1][1] == "1698\N{NO-BREAK SPACE}MHz"
-        # The fixture's NVBench ran at a clock that its times do not show.
-        assert first["standing"] == "NVBench differs in cycles"
-        assert second["standing"] == "NVBench differs in time and in cycles"
-        assert first["marked"] and second["marked"]
+        assert (first["judged"][1], first["disagrees"]) == ("1704\N{NO-BREAK SPACE}MHz", False)
+        assert second["disagrees"]
+        assert agreement_section(catalog, []) is None
 
-    def test_cycles_tell_another_clock_from_another_stopwatch(self, evidence: Evidence) -> None:
-        first, _ = agreements(evidence, clocks(evidence))
+    @pytest.mark.parametrize(
+        ("nsight", "in_time", "disagrees"),
+        [
+            (StopwatchReading(), False, False),
+            (StopwatchReading(0.99, 1500.0), False, False),
+            (StopwatchReading(0.9, 1500 / 0.9), True, False),
+            (StopwatchReading(0.9, 1500.0), True, True),
+            (StopwatchReading(0.9), True, True),
+        ],
+    )
+    def test_cycles_tell_another_clock_from_another_stopwatch(
+        self, nsight: StopwatchReading, in_time: bool, disagrees: bool
+    ) -> None:
         judged = StopwatchReading(1.0, 1500.0)
-        faster = replace(
-            first, judged=judged, nvbench=judged, nsight=StopwatchReading(0.9, 1500 / 0.9)
-        )
-        assert faster.from_judged.nsight.time == pytest.approx(-0.1)
-        assert faster.from_judged.nsight.cycles == pytest.approx(0.0)
-        assert faster.from_judged.by_clock(0.03)
-        wrong = replace(faster, nsight=StopwatchReading(0.9, 1500.0)).from_judged
-        assert wrong.in_time(0.03) and wrong.in_cycles(0.03) and not wrong.by_clock(0.03)
-        unknown = replace(faster, nsight=StopwatchReading(0.9)).from_judged
-        assert unknown.nsight.cycles is None
-        assert unknown.in_time(0.03) and not unknown.by_clock(0.03)
-        hidden = replace(faster, nsight=StopwatchReading(1.0, 1800.0)).from_judged
-        assert not hidden.in_time(0.03) and hidden.in_cycles(0.03)
+        arm = Agreement("h100", "sweep", "arm", judged, StopwatchReading(), nsight, "")
+        assert (arm.in_time(0.03), arm.disagrees(0.03)) == (in_time, disagrees)
+
+
+class TestGuards:
+    """Of what was tried how much held, and nothing said of what was not tried."""
+
+    def test_all_that_held_is_counted_whole(self, catalog: Catalog, evidence: Evidence) -> None:
+        assert [(each.words.split(" ", 3)[:3], each.held)
+                for each in guards(catalog, evidence, (), ())] == [
+            (["10", "of", "10"], True), (["9", "of", "9"], True),
+        ]  # fmt: skip
+
+    def test_a_cheat_that_nothing_caught_is_an_exception(
+        self, catalog: Catalog, evidence: Evidence
+    ) -> None:
+        evidence.cheats["h100"] = cheats("h100", caught=False)
+        evidence.sanitizers.clear()
+        first, second = guards(catalog, evidence, (), ())
+        assert (first.words, first.held) == ("1 of 10 cheating kernels not caught", False)
+        assert not second.held
+
+    @pytest.mark.parametrize(
+        ("sameness", "held"),
+        [
+            *(
+                (each, True)
+                for each in (Sameness.FILE, Sameness.DEVICE_CODE, Sameness.INSTRUCTIONS)
+            ),
+            (Sameness.OTHER, False),
+            (Sameness.NOT_COMPILED, None),
+        ],
+    )
+    def test_a_binary_counts_by_its_machine_code_if_it_was_compiled(
+        self, sameness: Sameness, held: bool | None
+    ) -> None:
+        found = binaries_guard([BinaryMatch("k", "sm_90a", "h100", "0" * 64, sameness)])
+        assert (found and found.held) is held
 
 
 class TestAlarms:
@@ -170,34 +194,15 @@ class TestAlarms:
             if run.variant == "demo_bk64"
             else run
             for run in record.runs
-            if run.variant != "demo_bk96"
         ]
         evidence.sanitizers["h100"] = record.model_copy(update={"runs": tuple(before)})
-        stale, missing = alarms(catalog, evidence)
+        (stale,) = alarms(catalog, evidence)
         assert stale.endswith("so that it says nothing of this run's: demo_bk64.")
-        assert missing == "On h100 compute-sanitizer was not shown: demo_bk96."
         (section,) = sanitizer_sections(catalog, evidence)
         assert section["foreign"] == 1
         rows = {row["variant"]: row for row in section["rows"]}
         assert all(good for _, good in rows["demo_bk32"]["cells"])
         assert not any(good for _, good in rows["demo_bk64"]["cells"])
-        assert rows["demo_bk64"]["words"][-1] == "another binary than this run's"
-        assert rows["demo_bk96"]["cells"] == [("not tried", False)] * 3
-
-    def test_what_was_timed_but_not_compiled_here_is_told_without_alarm(
-        self, catalog: Catalog, evidence: Evidence
-    ) -> None:
-        """As where figures are taken over, and this machine's host compiler is another."""
-        key = ("demo_bk32", "sm_90a")
-        build = evidence.builds[key]
-        assert build.artifact is not None
-        other = build.artifact.model_copy(update={"sha256": "ab" * 32})
-        evidence.builds[key] = build.model_copy(update={"artifact": other})
-        assert list(alarms(catalog, evidence)) == []
-        row = next(sanitizer_sections(catalog, evidence))["rows"][0]
-        assert row["variant"] == "demo_bk32"
-        assert row["words"][-1] == "the binary that was timed; this run compiled another, or none"
-        assert all(good for _, good in row["cells"])
 
 
 def test_what_could_not_be_had_is_said_and_never_reads_as_fine(

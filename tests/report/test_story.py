@@ -7,8 +7,9 @@ import pytest
 from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.records.verdicts import Status, Verdict, VerdictsFile
-from assay.report.story import in_markdown, story
+from assay.findings.headline import outcomes
+from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
+from assay.report.story import leading_findings, story
 from tests.report_fixtures import write_repository, write_run
 
 CLAIMS = Path("config/claims/demo.yaml")
@@ -40,7 +41,7 @@ def test_figures_come_from_the_verdict(root: Path) -> None:
     (sentence,) = story(load_catalog(root), every)
     assert isinstance(lead.measured, float)
     assert sentence.text == f"It claims 200; the H100 gives {lead.measured:.0f}."
-    assert in_markdown(sentence, "report.html").endswith("([evidence](report.html#demo_rate))")
+    assert sentence.rests_on == "demo_rate"
 
 
 def test_a_sentence_goes_where_its_verdict_is_another(root: Path) -> None:
@@ -55,3 +56,17 @@ def test_a_figure_of_a_claim_that_it_does_not_rest_on_is_refused(root: Path) -> 
     )
     with pytest.raises(BadInput, match="demo_rate"):
         load_catalog(root)
+
+
+def test_where_nobody_wrote_any_the_worst_outcome_comes_first(root: Path) -> None:
+    every = [
+        row.model_copy(update={"status": Status.MISSTATED, "why": Why.OTHER_WORK, "claimed": 900.0})
+        if row.claim == "demo_rate"
+        else row
+        for row in verdicts_of(root)
+    ]
+    catalog = load_catalog(root)
+    first, *others = leading_findings(catalog, outcomes(catalog, every))
+    assert first.rests_on == "demo_rate"
+    assert " of source demo is misstated (other work counted): " in first.text
+    assert others

@@ -7,12 +7,12 @@ from assay.catalog.model import Catalog
 from assay.cli.console import say
 from assay.evidence.model import Evidence
 from assay.findings.binary_matches import binary_matches
-from assay.findings.guards import guards
 from assay.findings.headline import FIGURES, headline_of, outcomes
 from assay.records.verdicts import Status, Verdict
+from assay.report.checks import binaries_guard
 from assay.report.claims import project_stamp
-from assay.report.first_screen import binaries_words, cause_chips, headline_words
-from assay.report.leading_findings import leading_findings
+from assay.report.first_screen import cause_chips, headline_words
+from assay.report.story import leading_findings
 from assay.report.verdict_text import claimed_text, lead_of, verdict_text
 from assay.shared.counting import agreeing, counted
 
@@ -31,18 +31,17 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
     if (stamp := project_stamp(catalog)) is not None:
         say(f"{stamp.title}: its claims are its signer's own, not Assay's: project {stamp.sha256}")
     say(headline_words(catalog, figures))
-    if figures.causes:
-        say("why not: " + ", ".join(f"{n} {cause.short}" for cause, n in figures.causes.items()))
-    if figures.not_run and stamp is None:
-        idle = [e for e in counted_things if e.kind == FIGURES and e.status is Status.NOT_RUN]
-        told = (f"{each.count}: {each.words}" for each in cause_chips(idle))
-        say("not run: " + "; ".join(told))
+    published = [each for each in counted_things if each.kind == FIGURES]
+    idle = [each for each in published if each.status is Status.NOT_RUN]
+    if why_not := cause_chips([each for each in published if each not in idle]):
+        say("why not: " + ", ".join(f"{count} {why.short}" for count, why, _ in why_not))
+    if idle and stamp is None:
+        say("not run: " + "; ".join(f"{count}: {why.words}" for count, why, _ in cause_chips(idle)))
     if stamp is not None:
         for line in not_run_words(verdicts):
             say(line)
-    binaries = guards(catalog, evidence, binary_matches(catalog, evidence), ()).binaries
-    if binaries is not None:
-        say(f"builds: {binaries_words(binaries).words}")
+    if (binaries := binaries_guard(binary_matches(catalog, evidence))) is not None:
+        say(f"builds: {binaries.words}")
     for verdict in telling(catalog, verdicts):
         say(claim_words(catalog, verdict), indent=4)
 
@@ -54,8 +53,7 @@ def telling(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[Verdict]:
         rows.setdefault(verdict.claim, []).append(verdict)
     names = list(rows)
     if len(names) > MOST_CLAIMS:
-        found = leading_findings(catalog, verdicts, outcomes(catalog, verdicts))
-        leading = [each.claim for each in found if each.claim is not None]
+        leading = [s.rests_on for s in leading_findings(catalog, outcomes(catalog, verdicts))]
         names = list(dict.fromkeys([*leading, *names]))[:MOST_CLAIMS]
     return [lead_of(rows[name]) for name in names]
 

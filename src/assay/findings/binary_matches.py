@@ -3,16 +3,12 @@
 Pure. The device code of a binary that was measured elsewhere is what its own build record says.
 """
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.records.builds import BuildRecord
-from assay.records.plan import Plan
-from assay.shared.counting import agreeing, counted
 
 
 class Sameness(StrEnum):
@@ -47,8 +43,6 @@ class BinaryMatch:
     target: str
     measured_sha256: str
     sameness: Sameness
-    host_compilers: tuple[str, str] | None
-    """Of the measured and of the compiled binary, where both are known."""
 
 
 def binary_matches(catalog: Catalog, evidence: Evidence) -> tuple[BinaryMatch, ...]:
@@ -68,10 +62,8 @@ def binary_matches(catalog: Catalog, evidence: Evidence) -> tuple[BinaryMatch, .
         arch = catalog.targets[target].arch
         built = evidence.builds.get((artifact, arch))
         then = _made(evidence, artifact, arch, target, digest)
-        pair = (then.toolchain, built.toolchain) if then and built else None
-        compilers = (pair[0].host_compiler, pair[1].host_compiler) if pair else None
         sameness = _sameness(digest, then, built)
-        found.append(BinaryMatch(artifact, arch, target, digest, sameness, compilers))
+        found.append(BinaryMatch(artifact, arch, target, digest, sameness))
     return tuple(found)
 
 
@@ -112,50 +104,3 @@ def _sameness_inside(then: BuildRecord, built: BuildRecord) -> Sameness:
     if built.resources == then.resources and LINE_INFO in then.command and len(compilers) > 1:
         return Sameness.LINE_TABLES
     return Sameness.OTHER
-
-
-def told(matches: Sequence[BinaryMatch]) -> str:
-    """Return how many measured binaries are the same as those compiled here, in one sentence."""
-    counts = Counter(match.sameness for match in matches)
-    pairs = dict.fromkeys(
-        match.host_compilers for match in matches if match.sameness is Sameness.DEVICE_CODE
-    )
-    by = "; ".join(f"by {pair[0]} then, by {pair[1]} here" for pair in pairs
-                   if pair and pair[0] != pair[1])  # fmt: skip
-    same = counts[Sameness.FILE]
-    sentence = (
-        f"Of {counted(len(matches), 'measured binary', 'measured binaries')}, {same} "
-        f"{agreeing(same, 'is', 'are')} byte for byte what this run compiled"
-    )
-    for sameness, verbs, what in (
-        (
-            Sameness.DEVICE_CODE,
-            ("has", "have"),
-            f"the same device code, byte for byte, in other host code{f' ({by})' if by else ''}",
-        ),
-        (
-            Sameness.INSTRUCTIONS,
-            ("has", "have"),
-            "the same machine code, from another text of the source",
-        ),
-        (
-            Sameness.LINE_TABLES,
-            ("has", "have"),
-            "line tables in the device code, which name headers of another host compiler: "
-            "./assay verify --rebuild says whether all else is the same",
-        ),
-        (Sameness.OTHER, ("is", "are"), "not what this run compiled"),
-        (Sameness.NOT_COMPILED, ("was", "were"), "not compiled in this run"),
-    ):
-        if count := counts[sameness]:
-            sentence += f"; {count} {agreeing(count, *verbs)} {what}"
-    return f"{sentence}."
-
-
-def told_not_compiled(plan: Plan) -> str | None:
-    """Return how much a run leaves uncompiled, in one sentence; None where it compiles all."""
-    if not plan.not_compiled:
-        return None
-    number = len(plan.not_compiled)
-    every = counted(number + len(plan.builds), "build")
-    return f"Not compiled here: {number} of {every}; ./assay reproduce --rebuild compiles all."

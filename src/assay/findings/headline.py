@@ -88,10 +88,6 @@ class PublishedFigures:
     """
 
     split: Split
-    causes: dict[Why, int]
-    """Why those that were measured and did not plainly hold did not, the most frequent first."""
-    not_run: dict[Why, int]
-    """Why those that were not measured were not, likewise."""
     apart: dict[str, Split]
     """Everything else by its kind, one of ``KINDS``."""
 
@@ -147,17 +143,8 @@ def headed(catalog: Catalog, figures: PublishedFigures) -> Split:
 def headline_of(counted: Iterable[Outcome]) -> PublishedFigures:
     """Return the headline of what counts in a run."""
     every = tuple(counted)
-    figures = [each for each in every if each.kind == FIGURES]
-    measured = [each for each in figures if each.status is not Status.NOT_RUN]
-    idle = [each for each in figures if each.status is Status.NOT_RUN]
-    return PublishedFigures(
-        split=split(figures),
-        causes=causes(measured),
-        not_run=causes(idle),
-        apart={
-            kind: split(e for e in every if e.kind == kind) for kind in KINDS if kind != FIGURES
-        },
-    )
+    split_of = {kind: split(e for e in every if e.kind == kind) for kind in KINDS}
+    return PublishedFigures(split=split_of.pop(FIGURES), apart=split_of)
 
 
 def tally(counted: Iterable[Outcome]) -> Tally:

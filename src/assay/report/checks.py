@@ -1,16 +1,18 @@
 """The report's part on what guards the figures: kernels that cheat, compute-sanitizer, alarms."""
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.base.check_log import listed
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence, binaries_of
 from assay.evidence.stages import cheats_path, sanitizer_path
+from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.cheats import CheatOutcome, CheatsRecord
 from assay.records.sanitizer import Sanitized, SanitizerRecord
 from assay.report import formatting as fmt
 from assay.report.formatting import Row, link
+from assay.report.stopwatches import Agreement
 from assay.shared.counting import counted
 
 CHECKS = {
@@ -90,24 +92,10 @@ def _cheat_row(cheat: CheatOutcome) -> Row:
     }
 
 
-@dataclass(frozen=True)
-class _Watched:
-    """Disagreements between a record and this run's binaries; each a list of variants."""
-
-    not_compiled: tuple[str, ...]
-    """Their binary was timed on the target, but this run compiled another, or none."""
-    foreign: tuple[str, ...]
-    """Their binary is none that this run compiled or shows figures of."""
-    untold: tuple[str, ...]
-    """Compiled for the target and to be watched, but not in the record."""
-
-
-def _watched(catalog: Catalog, evidence: Evidence, record: SanitizerRecord) -> _Watched:
+def _foreign(catalog: Catalog, evidence: Evidence, record: SanitizerRecord) -> set[str]:
+    """Return the variants whose watched binary this run neither compiled nor timed."""
     arch = catalog.targets[record.target].arch
-    ran: dict[str, set[str | None]] = {}
-    for run in record.runs:
-        ran.setdefault(run.variant, set()).add(run.binary_sha256)
-    timed: Set[str | None] = {
+    timed = {
         facts.binary_sha256
         for (target, _), benchmark in evidence.benchmarks.items()
         if target == record.target
@@ -115,17 +103,12 @@ def _watched(catalog: Catalog, evidence: Evidence, record: SanitizerRecord) -> _
         for facts in process.arms
         if facts.binary_sha256 is not None
     }
-    other = [v for v, digests in ran.items() if not digests <= binaries_of(evidence, v, arch)]
-    planned = _planned(evidence, record.target) if record.status == "collected" else ()
-    return _Watched(
-        not_compiled=tuple(v for v in other if ran[v] <= timed),
-        foreign=tuple(v for v in other if not ran[v] <= timed),
-        untold=tuple(v for v in planned if v not in ran and binaries_of(evidence, v, arch)),
-    )
-
-
-def _planned(evidence: Evidence, target: str) -> tuple[str, ...]:
-    return next((p.sanitized for p in evidence.plan.targets if p.target == target), ())
+    return {
+        run.variant
+        for run in record.runs
+        if run.binary_sha256 not in timed
+        and run.binary_sha256 not in binaries_of(evidence, run.variant, arch)
+    }
 
 
 def _sanitizer_alarms(
@@ -142,14 +125,12 @@ def _sanitizer_alarms(
             )
     if bad := [f"{r.variant} ({r.tool}: {_finding(r)})" for r in record.runs if not _good(r)]:
         yield f"compute-sanitizer objects to {', '.join(bad)}"
-    watched, planned = _watched(catalog, evidence, record), _planned(evidence, record.target)
-    if foreign := [variant for variant in watched.foreign if variant in planned]:
+    planned = next((p.sanitized for p in evidence.plan.targets if p.target == record.target), ())
+    if foreign := sorted(_foreign(catalog, evidence, record) & set(planned)):
         yield (
             "compute-sanitizer watched binaries that this run neither compiled nor timed, so that "
             f"it says nothing of this run's: {listed(foreign)}"
         )
-    if watched.untold:
-        yield f"compute-sanitizer was not shown: {listed(watched.untold)}"
 
 
 def _good(run: Sanitized) -> bool:
@@ -164,20 +145,11 @@ def _finding(run: Sanitized) -> str:
 def sanitizer_sections(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
     """Yield compute-sanitizer's findings of every target that has a record of them."""
     for target, record in evidence.sanitizers.items():
-        watched = _watched(catalog, evidence, record)
+        foreign = _foreign(catalog, evidence, record)
         by_variant: dict[str, dict[str, Sanitized]] = {}
         for run in record.runs:
             by_variant.setdefault(run.variant, {})[run.tool] = run
         tools = list(dict.fromkeys(run.tool for run in record.runs))
-        untold = [
-            {
-                "variant": name,
-                "cells": [("not tried", False)] * len(tools),
-                "shapes": "",
-                "words": [],
-            }
-            for name in watched.untold
-        ]
         yield {
             "target": target,
             "record": record,
@@ -185,24 +157,21 @@ def sanitizer_sections(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
                 all(r.status == "clean" for r in of.values()) for of in by_variant.values()
             ),
             "variants": len(by_variant),
-            "foreign": len(watched.foreign),
+            "foreign": len(foreign),
             "missed": [control.tool for control in record.controls if not control.caught],
             "tools": tools,
-            "rows": [*(_row(n, tools, runs, watched) for n, runs in by_variant.items()), *untold],
+            "rows": [_row(n, tools, runs, n in foreign) for n, runs in by_variant.items()],
             "link": link(f"evidence/{sanitizer_path(target)}"),
         }
 
 
-def _row(variant: str, tools: Sequence[str], runs: dict[str, Sanitized], watched: _Watched) -> Row:
+def _row(variant: str, tools: Sequence[str], runs: dict[str, Sanitized], foreign: bool) -> Row:
     words: dict[str, None] = {}
     for run in runs.values():
         for text in (*run.messages, *([run.detail] if run.detail else [])):
             words[text if _good(run) else f"{run.tool}: {text}"] = None
-    foreign = variant in watched.foreign
     if foreign:
         words["another binary than this run's"] = None
-    if variant in watched.not_compiled:
-        words["the binary that was timed; this run compiled another, or none"] = None
     return {
         "variant": variant,
         "cells": [
@@ -214,3 +183,63 @@ def _row(variant: str, tools: Sequence[str], runs: dict[str, Sanitized], watched
         "shapes": ", ".join(dict.fromkeys(shape for run in runs.values() for shape in run.shapes)),
         "words": list(words),
     }
+
+
+@dataclass(frozen=True)
+class GuardWords:
+    """One guard in a few words."""
+
+    words: str
+    held: bool
+    """Whether it held throughout; where it did not, the words tell the exceptions."""
+
+
+def guards(
+    catalog: Catalog,
+    evidence: Evidence,
+    matches: Sequence[BinaryMatch],
+    agreed: Sequence[Agreement],
+) -> Iterator[GuardWords]:
+    """Yield each guard of a run's figures: of what was tried how much held."""
+    cheats = [each for record in evidence.cheats.values() for each in record.cheats]
+    watched = [run.status for record in evidence.sanitizers.values() for run in record.runs]
+    limit = catalog.judging.stopwatch_agreement
+    yield _share(
+        [bool(each.caught_by) for each in cheats if each.meant is not None],
+        "cheating kernels caught",
+        "cheating kernels not caught",
+    ) or GuardWords("no cheating kernel was tried", held=False)
+    yield _share(
+        [each == "clean" for each in watched if each != "unsupported"],
+        "sanitizer runs clean",
+        "sanitizer runs not clean",
+    ) or GuardWords("compute-sanitizer was not run", held=False)
+    if (binaries := binaries_guard(matches)) is not None:
+        yield binaries
+    stopwatches = _share(
+        [not one.disagrees(limit) for one in agreed if one.off],
+        "timed kernels agree with a second stopwatch",
+        "timed kernels disagree with a second stopwatch",
+    )
+    if stopwatches is not None:
+        yield stopwatches
+
+
+def binaries_guard(matches: Sequence[BinaryMatch]) -> GuardWords | None:
+    """Return how many measured binaries, of those compiled again, have the same machine code."""
+    found = [match.sameness for match in matches if match.sameness is not Sameness.NOT_COMPILED]
+    return _share(
+        [sameness is not Sameness.OTHER for sameness in found],
+        "binaries keep their machine code when compiled again",
+        "binaries differ when compiled again",
+    )
+
+
+def _share(found: Sequence[bool], held: str, broken: str) -> GuardWords | None:
+    """Return the words of a guard; None where nothing was tried."""
+    if not found:
+        return None
+    good = sum(found)
+    if good == len(found):
+        return GuardWords(f"{good} of {good} {held}", held=True)
+    return GuardWords(f"{len(found) - good} of {len(found)} {broken}", held=False)

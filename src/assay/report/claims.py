@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from assay.base.printable import shortened
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.findings.headline import Outcome
+from assay.findings.headline import FIGURES, Outcome
 from assay.judging.counts import kind_of, outcome, rows_by_claim
 from assay.records.claims import Audit, Claim
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.claim_details import VerdictDetail, in_short, referring, verdict_details
-from assay.report.facets import Facet, count_words, facets, outcome_words
+from assay.report.counts import Facet, came_out, count_words, facets, outcome_words
 from assay.report.formatting import Row
 from assay.report.verdict_text import (
     VerdictText,
@@ -124,6 +124,34 @@ def claim_groups(
         for name, found in groups.items()
         if found
     ]
+
+
+def source_rows(
+    catalog: Catalog,
+    sources: Sequence[str],
+    counted_things: Sequence[Outcome],
+    lines: Mapping[str, ClaimLine],
+) -> Iterator[Row]:
+    """Yield each source, in the order of the plan: what counts of it, how its figures came out."""
+    for source in sources:
+        described = catalog.sources[source].source
+        digest = described.sha256 and f"SHA-256 {fmt.short_hash(described.sha256)}…"
+        yield {
+            "id": source,
+            "title": described.title,
+            "about": " · ".join(filter(None, (described.date, described.file, digest))),
+            "counts": count_words(
+                facet for line in lines.values() if line.source == source for facet in line.facets
+            ),
+            "came_out": came_out(_figures(source, counted_things)) or fmt.NOTHING,
+        }
+
+
+def _figures(source: str, counted_things: Sequence[Outcome]) -> list[Outcome]:
+    """Return the speed figures of a source, or this project's own claims."""
+    own = [each for each in counted_things if each.lead.source == source]
+    figures = [each for each in own if each.kind == FIGURES]
+    return figures or [each for each in own if each.kind == "own"]
 
 
 def _group_of(catalog: Catalog, line: ClaimLine, verdict: Verdict) -> str:

@@ -1,42 +1,22 @@
-"""The report's counts: by kind, status and source, in tables and in sentences, and the method's."""
+"""How a page counts: tallies in words, and how the lines of the table of claims count and filter.
 
+A line has a facet for each thing that counts by it; the line of a claim that counts with another
+has one, too, of a kind of its own. A choice of values shows as many facets as the number on which
+the choice stands.
+"""
+
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from assay.base.printable import capital
 from assay.catalog.model import Catalog
-from assay.evidence.model import Evidence
-from assay.findings.headline import KINDS, Outcome, causes, split, tally
-from assay.records.claims import Hardware
-from assay.records.verdicts import Status, Verdict
-from assay.report import formatting as fmt
+from assay.findings.headline import KINDS, Outcome, split
+from assay.judging.counts import outcome, rows_by_claim
+from assay.records.verdicts import Status, Verdict, Why
 from assay.report.formatting import Row
-from assay.shared.counting import agreeing, counted
-from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
+from assay.shared.counting import counted
 
-
-def count_table(sources: Iterable[str], counted_things: Iterable[Outcome]) -> Row:
-    """Return statuses that occur as columns; a row a kind, its sources below; a zero is a dash."""
-    every = tuple(counted_things)
-    seen = tuple(tally(every))
-    rows: list[tuple[str, str | None, list[str]]] = []
-    for kind, (_, many) in KINDS.items():
-        of_kind = [each for each in every if each.kind == kind]
-        if not of_kind:
-            continue
-        rows.append((capital(many), None, _cells(of_kind, seen)))
-        parts = [(s, [each for each in of_kind if each.lead.source == s]) for s in sources]
-        parts = [(source, part) for source, part in parts if part]
-        if len(parts) > 1:
-            rows += [(source, source, _cells(part, seen)) for source, part in parts]
-    return {"headings": ("number", *(status.word for status in seen)), "rows": rows}
-
-
-def _cells(counted_things: Sequence[Outcome], seen: Iterable[Status]) -> list[str]:
-    found = tally(counted_things)
-    return [str(len(counted_things)), *(str(found.get(s, fmt.NOTHING)) for s in seen)]
-
-
-NAMED = "on the GPU the source names"
+NAMED_GPU = "on the GPU the source names"
 
 
 def told(numbers: Mapping[Status, int], away: Mapping[Status, int] | None = None) -> str:
@@ -55,7 +35,7 @@ def came_out(counted_things: Iterable[Outcome]) -> str:
 
 
 def status_words(
-    numbers: Mapping[Status, int], away: Mapping[Status, int], named: str = f" {NAMED}"
+    numbers: Mapping[Status, int], away: Mapping[Status, int], named: str = f" {NAMED_GPU}"
 ) -> dict[Status, str]:
     """Return what stands behind each number of a tally: its status and, where some of it were
     measured on another GPU alone, in brackets how many were on the one ``named``, so called in the
@@ -71,70 +51,132 @@ def status_words(
     return found
 
 
-def elsewhere_lines(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    """Return one line a GPU that stood in for others: what the sources of its figures name.
-
-    Said once for the page: no row repeats it. However sources spell a GPU, it is named by its
-    product, if it has a target.
-    """
-    named: dict[str, dict[str, set[str]]] = {}
-    there: set[str] = set()
-    for verdict in verdicts:
-        if verdict.status is Status.ELSEWHERE and verdict.measured_on and verdict.target:
-            claim = catalog.claims[verdict.claim]
-            stated = _named(catalog, claim.hardware)
-            on = named.setdefault(verdict.measured_on.product, {})
-            on.setdefault(stated, set()).add(verdict.claim)
-        elif verdict.status is not Status.NOT_RUN:
-            there.add(verdict.claim)
-    return tuple(_elsewhere_line(product, stated, there) for product, stated in named.items())
+WITH = "with"
+"""The kind of a claim that is counted with another."""
+KIND_WORDS = {
+    **{kind: many for kind, (_, many) in KINDS.items()},
+    WITH: "counted with another claim",
+}
+NAMED, OTHER = "named", "other"
 
 
-def _named(catalog: Catalog, hardware: Hardware) -> str:
-    """Return the GPU that a source names: by its product, or where none is here by its own word."""
-    if hardware.stand_in and hardware.as_stated:
-        return hardware.as_stated
-    return " or ".join(catalog.targets[name].product for name in hardware.targets)
+@dataclass(frozen=True)
+class Facet:
+    """One thing that a line counts as."""
+
+    kind: str
+    """One of ``KIND_WORDS``."""
+    source: str
+    status: Status
+    why: Why | None
+    artifact: str | None
+    hardware: str | None
+    """``NAMED`` or ``OTHER`` than the source names; None where nothing was measured."""
+    gpus: tuple[str, ...]
+    counted_with: str | None
+    """The claim that it is counted with."""
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Return what it can be chosen by."""
+        found = [f"s:{self.source}", f"k:{self.kind}", f"v:{self.status.value}"]
+        found += [f"a:{self.artifact}"] if self.artifact else []
+        found += [f"h:{self.hardware}"] if self.hardware else []
+        found += [f"g:{gpu}" for gpu in self.gpus]
+        found += [f"w:{self.why.value}"] if self.why else []
+        return tuple(found)
 
 
-def _elsewhere_line(product: str, stated: dict[str, set[str]], there: set[str]) -> str:
-    names = " and ".join(f"{name} ({counted(len(c), 'claim')})" for name, c in stated.items())
-    both = sum(len(claims & there) for claims in stated.values())
-    line = (
-        f"Measured on {product}; the source names {names}. Such figures have a hollow mark and the "
-        f"verdict that they would have on the GPU named; verdicts.json calls them "
-        f"“{Status.ELSEWHERE.value}”."
-    )
-    if both:
-        line += (
-            f" {both} of them {agreeing(both, 'stands', 'stand')} beside a verdict on the hardware "
-            "named, which is the one that counts."
+def facets(
+    verdicts: Iterable[Verdict], counted_things: Sequence[Outcome], leads: Mapping[str, Verdict]
+) -> dict[str, tuple[Facet, ...]]:
+    """Return the facets of every claim; ``leads``: the verdict that each claim's line shows."""
+    by_claim = rows_by_claim(verdicts)
+    found: dict[str, list[Facet]] = {}
+    told_with: dict[str, str] = {}
+    for each in counted_things:
+        claim = each.lead.claim
+        found.setdefault(claim, []).append(
+            _facet(each.kind, each.lead, each.why, by_claim[claim], None)
         )
-    return line
+        for row in each.rows:
+            told_with.setdefault(row.claim, claim)
+    for claim, rows in by_claim.items():
+        if claim not in found:
+            lead = leads[claim]
+            found[claim] = [_facet(WITH, lead, lead.why, rows, told_with.get(claim))]
+    return {claim: tuple(each) for claim, each in found.items()}
 
 
-def idle_words(counted_things: Sequence[Outcome]) -> tuple[str, str] | None:
-    """Return how many of what were not run, and by which causes; None where all were."""
-    idle = [each for each in counted_things if each.status is Status.NOT_RUN]
-    numbers = {kind: sum(each.kind == kind for each in idle) for kind in KINDS}
-    what = " and ".join(counted(number, *KINDS[kind]) for kind, number in numbers.items() if number)
-    listed = ", ".join(f"{count} {why.short}" for why, count in causes(idle).items())
-    return (what, listed) if idle else None
+def _facet(
+    kind: str, verdict: Verdict, why: Why | None, rows: Sequence[Verdict], counted_with: str | None
+) -> Facet:
+    hardware = OTHER if verdict.status is Status.ELSEWHERE else NAMED
+    gpus = dict.fromkeys(row.target for row in rows if row.target and row.measured_on)
+    return Facet(
+        kind=kind,
+        source=verdict.source,
+        status=outcome(verdict),
+        why=why,
+        artifact=verdict.artifact,
+        hardware=hardware if verdict.measured_on is not None else None,
+        gpus=tuple(gpus),
+        counted_with=counted_with,
+    )
 
 
-def protocols(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
-    """Yield the protocols that the plan's comparisons follow, each with the launches in ms that are
-    too short to fill a turn, or to settle, within the limits.
+def count_words(found: Iterable[Facet]) -> str:
+    """Return what facets count, kind by kind: ``43 published speed figures, 20 ratios ...``."""
+    numbers = Counter(facet.kind for facet in found)
+    parts = [counted(numbers[kind], *words) for kind, words in KINDS.items() if kind in numbers]
+    if WITH in numbers:
+        parts.append(f"{counted(numbers[WITH], 'claim')} counted with another")
+    return ", ".join(parts)
+
+
+def outcome_words(found: Iterable[Facet]) -> str:
+    """Return how what counts among facets came out: ``36 consistent, 50 inconsistent``."""
+    counting = [facet for facet in found if facet.kind != WITH]
+    return told(_tally(counting), _tally(each for each in counting if each.hardware == OTHER))
+
+
+def _tally(found: Iterable[Facet]) -> dict[Status, int]:
+    numbers = Counter(facet.status for facet in found)
+    return {status: numbers[status] for status in Status if status in numbers}
+
+
+def choice_of(*, kind: str, source: str | None = None, status: Status | None = None,
+              why: Why | None = None) -> str:  # fmt: skip
+    """Return the choice of values that a number is told by, as the page's script reads it."""
+    parts = [f"k:{kind}"]
+    parts += [f"s:{source}"] if source else []
+    parts += [f"v:{status.value}"] if status else []
+    parts += [f"w:{why.value}"] if why else []
+    return " ".join(parts)
+
+
+def filters(catalog: Catalog, every: Sequence[Facet]) -> Iterator[Row]:
+    """Yield what the table of claims can be filtered by, where there is something to choose.
+
+    Its values begin with ``prefix`` among a facet's tokens; options are (value, words).
     """
-    plans = evidence.plan.targets
-    names = {catalog.comparisons[name].protocol for plan in plans for name in plan.comparisons}
-    for protocol in (catalog.protocols[name] for name in sorted(names)):
-        fills = bool(protocol.turn_min_ms) and protocol.samples < MAX_SAMPLES
-        yield {
-            "protocol": protocol,
-            "launches": "launches" if protocol.timer == "events" else "graphs",
-            "most": MAX_SAMPLES,
-            "short": f"{(protocol.turn_min_ms or 0) / MAX_SAMPLES:.3g}" if fills else None,
-            "most_settling": MAX_SETTLING,
-            "unsettled": f"{(protocol.settle_ms or 0) / MAX_SETTLING:.3g}",
-        }
+    kinds = {facet.kind for facet in every}
+    statuses = {facet.status for facet in every}
+    causes = {facet.why for facet in every}
+    artifacts = sorted({facet.artifact for facet in every if facet.artifact})
+    hardware = {facet.hardware for facet in every}
+    gpus = dict.fromkeys(gpu for facet in every for gpu in facet.gpus)
+    sources = dict.fromkeys(facet.source for facet in every)
+    on = ((NAMED, "the GPU that the source names"), (OTHER, "another GPU alone"))
+    titles = {source: catalog.sources[source].source.title for source in sources}
+    for name, prefix, options in (
+        ("Counts as", "k", [(k, w) for k, w in KIND_WORDS.items() if k in kinds]),
+        ("Source", "s", [(s, f"{s}: {title}") for s, title in titles.items()]),
+        ("Verdict", "v", [(s.value, s.word) for s in Status if s in statuses]),
+        ("Why", "w", [(w.value, w.words) for w in Why if w in causes]),
+        ("What ran", "a", [(a, a) for a in artifacts]),
+        ("Measured on", "h", [(h, words) for h, words in on if h in hardware]),
+        ("GPU", "g", [(gpu, catalog.targets[gpu].product) for gpu in gpus]),
+    ):
+        if len(options) > 1:
+            yield {"name": name, "prefix": prefix, "options": options}

@@ -1,19 +1,15 @@
 """The page's first screen: what was measured where, what came out, why not, and what guards it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.findings.guards import Guards, Share
 from assay.findings.headline import (
-    ELSEWHERE,
     FIGURES,
     KINDS,
     OF_WHAT,
     Outcome,
     PublishedFigures,
-    Split,
     causes,
     headed,
     headline_of,
@@ -21,39 +17,15 @@ from assay.findings.headline import (
 )
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
-from assay.records.verdicts import Status
+from assay.records.verdicts import Status, Why
 from assay.report import formatting as fmt
+from assay.report.checks import GuardWords
 from assay.report.claims import ClaimLine, project_stamp
-from assay.report.counts import status_words, told
-from assay.report.facets import choice_of
+from assay.report.counts import choice_of, status_words, told
 from assay.report.figures.strip import figure_strip
 from assay.report.figures.svg import mark_of
 from assay.report.formatting import Row
-from assay.shared.counting import agreeing, counted
-
-BINARIES = (
-    "binaries keep their machine code when compiled again",
-    "binaries differ when compiled again",
-)
-
-
-@dataclass(frozen=True)
-class CauseChip:
-    """One cause, how many published figures it is that of, and the choice that shows them."""
-
-    count: int
-    short: str
-    words: str
-    show: str
-
-
-@dataclass(frozen=True)
-class GuardWords:
-    """One guard in a few words."""
-
-    words: str
-    held: bool
-    """Whether it held throughout; where it did not, the words tell the exceptions."""
+from assay.shared.counting import counted
 
 
 def first_screen(
@@ -61,17 +33,16 @@ def first_screen(
     evidence: Evidence,
     counted_things: Sequence[Outcome],
     pipeline: PipelineRecord,
-    guarded: Guards,
+    guarded: Sequence[GuardWords],
     lines: Mapping[str, ClaimLine],
 ) -> Row:
     """Return the first screen of one run's report."""
     plans = evidence.plan.targets
     figures = headline_of(counted_things)
-    split, total = _headed(catalog, figures)
+    split = headed(catalog, figures)
     kind = "own" if only_own(catalog, figures) else FIGURES
     members = [each for each in counted_things if each.kind == kind]
     idle = [each for each in members if each.status is Status.NOT_RUN]
-    found = tuple(guard_words(guarded))
     return {
         "project": project_stamp(catalog),
         "commit": _commit_words(pipeline),
@@ -81,13 +52,12 @@ def first_screen(
             _machine(catalog, evidence, plan)
             for plan in sorted(plans, key=lambda plan: plan.provision.kind == "none")
         ],
-        "total": total,
+        "total": counted(split.total, *OF_WHAT[kind == "own"]),
         "chips": [
             (split.statuses[each], words, mark_of(each), choice_of(kind=kind, status=each))
             for each, words in status_words(split.statuses, split.away, named="").items()
         ],
         "headline": headline_words(catalog, figures),
-        "elsewhere": _elsewhere(figures.apart[ELSEWHERE].total),
         "brackets": split.elsewhere
         and f"In brackets: on the GPU named; hollow: on another ({split.elsewhere}).",
         "causes": cause_chips([each for each in members if each not in idle], kind),
@@ -97,8 +67,8 @@ def first_screen(
             for each, of in figures.apart.items()
             if each != kind and of.total
         ],
-        "guards": [each for each in found if each.held],
-        "exceptions": [each for each in found if not each.held],
+        "guards": [each for each in guarded if each.held],
+        "exceptions": [each for each in guarded if not each.held],
         "strip": figure_strip(catalog, evidence.plan.sources, counted_things, lines),
     }
 
@@ -115,16 +85,11 @@ def headline_words(catalog: Catalog, figures: PublishedFigures) -> str:
     """Return the counts of published speed figures in one sentence; of a project that quotes no
     document those of its own.
     """
-    split, total = _headed(catalog, figures)
+    split = headed(catalog, figures)
     if not split.total:
         return "No published speed figure is among the claims."
+    total = counted(split.total, *OF_WHAT[only_own(catalog, figures)])
     return f"{total}: {told(split.statuses, split.away)}."
-
-
-def _headed(catalog: Catalog, figures: PublishedFigures) -> tuple[Split, str]:
-    """Return what the headline counts by status, and how many of what they are."""
-    split = headed(catalog, figures)
-    return split, counted(split.total, *OF_WHAT[only_own(catalog, figures)])
 
 
 def _lead(plans: Sequence[TargetPlan]) -> str:
@@ -153,47 +118,6 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> tuple[st
     return gpu.product, facts, f"{where}, {platform.uuids}"
 
 
-def _elsewhere(number: int) -> str | None:
-    """Return how many were measured on another GPU than the source names; None for none."""
-    if not number:
-        return None
-    return (
-        f"{number} more {agreeing(number, 'was', 'were')} measured on another GPU than the source "
-        f"names, and {agreeing(number, 'counts', 'count')} apart."
-    )
-
-
-def cause_chips(of: Sequence[Outcome], kind: str = FIGURES) -> list[CauseChip]:
-    """Return the causes of what did not plainly hold, or was not run, the most frequent first."""
-    return [
-        CauseChip(count, why.short, why.words, choice_of(kind=kind, why=why))
-        for why, count in causes(of).items()
-    ]
-
-
-def binaries_words(share: Share) -> GuardWords:
-    """Return in a few words how many binaries are the same when they are compiled again."""
-    return _of(share, *BINARIES)
-
-
-def guard_words(found: Guards) -> Iterator[GuardWords]:
-    """Yield each guard in a few words, and whether it held throughout."""
-    timed = "timed kernels {} with a second stopwatch"
-    for share, held, broken in (
-        (found.cheats, "cheating kernels caught", "cheating kernels not caught"),
-        (found.sanitizer, "sanitizer runs clean", "sanitizer runs not clean"),
-        (found.binaries, *BINARIES),
-        (found.stopwatches, timed.format("agree"), timed.format("disagree")),
-    ):
-        if share is not None:
-            yield _of(share, held, broken)
-    if found.cheats is None:
-        yield GuardWords("no cheating kernel was tried", held=False)
-    if found.sanitizer is None:
-        yield GuardWords("compute-sanitizer was not run", held=False)
-
-
-def _of(share: Share, held: str, broken: str) -> GuardWords:
-    if share.whole:
-        return GuardWords(f"{share.good} of {share.of} {held}", held=True)
-    return GuardWords(f"{share.of - share.good} of {share.of} {broken}", held=False)
+def cause_chips(of: Sequence[Outcome], kind: str = FIGURES) -> list[tuple[int, Why, str]]:
+    """Return causes, the most frequent first, each with its number and the choice that shows it."""
+    return [(count, why, choice_of(kind=kind, why=why)) for why, count in causes(of).items()]

@@ -1,103 +1,129 @@
-"""The report's table of three stopwatches, and how many of them agree."""
+"""The judged times beside two other stopwatches: NVBench and Nsight Compute. Pure.
 
-from collections.abc import Iterator, Sequence
+No time of another stopwatch is judged or averaged in. Where the SM clocks are known, cycles are
+compared, too: they tell a stopwatch that is wrong from a GPU that ran at another clock.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.evidence.nsight_csv import launch_clock_mhz, launch_ms
 from assay.evidence.stages import stopwatch_path
-from assay.findings.stopwatch_agreement import (
-    Agreement,
-    Deviations,
-    Off,
-    StopwatchReading,
-    coverage,
-)
+from assay.findings.block_quality import ArmKey, ClockSpread
 from assay.report import formatting as fmt
 from assay.report.formatting import Row, link
+from assay.statistics import summaries as stats
 
 
-def agreement_section(
-    catalog: Catalog, evidence: Evidence, found: Sequence[Agreement]
-) -> Row | None:
+@dataclass(frozen=True)
+class StopwatchReading:
+    """One stopwatch's reading of an arm; None where it says nothing."""
+
+    ms: float | None = None
+    mhz: float | None = None
+    """Mean SM clock of what was timed."""
+
+    def off(self, judged: "StopwatchReading") -> tuple[float | None, float | None]:
+        """Return how far it lies from the judged reading, in time and in cycles: ratios less 1."""
+        if self.ms is None or not judged.ms:
+            return None, None
+        time = self.ms / judged.ms
+        if self.mhz is None or not judged.mhz:
+            return time - 1, None
+        return time - 1, time * self.mhz / judged.mhz - 1
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One arm by every stopwatch."""
+
+    target: str
+    comparison: str
+    arm: str
+    judged: StopwatchReading
+    """Medians of the benchmark's samples and turns: what verdicts rest on."""
+    nvbench: StopwatchReading
+    nsight: StopwatchReading
+    """Of all kernels of a launch together, at whatever clock one lone launch runs."""
+    missing: str
+    """Why NVBench says nothing; empty where it does."""
+
+    @property
+    def off(self) -> list[tuple[float, float]]:
+        """Return how far each other stopwatch is off, in time and in cycles.
+
+        Where a clock is not known, nothing explains a difference in time.
+        """
+        offs = (each.off(self.judged) for each in (self.nvbench, self.nsight))
+        return [(time, time if cycles is None else cycles) for time, cycles in offs
+                if time is not None]  # fmt: skip
+
+    def in_time(self, limit: float) -> bool:
+        """Return whether a stopwatch differs in time by more than ``limit``, a fraction."""
+        return any(abs(time) > limit for time, _ in self.off)
+
+    def disagrees(self, limit: float) -> bool:
+        """Return whether one differs in time, and the clocks do not explain it."""
+        return self.in_time(limit) and any(abs(cycles) > limit for _, cycles in self.off)
+
+
+def agreements(evidence: Evidence, clocks: Mapping[ArmKey, ClockSpread]) -> Iterator[Agreement]:
+    """Yield every arm of every stopwatch record; ``clocks``: of the benchmarks' turns."""
+    for (target, comparison), record in evidence.stopwatches.items():
+        benchmark = evidence.benchmarks.get((target, comparison))
+        for arm in record.arms:
+            profile = evidence.profiles.get((target, comparison, arm.arm))
+            clock = clocks.get((target, comparison, arm.arm))
+            # What follows an error's first line is advice to whoever debugs; the record has it.
+            why = f" ({arm.detail.splitlines()[0]})" if arm.detail else ""
+            yield Agreement(
+                target,
+                comparison,
+                arm.arm,
+                judged=StopwatchReading(
+                    stats.median_ms(benchmark, arm.arm) if benchmark else None,
+                    clock.median_mhz if clock else None,
+                ),
+                nvbench=StopwatchReading(arm.nvbench_cold_ms, arm.nvbench_clock_mhz),
+                nsight=StopwatchReading(launch_ms(profile), launch_clock_mhz(profile))
+                if profile
+                else StopwatchReading(),
+                missing="" if arm.nvbench_cold_ms is not None else f"{fmt.words(arm.status)}{why}",
+            )
+
+
+def agreement_section(catalog: Catalog, found: Sequence[Agreement]) -> Row | None:
     """Return the table of stopwatches; None where no other stopwatch was asked."""
     if not found:
         return None
     limit = catalog.judging.stopwatch_agreement
-    judged = [one.from_judged for one in found if one.from_judged.compared]
-    beside = [one.from_events for one in found if one.from_events.compared]
-    covered = coverage(evidence, found)
+    compared = [one for one in found if one.off]
     return {
         "limit": fmt.declared_percent(limit),
-        "judged": _counted(judged, limit),
-        "hidden": sum(one.in_cycles(limit) and not one.in_time(limit) for one in judged),
-        "beside": _counted(beside, limit) if beside else None,
-        "covered": covered,
-        "without": ", ".join(f"{comparison} ({target})" for target, comparison in covered.without),
-        "rows": [_row(one, limit) for one in found],
-    }
-
-
-def _counted(standings: Sequence[Deviations], limit: float) -> tuple[int, int, int]:
-    """Return how many arms there are, how many are further off, and how many of these agree in SM
-    cycles.
-    """
-    beyond = sum(one.in_time(limit) for one in standings)
-    return len(standings), beyond, sum(one.by_clock(limit) for one in standings)
-
-
-def _row(one: Agreement, limit: float) -> Row:
-    """Return an arm by three stopwatches: (time, clock) of each, and how far the others are off."""
-    judged, events = one.from_judged, one.from_events
-    return {
-        "of": one,
-        "times": [_time(one.judged), _time(one.events)],
-        "others": [
-            (_time(one.nvbench), _off(judged.nvbench, events.nvbench)),
-            (_time(one.nsight), _off(judged.nsight, events.nsight)),
+        "arms": len(compared),
+        "in_time": sum(one.in_time(limit) for one in compared),
+        "disagree": sum(one.disagrees(limit) for one in compared),
+        "rows": [
+            {
+                "of": one,
+                "times": [_cells(each, one.judged) for each in (one.nvbench, one.nsight)],
+                "judged": _cells(one.judged, one.judged)[:2],
+                "disagrees": one.disagrees(limit),
+                "link": link(f"evidence/{stopwatch_path(one.target, one.comparison)}"),
+            }
+            for one in found
         ],
-        "standing": "; ".join(_words(one, limit)),
-        "marked": judged.in_cycles(limit),
-        "link": link(f"evidence/{stopwatch_path(one.target, one.comparison)}"),
     }
 
 
-def _words(one: Agreement, limit: float) -> Iterator[str]:
-    """Yield how the others stand to the judged time, and why one is missing."""
-    nvbench = _differs(one.from_judged.nvbench, limit)
-    nsight = _differs(one.from_judged.nsight, limit)
-    if nvbench and nvbench == nsight:
-        yield f"each {nvbench}"
-    else:
-        said = [f"{name} {how}" for name, how in (("NVBench", nvbench), ("Nsight", nsight)) if how]
-        if one.from_judged.compared:
-            yield from said or ["agree"]
-    if one.nvbench.ms is None:
-        missing = f"NVBench: {fmt.words(one.nvbench_status)}"
-        # What follows an error's first line is advice to whoever debugs; the record has it.
-        yield missing + (f" ({one.detail.splitlines()[0]})" if one.detail else "")
-
-
-def _differs(off: Off, limit: float) -> str:
-    """In which measure a stopwatch is further off than ``limit``; nothing where in none."""
-    if not off.in_time(limit):
-        return "differs in cycles" if off.in_cycles(limit) else ""
-    if off.cycles is None:
-        return "differs in time, cycles not known"
-    return f"differs in time{' and in' if off.in_cycles(limit) else ', agrees in'} cycles"
-
-
-def _time(reading: StopwatchReading) -> tuple[str, str]:
+def _cells(reading: StopwatchReading, judged: StopwatchReading) -> tuple[str, ...]:
+    """Return time, clock, and the distance from the judged time in time and in cycles."""
     clock = "" if reading.mhz is None else f"{reading.mhz:.0f}\N{NO-BREAK SPACE}MHz"
-    return fmt.quantity(reading.ms, "ms"), clock
-
-
-def _off(judged: Off, events: Off) -> tuple[str, str, str]:
-    """Return the distance from the judged time, in cycles, and from our events beside NVBench."""
-    cycles = "" if judged.cycles is None else f"{_deviation(judged.cycles)} in cycles"
-    beside = "" if events.time is None else f"events: {_deviation(events.time)}"
-    if events.cycles is not None:
-        beside += f", {_deviation(events.cycles)}"
-    return _deviation(judged.time), cycles, beside
+    time, cycles = reading.off(judged)
+    in_cycles = "" if cycles is None else f"{_deviation(cycles)} in cycles"
+    return fmt.quantity(reading.ms, "ms"), clock, _deviation(time), in_cycles
 
 
 def _deviation(off: float | None) -> str:

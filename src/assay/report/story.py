@@ -1,29 +1,31 @@
-"""What a run says of its documents: sentences that people wrote, counts, and claims by place. Pure.
+"""What a run says of its documents in sentences: those that people wrote, or else made ones. Pure.
 
-The sentences stand with the claims (``findings`` of a source). One is left out where a verdict is
-another than it rests on, or a figure that it names was not measured.
+Written sentences stand with the claims (``findings`` of a source). One is left out where a verdict
+is another than it rests on, or a figure that it names was not measured.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
-from assay.findings.headline import FIGURES, Outcome, tally
+from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome
 from assay.judging.claimed.impossible_figures import impossible_claims
 from assay.judging.counts import rows_by_claim
 from assay.records.claims import Source, SourceFinding
 from assay.records.figure_places import FigurePlace, places, split
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
-from assay.report.counts import came_out
-from assay.report.facets import WITH, count_words
-from assay.report.formatting import Row
+from assay.report.verdict_text import claimed_text, entry_of, is_rebuilt, ratio_of
 from assay.shared.counting import agreeing, counted
 
 DIGITS = 3
 """Significant digits of a figure in a sentence."""
+LEADING = (FIGURES, ELSEWHERE, "own", "relations")
+"""Kinds of what counts that have a sentence where nobody wrote any."""
+MOST = 10
+"""Such sentences of a run."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,45 @@ def in_markdown(sentence: Sentence, page: str) -> str:
     return f"{fmt.markdown(sentence.text)} ([evidence]({page}#{sentence.rests_on}))"
 
 
+def leading_findings(catalog: Catalog, counted_things: Sequence[Outcome]) -> tuple[Sentence, ...]:
+    """Return a sentence for each source, outcome and cause, the worst first: how many figures came
+    out so, and the one of them that is furthest off.
+    """
+    groups: dict[tuple[str, str, Status, Why | None], list[Verdict]] = {}
+    for each in counted_things:
+        if each.kind in LEADING and each.status is not Status.NOT_RUN:
+            key = each.kind, each.lead.source, each.status, each.why
+            groups.setdefault(key, []).append(each.lead)
+    order = sorted(
+        groups.items(),
+        key=lambda of: (LEADING.index(of[0][0]), of[0][2].facts.severity, -len(of[1])),
+    )
+    return tuple(_leading(catalog, *key, leads) for key, leads in order[:MOST])
+
+
+def _leading(
+    catalog: Catalog, kind: str, source: str, status: Status, why: Why | None, leads: list[Verdict]
+) -> Sentence:
+    shown = max(leads, key=factor_apart)
+    title = entry_of(catalog, shown).statement
+    which = ", furthest off," if len(leads) > 1 else ""
+    figures = f"claimed {claimed_text(catalog, shown)}"
+    if shown.measured is not None:
+        word = "a rebuild gives" if is_rebuilt(catalog, shown) else "measured"
+        figures += f", {word} {fmt.figure(shown.measured, shown.unit, shown.claimed)}"
+        figures += f" on {shown.target}" if shown.target else ""
+    says = f"{counted(len(leads), *KINDS[kind])} of source {source}"
+    says += f" {agreeing(len(leads), 'is', 'are')}"
+    cause = f" ({why.short})" if why else ""
+    return Sentence(f"{says} {status.word}{cause}: {title}{which} {figures}.", shown.claim)
+
+
+def factor_apart(verdict: Verdict) -> float:
+    """Return by which factor claimed and measured figure differ, whichever is larger; 1 or more."""
+    ratio = ratio_of(verdict)
+    return 1.0 if ratio is None else max(ratio.value, 1 / ratio.value)
+
+
 def impossible_lines(lines: Mapping[str, ClaimLine], catalog: Catalog) -> dict[str, str]:
     """Return why claims cannot be right as they are stated, by arithmetic alone: beyond their
     target's peaks, or ratios that the two figures which they are of do not give.
@@ -114,76 +155,3 @@ def with_impossible(
         else line
         for claim, line in lines.items()
     }
-
-
-SHORT = {Status.NOT_REPRODUCED: "missed"}
-"""Headings that are shorter than their status."""
-
-
-def source_sections(
-    catalog: Catalog,
-    sources: Sequence[str],
-    verdicts: Sequence[Verdict],
-    counted_things: Sequence[Outcome],
-    lines: Mapping[str, ClaimLine],
-) -> Iterator[Row]:
-    """Yield one section a source, in the order of the plan."""
-    claims = dict.fromkeys((verdict.source, verdict.claim) for verdict in verdicts)
-    for source in sources:
-        described = catalog.sources[source].source
-        digest = described.sha256 and f"SHA-256 {fmt.short_hash(described.sha256)}…"
-        own = [lines[claim] for of, claim in claims if of == source]
-        yield {
-            "id": source,
-            "title": described.title,
-            "about": " · ".join(filter(None, (described.date, described.file, digest))),
-            "counts": count_words(facet for line in own for facet in line.facets),
-            "came_out": came_out(_figures(source, counted_things)) or fmt.NOTHING,
-            "lines": sorted(own, key=lambda line: line.sort_keys[2]),
-        }
-
-
-def source_table(
-    sources: Sequence[str], counted_things: Sequence[Outcome], lines: Mapping[str, ClaimLine]
-) -> Row:
-    """Return how sources' figures came out, a row each; statuses that none has are left out."""
-    figures = {source: tally(_figures(source, counted_things)) for source in sources}
-    shown = [status for status in Status if any(status in found for found in figures.values())]
-    headings = ("source", "figures", *(SHORT.get(each, each.word) for each in shown), "relations")
-    rows = [
-        (
-            source,
-            [
-                str(sum(found.values())),
-                *(str(found.get(status, "")) for status in shown),
-                _relations(source, counted_things),
-            ],
-        )
-        for source, found in figures.items()
-    ]
-    return {"headings": headings, "rows": rows, "shared": _shared(lines)}
-
-
-def _figures(source: str, counted_things: Sequence[Outcome]) -> list[Outcome]:
-    """Return the speed figures of a source, or this project's own claims."""
-    own = [each for each in counted_things if each.lead.source == source]
-    figures = [each for each in own if each.kind == FIGURES]
-    return figures or [each for each in own if each.kind == "own"]
-
-
-def _relations(source: str, counted_things: Sequence[Outcome]) -> str:
-    """Return how many of a source's own relations hold: ``9/17``."""
-    found = tally(e for e in counted_things if e.lead.source == source and e.kind == "relations")
-    return f"{found.get(Status.CONSISTENT, 0)}/{sum(found.values())}" if found else ""
-
-
-def _shared(lines: Mapping[str, ClaimLine]) -> str:
-    """Return how many claims count with another, in a sentence; empty where none does."""
-    number = sum(facet.kind == WITH for line in lines.values() for facet in line.facets)
-    if not number:
-        return ""
-    return (
-        f"{counted(number, 'claim')} {agreeing(number, 'rests', 'rest')} on the samples or the "
-        f"sentence of another claim, of whichever source, and {agreeing(number, 'is', 'are')} "
-        "counted with it."
-    )
