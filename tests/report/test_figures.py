@@ -13,17 +13,17 @@ AT, CLOCK, POWER = (0.0, 0.1), (1755.0, 1740.0), (620.0, 625.0)
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Every picture of a small report's appendix: rooflines, a sweep, traces."""
+    """Every picture of a small report's appendix: a roofline, traces."""
     report: Path = told_report(tmp_path_factory.mktemp("figures") / "repo")
     return re.findall(r"<svg role=.*?</svg>", (report / "appendix.html").read_text(), re.DOTALL)
 
 
 def test_no_metadata_no_style_sheet_no_address_and_ids_once(pictures: list[str]) -> None:
-    assert len(pictures) == 4
+    assert len(pictures) == 2
     for svg in pictures:
         assert not re.search(r"<metadata|<style|http|<script|<\?xml|<!DOCTYPE", svg)
     ids = re.findall(r' id="([^"]+)"', "".join(pictures))
-    assert len(ids) == len(set(ids)) > 4
+    assert len(ids) == len(set(ids)) > 0
 
 
 def test_colours_follow_the_page(pictures: list[str]) -> None:

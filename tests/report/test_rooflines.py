@@ -2,7 +2,7 @@
 
 from assay.records.measurements import BenchmarkRecord
 from assay.records.workloads import Arm, Comparison
-from assay.report.figures.rate_pictures import rooflines
+from assay.report.figures.rooflines import rooflines
 from assay.statistics.shared_summaries import SharedSummaries
 from tests import builders as b
 

@@ -1,6 +1,6 @@
-"""What is folded below a claim's line: every verdict on it in full, each thing said once."""
+"""What is folded below a claim's line: every verdict on it in full."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.base.printable import capital
@@ -31,17 +31,6 @@ class VerdictDetail:
     facts: tuple[Fact, ...]
     nearest: tuple[str, ...]
     links: tuple[Link, ...]
-    rest: str | None = None
-    """The claim of the same samples that has the facts and records that are left out here."""
-
-    def without(self, before: "VerdictDetail") -> "VerdictDetail":
-        """Return it without the facts, records and neighbours that ``before`` has."""
-        return replace(
-            self,
-            facts=tuple(fact for fact in self.facts if fact not in before.facts),
-            links=tuple(link for link in self.links if link not in before.links),
-            nearest=tuple(near for near in self.nearest if near not in before.nearest),
-        )
 
     @property
     def shows(self) -> set[str]:
@@ -54,15 +43,10 @@ class VerdictDetail:
 def verdict_details(
     catalog: Catalog, evidence: Evidence, rows: Sequence[Verdict]
 ) -> Iterator[VerdictDetail]:
-    """Yield every verdict in full; those after the first without what it has said."""
+    """Yield every verdict in full, the first with where its cause was found."""
     first, *others = (_detail(catalog, evidence, row) for row in rows)
     yield replace(first, told=_found_elsewhere(catalog, rows[0]) + first.told)
-    known = sentences(first.told)
-    for row, other in zip(rows[1:], others, strict=True):
-        told = " ".join(each for each in sentences(other.told) if each not in known)
-        links = other.links if row.measured_on else ()
-        readings = in_short(other.readings, first.readings)
-        yield replace(other, told=told, readings=readings, links=links).without(first)
+    yield from others
 
 
 def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictDetail:
@@ -150,40 +134,3 @@ def _reading(verdict: Verdict, reading: VerdictReading, of: Mapping[str, WorkDon
         "holds": "not measured" if reading.measured is None else HOLDS[reading.holds],
         "reason": reading.reason,
     }
-
-
-def in_short(
-    rows: tuple[Row, ...], first: tuple[Row, ...], claim: str | None = None
-) -> tuple[Row, ...]:
-    """Return readings named by their number in ``first``, which may be that of ``claim``."""
-    of = f" of {claim}" if claim else ""
-    places = {row["says"]: f"reading {place}{of}" for place, row in enumerate(first, start=1)}
-    return tuple({**row, "says": places.get(row["says"], row["says"])} for row in rows)
-
-
-def referring(detail: VerdictDetail, before: VerdictDetail | None, claim: str) -> VerdictDetail:
-    """Return a detail without the facts and records that ``before``, of ``claim``, has."""
-    left = detail.without(before) if before else detail
-    return detail if left == detail else replace(left, rest=claim)
-
-
-def sentences(text: str) -> Collection[str]:
-    """Return the sentences of a text; what stands in parentheses ends none."""
-    found, begin, depth = [], 0, 0
-    for place, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth <= 0 and letter in ".!?" and _begins(text[place + 1 :]):
-            found.append(text[begin : place + 1])
-            begin, depth = place + 2, 0
-    return [*found, text[begin:]] if text[begin:] else found
-
-
-def _begins(rest: str) -> bool:
-    """Return whether a space and the first word of a sentence stand here.
-
-    That is a capital, a number, or a name of a kernel or a file.
-    """
-    if not rest.startswith(" ") or len(rest) < 2:
-        return False
-    word = rest[1:].split(" ", 1)[0]
-    return word[0].isupper() or word[0].isdigit() or "_" in word or "/" in word

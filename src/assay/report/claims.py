@@ -1,7 +1,7 @@
 """The claims' part of the report: one line a claim, and what is folded below it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from assay.base.printable import shortened
 from assay.catalog.model import Catalog
@@ -11,7 +11,7 @@ from assay.judging.counts import kind_of, outcome, rows_by_claim
 from assay.records.claims import Audit, Claim
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
-from assay.report.claim_details import VerdictDetail, in_short, referring, verdict_details
+from assay.report.claim_details import VerdictDetail, verdict_details
 from assay.report.counts import Facet, came_out, count_words, facets, outcome_words
 from assay.report.formatting import Row
 from assay.report.verdict_text import (
@@ -79,29 +79,9 @@ def claim_lines(
     rows = rows_by_claim(verdicts)
     leads = {claim: lead_of(own) for claim, own in rows.items()}
     counting = facets(verdicts, counted_things, leads)
-    lines: dict[str, ClaimLine] = {}
-    for claim, own in rows.items():
-        line = _line(catalog, evidence, own, counting[claim], run)
-        shared = (
-            lines[name]
-            for name in own[0].same_measurement
-            if name in lines and not any(detail.rest for detail in lines[name].details)
-        )
-        lines[claim] = _without_repeats(line, next(shared, None))
-    return lines
-
-
-def _without_repeats(line: ClaimLine, told: ClaimLine | None) -> ClaimLine:
-    """Return a line without what one that rests on the same samples says: it is named instead."""
-    if told is None:
-        return line
-    before = {detail.text.target: detail for detail in told.details if detail.text.gpu}
-    short = (
-        replace(each, readings=in_short(each.readings, told.details[0].readings, told.id))
-        for each in line.details
-    )
-    details = (referring(each, before.get(each.text.target), told.id) for each in short)
-    return replace(line, details=tuple(details))
+    return {
+        claim: _line(catalog, evidence, own, counting[claim], run) for claim, own in rows.items()
+    }
 
 
 def claim_groups(

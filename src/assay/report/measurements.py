@@ -14,7 +14,7 @@ from assay.records.profile import ProfileRecord
 from assay.records.workloads import Arm
 from assay.report import formatting as fmt
 from assay.report.figures.figure_traces import traces
-from assay.report.figures.rate_pictures import facts_of, rate_of
+from assay.report.figures.rooflines import facts_of, rate_of
 from assay.report.formatting import Row, link
 from assay.shared.counting import counted
 from assay.statistics import roofline

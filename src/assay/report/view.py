@@ -16,7 +16,7 @@ from assay.report import machine, programs
 from assay.report.checks import alarms, cheats_sections, guards, sanitizer_sections
 from assay.report.claims import claim_groups, claim_lines, source_rows
 from assay.report.counts import filters
-from assay.report.figures.rate_pictures import bk_sweeps, rooflines
+from assay.report.figures.rooflines import rooflines
 from assay.report.first_screen import first_screen
 from assay.report.formatting import Row, link
 from assay.report.measurements import COLUMNS, comparison_sections, profile_rows, tuning_rows
@@ -62,7 +62,6 @@ def build_view(
         "sources": list(source_rows(catalog, plan.sources, counted_things, lines)),
         "method": method_section(catalog, evidence, verdicts),
         "rooflines": list(rooflines(catalog, evidence, summaries)),
-        "sweeps": list(bk_sweeps(catalog, evidence, summaries)),
         "commands": [*of_programs, *programs.own_program_rows(catalog, evidence)],
         "originals": list(programs.original_rows(catalog, evidence)),
         "file_compiles": list(programs.file_compile_rows(evidence)),

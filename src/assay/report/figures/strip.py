@@ -18,7 +18,7 @@ from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.figures.svg import LogScale, Mark, mark_of, short, verdict_mark
 from assay.report.formatting import Row
-from assay.report.verdict_text import Ratio, has_no_better_side, toward_better
+from assay.report.verdict_text import Ratio, toward_better
 from assay.shared.counting import agreeing, counted
 
 DRAWN = (FIGURES, ELSEWHERE, "ratios", "own")
@@ -73,8 +73,6 @@ class Dot:
     """Of a claim of at least, or at most, a figure: drawn with a stroke beside it."""
     small: bool = False
     """Drawn smaller: a ratio of two figures, which is no measurement of its own."""
-    alike: bool = False
-    """Of two things that are said to be the same: right of 1 is above, and not ahead."""
     by_parts: bool = False
     """Of a ratio right of 1 that is not reproduced: a figure that it is formed from is not."""
 
@@ -104,8 +102,7 @@ def figure_strip(
         "legend": [(mark_of(status), status.word) for status in Status if status in seen],
         "counts": _counts(drawn, of_kinds),
         "bounds": any(dot.bound for dot in every),
-        "alike": sum(dot.alike for dot in every),
-        "by_parts": sum(dot.by_parts for dot in every),
+        "by_parts": any(dot.by_parts for dot in every),
         "turned": TURNED,
     }
 
@@ -120,7 +117,6 @@ def _dot(each: Outcome, line: ClaimLine, ratio: Ratio) -> Dot:
         verdict_mark(verdict),
         bound=verdict.relation in (Relation.AT_LEAST.value, Relation.AT_MOST.value),
         small=each.kind == "ratios",
-        alike=has_no_better_side(verdict),
         by_parts=verdict.why is Why.PART_MISSED and ratio.value > 1,
     )
 
@@ -235,8 +231,7 @@ def _link(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
     x, low, high = (across(v) for v in (dot.ratio.value, dot.ratio.low, dot.ratio.high))
     inside = []
     if tip:
-        beside = "; said to be the same, so that neither side is ahead" if dot.alike else ""
-        beside += "; not reproduced because a figure of the two is not" if dot.by_parts else ""
+        beside = "; not reproduced because a figure of the two is not" if dot.by_parts else ""
         inside.append(f"<title>{escape(dot.title)}: {escape(dot.figure)}{beside}</title>")
     if high - low > DOT:
         inside.append(f'<path class="whisker" d="M{short(low)} {short(y)}H{short(high)}"/>')

@@ -23,7 +23,6 @@ _VARIABLES = {
     **{colour: f"--series-{number}" for number, colour in enumerate(SERIES)},
 }
 FONT = "'DejaVu Sans', Verdana, sans-serif"
-INCH = 72.0
 SIZE = 8.5
 """Of the font, where nothing else is said."""
 MARGIN = 0.05
@@ -31,8 +30,6 @@ MARGIN = 0.05
 STEPS = (1, 2, 5, 10)
 """Between ticks, times a power of ten."""
 DASHES = "2.8 2.1"
-EDGE = 1.0
-"""Width of a mark's edge."""
 SHAPES = {
     "o": "M-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z",
     "s": "M-{r} -{r}h{d}v{d}h-{d}z",
@@ -140,14 +137,9 @@ def text_at(
 class Drawing:
     """A picture that grows part by part, later ones over earlier ones."""
 
-    def __init__(self, name: str, title: str, width: float, height: float, fit: str = "") -> None:
-        """Begin an empty one; ``name`` begins its ids, ``title`` is read out instead of it.
-
-        ``fit``: ``wide`` or ``narrow``, for the page that it is shown on; on any where not given.
-        """
-        self._name, self._title, self._fit = name, title, fit
-        self._width, self._height = width, height
-        self._shapes: dict[str, str] = {}
+    def __init__(self, title: str, width: float, height: float) -> None:
+        """Begin an empty one; ``title`` is read out instead of it."""
+        self._title, self._width, self._height = title, width, height
         self._parts: list[str] = []
 
     def add(self, part: str) -> None:
@@ -161,19 +153,11 @@ class Drawing:
         places = " ".join(f"{short(x)} {short(y)}" for x, y in points)
         self.add(f'<path d="M{places}" {stroke(colour, width, dashes)}/>')
 
-    def mark(
-        self,
-        x: float,
-        y: float,
-        shape: str,
-        size: float,
-        colour: str,
-    ) -> None:
+    def mark(self, x: float, y: float, shape: str, size: float, colour: str) -> None:
         """Add a mark, one of ``SHAPES``."""
-        known = self._shapes.setdefault(outline(shape, size), f"{self._name}-{len(self._shapes)}")
         self.add(
-            f'<use href="#{known}" x="{short(x)}" y="{short(y)}" '
-            f'style="fill: {themed(colour)}; stroke: {themed(colour)}; stroke-width: {EDGE:g}"/>'
+            f'<path d="{outline(shape, size)}" transform="translate({short(x)} {short(y)})" '
+            f'style="fill: {themed(colour)}"/>'
         )
 
     def beside(self, x: float, y: float, text: str, anchor: str, size: float = SIZE) -> None:
@@ -214,19 +198,15 @@ class Drawing:
         self.add(text_at(x, (up.start + up.end) / 2, left, "middle", turned=True))
 
     def svg(self) -> str:
-        """Return the picture as an inline SVG, whose ids are counted in their order."""
-        shapes = "".join(f'<path id="{n}" d="{path}"/>' for path, n in self._shapes.items())
-        defs = [f"<defs>{shapes}</defs>"] if shapes else []
-        parts = [*defs, *self._parts]
-        return inline_svg(self._title, self._width, self._height, parts, self._fit)
+        """Return the picture as an inline SVG."""
+        return inline_svg(self._title, self._width, self._height, self._parts)
 
 
-def inline_svg(title: str, width: float, height: float, parts: Iterable[str], fit: str = "") -> str:
+def inline_svg(title: str, width: float, height: float, parts: Iterable[str]) -> str:
     """Return parts as one SVG that can stand in a page, in the page's font and colours."""
     size = f"{width:g}", short(height)
-    style = f"figure {fit}".strip()
     return (
-        f'<svg role="img" aria-label="{title}" class="{style}" width="{size[0]}pt" '
+        f'<svg role="img" aria-label="{title}" class="figure" width="{size[0]}pt" '
         f'height="{size[1]}pt" viewBox="0 0 {size[0]} {size[1]}" version="1.1"> '
         f'<g style="font-family: {FONT}; font-size: {SIZE}px; fill: {themed(INK)}">'
         f"{' '.join(parts)}</g></svg>"

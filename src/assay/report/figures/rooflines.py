@@ -1,4 +1,4 @@
-"""The pictures of rates in the report: rooflines, and rate against tile depth."""
+"""Rooflines: measured rates below the ceilings of a GPU's datasheet."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,20 +7,15 @@ from dataclasses import dataclass
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.judging.needs import primary_terms
-from assay.records.evaluations import Benchmark, Metric
 from assay.records.measurements import ArmFacts, BenchmarkRecord
 from assay.records.targets import Target
 from assay.report.figures.svg import (
-    INCH,
     INK,
     MUTED,
     SERIES,
     SIZE,
     Drawing,
     LogScale,
-    Scale,
-    in_words,
-    scale_of,
     text_at,
 )
 from assay.report.formatting import Row
@@ -101,7 +96,7 @@ def _claims_on(catalog: Catalog, evidence: Evidence) -> Counter[str]:
 def _roofline(
     target: Target, peak: float, points: dict[str, RooflinePoint], claims: Counter[str]
 ) -> Row:
-    """Return a picture for a wide and a narrow page, its caption, and what its numbers are.
+    """Return a picture, its caption, and what its numbers are.
 
     Named are the variants that most claims speak of: only such have a number in the legend.
     """
@@ -111,10 +106,9 @@ def _roofline(
     named.sort(key=lambda point: -point.rate)
     others = [point for name, point in points.items() if name not in chosen]
     of_fp8 = peak != target.peaks.fp16_tensor_tflop_per_s
-    name = f"roofline-fp8-{target.id}" if of_fp8 else f"roofline-{target.id}"
     ceilings = peak, target.peaks.memory_gb_per_s
     return {
-        "svg": "".join(_drawn(named, others, ceilings, name, fit) for fit in ("wide", "narrow")),
+        "svg": _drawn(named, others, ceilings),
         "caption": f"{target.product}: the fastest measurement of every "
         f"{'FP8 ' if of_fp8 else ''}variant, by stored-block FLOPs and least traffic. Circles are "
         "kernels of this repository, squares are libraries; small dots are other variants. "
@@ -127,11 +121,9 @@ def _drawn(
     named: Sequence[RooflinePoint],
     others: Sequence[RooflinePoint],
     ceilings: tuple[float, float],
-    name: str,
-    fit: str,
 ) -> str:
     """Rates against arithmetic intensity below the datasheet's ceilings, TFLOP/s and GB/s."""
-    width, height = (640.0, 330.0) if fit == "wide" else (262.0, 250.0)
+    width, height = 480.0, 300.0
     peak, memory_gb_per_s = ceilings
     slope = memory_gb_per_s / 1000
     ridge = peak / slope
@@ -142,7 +134,7 @@ def _drawn(
     across = LogScale(low, high, 48, width - 6)
     up = LogScale(floor, peak * 1.7, height - 34, 8)
     title = "Roofline: measured rates below the datasheet's ceilings"
-    drawing = Drawing(f"{name}-{fit}", title, width, height, fit)
+    drawing = Drawing(title, width, height)
     drawing.axis_left(up, _log_ticks(up), across.start, across.end)
     drawing.axis_below(across, _log_ticks(across), up.end, up.start)
     top, foot = up(peak), up(low * slope)
@@ -182,66 +174,3 @@ def _log_ticks(scale: LogScale) -> list[tuple[float, str]]:
     steps = (1, 2, 5) if scale.high / scale.low < 100 else (1,)
     every = [step * 10.0**power for power in range(-4, 7) for step in steps]
     return [(tick, f"{tick:g}") for tick in every if scale.low <= tick <= scale.high]
-
-
-def bk_sweeps(catalog: Catalog, evidence: Evidence, summaries: SharedSummaries) -> Iterator[Row]:
-    """Yield rate against tile depth BK for comparisons whose arms differ in little else."""
-    for (target, name), record in evidence.benchmarks.items():
-        depths = _depths(catalog, name)
-        if len(depths) < 3:
-            continue
-        rates = {}
-        for arm, bk in depths.items():
-            facts = facts_of(record, arm)
-            time = summaries.arm_time(record, arm, catalog.judging) if facts else None
-            if facts and time:
-                rates[bk] = rate_of(facts, time)
-        if rates:
-            published = list(_published(catalog, name, depths))
-            caption = f"{catalog.targets[target].product}: {catalog.comparisons[name].title}."
-            yield {"svg": _sweep(rates, published, f"sweep-{target}-{name}"), "caption": caption}
-
-
-def _depths(catalog: Catalog, comparison: str) -> dict[str, int]:
-    """BK of each arm, where all arms are kernels and no two have the same BK."""
-    arms = catalog.comparisons[comparison].arms
-    defines = {arm.id: catalog.variants[arm.variant].defines for arm in arms}
-    found = {arm: own["BK"] for arm, own in defines.items() if "BK" in own}
-    return found if len(set(found.values())) == len(arms) else {}
-
-
-def _published(
-    catalog: Catalog, comparison: str, depths: dict[str, int]
-) -> Iterator[tuple[int, float]]:
-    for claim in catalog.claims.values():
-        evaluation = claim.evaluation
-        if isinstance(evaluation, Benchmark) and evaluation.metric is Metric.RATE:
-            for term in evaluation.terms:
-                if term.comparison == comparison and term.arm in depths and claim.value:
-                    yield depths[term.arm], claim.value
-
-
-def _sweep(rates: dict[int, Summary], published: Sequence[tuple[int, float]], name: str) -> str:
-    """Rates in TFLOP/s by tile depth, measured with their intervals, and published."""
-    width, height = 6.4 * INCH, 3.0 * INCH
-    depths = sorted({*rates, *(bk for bk, _ in published)})
-    measured = [(bk, rate.value(), *rate.interval()) for bk, rate in rates.items()]
-    highest = max([high for *_, high in measured] + [rate for _, rate in published])
-    across = scale_of(depths, 48, width - 4)
-    up = Scale(0, 1.05 * highest, height - 36, 22)
-    drawing = Drawing(name, "Rate against tile depth BK, measured and published", width, height)
-    drawing.axis_left(up, in_words(up.ticks(8)), across.start, across.end)
-    drawing.axis_below(across, [(bk, str(bk)) for bk in depths], up.start, up.start)
-    drawing.line([(across(bk), up(rate)) for bk, rate, *_ in measured], SERIES[0], 1.2)
-    for bk, rate, low, high in measured:
-        drawing.line([(across(bk), up(low)), (across(bk), up(high))], SERIES[0], 1.2)
-        drawing.mark(across(bk), up(rate), "o", 4.5, SERIES[0])
-    for bk, rate in published:
-        drawing.mark(across(bk), up(rate), "D", 5, SERIES[1])
-    drawing.titles(across, up, "tile depth BK", "rate, TFLOP/s", 12)
-    kinds = [("measured", "o", 4.5), *([("published", "D", 5.0)] if published else [])]
-    for number, (kind, shape, size) in enumerate(kinds):
-        x = across.start + 8 + 70 * number
-        drawing.mark(x, 10, shape, size, SERIES[number])
-        drawing.beside(x + 7, 10, kind, "start")
-    return drawing.svg()
