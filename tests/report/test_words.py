@@ -63,9 +63,6 @@ def test_a_measured_figure_is_told_in_the_unit_that_people_read(
 def test_an_interval_is_told_in_the_unit_of_its_figure() -> None:
     assert fmt.interval_of(0.020008, "ms", (0.0196, 0.1021)) == "[19.60, 102.1]"
     assert fmt.interval_of(33855.3, "gflop_per_s", (33800.0, 33900.0)) == "[33.80, 33.90]"
-    assert fmt.span(0.0196, 0.020008, "ms") == fmt.unbroken("19.60 to 20.01 µs").replace(
-        "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}", " to "
-    )
 
 
 def test_lines_to_copy_can_be_typed(real: dict[str, str]) -> None:

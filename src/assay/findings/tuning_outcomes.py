@@ -40,8 +40,18 @@ class SweepOutcome:
     rival_variant: str | None
     ratio: Summary | None
     """Speed of the chosen configuration over the rival's; above 1 the chosen one is faster."""
-    sentence: str
+    note: str
+    """Why nobody can tell, or what has no result; empty where all is plain."""
     evidence: tuple[str, ...]
+
+    @property
+    def says(self) -> str:
+        """Return how fast the chosen configuration is beside its rival, and the note."""
+        if self.ratio is None:
+            return self.note
+        low, high = map(number, self.ratio.interval())
+        figure = f"{number(self.ratio.value())} times as fast as {self.rival} [{low}, {high}]"
+        return "; ".join(filter(None, (figure, self.note)))
 
 
 def outcomes(case: Case) -> tuple[SweepOutcome, ...]:
@@ -88,16 +98,16 @@ def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
         objection = f"{', '.join(untimed)} gave the right output and has no usable time"
     if objection is not None:
         standing = ChoiceStanding.CANNOT_TELL
-    told = [_sentence(standing, rivals[rival], summaries[rival], margin, objection)]
+    notes = [objection] if objection else []
     if lacking:
-        told.append(f"Without a result: {', '.join(lacking)}.")
+        notes.append(f"without a result: {', '.join(lacking)}")
     return SweepOutcome(
         choice=choice,
         standing=standing,
         rival=rival,
         rival_variant=rivals[rival],
         ratio=summaries[rival],
-        sentence=" ".join(told),
+        note="; ".join(notes),
         evidence=own.evidence,
     )
 
@@ -159,25 +169,3 @@ def _objection(own: Measured, margin: float) -> str | None:
             f"margin of {declared_percent(margin)}"
         )
     return None
-
-
-def _sentence(
-    standing: ChoiceStanding, rival: str, ratio: Summary, margin: float, objection: str | None
-) -> str:
-    """Return the standing in words, with the ratio that it rests on."""
-    low, high = ratio.interval()
-    figure = f"{number(ratio.value())} times as fast as {rival} [{number(low)}, {number(high)}]"
-    if objection is not None:
-        return f"Cannot tell: {objection}. The chosen configuration is {figure}."
-    if standing is ChoiceStanding.CONFIRMED:
-        return (
-            f"Confirmed: no rival is faster by more than {declared_percent(margin)}; the chosen "
-            f"configuration is {figure}, the fastest of them."
-        )
-    if standing is ChoiceStanding.ANOTHER_IS_FASTER:
-        gain = percent(math.expm1(-ratio.estimate))
-        return f"{rival} is faster by {gain}: the chosen configuration is {figure}."
-    return (
-        f"Cannot tell: the chosen configuration is {figure}, and the interval reaches beyond the "
-        f"margin of {declared_percent(margin)}."
-    )

@@ -5,10 +5,17 @@ no row. Rows stand in the order of the records. ``NaN``, or ``None`` among texts
 record does not say. ``assay.open_report`` gives a report's.
 """
 
-from assay.frames.builds import BUILDS, builds
 from assay.frames.columns import Column
-from assay.frames.measurements import SAMPLES, TELEMETRY, samples, telemetry
-from assay.frames.verdicts import VERDICTS, verdicts
+from assay.frames.record_frames import (
+    BUILDS,
+    SAMPLES,
+    TELEMETRY,
+    VERDICTS,
+    builds,
+    samples,
+    telemetry,
+    verdicts,
+)
 
 TABLES: dict[str, tuple[Column, ...]] = {
     "verdicts": VERDICTS,

@@ -32,11 +32,6 @@ class Link(NamedTuple):
     href: str
 
 
-def rough(value: float) -> str:
-    """Two significant digits, for what is an expectation or a duration."""
-    return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
-
-
 def factor(ratio: float) -> str:
     """Return a ratio with what tells it from 1, and no more: 0.53, 1.08 or 13 times."""
     decimals = 3 if ratio < 0.1 else 2 if ratio < 2 else 1 if ratio < 10 else 0
@@ -95,12 +90,6 @@ def _read_in(
     value: float, unit: str | None, beside: float | str | None
 ) -> tuple[float, str | None]:
     return (1.0, unit) if isinstance(beside, float) else figure_words.readable(value, unit)
-
-
-def span(low: float, high: float, unit: str | None, beside: float | str | None = None) -> str:
-    """Return ``9.1 to 9.4 TFLOP/s``, in the unit that ``figure`` writes the higher in."""
-    factor, better = _read_in(high, unit, beside)
-    return f"{number(low * factor)} to {quantity(high * factor, better)}"
 
 
 def interval_of(

@@ -224,7 +224,7 @@ def _stalls(kernel: ProfiledKernel) -> Iterator[str]:
 def tuning_rows(catalog: Catalog, evidence: Evidence, summaries: SharedSummaries) -> Iterator[Row]:
     """Yield each choice whose sweep is among the evidence, and what that says of it."""
     for outcome in outcomes(Case(catalog, evidence, summaries)):
-        choice, ratio = outcome.choice, outcome.ratio
+        choice = outcome.choice
         yield {
             "choice": choice,
             "what": f"{choice.operation.value}, {choice.dtype}, "
@@ -233,8 +233,6 @@ def tuning_rows(catalog: Catalog, evidence: Evidence, summaries: SharedSummaries
             "settings": fmt.shape(catalog.variants[choice.variant].defines),
             "standing": fmt.words(outcome.standing.value),
             "confirmed": outcome.standing is ChoiceStanding.CONFIRMED,
-            "ratio": fmt.quantity(ratio.value(), "ratio") if ratio else fmt.NOTHING,
-            "interval": fmt.interval(ratio.interval()) if ratio else None,
-            "sentence": outcome.sentence,
+            "says": outcome.says,
             "links": [link(f"evidence/{path}") for path in outcome.evidence],
         }

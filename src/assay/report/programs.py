@@ -194,35 +194,30 @@ def original_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
             or "not built here",
             "has_asserts": any(asserts.values()),
             "check": _told(checks),
-            "failed": any(passed is False for passed, _ in checks),
+            "failed": False in checks,
         }
 
 
-def _own_check(program: OriginalProgram, record: ProgramRecord) -> tuple[bool | None, str]:
-    """Return what the program's own check came to with one list of arguments, and why if open."""
+def _own_check(program: OriginalProgram, record: ProgramRecord) -> bool | None:
+    """Return whether the program's own check passed with one list of arguments; None: not known."""
     try:
         found = [outputs.parse(program.parser, run.stdout) for run in record.runs]
-    except outputs.MalformedOutput as error:
-        return None, str(error)
+    except outputs.MalformedOutput:
+        return None
     figures = {name for output in found for name in (*output.figures, *output.failed)}
-    checks = [verification(program, record, found, name) for name in sorted(figures)]
-    if any(check.passed is False for check in checks):
-        return False, ""
-    unknown = [check.words for check in checks if check.passed is None]
-    if unknown or not checks:
-        return None, next(iter(unknown), "it printed no figure")
-    return True, ""
+    passed = [verification(program, record, found, name).passed for name in sorted(figures)]
+    if False in passed:
+        return False
+    return None if None in passed or not passed else True
 
 
-def _told(checks: Sequence[tuple[bool | None, str]]) -> str:
-    if not checks:
-        return "it did not run"
-    parts = []
-    for outcome, words in ((True, "passed"), (False, "failed"), (None, "not known")):
-        if count := sum(passed is outcome for passed, _ in checks):
-            parts.append(f"{words} with {counted(count, 'list', 'lists')} of arguments")
-    causes = dict.fromkeys(words for passed, words in checks if passed is None)
-    return ". ".join(["; ".join(parts), *causes])
+def _told(checks: Sequence[bool | None]) -> str:
+    parts = [
+        f"{words} with {counted(checks.count(outcome), 'list', 'lists')} of arguments"
+        for outcome, words in ((True, "passed"), (False, "failed"), (None, "not known"))
+        if outcome in checks
+    ]
+    return "; ".join(parts) or "it did not run"
 
 
 def file_compile_rows(evidence: Evidence) -> Iterator[Row]:

@@ -93,11 +93,6 @@ def _figure(catalog: Catalog, verdict: Verdict, place: FigurePlace) -> str | Non
     return f"{value:.0f}" if abs(value) >= 10 else fmt.short(value, DIGITS)
 
 
-def in_markdown(sentence: Sentence, page: str) -> str:
-    """Return a finding with a link to its evidence in ``page``."""
-    return f"{fmt.markdown(sentence.text)} ([evidence]({page}#{sentence.rests_on}))"
-
-
 def leading_findings(catalog: Catalog, counted_things: Sequence[Outcome]) -> tuple[Sentence, ...]:
     """Return a sentence for each source, outcome and cause, the worst first: how many figures came
     out so, and the one of them that is furthest off.

@@ -114,7 +114,7 @@ def tune(
     heads = ("choice", "variant", "its sweep says", "in full")
     columns = [TableColumn(head, prose=head in heads[2:]) for head in heads]
     rows = [
-        (one.choice.id, one.choice.variant, fmt.words(one.standing.value), one.sentence)
+        (one.choice.id, one.choice.variant, fmt.words(one.standing.value), one.says)
         for one in tuned.outcomes
     ]
     console.show_table("tuning", columns, rows)
