@@ -18,13 +18,14 @@ from assay.cli.options import (
     ExecutorOption,
     RuntimeOption,
 )
-from assay.cli.tuning_choices import better_choices, measure_choices, write_choices
+from assay.cli.tuning_choices import measure_choices
+from assay.findings.tuning_outcomes import ChoiceStanding
 from assay.images.stage import make_image
 from assay.pipeline.request import Options
 from assay.records.images import Role, RuntimeWish
 from assay.report import formatting as fmt
 from assay.runtimes.choose import known
-from assay.shared.counting import agreeing, counted
+from assay.shared.counting import counted
 from assay.shared.exit_codes import ExitCode
 from assay.verification.sign import default_signing_key
 
@@ -86,9 +87,6 @@ def tune(
     run: Annotated[str, typer.Option(help="Name of the run: results/NAME.")] = "tuning",
     device_python: DevicePythonOption = None,
     device_path: DevicePathOption = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="Put faster configurations into config/tuning.yaml.")
-    ] = False,
     cores: CoresOption = None,
 ) -> None:
     """Measure a target's sweeps; say which choices hold or change."""
@@ -109,27 +107,17 @@ def tune(
         host_image=False,
         signs=False,
     )
-    tuned = measure_choices(checkout.ROOT, options, cores or os.cpu_count() or 1)
-    say(f"{target}: {tuned.detail}")
+    found = measure_choices(checkout.ROOT, options, cores or os.cpu_count() or 1)
     heads = ("choice", "variant", "its sweep says", "in full")
     columns = [TableColumn(head, prose=head in heads[2:]) for head in heads]
     rows = [
         (one.choice.id, one.choice.variant, fmt.words(one.standing.value), one.says)
-        for one in tuned.outcomes
+        for one in found
     ]
     console.show_table("tuning", columns, rows)
-    made = load_catalog(checkout.ROOT).tuning.choices
-    better = better_choices(tuned, made)
-    chosen = {choice.id: choice.variant for choice in made}
-    for choice in better:
-        say(f"{choice.id}: {chosen.get(choice.id, 'none before')} -> {choice.variant}")
-    if write:
-        write_choices(checkout.ROOT, better)
-        say(
-            f"config/tuning.yaml: {len(better)} of {counted(len(tuned.outcomes), 'choice')} changed"
-        )
-    elif better:
-        say(
-            f"{counted(len(better), 'choice')} would change; --write puts "
-            f"{agreeing(len(better), 'it', 'them')} into config/tuning.yaml"
-        )
+    made = {choice.id for choice in load_catalog(checkout.ROOT).tuning.choices}
+    for one in found:
+        if one.standing is ChoiceStanding.ANOTHER_IS_FASTER:
+            say(f"{one.choice.id}: {one.choice.variant} -> {one.rival_variant} (arm {one.rival})")
+        elif one.standing is ChoiceStanding.CONFIRMED and one.choice.id not in made:
+            say(f"{one.choice.id}: none in config/tuning.yaml -> {one.choice.variant}")
