@@ -7,9 +7,8 @@ import pytest
 
 from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
-from assay.cli import abilities, diagnosis
-from assay.cli.abilities import Ability, Machine
-from assay.cli.diagnosis import Diagnosis, Finding, State, diagnose
+from assay.cli import diagnosis
+from assay.cli.diagnosis import Machine, State, diagnose
 from assay.measuring import local_gpu
 from assay.measuring.host_driver import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
@@ -54,30 +53,22 @@ def have_packages(monkeypatch: pytest.MonkeyPatch, lacking: Absence | None) -> N
         monkeypatch.setattr(module, "lacking_packages", lambda *_: lacking)
 
 
-def parts(diagnosis: Diagnosis) -> dict[str, Finding]:
-    return {finding.part: finding for finding in diagnosis.findings}
-
-
-def abilities_of(diagnosis: Diagnosis) -> dict[str, Ability]:
-    return {ability.name: ability for ability in diagnosis.abilities}
-
-
 class TestABareMachine:
     """What it cannot do comes first, with what helps; what is not here is no fault."""
 
     def test_what_is_not_here_is_not_wrong(self, root: Path) -> None:
-        found = parts(diagnose(root, "python3"))
-        absent = {part for part, one in found.items() if one.state is State.ABSENT}
+        _, found = diagnose(root, "python3")
+        absent = {one.part for one in found if one.state is State.ABSENT}
         assert absent == {"GPU", "g++", "git", "docker", "podman", "apptainer", "ncu", "sbatch"}
-        assert not [one for one in found.values() if one.state is State.WRONG]
+        assert not [one for one in found if one.state is State.WRONG]
 
     def test_what_it_cannot_do_is_told_with_why_and_what_helps(self, root: Path) -> None:
-        can = abilities_of(diagnose(root, "python3"))
+        can, _ = diagnose(root, "python3")
         assert list(can) == ["verify", "rebuild", "measure"]
-        assert can["verify"].answer.startswith("no: config/trusted_keys holds no key")
-        assert can["rebuild"].answer.startswith("no: nvcc needs a C++ compiler")
-        assert "apt-get install g++" in can["rebuild"].answer
-        measure = can["measure"].answer
+        assert can["verify"].startswith("no: config/trusted_keys holds no key")
+        assert can["rebuild"].startswith("no: nvcc needs a C++ compiler")
+        assert "apt-get install g++" in can["rebuild"]
+        measure = can["measure"]
         assert measure.startswith("no: there is no NVIDIA driver here; run on")
         assert all(target in measure for target in load_catalog(root).targets)
 
@@ -119,13 +110,15 @@ class TestAMachineWithGpus:
             here = getattr(target, "id", "") == "h100"
             return "NVIDIA H100 (GPU-1)" if here else Absence(NotRun.NO_DEVICE, "not here")
 
-        monkeypatch.setattr(abilities, "find_gpu", find)
-        measure = abilities_of(diagnose(root, "python3"))["measure"]
-        assert measure.answer == "yes: h100 on NVIDIA H100 (GPU-1)"
+        monkeypatch.setattr(diagnosis, "find_gpu", find)
+        measure = diagnose(root, "python3")[0]["measure"]
+        assert measure == "yes: h100 on NVIDIA H100 (GPU-1)"
 
     def test_a_cluster_measures_too(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(abilities.shutil, "which", lambda _: "/usr/bin/sbatch")
-        monkeypatch.setattr(abilities, "slurm_gpu_models", lambda: {"h100", "a10"})
-        machine = Machine(root, load_catalog(root), (), None, "no g++", None, "python3", (), {})
-        *_, measure = machine.abilities()
-        assert measure.answer == "yes: on the cluster's h100 nodes, with --executor slurm"
+        monkeypatch.setattr(diagnosis.shutil, "which", lambda _: "/usr/bin/sbatch")
+        monkeypatch.setattr(diagnosis, "slurm_gpu_models", lambda: {"h100", "a10"})
+        machine = Machine(root, load_catalog(root), "python3", (), None, {}, "", "no g++")
+        assert (
+            machine.abilities()["measure"]
+            == "yes: on the cluster's h100 nodes, with --executor slurm"
+        )

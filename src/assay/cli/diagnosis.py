@@ -6,25 +6,26 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.base.yaml_problems import suggest
 from assay.building.inspect_device_code import find_installed
 from assay.building.toolchain import find_host_compiler
-from assay.catalog.cluster import cluster_files, gpu_type_of, wishes_of
+from assay.catalog.cluster import gpu_type_of
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.cli.abilities import Ability, Machine
-from assay.evidence.stages import TARGET_STAGES
-from assay.measuring.host_driver import HostDriver, find_host_driver, remedy_of_old_driver
-from assay.measuring.local_gpu import lacking_packages
-from assay.measuring.slurm_partitions import Partition, slurm_partitions
-from assay.pipeline.request import site_of
-from assay.records.cluster import ClusterFile
+from assay.images.stage import objection
+from assay.measuring.host_driver import (
+    NO_DRIVER,
+    HostDriver,
+    find_host_driver,
+    remedy_of_old_driver,
+)
+from assay.measuring.local_gpu import Absence, find_gpu, lacking_packages
+from assay.pipeline.request import site_of, slurm_gpu_models
 from assay.records.images import RuntimeName
 from assay.runtimes.base import Runtime, RuntimeAbsent
 from assay.runtimes.choose import OPENERS, open_runtime
@@ -35,6 +36,10 @@ DEVICE_PYTHON = (
     "&& export ASSAY_DEVICE_PYTHON=~/assay-device/bin/python"
 )
 """What makes a Python that can measure."""
+START = {"docker": "systemctl start docker", "podman": "systemctl --user start podman.socket"}
+"""What starts an engine that is installed."""
+PACKAGES = {"docker": "docker.io", "podman": "podman"}
+"""Debian's package of an engine."""
 
 
 class State(StrEnum):
@@ -68,118 +73,170 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
-    """The parts of a machine and what it can do with them."""
+class Machine:
+    """This machine, as far as its abilities rest on it."""
 
-    abilities: tuple[Ability, ...]
-    findings: tuple[Finding, ...]
+    root: Path
+    catalog: Catalog
+    python: str
+    """The device's, by name."""
+    packages: Sequence[Path]
+    """Directories in which it looks for packages first."""
+    driver: HostDriver | None
+    runtimes: Mapping[RuntimeName, Runtime]
+    """Container runtimes that work."""
+    compiler: str
+    """Its version; empty where none will do."""
+    no_compiler: str
+    """The sentence on it, with the remedy, where there is none."""
 
-    @property
-    def fixes(self) -> dict[str, str]:
-        """Return the shell line that gets each part that is lacking."""
-        return {each.part: each.fix for each in self.findings if each.fix}
+    def abilities(self, project: Path | None = None) -> dict[str, str]:
+        """Return whether it can verify, rebuild and measure, and what does it or what helps."""
+        keys = "no: config/trusted_keys holds no key; name one with verify --key"
+        return {
+            "verify": "yes: without compiler or GPU" if trusted_keys(self.root) else keys,
+            "rebuild": self._rebuild(),
+            "measure": self._measure(project),
+        }
+
+    def _rebuild(self) -> str:
+        if self.compiler:
+            return f"yes: on the host with g++ {self.compiler}"
+        for name, runtime in self.runtimes.items():
+            if self._has_images(name):
+                return f"yes: in images of {runtime.describe()}"
+        return f"no: {self.no_compiler}"
+
+    def _has_images(self, name: RuntimeName) -> bool:
+        targets = self.catalog.targets.values()
+        return objection(self.root, targets, None, name, host_image=False) is None
+
+    def _measure(self, project: Path | None) -> str:
+        """Here, on the host or in a container; else on the cluster that this machine belongs to."""
+        here, absences = self._targets_here()
+        if here:
+            return f"yes: {'; '.join(here)}"
+        if names := ", ".join(self._targets_of_cluster(project)):
+            return f"yes: on the cluster's {names} nodes, with --executor slurm"
+        targets, driver = self.catalog.targets, self.driver
+        elsewhere = (
+            f"run on a machine with a GPU of config/targets ({', '.join(targets)}), or on the "
+            "login node of a cluster that has one"
+        )
+        if driver is None:
+            return f"no: there is {NO_DRIVER}; {elsewhere}"
+        # What keeps a GPU that is here from measuring says more than that others are not here.
+        of_here = [why for name, why in absences.items() if driver.gpu_of(targets[name])]
+        reasons = "; ".join(dict.fromkeys(map(str, of_here or absences.values())))
+        return f"no: {reasons if of_here else f'{reasons}; {elsewhere}'}"
+
+    def _targets_here(self) -> tuple[list[str], dict[str, Absence]]:
+        """Return targets that can be measured, each with the way; and why the others cannot."""
+        found, absences = [], {}
+        for name, target in self.catalog.targets.items():
+            on_host = find_gpu(target, self.driver, "host", self.python, self.packages)
+            if not isinstance(on_host, Absence):
+                found.append(f"{name} on {on_host}")
+                continue
+            absences[name] = on_host
+            for runtime in self.runtimes:
+                inside = find_gpu(target, self.driver, runtime, self.python)
+                if not isinstance(inside, Absence) and self._gives_gpus(runtime):
+                    found.append(f"{name} on {inside} in {runtime}")
+                    break
+        return found, absences
+
+    def _gives_gpus(self, name: RuntimeName) -> bool:
+        try:
+            open_runtime(name, gpu=True)
+        except MissingEnvironment:
+            return False
+        return self._has_images(name)
+
+    def _targets_of_cluster(self, project: Path | None) -> list[str]:
+        """Return targets that the cluster of this machine has nodes of; none without a cluster."""
+        if shutil.which("sbatch") is None:
+            return []
+        try:
+            cluster, types = site_of(self.root, self.catalog, project), slurm_gpu_models()
+        except (BadInput, MissingEnvironment):
+            return []  # reproduce --executor slurm says what is wrong
+        targets = self.catalog.targets.items()
+        return [name for name, target in targets if gpu_type_of(cluster, target) in types]
+
+    def gpus(self) -> Iterator[Finding]:
+        """Yield the driver, GPUs by product, and the Python that would measure on them."""
+        driver = self.driver
+        if driver is None:
+            yield Finding("GPU", State.ABSENT)
+            return
+        if driver.too_old:
+            too_old = f"{driver}: too old; {remedy_of_old_driver()}"
+            yield Finding("driver", State.WRONG, too_old)
+        else:
+            yield Finding("driver", State.OK, str(driver).removeprefix("driver "))
+        for product, count in Counter(gpu.product for gpu in driver.gpus).items():
+            gpu = next(each for each in driver.gpus if each.product == product)
+            targets = [name for name, target in self.catalog.targets.items() if gpu.is_of(target)]
+            which = f"target {', '.join(targets)}" if targets else "no target of config/targets"
+            yield Finding("GPU", State.OK, f"{count} x {product} ({which})")
+        if lacking_packages(self.python, self.packages) is None:
+            yield Finding("pytorch", State.OK, f"in {self.python}")
+        else:
+            yield Finding("pytorch", State.ABSENT, fix=DEVICE_PYTHON)
+        installed = find_installed(self.python, list(self.catalog.rivals.values()), self.packages)
+        for name, rival in self.catalog.rivals.items():
+            version = installed[name].version if name in installed else None
+            if version == rival.main.version:  # another version is not the one measured
+                yield Finding(name, State.OK, version)
+            else:
+                yield Finding(name, State.ABSENT, fix=rival.install_line(self.python))
 
 
 def diagnose(
     root: Path, python: str, packages: Sequence[Path] = (), project: Path | None = None
-) -> Diagnosis:
-    """Look at every part that a run can use.
+) -> tuple[dict[str, str], list[Finding]]:
+    """Return what this machine can do, and every part that a run can use.
 
     ``python`` is the device's, which looks for packages in the directories ``packages`` first;
     ``project`` the folder of a project, whose own site file goes before the repository's.
     """
-    catalog, keys = load_catalog(root), trusted_keys(root)
-    compiler, no_compiler = _ask_compiler()
-    driver = find_host_driver()
-    runtimes, engines = _look_for_engines()
-    machine = Machine(
-        root, catalog, keys, compiler, no_compiler, driver, python, packages, runtimes
-    )
-    findings = (
+    runtimes, engines = _engines()
+    catalog, driver, compiler = load_catalog(root), find_host_driver(), _ask_compiler()
+    machine = Machine(root, catalog, python, packages, driver, runtimes, *compiler)
+    findings = [
         Finding("python", State.OK, sys.version.split()[0]),
-        _compiler(compiler, no_compiler),
-        _program("git", _apt("git")),
-        *_gpus(catalog, driver, python, packages),
+        _compiler(*compiler),
+        _program("git", _as_root("apt-get install -y git")),
+        *machine.gpus(),
         *engines,
-        _program("ncu", _apt("nsight-compute")),
+        _program("ncu", _as_root("apt-get install -y nsight-compute")),
         _program("sbatch"),
-        *cluster_findings(root, catalog, project),
-    )
-    return Diagnosis(tuple(machine.abilities()), findings)
+    ]
+    return machine.abilities(project), findings
 
 
-def _apt(package: str) -> str:
-    """Return the line that installs a package of Debian's."""
-    return f"{_as_root()}apt-get install -y {package}"
+def _as_root(line: str) -> str:
+    return line if os.geteuid() == 0 else f"sudo {line}"
 
 
-def _as_root() -> str:
-    return "" if os.geteuid() == 0 else "sudo "
-
-
-def _start(engine: str) -> str:
-    """Return the line that installs an engine, or that starts one which is installed."""
-    there = shutil.which(engine) is not None
-    if engine == "docker":
-        return f"{_as_root()}systemctl start docker" if there else _apt("docker.io")
-    if engine == "podman":
-        return "systemctl --user start podman.socket" if there else _apt("podman")
-    return ""
-
-
-def _ask_compiler() -> tuple[str | None, str]:
+def _ask_compiler() -> tuple[str, str]:
     """Return the host compiler's version, or why there is none that will do."""
     try:
-        return find_host_compiler(), ""
+        return find_host_compiler().split()[-1], ""
     except MissingEnvironment as error:
-        return None, str(error)
+        return "", str(error)
 
 
-def _compiler(version: str | None, objection: str) -> Finding:
-    if version is not None:
-        return Finding("g++", State.OK, version.split()[-1])
+def _compiler(version: str, objection: str) -> Finding:
+    if version:
+        return Finding("g++", State.OK, version)
     if shutil.which("g++") is None:
-        return Finding("g++", State.ABSENT, fix=_apt("g++"))
+        return Finding("g++", State.ABSENT, fix=_as_root("apt-get install -y g++"))
     return Finding("g++", State.WRONG, objection)
 
 
-def _gpus(
-    catalog: Catalog, driver: HostDriver | None, python: str, packages: Sequence[Path]
-) -> Iterator[Finding]:
-    """Yield the driver, GPUs by product, and the Python that would measure on them."""
-    if driver is None:
-        yield Finding("GPU", State.ABSENT)
-        return
-    if driver.too_old:
-        yield Finding("driver", State.WRONG, f"{driver}: too old; {remedy_of_old_driver()}")
-    else:
-        yield Finding("driver", State.OK, str(driver).removeprefix("driver "))
-    products = Counter(gpu.product for gpu in driver.gpus)
-    for product, count in products.items():
-        gpu = next(each for each in driver.gpus if each.product == product)
-        targets = [name for name, target in catalog.targets.items() if gpu.is_of(target)]
-        which = f"target {', '.join(targets)}" if targets else "no target of config/targets"
-        yield Finding("GPU", State.OK, f"{count} x {product} ({which})")
-    lacking = lacking_packages(python, packages)
-    if lacking is None:
-        yield Finding("pytorch", State.OK, f"in {python}")
-    else:
-        yield Finding("pytorch", State.ABSENT, fix=DEVICE_PYTHON)
-    yield from _rivals(catalog, python, packages)
-
-
-def _rivals(catalog: Catalog, python: str, packages: Sequence[Path]) -> Iterator[Finding]:
-    """Yield optional packages of the device's Python; another version is not the one measured."""
-    installed = find_installed(python, list(catalog.rivals.values()), packages)
-    for name, rival in catalog.rivals.items():
-        here = installed.get(name)
-        if here is not None and here.version == rival.main.version:
-            yield Finding(name, State.OK, here.version)
-        else:
-            yield Finding(name, State.ABSENT, fix=rival.install_line(python))
-
-
-def _look_for_engines() -> tuple[dict[RuntimeName, Runtime], list[Finding]]:
+def _engines() -> tuple[dict[RuntimeName, Runtime], list[Finding]]:
     """Return container runtimes that work, and a finding on each."""
     working: dict[RuntimeName, Runtime] = {}
     findings = []
@@ -189,7 +246,12 @@ def _look_for_engines() -> tuple[dict[RuntimeName, Runtime], list[Finding]]:
         try:
             working[name] = open_runtime(name)
         except RuntimeAbsent as error:
-            findings.append(Finding(name, State.ABSENT, error.brief, _start(name)))
+            fix = ""
+            if name in PACKAGES:
+                there = shutil.which(name) is not None
+                fix = START[name] if there else f"apt-get install -y {PACKAGES[name]}"
+                fix = fix if "--user" in fix else _as_root(fix)
+            findings.append(Finding(name, State.ABSENT, error.brief, fix))
         except MissingEnvironment as error:
             findings.append(Finding(name, State.WRONG, str(error)))
         else:
@@ -202,64 +264,5 @@ def _program(name: str, fix: str = "") -> Finding:
     if path is None:
         return Finding(name, State.ABSENT, fix=fix)
     shown = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    lines = shown.stdout.split("\n") if shown.returncode == 0 else []
-    words = [line.split() for line in lines if line.strip()]
-    return Finding(name, State.OK, words[-1][-1] if words else shlex.quote(path))
-
-
-def cluster_findings(root: Path, catalog: Catalog, project: Path | None) -> Iterator[Finding]:
-    """Yield what is to be said of the site's files; nothing where there is none."""
-    files = cluster_files(root, project)
-    if not files:
-        return
-    part = "cluster file"
-    try:
-        cluster = site_of(root, catalog, project)
-    except BadInput as error:
-        says = "; ".join(map(str.strip, str(error).splitlines()))
-        yield Finding(part, State.WRONG, f"{says}; docs/running.md has its keys")
-        return
-    named = (path.relative_to(root) if root in path.parents else path for path in files)
-    names = ", ".join(map(str, named))
-    if shutil.which("sinfo") is None:
-        yield Finding(part, State.OK, f"{names}, held against no cluster: there is no sinfo here")
-        return
-    try:
-        wrong = list(dict.fromkeys(_unknown(cluster, catalog, slurm_partitions())))
-    except MissingEnvironment as error:
-        remedy = "ask on the cluster's login node; only --executor slurm needs it"
-        yield Finding(part, State.WRONG, f"{error}; {remedy}")
-        return
-    if wrong:
-        yield Finding(part, State.WRONG, f"{'; '.join(wrong)}; see sinfo, and mend {names}")
-    else:
-        yield Finding(part, State.OK, f"{names}, which this cluster can do")
-
-
-def _unknown(
-    cluster: ClusterFile, catalog: Catalog, offered: dict[str, Partition]
-) -> Iterator[str]:
-    """Yield what jobs would ask for and this cluster has not.
-
-    Of a target whose GPU no partition has, nothing: it is measured elsewhere, or not at all.
-    """
-    for name, target in catalog.targets.items():
-        gpu_type = gpu_type_of(cluster, target)
-        has_type = any(gpu_type in each.gpu_types for each in offered.values())
-        if not has_type and name not in cluster.targets:
-            continue
-        for stage in (entry.stage.value for entry in TARGET_STAGES if entry.holds_gpu):
-            wishes = wishes_of(cluster, name, stage)
-            queue = wishes.partition or target.slurm_partition
-            if queue not in offered:
-                yield f"there is no partition '{queue}' for {name}{suggest(queue, offered)}"
-                continue
-            partition = offered[queue]
-            if gpu_type not in partition.gpu_types:
-                meant = suggest(gpu_type, partition.gpu_types)
-                yield f"partition '{queue}' has no GPU of type '{gpu_type}' for {name}{meant}"
-            if partition.minutes is not None and (wishes.minutes or 0) > partition.minutes:
-                yield (
-                    f"{stage} on {name} asks for {wishes.minutes} minutes, and partition '{queue}' "
-                    f"grants {partition.minutes}"
-                )
+    words = shown.stdout.split() if shown.returncode == 0 else []
+    return Finding(name, State.OK, words[-1] if words else shlex.quote(path))

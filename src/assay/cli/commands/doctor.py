@@ -1,6 +1,7 @@
 """``./assay doctor``: say what this machine can do, and how to get what it lacks."""
 
 import shlex
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ from assay.base.errors import BadInput
 from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.base.yaml_problems import suggest
 from assay.cli import checkout, console
-from assay.cli.diagnosis import Diagnosis, State, diagnose
+from assay.cli.diagnosis import Finding, State, diagnose
 from assay.cli.options import DevicePathOption
 from assay.cli.project_folder import ProjectOption, project_folder
 from assay.measuring.device_process import device_python as named_python
@@ -38,31 +39,29 @@ def doctor(
     """Say what this machine can do, and how to get what it lacks."""
     packages = [package_directory(DEVICE_PATH, name) for name in device_path or ()]
     folder = project_folder(project)
-    found = diagnose(checkout.ROOT, named_python(device_python), packages, folder)
+    abilities, found = diagnose(checkout.ROOT, named_python(device_python), packages, folder)
+    fixes = {each.part: each.fix for each in found if each.fix}
     if fix is None:
-        show_diagnosis(found)
-    else:
-        show_fix(found, fix)
+        _show(abilities, found, fixes)
+        return
+    if any(each.part == fix and each.state is State.OK for each in found):
+        raise BadInput(f"{fix} is here already")
+    if fix not in fixes:
+        raise BadInput(f"no line is known that gets '{fix}'{suggest(fix, fixes)}")
+    console.say_line(fixes[fix])
 
 
-def show_diagnosis(diagnosis: Diagnosis) -> None:
+def _show(
+    abilities: Mapping[str, str], findings: Sequence[Finding], fixes: Mapping[str, str]
+) -> None:
     """Print what the machine can do, then its parts by their state."""
-    lines = [(each.name, each.answer) for each in diagnosis.abilities]
+    lines = [*abilities.items()]
     for state in State:
-        found = [each.words for each in diagnosis.findings if each.state is state]
+        found = [each.words for each in findings if each.state is state]
         if found:
             lines.append((state.value, ("; " if state is State.WRONG else ", ").join(found)))
-    if diagnosis.fixes:
+    if fixes:
         prints = f"{shlex.quote(checkout.command())} doctor --fix NAME prints the line for"
-        lines.append(("to get", f"{prints} {fmt.either(list(diagnosis.fixes))}"))
+        lines.append(("to get", f"{prints} {fmt.either(list(fixes))}"))
     for head, text in lines:
         console.say(f"{head + ':':{INDENT}}{text}", indent=INDENT)
-
-
-def show_fix(diagnosis: Diagnosis, name: str) -> None:
-    """Print the shell line that gets a part, and nothing else. Raises BadInput where none does."""
-    if any(each.part == name and each.state is State.OK for each in diagnosis.findings):
-        raise BadInput(f"{name} is here already")
-    if name not in diagnosis.fixes:
-        raise BadInput(f"no line is known that gets '{name}'{suggest(name, diagnosis.fixes)}")
-    console.say_line(diagnosis.fixes[name])
