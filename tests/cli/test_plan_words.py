@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 
 from assay.catalog.load import load_catalog
-from assay.cli.plan_words import absences, plan_lines, provided, roughly
+from assay.cli.plan_words import plan_lines, preview_lines, roughly
 from assay.measuring.host_driver import NO_DRIVER
 from assay.pipeline.plan import make_plan
-from assay.records.evaluations import NotRun
+from assay.pipeline.preview import every_step
+from assay.records.evaluations import Benchmark, Metric, NotRun, Term
 from assay.records.originals import OriginalJob
 from assay.records.plan import Plan, Provision
+from tests import builders as b
 from tests.report_fixtures import make_request, provision
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,9 +57,9 @@ class TestWithoutAGpu:
         assert any("a stranger's code" in line and "sparse_bk112" in line for line in lines)
         assert any(line.endswith("about 5 min") for line in lines)
 
-    def test_another_lack_is_named(self) -> None:
-        first, *_ = plan_lines(planned(OLD), FIVE_MINUTES, begun=False)
-        assert first.startswith("too old: nothing will be measured")
+    def test_other_lacks_are_named(self) -> None:
+        first, *_ = plan_lines(planned(NONE, OLD), FIVE_MINUTES, begun=False)
+        assert first.startswith(f"l4: {NO_DRIVER}; h200: too old: nothing will be measured")
         assert "judged again" not in first
 
 
@@ -69,21 +71,14 @@ def test_a_time_that_is_estimated_is_round(seconds: float, words: str) -> None:
     assert roughly(seconds) == words
 
 
-@pytest.mark.parametrize(
-    ("provisions", "lines"),
-    [
-        ((NONE, TAKEN), [NO_DRIVER]),
-        ((NONE, OLD), [f"l4: {NO_DRIVER}", "h200: too old"]),
-        ((provision(),), []),
-    ],
-)
-def test_what_targets_lack_is_said_once(
-    provisions: tuple[Provision, ...], lines: list[str]
-) -> None:
-    assert absences(provisions) == lines
-
-
-def test_a_target_says_the_rest() -> None:
-    assert provided(NONE) == "not measured (no device)"
-    assert provided(OLD) == "not measured (driver too old)"
-    assert provided(TAKEN) == "figures come from reports/x"
+def test_figures_from_elsewhere_are_told_apart() -> None:
+    term = Term(comparison="duel", arm="ours")
+    rate = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+    catalog = b.catalog([b.claim("rate", rate)])
+    asked = make_request("run", [provision("h100"), provision("l4")], ["paper"])
+    plan = make_plan(catalog, asked)
+    lines = list(preview_lines(catalog, plan, every_step(plan), every=False))
+    assert lines[:2] == [
+        "would be measured on h100: 1 claim: rate",
+        "would be measured on l4, elsewhere than they are for: 1 claim: rate",
+    ]

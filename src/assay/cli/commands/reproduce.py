@@ -23,8 +23,7 @@ from assay.cli.options import (
     ExecutorOption,
     RuntimeOption,
 )
-from assay.cli.plan_words import plan_lines
-from assay.cli.preview_words import preview_lines, time_line
+from assay.cli.plan_words import plan_lines, preview_lines, time_line
 from assay.cli.project_folder import (
     ProjectOption,
     default_project_run,
