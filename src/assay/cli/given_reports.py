@@ -6,23 +6,17 @@ from pathlib import Path
 
 from assay.base.cache_place import project_cache
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.base.printable import shown_line
 from assay.base.progress import say
 from assay.catalog.project_folder import PROJECT_FILE
-from assay.cli import checkout, console
-from assay.cli.commands.verify import Trust, check_report
+from assay.cli import checkout
+from assay.cli.commands.verify import check_report
 from assay.cli.project_folder import keys_of
 from assay.findings.given_report import GivenReport
 from assay.pipeline.verified_figures import KEPT, ReportReader
-from assay.shared.counting import counted
 from assay.verification.policy import Policy
-from assay.verification.report_archive import report_name
 from assay.verification.trust import may_speak_of, published_reports, reports_in
 from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
 from assay.verification.verify import VerificationLog
-
-SHORT = 12
-"""Characters of a key's digest in the last line."""
 
 
 def given_reports(
@@ -32,37 +26,13 @@ def given_reports(
     fresh: bool = False,
     project: Path | None = None,
 ) -> Iterator[GivenReport]:
-    """Yield the reports at ``paths``, verified. Raises BadInput.
-
-    A terminal shows which one is read, and at the end how many verified; elsewhere each is a line.
-    """
+    """Yield the reports at ``paths``, verified, and say of each whether it is. Raises BadInput."""
     read = reader(keys, fresh=fresh, project=project)
-    terminal, done = console.is_terminal(console.err), list[GivenReport]()
-    with console.err.status("") as status:
-        for number, path in enumerate(paths, start=1):
-            of = f"report {number} of {len(paths)}, {report_name(path)}"
-            status.update(shown_line(f"verifying {of}"))
-            report = read.read(path)
-            done.append(report)
-            if not (terminal and report.verified):
-                say(f"{report.name}: {report.note}{_earlier(report)}")
-            yield report
-    if terminal and done:
-        say(summary(done))
-
-
-def _earlier(report: GivenReport) -> str:
-    return " (verified before, and unchanged since)" if report.kept else ""
-
-
-def summary(reports: Sequence[GivenReport]) -> str:
-    """Return how many reports verified, and who signed them."""
-    held = [report for report in reports if report.verified]
-    signers = dict.fromkeys(f"{r.signer} ({r.keyid[:SHORT]})" for r in held if r.keyid)
-    by = f", signed by {' and '.join(signers)}" if signers else ""
-    other = sum(report.intact and not report.judged for report in reports)
-    intact = f"; {other} intact, of other rules" if other else ""
-    return f"{len(held)} of {counted(len(reports), 'report')} verified{by}{intact}"
+    for path in paths:
+        report = read.read(path)
+        earlier = " (verified before, and unchanged since)" if report.kept else ""
+        say(f"{report.name}: {report.note}{earlier}")
+        yield report
 
 
 def reader(
@@ -76,7 +46,7 @@ def reader(
 
     def verify(directory: Path, log: VerificationLog) -> None:
         rules = Policy(checkout.ROOT, accepted=True)
-        check_report(directory, Trust(keys, project=project), rules, log)
+        check_report(directory, keys, project, rules, log)
 
     trusted = load_trusted_keys(keys or keys_of(project), trusted_keys(checkout.ROOT))
     return ReportReader(verify, trusted, checkout.ROOT, None if fresh else _kept_in(project))
@@ -101,20 +71,15 @@ def reports_on(claim: str, project: Path | None) -> list[Path]:
     if project is not None:
         reports = project / "reports"
         return [*reports_in(reports / "published"), *reports_in(reports)]
-    if ours := _speaking_of(claim, checkout.ROOT):
+
+    def speaking(root: Path) -> list[Path]:
+        return [path for path in published_reports(root) if may_speak_of(path, claim)]
+
+    if ours := speaking(checkout.ROOT):
         return ours
-    projects = {folder: _speaking_of(claim, folder) for folder in published_projects()}
-    found = {folder.name: reports for folder, reports in projects.items() if reports}
+    projects = sorted(path.parent for path in checkout.ROOT.glob(f"projects/*/{PROJECT_FILE}"))
+    found = {folder.name: reports for folder in projects if (reports := speaking(folder))}
     if len(found) > 1:
         named = " and ".join(found)
         raise BadInput(f"'{claim}' is a claim of the projects {named}: --project DIR names one")
     return next(iter(found.values()), [])
-
-
-def _speaking_of(claim: str, root: Path) -> list[Path]:
-    return [path for path in published_reports(root) if may_speak_of(path, claim)]
-
-
-def published_projects() -> list[Path]:
-    """Return the folders of the projects that this repository publishes reports of."""
-    return sorted(path.parent for path in (checkout.ROOT / "projects").glob(f"*/{PROJECT_FILE}"))

@@ -38,21 +38,29 @@ def show_check(to: Console, check: NamedCheck) -> None:
     """One check that was made, and what it could not prove."""
     if not check.is_open:
         word, colour = ("ok", "green") if check.passed else ("fail", "red")
-        _state(to, word, colour, CHECK_WIDTH - 1)
-        _say(to, f"{check.name}: {check.detail}", CHECK_WIDTH)
+        to.print(f"{word:{CHECK_WIDTH - 1}}", end=" ", style=colour, markup=False)
+        show_text(to, f"{check.name}: {check.detail}", CHECK_WIDTH)
     for line in check.unproven:
-        _say(to, f"unproven: {line}", CHECK_WIDTH)
+        show_text(to, f"unproven: {line}", CHECK_WIDTH)
 
 
 def show_guarantees(to: Console, result: VerificationRecord, checks: Sequence[NamedCheck]) -> None:
     """Print notes, whose claims they are, and a line for each guarantee."""
     for note in result.notes:
-        _say(to, f"note {note}")
+        show_text(to, f"note {note}")
     if result.project:
-        _say(to, claims_line(result))
+        show_text(to, claims_line(result))
     for state, line in guarantee_lines(checks):
-        _state(to, state.replace("_", " "), COLOURS[state], STATE_WIDTH - 1)
-        _say(to, line, STATE_WIDTH)
+        word = state.replace("_", " ")
+        to.print(f"{word:{STATE_WIDTH - 1}}", end=" ", style=COLOURS[state], markup=False)
+        show_text(to, line, STATE_WIDTH)
+
+
+def show_passed(to: Console, result: VerificationRecord) -> None:
+    """Print that it verified, and then what no check can show: who measured again."""
+    show_text(to, verified_line(result))
+    again = f" {again_line(result.measured_again)}" if result.measured_again else ""
+    show_text(to, as_typed(f"{TIMES}{again} ./assay history CLAIM lists them."))
 
 
 def verified_line(result: VerificationRecord) -> str:
@@ -93,24 +101,8 @@ def failed_line(result: VerificationRecord, checks: Sequence[NamedCheck]) -> str
     return f"{word}: {result.report}: {shortened(found, LONGEST_FOUND)}"
 
 
-def _state(to: Console, word: str, colour: str, width: int) -> None:
-    to.print(f"{word:{width}}", end=" ", style=colour, markup=False)
-
-
-def _say(to: Console, text: str, indent: int = 0) -> None:
+def show_text(to: Console, text: str, indent: int = 0) -> None:
     """Print a line; what does not fit at a terminal stands ``indent`` further in."""
     width = to.width - indent - 1 if is_terminal(to) else None
     lines = folded(shown_line(text), width, 0)
     to.print(f"\n{' ' * indent}".join(lines), markup=False, soft_wrap=True)
-
-
-def show_passed(to: Console, result: VerificationRecord) -> None:
-    """Print that it verified, and then what no check can show: who measured again."""
-    _say(to, verified_line(result))
-    again = f" {again_line(result.measured_again)}" if result.measured_again else ""
-    _say(to, as_typed(f"{TIMES}{again} ./assay history CLAIM lists them."))
-
-
-def show_end(to: Console, line: str) -> None:
-    """Print the last line: what verifying came to."""
-    _say(to, line)

@@ -1,79 +1,170 @@
-"""``./assay verify``: each check as it is made, and the exit code."""
+"""The output of verify: lines as they come, six guarantees, and JSON alone on standard output."""
 
-import re
-import shlex
+import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.cli.commands import verify
-from assay.verification.guarantees import TIMES
-from tests.report_fixtures import (
-    signed_report,
-    write_repository,
-)
+from assay.cli.verification_output import STATE_WIDTH
+from assay.records.manifest import TEXTS
+from assay.records.verification import VerificationRecord
+from assay.verification.guarantees import GUARANTEES, TIMES
+from assay.verification.proof_tree import check_names
+from assay.verification.sign import sign
+from tests.report_fixtures import COMMIT, signed_report, write_repository
+
+IDS = ["key", "statement", "manifest", "records", "verdicts", "pages", "sources", "binaries"]
 
 
-class TestVerify:
-    """It reads a report directory."""
+NAMES = ["intact", "complete", "judged again", "pages", "gate first", "same binaries"]
 
-    @pytest.fixture(scope="class")
-    @staticmethod
-    def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-        return signed_report(write_repository(tmp_path_factory.mktemp("cli") / "repo"))
 
-    def test_a_report_verifies_check_by_check(self, assay: Any, report: Path) -> None:
-        rules = ("--policy", report.parents[1])
-        answer = assay("verify", report, "--key", report / "signer.pub", *rules)
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return signed_report(write_repository(tmp_path_factory.mktemp("cli") / "repo"))
+
+
+@pytest.fixture
+def changed(report: Path, tmp_path: Path) -> Path:
+    copy = Path(shutil.copytree(report, tmp_path / "demo_run"))
+    (copy / "report.md").write_text("another text")
+    return copy
+
+
+def parts(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node["children"]:
+        yield from parts(child)
+
+
+def guaranteed(out: str) -> dict[str, str]:
+    """The state of each guarantee, in the order in which they stand."""
+    found = {}
+    for line in out.splitlines():
+        name = line[STATE_WIDTH:].partition(":")[0]
+        if name in NAMES:
+            found[name] = line[:STATE_WIDTH].strip()
+    return found
+
+
+class TestText:
+    """Checks, the six guarantees, the last lines."""
+
+    def test_each_check_belongs_to_one_guarantee(self) -> None:
+        """Else a failed one could leave all six proven."""
+        checks = [name for each in GUARANTEES for name in each.checks]
+        assert sorted(checks) == sorted(check_names())
+        assert len(GUARANTEES) == 6
+
+    def test_six_guarantees_stand_behind_the_checks(self, assay: Any, report: Path) -> None:
+        answer = assay(
+            "verify", report, "--key", report / "signer.pub", "--policy", report.parents[1]
+        )
+        *checks, passed, last = answer.out.splitlines()
         assert answer.code == 0
-        lines = answer.out.splitlines()
-        assert lines[0].startswith("ok   signature: signed by")
-        passed, last = lines[-2:]
-        assert re.fullmatch(rf"PASSED: {report}, signed by .{{1,40}} \([0-9a-f]{{12}}\)", passed)
+        states = guaranteed(answer.out)
+        assert list(states) == NAMES
+        assert states["same binaries"] == "not checked"
+        assert {states[name] for name in NAMES[:5]} <= {"proven", "unproven"}
+        assert states["pages"] == "proven"
+        assert any(line.startswith("ok   texts: ") for line in checks[:-6])
+        assert passed.startswith(f"PASSED: {report}, signed by ")
+        assert len(passed) < len(f"PASSED: {report}") + 70
         assert last.startswith(TIMES)
 
-    def test_a_changed_report_is_a_failed_check(
+    def test_they_are_shown_where_a_check_fails(self, assay: Any, changed: Path) -> None:
+        answer = assay("verify", changed, "--key", changed / "signer.pub")
+        assert answer.code == 1
+        assert "fail contents: report.md has " in answer.out
+        states = guaranteed(answer.out)
+        assert states.pop("intact") == "failed"
+        assert set(states.values()) == {"not checked"}
+        assert answer.err.startswith(f"assay: {changed} does not verify:\n  contents: ")
+        assert answer.out.splitlines()[-1].startswith(
+            f"FAILED: {changed}: contents: report.md has "
+        )
+
+    def test_the_last_line_names_the_claim_whose_verdict_is_another(
         self, assay: Any, report: Path, tmp_path: Path
     ) -> None:
-        key = tmp_path / "signer.pub"
-        key.write_bytes((report / "signer.pub").read_bytes())
-        text = report / "report.md"
-        before = text.read_bytes()
-        text.write_bytes(before + b"!")
-        try:
-            answer = assay("verify", report, "--key", key)
-        finally:
-            text.write_bytes(before)
+        forged = shutil.copytree(report, tmp_path / "repo" / "demo_run")
+        file = json.loads((forged / "verdicts.json").read_text())
+        figure = next(each for each in file["verdicts"] if each["claim"] == "demo_rate")
+        figure["measured"] *= 2
+        text = json.dumps(file, indent=2, sort_keys=True, ensure_ascii=False)
+        (forged / "verdicts.json").write_text(f"{text}\n")
+        sign(forged, tmp_path / "key.pem")
+        answer = assay("verify", forged, "--key", tmp_path / "key.pem.pub", "--accept-policy")
         assert answer.code == 1
-        assert "report.md" in answer.err
+        last = answer.out.splitlines()[-1]
+        assert last.startswith(f"FAILED: {forged}: ")
+        assert "demo_rate on h100" in last
 
-    def test_ones_own_report_has_a_line_that_verifies_it(
-        self, assay: Any, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """It is trusted no more than before: whoever types the line trusts the key."""
-        own = tmp_path / "my keys" / "key.pem.pub"
-        own.parent.mkdir()
-        own.write_bytes((report / "signer.pub").read_bytes())
-        monkeypatch.setattr(verify, "default_signing_key", lambda: own.with_suffix(""))
-        answer = assay("verify", report)
-        assert answer.code == 1
-        (line,) = [line for line in answer.out.splitlines() if "--key" in line]
-        program, *words = shlex.split(line)
-        assert program == "./assay"
-        assert words == ["verify", str(report), "--key", str(own)]
-        assert "ok   signature: signed by" in assay(*words).out
-
-    def test_a_build_that_there_is_none_of_is_named_before_anything_is_done(
+    def test_pages_of_another_version_end_in_the_commit_to_check_out(
         self, assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def begun(*_: object, **__: object) -> None:
-            raise AssertionError("the report was verified, or a compiler fetched")
+        def other(*_: object) -> dict[str, str]:
+            return dict.fromkeys(TEXTS, "another text")
 
-        monkeypatch.setattr("assay.cli.compiler_place.compiler_place", begun)
-        monkeypatch.setattr(verify, "verify_report", begun)
-        key = ("--key", report / "signer.pub")
-        answer = assay("verify", report, *key, "--rebuild", "--only", "sm_90a/demo_bk3")
-        assert answer.code == 2
-        assert "the evidence holds no build 'sm_90a/demo_bk3' (close to it: " in answer.err
-        assert "sm_90a/demo_bk32" in answer.err
+        monkeypatch.setattr("assay.report.render.render_contents", other)
+        answer = assay(
+            "verify", report, "--key", report / "signer.pub", "--policy", report.parents[1]
+        )
+        assert answer.code == 1
+        last = answer.out.splitlines()[-1]
+        assert last.startswith(f"NOT VERIFIED: {report}: intact, ")
+        assert last.endswith(f"check out commit {COMMIT}")
+        assert "PASSED" not in answer.out
+
+
+class TestJson:
+    """A document of assay/verification/1, whatever verifying comes to."""
+
+    def test_nothing_else_is_on_standard_output(self, assay: Any, report: Path) -> None:
+        answer = assay(
+            "verify",
+            report,
+            "--key",
+            report / "signer.pub",
+            "--policy",
+            report.parents[1],
+            "--json",
+        )
+        assert answer.code == 0
+        found = VerificationRecord.model_validate_json(answer.out)
+        assert found.verified
+        assert [part["id"] for part in parts(json.loads(answer.out)["proof"])] == IDS
+        assert answer.err.startswith("ok   signature: "), "checks as they come"
+
+    def test_a_failed_check_has_its_code(self, assay: Any, changed: Path) -> None:
+        answer = assay("verify", changed, "--key", changed / "signer.pub", "--json")
+        found = VerificationRecord.model_validate_json(answer.out)
+        assert answer.code == found.exit_code == 1
+        assert found.code == "contents"
+        failed = [
+            (part["id"], check["id"], check["code"])
+            for part in parts(json.loads(answer.out)["proof"])
+            for check in part["checks"]
+            if check["state"] == "failed"
+        ]
+        assert failed == [("manifest", "contents", "contents")]
+        assert answer.err.endswith(f"assay: {found.error}\n")
+
+
+def test_a_build_that_there_is_none_of_is_named_before_anything_is_done(
+    assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begun(*_: object, **__: object) -> None:
+        raise AssertionError("the report was verified, or a compiler fetched")
+
+    monkeypatch.setattr("assay.cli.compiler_place.compiler_place", begun)
+    monkeypatch.setattr(verify, "verify_report", begun)
+    key = ("--key", report / "signer.pub")
+    answer = assay("verify", report, *key, "--rebuild", "--only", "sm_90a/demo_bk3")
+    assert answer.code == 2
+    assert "the evidence holds no build 'sm_90a/demo_bk3' (close to it: " in answer.err
+    assert "sm_90a/demo_bk32" in answer.err

@@ -15,7 +15,7 @@ from assay.base.progress import say as progress
 from assay.base.writable import require_file_place, require_folder_place
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout
-from assay.cli.commands.verify import Trust, check_report
+from assay.cli.commands.verify import check_report
 from assay.cli.console import say
 from assay.cli.options import KeyOption, ReportArgument
 from assay.cli.project_folder import keys_of, project_folder
@@ -97,7 +97,7 @@ def signed_report(path: Path, keys: Sequence[Path] | None, *, whole: bool) -> Op
         project = project_folder(None) if project_of(folder / "evidence") else None
         if whole:
             log.called = (folder, path) if folder != path else None
-            check_report(folder, Trust(keys or None, project), Policy(checkout.ROOT), log)
+            check_report(folder, keys, project, Policy(checkout.ROOT), log)
         opened = open_report(folder, keys or keys_of(project))
         report = replace(opened, path=path, judged=whole)
     assert report.signed is not None

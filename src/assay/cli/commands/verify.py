@@ -1,9 +1,7 @@
 """``./assay verify``: check signature and every byte; judge the raw samples again."""
 
 import errno
-import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -22,26 +20,20 @@ from assay.cli.project_folder import ProjectOption, keys_of, project_folder
 from assay.cli.verification_output import (
     failed_line,
     show_check,
-    show_end,
     show_guarantees,
     show_passed,
+    show_text,
 )
 from assay.evidence.report_contents import ReportContents
 from assay.findings.replication import FigureRun, measured_again, measured_by
 from assay.records.images import RuntimeWish
-from assay.records.manifest import ATTESTATION
-from assay.records.verification import MeasuredAgain, VerificationRecord
+from assay.records.verification import MeasuredAgain
 from assay.shared.counting import agreeing
-from assay.shared.read_limits import MOST_ENVELOPE
 from assay.statistics.shared_summaries import SharedSummaries
-from assay.verification.attestation import load_public_key
-from assay.verification.envelope import parse_envelope
-from assay.verification.manifest import plain_bytes
 from assay.verification.policy import Policy
 from assay.verification.proof_tree import verification_record
 from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import opened_report
-from assay.verification.sign import default_signing_key, public_key_path
 from assay.verification.signed_verdicts import signed_verdicts
 from assay.verification.trust import reports_in
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys
@@ -84,26 +76,24 @@ def verify(
     log = VerificationLog()
     log.tell = partial(show_check, console.err if as_json else console.out)
     error: AssayError | None = None
-    own: Path | None = None
     again: MeasuredAgain | None = None
     try:
         with opened_report(report_dir) as folder:
             log.called = (folder, report_dir) if folder != report_dir else None
-            check_given(key or (), policy)
+            if policy is not None and not (policy / "config").is_dir():
+                raise BadInput(f"{policy}: holds no config/")
             if (runtime or only) and not rebuild:
                 raise BadInput("--runtime and --only belong to --rebuild")
             compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
-            trust = Trust(key, project_folder(project))
-            if not key:
-                own = own_key(folder, trust.project)
+            own = project_folder(project)
             try:
-                check_report(folder, trust, Policy(policy or checkout.ROOT, accept_policy), log)
+                check_report(folder, key, own, Policy(policy or checkout.ROOT, accept_policy), log)
             finally:
                 if log.signed is not None:
-                    _tell_changed(trust.project, project_of(folder / "evidence"))
+                    _tell_changed(own, project_of(folder / "evidence"))
             if compare is not None:
                 compare(log)
-            again = _measured_again(folder, trust)
+            again = _measured_again(folder, key, own)
     except (AssayError, OSError) as failure:
         error = failure if isinstance(failure, AssayError) else _refused(failure)
     result = verification_record(str(report_dir), log, error)
@@ -115,17 +105,22 @@ def verify(
     if error is not None:
         if as_json or not log.checks:
             raise error
-        _tell_failed(result, log, error, own)
+        last = failed_line(result, log.checks)
+        if str(error) not in last:
+            console.show_error(str(error))
+        show_text(console.out, last)
         raise typer.Exit(error.exit_code)
     if not as_json:
         show_passed(console.out, result)
 
 
-def _measured_again(folder: Path, trust: "Trust") -> MeasuredAgain:
+def _measured_again(
+    folder: Path, key: Sequence[Path] | None, project: Path | None
+) -> MeasuredAgain:
     """Return who measured a report's figures again, by the reports that are published here."""
-    homes = [checkout.ROOT, *([trust.project] if trust.project else [])]
+    homes = [checkout.ROOT, *([project] if project else [])]
     others = [path for home in homes for path in reports_in(home / "reports" / "published")]
-    keys = load_trusted_keys([*(trust.keys or ()), *keys_of(trust.project)])
+    keys = load_trusted_keys([*(key or ()), *keys_of(project)])
     return measured_again(_runs(folder, keys), (r for path in others for r in _runs(path, keys)))
 
 
@@ -136,33 +131,6 @@ def _runs(report: Path, keys: Sequence[TrustedKey]) -> list[FigureRun]:
     except AssayError:
         return []
     return measured_by(signer.signer, verdicts)
-
-
-def _tell_failed(
-    result: VerificationRecord, log: VerificationLog, error: AssayError, own: Path | None
-) -> None:
-    """Say why nothing verified, each sentence once; and how one's own report would."""
-    last = failed_line(result, log.checks)
-    if str(error) not in last:
-        console.show_error(str(error))
-    if own is not None:
-        words = [checkout.command(), "verify", result.report, "--key", str(own)]
-        console.say(f"{own} is your own key, which nobody else has to trust; with it:")
-        console.say_line(f"  {shlex.join(words)}")
-    show_end(console.out, last)
-
-
-def own_key(folder: Path, project: Path | None) -> Path | None:
-    """Return the public key of whoever types this where it signed a report and is not trusted."""
-    try:
-        path = public_key_path(default_signing_key())
-        keyid = load_public_key(path).keyid
-        envelope = parse_envelope(plain_bytes(folder, ATTESTATION, MOST_ENVELOPE))
-    except AssayError:
-        return None
-    trusted = {key.keyid for key in load_trusted_keys(keys_of(project))}
-    signed = {signature.keyid for signature in envelope.signatures}
-    return path if keyid in signed - trusted else None
 
 
 def _tell_changed(project: Path | None, judged: Path | None) -> None:
@@ -188,33 +156,22 @@ def _refused(error: OSError) -> AssayError:
     return BadInput(problem, code="file-unreadable")
 
 
-def check_given(keys: Sequence[Path], policy: Path | None) -> None:
-    """Raise BadInput for options that name nothing."""
-    for path in keys:
-        if not path.is_file():
-            raise BadInput(f"{path}: no such key file")
-    if policy is not None and not (policy / "config").is_dir():
-        raise BadInput(f"{policy}: holds no config/")
+def check_report(
+    folder: Path,
+    keys: Sequence[Path] | None,
+    project: Path | None,
+    policy: Policy,
+    log: VerificationLog,
+) -> None:
+    """Verify a report with everything that this checkout can check it by. Raises AssayError.
 
-
-@dataclass(frozen=True)
-class Trust:
-    """Whom the caller trusts, as far as it was said."""
-
-    keys: Sequence[Path] | None = None
-    """None: those of config/trusted_keys and of a project."""
-    project: Path | None = None
-    """Whose own keys count beside the repository's."""
-
-
-def check_report(folder: Path, trust: Trust, policy: Policy, log: VerificationLog) -> None:
-    """Verify a report with everything that this checkout can check it by. Raises AssayError."""
+    ``keys``: whom the caller trusts; none, those of config/trusted_keys and of a ``project``.
+    """
     # A project's keys say nothing of reports of Assay's own sources.
-    project = trust.project if project_of(folder / "evidence") else None
-    ours = keys_of(project)
+    ours = keys_of(project if project_of(folder / "evidence") else None)
     verify_report(
         folder,
-        trust.keys or ours,
+        keys or ours,
         repository=checkout.ROOT,
         renderer=Renderer(_render, *git_state(checkout.ROOT)),
         origin_keys=ours,
