@@ -91,9 +91,11 @@ class TestRun:
         assert followed(there) == ["began", "the end"]
         assert there.ask("state") == {"state": ["ended"], "exit": ["3"]}
         (machine.home / FOLDER / "job/link").symlink_to("/etc/passwd")
-        there.fetch("job/", tmp_path / "fetched")
+        (machine.home / FOLDER / "job/large").write_bytes(bytes(2_000))
+        there.fetch("job/", tmp_path / "fetched", 1_000)
         assert (tmp_path / "fetched/log").read_text() == "began\nthe end\n"
         assert not (tmp_path / "fetched/link").is_symlink()
+        assert not (tmp_path / "fetched/large").exists()
         assert there.ask("remove", patience="9")["state"] == ["none"]
         assert not list(machine.home.iterdir())
 
@@ -178,7 +180,7 @@ class TestRun:
         assert str((copied / "inside.cu").readlink()) == "a.cu"
         assert (copied / "outside.h").read_text() == "// outside\n"
         assert not (copied / "outside.h").is_symlink()
-        there.fetch("given/1/my program/", tmp_path / "fetched")
+        there.fetch("given/1/my program/", tmp_path / "fetched", 1_000)
         assert [path.name for path in (tmp_path / "fetched").rglob("*.cu")] == ["a.cu"]
 
     def test_a_folder_of_somebody_else_stays(self, machine: LoopbackMachine) -> None:

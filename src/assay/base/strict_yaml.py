@@ -156,10 +156,10 @@ class _Reading:
 
     def _require_plain(self, event: Any) -> None:
         """Refuse what stands for something else, and one value too many."""
-        if type(event) is events.AliasEvent:
-            _refuse(event, "yaml-alias", f"an alias (*{event.anchor[:40]}) is not read here")
+        if isinstance(event, events.AliasEvent):
+            _refuse(event, "yaml-alias", f"an alias (*{str(event.anchor)[:40]}) is not read here")
         if event.anchor is not None:
-            _refuse(event, "yaml-anchor", f"an anchor (&{event.anchor[:40]}) is not read here")
+            _refuse(event, "yaml-anchor", f"an anchor (&{str(event.anchor)[:40]}) is not read here")
         if event.tag is not None:
             _refuse(event, "yaml-tag", f"a tag ({event.tag[:40]}) is not read here")
         self._nodes += 1

@@ -78,7 +78,7 @@ def reports_on(claim: str, project: Path | None) -> list[Path]:
     if ours := speaking(checkout.ROOT):
         return ours
     projects = sorted(path.parent for path in checkout.ROOT.glob(f"projects/*/{PROJECT_FILE}"))
-    found = {folder.name: reports for folder in projects if (reports := speaking(folder))}
+    found = {each.name: carried for each in projects if (carried := speaking(each))}
     if len(found) > 1:
         named = " and ".join(found)
         raise BadInput(f"'{claim}' is a claim of the projects {named}: --project DIR names one")

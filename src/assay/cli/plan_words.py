@@ -1,7 +1,7 @@
 """The words in which ``reproduce`` says first what it is about to do, and how long that takes."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from assay.catalog.model import Catalog
 from assay.measuring.host_driver import NO_DRIVER
@@ -151,7 +151,7 @@ def time_line(estimate: Estimate, cores: int) -> str:
     return told
 
 
-def _way(catalog: Catalog, answer: Answer, measuring: Iterable[str]) -> str:
+def _way(catalog: Catalog, answer: Answer, measuring: Collection[str | None]) -> str:
     """Return what would become of a claim, and where."""
     place = f" on {answer.target}" if answer.target else ""
     if answer.way == "measure" and answer.target not in measuring:

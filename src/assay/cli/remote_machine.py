@@ -80,9 +80,11 @@ class RemoteMachine:
         links = ("-l", "--copy-unsafe-links")  # a link that leads out of a folder goes as its file
         self._copy(source, f"{self.host}:{self.folder}/{name}", "-E", *links, *options)
 
-    def fetch(self, name: str, place: Path) -> None:
-        """Bring a file or a folder: plain files only, none with a stranger's permissions."""
-        self._copy(f"{self.host}:{self.folder}/{name}", str(place))
+    def fetch(self, name: str, place: Path, most: int) -> None:
+        """Bring a file or a folder: plain files only, none with a stranger's permissions, and none
+        of more than ``most`` bytes.
+        """
+        self._copy(f"{self.host}:{self.folder}/{name}", str(place), f"--max-size={most}")
 
     def follow(self, show: Callable[[str], None]) -> None:
         """Show the run's lines until it ends, over as many connections as that takes.

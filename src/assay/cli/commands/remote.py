@@ -1,9 +1,11 @@
 """``./assay remote``: reproduce on a machine reached by SSH; sign and verify here."""
 
+import re
 import shlex
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.base.commits import git_state
-from assay.base.errors import BadInput, CheckFailed, Interrupted, MissingEnvironment
+from assay.base.errors import AssayError, BadInput, CheckFailed, Interrupted, MissingEnvironment
 from assay.base.progress import say
 from assay.base.signals import SignalledExit
 from assay.base.source_files import source_files
@@ -38,6 +40,19 @@ KEPT = ("/results", "/.venv*", "/.toolchain", "__pycache__")
 """What a run there made below the checkout, which no copy removes."""
 OF_PROJECT = ("results", "reports", ".git")
 """What of a project stays: a run there makes its own."""
+MOST_FETCHED = 2_000_000_000
+"""Bytes of a file of a run that is fetched."""
+RUN_SCRIPT = """\
+#!/bin/sh
+here=$(cd "$(dirname "$0")/.." && pwd)
+cd "$here" || exit 3
+trap : TERM INT HUP # a signal that asks for an end is for what runs here
+export XDG_CACHE_HOME="$here/cache"
+{commit}
+{command} --run={run} --unsigned-for="$here/job/key.pub"
+code=$?
+echo "$code" > job/exit.part && mv job/exit.part job/exit
+"""
 Typed = Mapping[str, tuple[str, Any]]
 """The options of ``reproduce`` that were typed: by name, how it is spelled, its value."""
 
@@ -66,7 +81,11 @@ def remote(
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Show and fetch a run that goes on there, or was cut short."),
+        typer.Option(
+            "--resume",
+            help="Show and fetch a run that goes on there, or was cut short; it goes on with the "
+            "options it was started with.",
+        ),
     ] = False,
     remove: Annotated[
         bool,
@@ -85,14 +104,13 @@ def remote(
             "a run elsewhere takes a git checkout along, and the installed package is none: clone "
             "the repository, and start its ./assay remote"
         )
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_]{0,79}", run):
+        raise BadInput(f"--run {run}: use lower-case letters, digits and _")
     place = (folder or f"assay-remote/{run}").removeprefix("~/").rstrip("/")
     machine = RemoteMachine(checkout.ROOT, host, place, tuple(ssh_option or ()))
     given, typed = _options_of_reproduce(context)
     if resume + remove + dry_run > 1:
         raise BadInput("--resume, --remove and --dry-run do not go together")
-    of_run = [spelled for name, (spelled, _) in typed.items() if name not in HERE | {"key"}]
-    if (resume or remove) and (of_run or bundle):
-        raise BadInput(f"a run goes on as it was started: leave {(*of_run, '--bundle')[0]} out")
     project = project_folder(given["project"])
     if remove:
         if machine.ask("remove", patience=str(END_S)).get("state") == ["foreign"]:
@@ -102,8 +120,7 @@ def remote(
     require_place(home(project), run)
     use_own_cache(project)
     signing = Signing(given["signing_key"] or default_signing_key(), tuple(given["key"] or ()))
-    again = _resume_words(host, run, folder, ssh_option or (), typed)
-    trip = Trip(machine, run, signing, project, given["strict"], again)
+    trip = Trip(machine, run, signing, project, given["strict"])
     copies = None if resume else _copies(given, typed, project, bundle)
     if dry_run and copies is not None:
         trip.preview(copies)
@@ -133,19 +150,6 @@ def _options_of_reproduce(context: typer.Context) -> tuple[Mapping[str, Any], Ty
     return parsed.params, typed
 
 
-def _resume_words(
-    host: str, run: str, folder: str | None, ssh_options: Sequence[str], typed: Typed
-) -> list[str]:
-    """Return the command that shows and fetches a run that was started."""
-    words = ["remote", host, "--resume", f"--run={run}"]
-    words += [f"--folder={folder}"] if folder else []
-    words += [f"--ssh-option={each}" for each in ssh_options]
-    for option, value in (typed[name] for name in typed if name in HERE | {"key"}):
-        for each in value if isinstance(value, list | tuple) else [value]:
-            words.append(option if each is True else f"{option}={each}")
-    return words
-
-
 @dataclass
 class Copies:
     """What a run there needs."""
@@ -165,8 +169,9 @@ class Copies:
         place = f"{self.given[-1][1]}{path.resolve().name}"
         self.words.append(f'{option}="$here"/{shlex.quote(place)}')
 
-    def command(self, python: str) -> str:
+    def command(self, found: Answers) -> str:
         """Return what runs there: ``reproduce`` by a Python there, or by a bundle's script."""
+        python = found.get("python", [""])[0]
         start = f'{shlex.quote(python)} -I "$here/source/assay" reproduce'
         return " ".join(['sh "$here/run.sh"' if self.bundle else start, *self.words])
 
@@ -209,8 +214,6 @@ class Trip:
     signing: Signing
     project: Path | None
     strict: bool
-    again: Sequence[str]
-    """The words that pick it up, once it was started."""
 
     def preview(self, copies: Copies) -> None:
         """Say what would be copied and run; write nothing, here or there."""
@@ -219,12 +222,12 @@ class Trip:
         paths = ", ".join(str(path) for path, _ in copies.given)
         console.say(f"{self.machine.host}: {', '.join(found['gpu'])}")
         console.say(f"would copy to {self.machine.folder}: {files}{f', {paths}' if paths else ''}")
-        console.say(f"would run there: {copies.command(found.get('python', [''])[0])}")
+        console.say(f"would run there: {copies.command(found)}")
         console.say(f"would fetch the report, sign it with {self.signing.key} here, and verify")
 
     def go(self, copies: Copies) -> None:
         """Copy, start, show, fetch."""
-        with self._interruptible("nothing was started there"):
+        with _interruptible("nothing was started there"):
             found = self._look(copies)
             if found["state"] == ["running"]:
                 raise BadInput(
@@ -232,7 +235,7 @@ class Trip:
                     "it, --remove ends it"
                 )
             say(f"copying to {self.machine.host}")
-            self._copy(copies, copies.command(found.get("python", [""])[0]))
+            self._copy(copies, copies.command(found))
             self.machine.ask("start")
         say(f"started on {self.machine.host}, where it needs nothing from here any more")
         self._watch()
@@ -250,7 +253,7 @@ class Trip:
             say(f"the run on {self.machine.host} said so far:")
         else:
             say(f"starting again on {self.machine.host} where the run was cut short")
-            with self._interruptible("nothing was started there"):
+            with _interruptible("nothing was started there"):
                 self.machine.ask("start")
         self._watch()
 
@@ -275,13 +278,12 @@ class Trip:
         commit, clean = git_state(root)
         key = public_pem(load_or_create_signer(self.signing.key).public_key)
         named = f"export ASSAY_COMMIT={commit}" if clean and not copies.bundle else ":"
+        script = RUN_SCRIPT.format(commit=named, command=command, run=self.run)
         self.machine.ask("prepare")
         with tempfile.TemporaryDirectory(prefix="assay-copy-") as scratch:
             tree, job = Path(scratch, "source"), Path(scratch, "job")
             job.mkdir()
-            (job / "run.sh").write_text(
-                RUN_SCRIPT.format(commit=named, command=command, run=shlex.quote(self.run))
-            )
+            (job / "run.sh").write_text(script)
             (job / "key.pub").write_bytes(key)
             self.machine.push(f"{job}/", "job/")
             if copies.bundle is not None:
@@ -290,60 +292,49 @@ class Trip:
                 for name in source_files(root):
                     (tree / name).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy2(root / name, tree / name)
-                kept = (*KEPT, f"/{REPORTS}/{self.run}")
+                kept = [f"--exclude={each}" for each in (*KEPT, f"/{REPORTS}/{self.run}")]
                 others = f"--filter=P /{REPORTS}/*"  # the reports of other runs in this folder
-                self.machine.push(f"{tree}/", "source/", "--delete", others, *_excluded(kept))
+                self.machine.push(f"{tree}/", "source/", "--delete", others, *kept)
         for path, place in copies.given:
-            left_out = [f"/{path.name}/{name}" for name in OF_PROJECT]
-            left_out = left_out if path == copies.project else []
-            self.machine.push(str(path), place, "--delete", *_excluded(left_out))
+            own = OF_PROJECT if path == copies.project else ()
+            left_out = [f"--exclude=/{path.name}/{name}" for name in own]
+            self.machine.push(str(path), place, "--delete", *left_out)
 
     def _watch(self) -> None:
         """Show the run until it ends; fetch, sign and verify what it made, and say what it is."""
         machine, place = self.machine, home(self.project)
-        with self._interruptible(f"the run goes on on {machine.host}", self.again):
+        with _interruptible(f"the run goes on on {machine.host}", started=True):
             machine.follow(console.note)
             _require_end(machine.host, machine.ask("state"))
-        waiting = f"the run on {machine.host} has ended, and is not fetched yet"
         below = "source" if self.project is None else f"given/1/{self.project.name}"
         (place / RESULTS).mkdir(exist_ok=True)
         with (
-            self._interruptible(waiting, self.again),
+            _interruptible(f"{machine.host}: the run there is not fetched yet", started=True),
             tempfile.TemporaryDirectory(dir=place / RESULTS, prefix=".fetched-") as scratch,
         ):
             fetched = Path(scratch)
             say("fetching the report")
-            machine.fetch("job/log", fetched / "log")
-            machine.fetch(f"{below}/{RESULTS}/{self.run}/", fetched / "results")
-            machine.fetch(f"{below}/{REPORTS}/{self.run}/", fetched / "report")
+            for name, to in (
+                ("job/log", "log"),
+                (f"{below}/{RESULTS}/{self.run}/", "results"),
+                (f"{below}/{REPORTS}/{self.run}/", "report"),
+            ):
+                machine.fetch(name, fetched / to, MOST_FETCHED)
             say("signing with the key here, and verifying")
             request = settle(checkout.ROOT, place, self.run, fetched, self.signing)
         tell_outcome(request, self.strict)
 
-    @contextmanager
-    def _interruptible(self, state: str, again: Sequence[str] = ()) -> Iterator[None]:
-        try:
-            yield
-        except (KeyboardInterrupt, SignalledExit) as stop:
-            code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
-            raise Interrupted(f"interrupted: {state}", code, again) from stop
 
-
-RUN_SCRIPT = """\
-#!/bin/sh
-here=$(cd "$(dirname "$0")/.." && pwd)
-cd "$here" || exit 3
-trap : TERM INT HUP # a signal that asks for an end is for what runs here
-export XDG_CACHE_HOME="$here/cache"
-{commit}
-{command} --run={run} --unsigned-for="$here/job/key.pub"
-code=$?
-echo "$code" > job/exit.part && mv job/exit.part job/exit
-"""
-
-
-def _excluded(patterns: Iterable[str]) -> list[str]:
-    return [f"--exclude={pattern}" for pattern in patterns]
+@contextmanager
+def _interruptible(state: str, *, started: bool = False) -> Iterator[None]:
+    """Say what is there where somebody interrupts, and what picks up a run that was started."""
+    try:
+        yield
+    except (KeyboardInterrupt, SignalledExit) as stop:
+        code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
+        words = sys.argv[1:]
+        again = [words[0], "--resume", *words[1:]] if started and "--resume" not in words else words
+        raise Interrupted(f"interrupted: {state}", code, again) from stop
 
 
 def _require_end(host: str, now: Answers) -> None:
@@ -355,9 +346,9 @@ def _require_end(host: str, now: Answers) -> None:
             f"{host}: the run was killed there (memory that is too small, or a restart): {kept}"
         )
     sentence = f"{host}: the run ended there with code {code}, as its last lines say: {kept}"
-    if int(code) == ExitCode.BAD_INPUT:
-        raise BadInput(sentence)
-    if int(code) == ExitCode.MACHINE_LACKS:
-        raise MissingEnvironment(sentence)
+    errors: dict[int, type[AssayError]] = {
+        ExitCode.BAD_INPUT: BadInput,
+        ExitCode.MACHINE_LACKS: MissingEnvironment,
+    }
     if int(code) != 0:
-        raise CheckFailed(sentence)
+        raise errors.get(int(code), CheckFailed)(sentence)
