@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.cli.bundle_archive import BundleContents, pack
+from assay.cli.bundle_archive import bundle_files, pack
 from assay.cli.commands import bundle as make
 from tests import tar_filters
 
@@ -46,24 +46,20 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def contents(tmp_path: Path) -> BundleContents:
-    run = tmp_path / "run"
+def archive(checkout: Path, tmp_path: Path) -> Path:
+    run, image = tmp_path / "run", tmp_path / "image"
     write(run / "inspections.json", "{}")
     write(run / "builds" / "sm_90a" / "kernel.so", "machine code", 0o755)
     write(run / "images" / "h100.json", "{}")
     write(run / "logs" / "noise.log", "noise")
     write(tmp_path / "wheels" / "alpha-1.0-py3-none-any.whl", "wheel")
-    write(tmp_path / "image" / "image.tar", "layers")
+    write(image / "image.tar", "layers")
+    files = bundle_files(checkout, "h100", tmp_path / "wheels", run, image)
     python = f"3.{sys.version_info.minor}"
-    return BundleContents(
-        target="h100",
-        commit="0123abc",
-        pythons=(python,),
-        wheels=tmp_path / "wheels",
-        run_dir=run,
-        images={"toolchain": tmp_path / "image"},
-        image_id="sha256:" + "1" * 64,
-    )
+    words = {"TARGET": "h100", "COMMIT": "0123abc", "PYTHONS": python, "IMAGE": "sha256:11"}
+    environment = "".join(f"BUNDLE_{name}='{value}'\n" for name, value in words.items())
+    pack("assay-h100", files, environment, tmp_path / "b.tar")
+    return tmp_path / "b.tar"
 
 
 def unpack(archive: Path, folder: Path) -> Path:
@@ -86,10 +82,9 @@ class TestPack:
     """``pack``."""
 
     def test_it_holds_sources_wheels_builds_and_images_and_nothing_of_the_users(
-        self, checkout: Path, contents: BundleContents, tmp_path: Path
+        self, archive: Path
     ):
-        pack(checkout, contents, tmp_path / "b.tar")
-        with tarfile.open(tmp_path / "b.tar") as tar:
+        with tarfile.open(archive) as tar:
             names = {name.removeprefix("assay-h100/") for name in tar.getnames()}
         assert names == {
             "run.sh",
@@ -105,18 +100,17 @@ class TestPack:
             "prebuilt/images/h100/toolchain/image.tar",
         }
 
-    def test_a_disk_that_is_full_leaves_nothing(self, checkout: Path, contents: BundleContents):
+    def test_a_disk_that_is_full_leaves_nothing(self):
         with pytest.raises(MissingEnvironment, match="cannot be written"):
-            pack(checkout, contents, Path("/dev/full/b.tar"))
+            pack("assay-h100", (), "", Path("/dev/full/b.tar"))
 
 
 class TestRunScript:
     """``run.sh`` inside a bundle."""
 
     @pytest.fixture
-    def top(self, checkout: Path, contents: BundleContents, tmp_path: Path) -> Path:
-        pack(checkout, contents, tmp_path / "b.tar")
-        return unpack(tmp_path / "b.tar", tmp_path / "node")
+    def top(self, archive: Path, tmp_path: Path) -> Path:
+        return unpack(archive, tmp_path / "node")
 
     def test_a_python_that_fits_runs_reproduce_on_what_was_built(self, top: Path):
         done = run_script(top, "--source", "003")
@@ -151,7 +145,7 @@ def test_it_holds_the_wheels_of_the_toolchain(
     monkeypatch.setattr(make, "bound_run", lambda *_, **__: nullcontext())
     monkeypatch.setattr(make, "run_workflow", lambda *_, **__: None)
     monkeypatch.setattr(make, "fetch", lambda lock, python, _: fetched.append((lock.name, python)))
-    monkeypatch.setattr(make, "pack", lambda _root, _contents, output: output.write_bytes(b""))
+    monkeypatch.setattr(make, "pack", lambda *given: given[-1].write_bytes(b""))
     words = ("--target", "h100", "--source", "003", "--runtime", "host", "--python", "3.12")
     assert assay("bundle", *words, "--output", tmp_path / "b.tar").code == 0
     assert fetched == [(f"{lock}.txt", "3.12") for lock in ("build", "host", "toolchain")]

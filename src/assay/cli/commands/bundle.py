@@ -16,7 +16,7 @@ from assay.base.io import read_record
 from assay.base.progress import say as progress
 from assay.catalog.load import load_catalog
 from assay.cli import checkout
-from assay.cli.bundle_archive import BundleContents, pack
+from assay.cli.bundle_archive import bundle_files, pack
 from assay.cli.console import say
 from assay.cli.options import CoresOption
 from assay.cli.wheelhouse import fetch
@@ -64,14 +64,6 @@ def bundle(
     if place.suffix != ".tar":
         raise BadInput(f"--output {place}: name a file that ends in .tar: nothing is compressed")
     sources, wish = tuple(source or defaults.sources), runtime or defaults.runtime
-    request = _compiled(target, sources, wish, cores or os.cpu_count() or 1)
-    _pack(request, target, python or (), place)
-    say(f"bundle: {place} ({place.stat().st_size / 1e6:.0f} MB)")
-    say("on the node: tar xf it, then run.sh in the folder that comes out")
-
-
-def _compiled(target: str, sources: tuple[str, ...], runtime: RuntimeWish, cores: int) -> Request:
-    """Run the workflow as far as a machine without a GPU can; return what was asked of it."""
     root = checkout.ROOT
     catalog = load_catalog(root)
     catalog.check_selection(sources, [target])
@@ -79,7 +71,7 @@ def _compiled(target: str, sources: tuple[str, ...], runtime: RuntimeWish, cores
         run=f"bundle_{target}",
         sources=sources,
         targets=(target,),
-        runtime=runtime,
+        runtime=wish,
         executor="local",
         device_python="python3",
         prebuilt=None,
@@ -93,19 +85,20 @@ def _compiled(target: str, sources: tuple[str, ...], runtime: RuntimeWish, cores
     request = make_request(root, catalog, options)
     plan = make_plan(catalog, request)
     with only_run(root, request.run), bound_run(root, catalog, request, plan, scratch=False):
-        run_workflow(root, request, cores=cores, goal="portable")
-    return request
+        run_workflow(root, request, cores=cores or os.cpu_count() or 1, goal="portable")
+    _pack(request, target, python or (), place)
+    say(f"bundle: {place} ({place.stat().st_size / 1e6:.0f} MB)")
+    say("on the node: tar xf it, then run.sh in the folder that comes out")
 
 
 def _pack(request: Request, target: str, pythons: Sequence[str], output: Path) -> None:
     """Fetch the wheels, and pack all."""
     root, run_dir = checkout.ROOT, checkout.ROOT / "results" / request.run
     versions = [*(pythons or (f"{sys.version_info.major}.{sys.version_info.minor}",))]
-    images: dict[str, Path] = {}
-    image_id = None
+    image, image_id = None, ""
     if request.runtime != "host":
         record = read_record(ImageRecord, run_dir / toolchain_image_path(target))
-        images["toolchain"], image_id = folder_of(root, record), record.image_id
+        image, image_id = folder_of(root, record), record.image_id
         versions.append(IMAGE_PYTHON)
     wheels = run_dir / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
@@ -115,13 +108,10 @@ def _pack(request: Request, target: str, pythons: Sequence[str], output: Path) -
             fetch(root / "requirements" / f"{lock}.txt", version, wheels)
     commit, clean = git_state(root)
     progress(f"packing {output}")
-    contents = BundleContents(
-        target=target,
-        commit=commit if clean else None,
-        pythons=tuple(dict.fromkeys(versions)),
-        wheels=wheels,
-        run_dir=run_dir,
-        images=images,
-        image_id=image_id,
+    environment = (
+        f"BUNDLE_TARGET='{target}'\n"
+        f"BUNDLE_COMMIT='{commit if commit and clean else ''}'\n"
+        f"BUNDLE_PYTHONS='{' '.join(dict.fromkeys(versions))}'\n"
+        f"BUNDLE_IMAGE='{image_id}'\n"
     )
-    pack(root, contents, output)
+    pack(f"assay-{target}", bundle_files(root, target, wheels, run_dir, image), environment, output)
