@@ -72,12 +72,12 @@ class YamlProblems(BadInput):
     def __init__(self, path: Path, problems: Iterable[YamlProblem]) -> None:
         self.problems = tuple(sorted(dict.fromkeys(problems)))
         told = [f"line {each.line}: {each.says}" for each in self.problems[:MOST_TOLD]]
-        more = len(self.problems) - len(told)
-        head = f"{path}: {told[0]}" if len(told) == 1 else None
-        lines = [f"{path}: {counted(len(self.problems), 'problem')}", *told]
-        if more:
-            lines.append(f"and {more} more")
-        super().__init__(head or "\n  ".join(lines), code="record")
+        if (more := len(self.problems) - len(told)) > 0:
+            told.append(f"and {more} more")
+        many = [f"{path}: {counted(len(self.problems), 'problem')}", *told]
+        super().__init__(
+            "\n  ".join(many) if len(told) > 1 else f"{path}: {told[0]}", code="record"
+        )
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,7 @@ class PlacedYaml:
 
     def part(self, at: YamlPath) -> Any:
         """Return the value at a path."""
-        value = self.value
-        for name in at:
-            value = value[name]
-        return value
+        return _at(self.value, at)
 
     def problem(self, at: YamlPath, says: str) -> YamlProblem:
         """Return what is wrong at a path."""
@@ -159,77 +156,58 @@ def _told(
     document: PlacedYaml,
     at: YamlPath,
     called: str,
-    errors: Iterable[ErrorDetails],
+    errors: list[ErrorDetails],
 ) -> Iterator[YamlProblem]:
-    for path, message in _joined(_messages(model, value, document, at, list(errors))):
+    found = [_message(model, value, e, errors) for e in errors if not _is_said_below(e, errors)]
+    for path in dict.fromkeys(path for path, _, _ in found):
+        here = [(says, of_type) for where, says, of_type in found if where == path]
+        sentences = [says for says, of_type in here if not of_type]
+        if not sentences and not any(each[: len(path)] == path != each for each, _, _ in found):
+            # Each of several kinds that may stand here says so: one sentence has them all.
+            first, *others = dict.fromkeys(says for says, _ in here)
+            sentences = [" or ".join([first, *(each.removeprefix("must be ") for each in others)])]
+            if first == f"must be {MUST_BE['string']}" and not others:
+                is_number = isinstance(_at(value, path), int | float)
+                sentences = [f"{first}: put it into quotes" if is_number else first]
         where = ".".join(map(str, path if called else (*at, *path)))
-        unquoted = message == f"must be {MUST_BE['string']}" and _is_number(_at(value, path))
-        words = message[:1].lower() + message[1:] + (": put it into quotes" if unquoted else "")
-        said = ": ".join(part for part in (called, where, words) if part)
-        says = shortened(with_short_names(said), LONGEST_PROBLEM)
-        yield document.problem((*at, *path), says)
+        for says in sentences:
+            words = ": ".join(filter(None, (called, where, says[:1].lower() + says[1:])))
+            yield document.problem(
+                (*at, *path), shortened(with_short_names(words), LONGEST_PROBLEM)
+            )
 
 
-@dataclass(frozen=True)
-class _Message:
-    """What is wrong at a place of a part."""
-
-    path: YamlPath
-    says: str
-    of_type: bool
-    """Whether a value of another kind was expected: of several that may stand there, each says
-    so."""
-
-
-def _messages(
-    model: type[Record], value: Any, document: PlacedYaml, at: YamlPath, errors: list[ErrorDetails]
-) -> Iterator[_Message]:
-    for error in errors:
-        if _is_said_below(error, errors):
-            continue
-        path, missing = _place(value, error["loc"])
-        says = SHOULD.sub("must ", error["msg"].removeprefix("Value error, "))
-        kind, _, rest = error["type"].partition("_")
-        of_type = kind in MUST_BE and rest in ("type", "parsing", "from_float")
-        if of_type:
-            says = f"must be {MUST_BE[kind]}"
-        elif error["type"] == "too_short":
-            says = "is empty: name one at least"
-        elif error["type"] == "extra_forbidden":
-            lacking = [str(each["loc"][-1]) for each in errors if each["type"] == "missing"]
-            likely = meant_by(str(path[-1]), lacking)
-            known = [likely] if likely else known_keys(model)
-            says = f"there is no such key{suggest(str(path[-1]), known)}"
-        elif error["type"] == "string_pattern_mismatch":
-            pattern = error["ctx"]["pattern"]
-            meant = _as_id(document, (*at, *path)) if pattern == ID_PATTERN else ""
-            says = f"{IN_WORDS.get(pattern, says)}{meant}"
-        elif error["type"] == "missing":
-            says = f"'{missing}' is missing"
-        elif error["type"] in ("literal_error", "enum"):
-            says += _word_meant(_at(value, path), error["ctx"]["expected"])
-        elif error["type"] == "union_tag_invalid":
-            kind, tags = error["ctx"]["discriminator"].strip("'"), error["ctx"]["expected_tags"]
-            path, tag = (*path, kind), error["ctx"]["tag"]
-            says = f"must be {tags}{_word_meant(tag, tags)}"
-        yield _Message(path, says, of_type)
-
-
-def _joined(messages: Iterable[_Message]) -> Iterator[tuple[YamlPath, str]]:
-    """Yield what is wrong at each place; the kinds that may stand there in one sentence, and only
-    where nothing else is wrong with what does.
-    """
-    found = list(messages)
-    for path in dict.fromkeys(each.path for each in found):
-        here = [each for each in found if each.path == path]
-        below = any(each.path[: len(path)] == path != each.path for each in found)
-        kinds = list(dict.fromkeys(each.says for each in here if each.of_type))
-        others = [each.says for each in here if not each.of_type]
-        if kinds and not others and not below:
-            more = (each.removeprefix("must be ") for each in kinds[1:])
-            yield path, " or ".join([kinds[0], *more])
-        for says in others:
-            yield path, says
+def _message(
+    model: type[Record], value: Any, error: ErrorDetails, errors: list[ErrorDetails]
+) -> tuple[YamlPath, str, bool]:
+    """Return where something is wrong, what, and whether a value of another kind was expected."""
+    path, missing = _place(value, error["loc"])
+    says = SHOULD.sub("must ", error["msg"].removeprefix("Value error, "))
+    kind, _, rest = error["type"].partition("_")
+    if kind in MUST_BE and rest in ("type", "parsing", "from_float"):
+        return path, f"must be {MUST_BE[kind]}", True
+    if error["type"] == "too_short":
+        says = "is empty: name one at least"
+    elif error["type"] == "extra_forbidden":
+        lacking = [str(each["loc"][-1]) for each in errors if each["type"] == "missing"]
+        likely = meant_by(str(path[-1]), lacking)
+        known = [likely] if likely else known_keys(model)
+        says = f"there is no such key{suggest(str(path[-1]), known)}"
+    elif error["type"] == "string_pattern_mismatch":
+        pattern = error["ctx"]["pattern"]
+        says = IN_WORDS.get(pattern, says)
+        if pattern == ID_PATTERN:
+            meant = re.sub(r"[^a-z0-9]+", "_", str(_at(value, path)).lower()).strip("_")
+            says += f": did you mean '{meant}'?" if meant else ""
+    elif error["type"] == "missing":
+        says = f"'{missing}' is missing"
+    elif error["type"] in ("literal_error", "enum"):
+        says += _word_meant(_at(value, path), error["ctx"]["expected"])
+    elif error["type"] == "union_tag_invalid":
+        says = f"must be {error['ctx']['expected_tags']}"
+        says += _word_meant(error["ctx"]["tag"], error["ctx"]["expected_tags"])
+        path = (*path, error["ctx"]["discriminator"].strip("'"))
+    return path, says, False
 
 
 def _word_meant(typed: Any, known: str) -> str:
@@ -241,24 +219,10 @@ def _word_meant(typed: Any, known: str) -> str:
     return f": did you mean '{found}'?" if found else ""
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float)
-
-
 def _at(value: Any, path: YamlPath) -> Any:
     for name in path:
         value = value[name]
     return value
-
-
-def _as_id(document: PlacedYaml, at: YamlPath) -> str:
-    """Return an id like the text at a path, as an addition to a sentence."""
-    try:
-        typed = document.part(at)
-    except (KeyError, IndexError, TypeError):
-        return ""
-    meant = re.sub(r"[^a-z0-9]+", "_", str(typed).lower()).strip("_")
-    return f": did you mean '{meant}'?" if meant else ""
 
 
 def _is_said_below(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:
@@ -277,15 +241,13 @@ def _place(value: Any, loc: tuple[int | str, ...]) -> tuple[YamlPath, str]:
     path: list[int | str] = []
     missing = ""
     for name in loc:
-        inside = (isinstance(value, dict) and name in value) or (
-            isinstance(value, list) and isinstance(name, int) and name < len(value)
-        )
-        if inside:
+        try:
             value = value[name]
+        except (KeyError, IndexError, TypeError):
+            missing = str(name)
+        else:
             path.append(name)
             missing = ""
-        else:
-            missing = str(name)
     return tuple(path), missing
 
 
