@@ -24,7 +24,7 @@ from assay.report.counts import told
 from assay.report.verdict_text import claimed_text
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import SUFFIX, opened_report, report_name
-from tools.marked_text import Markers
+from tools.marked_text import between
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN = "<!-- projects: begin (python -m tools.project_results --write) -->"
@@ -127,8 +127,7 @@ def _rows(catalog: Catalog, verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 def replaced(text: str, table: str, path: Path) -> str:
     """Return ``text`` with what is between the markers replaced. Raises BadInput without them."""
-    missing = f"{path} has no markers for what the projects came to"
-    return Markers(BEGIN, END).replaced(text, table, missing)
+    return between(text, BEGIN, END, table, path)
 
 
 def main(arguments: list[str]) -> None:

@@ -24,7 +24,7 @@ from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
-from tools.marked_text import Markers
+from tools.marked_text import between
 
 BEGIN = "<!-- results: begin (python -m tools.readme_table --write) -->"
 END = "<!-- results: end -->"
@@ -109,8 +109,7 @@ def newest_tables(root: Path) -> str:
 
 def replaced(text: str, tables: str) -> str:
     """Return ``text`` with what is between the markers replaced. Raises BadInput without them."""
-    missing = "README.md has no markers for the result table"
-    return Markers(BEGIN, END).replaced(text, tables, missing)
+    return between(text, BEGIN, END, tables, Path("README.md"))
 
 
 def main(arguments: list[str]) -> None:

@@ -20,8 +20,7 @@ turns of 10 launches an arm) from a model with effects of process, block and lau
 
 import argparse
 import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
@@ -218,12 +217,12 @@ def run(scenario: Scenario, batches: int, rules: Judging) -> dict[str, Any]:
     }
 
 
-def simulate(batches: int = BATCHES) -> dict[str, Any]:
+def simulate() -> dict[str, Any]:
     """The whole record."""
     rules = judging()
     scenarios = (*SCENARIOS, *STRESS)
     with ProcessPoolExecutor(WORKERS) as pool:
-        rows = list(pool.map(run, scenarios, repeat(batches), repeat(rules)))
+        rows = list(pool.map(run, scenarios, repeat(BATCHES), repeat(rules)))
     return {
         "schema": "assay/simulation/1",
         "seed": SEED,
@@ -247,30 +246,34 @@ _COLUMNS = (
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """The rows of a record as a Markdown table."""
     titles = ["scenario", "sd process / block / launch", "runs", *(text for _, text in _COLUMNS)]
-    lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
+    lines = []
     for row in rows:
         spreads = " / ".join(
             f"{row[name] * 100:g} %" for name in ("process_sd", "block_sd", "launch_sd")
         )
         shares = [f"{row[name] * 100:.1f} %" for name, _ in _COLUMNS]
-        name = row["scenario"].replace("_", " ")
-        lines.append(f"| {' | '.join([name, spreads, str(row['runs']), *shares])} |")
-    return "\n".join(lines)
+        lines.append([row["scenario"].replace("_", " "), spreads, str(row["runs"]), *shares])
+    return markdown([titles, ["---"] * len(titles), *lines])
 
 
-def main() -> None:
-    """Print the record, or the tables of one."""
-    parser = argparse.ArgumentParser(description="Check the levels of the statistics.")
-    parser.add_argument("--batches", type=int, default=BATCHES, help="of 250 runs a scenario")
+def markdown(lines: Sequence[Sequence[str]]) -> str:
+    """Lines of cells as a Markdown table; the second is its rule."""
+    rows = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([rows[0], rows[1].replace(" ", ""), *rows[2:]])
+
+
+def print_record(
+    simulated: Callable[[], dict[str, Any]], tables: Callable[[dict[str, Any]], str]
+) -> None:
+    """Print the record, or with ``--table FILE`` the tables of one that is kept."""
+    parser = argparse.ArgumentParser()
     parser.add_argument("--table", type=argparse.FileType(), help="print this record's tables")
-    options = parser.parse_args()
-    if options.table:
-        record = json.load(options.table)
-        print(f"{table(record['scenarios'])}\n\n{table(record['stress'])}")
-        return
-    json.dump(simulate(options.batches), sys.stdout, indent=1)
-    print()
+    kept = parser.parse_args().table
+    if kept:
+        print(tables(json.load(kept)))
+    else:
+        print(json.dumps(simulated(), indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    print_record(simulate, lambda kept: f"{table(kept['scenarios'])}\n\n{table(kept['stress'])}")

@@ -12,9 +12,6 @@ least" exactly the worst term's true value: whatever is decided is wrong. Counte
 * ``own_not_reproduced``: one term's interval, at its own level, lies wholly below the figure.
 """
 
-import argparse
-import json
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -30,7 +27,7 @@ from assay.records.verdicts import Status
 from assay.records.workloads import Judging
 from assay.statistics.intervals import Cells, interval
 from assay.statistics.summaries import Summary, summary_of
-from tools.simulation import SEED, WORKERS, Scenario, draw, judging
+from tools.simulation import SEED, WORKERS, Scenario, draw, judging, markdown, print_record
 
 BATCH, BATCHES = 50, 20
 TERMS = 8
@@ -109,11 +106,11 @@ def run(case: Case, batches: int, rules: Judging) -> dict[str, Any]:
     return {"case": case.id, "runs": runs, **shares, "batches": done}
 
 
-def simulate(batches: int = BATCHES) -> dict[str, Any]:
+def simulate() -> dict[str, Any]:
     """The whole record."""
     rules = judging()
     with ProcessPoolExecutor(WORKERS) as pool:
-        rows = list(pool.map(run, CASES, repeat(batches), repeat(rules)))
+        rows = list(pool.map(run, CASES, repeat(BATCHES), repeat(rules)))
     return {
         "schema": "assay/simulation_worst/1",
         "seed": SEED,
@@ -136,26 +133,12 @@ _COLUMNS = (
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """The rows of a record as a Markdown table."""
     titles = ["terms", "runs", *(text for _, text in _COLUMNS)]
-    lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
+    lines = []
     for row in rows:
         shares = [f"{row[name] * 100:.1f} %" for name, _ in _COLUMNS]
-        name = row["case"].replace("_", " ")
-        lines.append(f"| {' | '.join([name, str(row['runs']), *shares])} |")
-    return "\n".join(lines)
-
-
-def main() -> None:
-    """Print the record, or the table of one."""
-    parser = argparse.ArgumentParser(description="Check the levels of claims over several terms.")
-    parser.add_argument("--batches", type=int, default=BATCHES, help=f"of {BATCH} runs a case")
-    parser.add_argument("--table", type=argparse.FileType(), help="print this record's table")
-    options = parser.parse_args()
-    if options.table:
-        print(table(json.load(options.table)["cases"]))
-        return
-    json.dump(simulate(options.batches), sys.stdout, indent=1)
-    print()
+        lines.append([row["case"].replace("_", " "), str(row["runs"]), *shares])
+    return markdown([titles, ["---"] * len(titles), *lines])
 
 
 if __name__ == "__main__":
-    main()
+    print_record(simulate, lambda kept: table(kept["cases"]))
