@@ -1,7 +1,6 @@
 """Tables: nothing is left out, whatever the width, and no id is broken."""
 
 import io
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -54,12 +53,3 @@ def test_for_programs_a_row_is_a_line(
     assert head.split("\t") == [column.heading for column in COLUMNS]
     assert rows[1].split("\t") == [*ROWS[1][:2], "One line and no more", "l4"]
     assert capsys.readouterr().err == "some claims\n"
-
-
-def test_claims_at_80_columns_say_what_is_claimed(
-    assay: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stream = Terminal()
-    monkeypatch.setattr(console, "out", Console(file=stream, width=80, force_terminal=False))
-    assert assay("claims", "--source", "003").code == 0
-    assert "claimed: 0.461 ms" in stream.getvalue()

@@ -39,6 +39,8 @@ from assay.shared.files import write_json
 OLDEST = (3, 11)
 STAMP = "assay.json"
 TICK_S = 5.0
+COMPILE = ("g++", "docker", "podman", "apptainer")
+"""Programs by any of which kernels are compiled."""
 TEST_LOCKS = {"torch": "torch", "parquet": "parquet"}
 """Further locks of the test suite, by the part that needs them."""
 
@@ -139,6 +141,9 @@ def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) ->
     try:
         if missing_locks(venv, locks, wanted_base) != []:
             _require_own_folder(venv)
+            compiles = command_of(arguments) == "reproduce" and "--prebuilt" not in arguments
+            if compiles and not any(map(shutil.which, COMPILE)):
+                say("reproduce compiles, and there is no g++ here: apt-get install g++")
             with exclusive(
                 root / ".venv.lock", "another start is installing the environment; waiting for it"
             ):

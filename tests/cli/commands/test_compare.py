@@ -125,13 +125,6 @@ class TestHostile:
     def enemy(self, report: Path, tmp_path: Path) -> Path:
         return shutil.copytree(report, tmp_path / "enemy")
 
-    def test_its_evidence_is_not_opened(self, assay: Any, enemy: Path) -> None:
-        shutil.rmtree(enemy / "evidence")
-        (enemy / "evidence").mkdir()
-        answer = assay("compare", enemy, enemy, "--only", "rest")
-        assert answer.code == 0
-        assert rows(answer)[0][6].startswith("unverified, ")
-
     @pytest.mark.parametrize(
         "content", [b"", b"{", b"[" * 100_000, b'{"schema": 1}', b"\xff", bytes(9_000_000)]
     )

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import assay as package
-from assay.cli import checkout
 from assay.frames import TABLES
 from assay.verification.sign import sign
 from tests.report_fixtures import signed_report, write_repository
@@ -140,15 +139,3 @@ class TestCitationAndBadge:
         assert r"run demo\_run" in answer.out
         assert answer.out.count("{") - answer.out.count(r"\{") == answer.out.count("}")
         assert answer.out == assay("export", report, *BIBTEX, *key).out
-
-    def test_a_key_of_this_repository_signs_for_its_authors_and_another_for_its_holder(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        assert "  author       = {{signer}},\n" in assay("export", report, *BIBTEX, *key).out
-        own = tmp_path / "config" / "trusted_keys"
-        own.mkdir(parents=True)
-        shutil.copy(key[1], own / "ours.pub")
-        shutil.copy(ROOT / "CITATION.cff", tmp_path)
-        monkeypatch.setattr(checkout, "ROOT", tmp_path)
-        answer = assay("export", report, *BIBTEX, *key)
-        assert "  author       = {{The Assay authors}},\n" in answer.out
