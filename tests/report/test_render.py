@@ -17,7 +17,6 @@ from assay.judging.judge import judge
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant
 from assay.pipeline.slurm_jobs import JobJournal, write_slurm_jobs
 from assay.records.slurm_jobs import CgroupLimits, HeldGpu, SlurmJobsRecord
-from assay.report import formatting as fmt
 from assay.report import render as report_module
 from assay.report.render import render
 from tests.report_fixtures import UUID, provision, write_repository, write_run
@@ -258,17 +257,6 @@ class TestRendering:
         assert (foreign / "work").is_dir()
         assert [path.name for path in out.parent.iterdir()] == ["demo_run"]
 
-    @pytest.mark.parametrize("held", [None, "attestation.json", "evidence/plan.json"])
-    def test_an_empty_folder_or_an_unfinished_report_is_replaced(
-        self, made: Path, tmp_path: Path, held: str | None
-    ) -> None:
-        out = tmp_path / "demo_run"
-        (out / "evidence" if held else out).mkdir(parents=True)
-        if held:
-            (out / held).touch()
-        render(made, made / "results" / "demo_run", out)
-        assert (out / "report.html").is_file()
-
     def test_a_failure_leaves_the_old_report_alone(self, made: Path, tmp_path: Path) -> None:
         run_dir = Path(shutil.copytree(made / "results" / "demo_run", tmp_path / "run"))
         (run_dir / "verdicts.json").write_text("{}")
@@ -297,12 +285,3 @@ class TestRendering:
         run_dir = write_run(root, "demo_run", [recorded])
         with pytest.raises(BadInput, match="nothing vouches for h100"):
             render(root, run_dir, tmp_path / "out")
-
-
-class TestFormat:
-    """Numbers as a reader sees them."""
-
-    def test_markdown_shows_text_as_it_is(self) -> None:
-        assert fmt.markdown("a|b *c* [d](e) <f>\n__g__ h_i") == (
-            r"a\|b \*c\* \[d\](e) &lt;f&gt; \_\_g\_\_ h_i"
-        )

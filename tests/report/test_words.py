@@ -80,3 +80,9 @@ def test_lines_to_copy_can_be_typed(real: dict[str, str]) -> None:
 )  # fmt: skip
 def test_a_factor_has_no_more_digits_than_tell_it_from_one(ratio: float, text: str) -> None:
     assert fmt.factor(ratio) == f"{text}\N{MULTIPLICATION SIGN}"
+
+
+def test_markdown_shows_text_as_it_is() -> None:
+    assert fmt.markdown("a|b *c* [d](e) <f>\n__g__ h_i") == (
+        r"a\|b \*c\* \[d\](e) &lt;f&gt; \_\_g\_\_ h_i"
+    )
