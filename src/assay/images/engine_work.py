@@ -39,19 +39,14 @@ def asking(client: docker.DockerClient, doing: str) -> Iterator[None]:
     try:
         yield
     except (docker.errors.DockerException, requests.RequestException) as error:
-        raise MissingEnvironment(engine_sentence(str(error), doing)) from error
+        reason = " ".join(str(error).split())[:300]
+        raise MissingEnvironment(
+            f"the container engine's disk is full while {doing}: free some space there, start again"
+            if disk_is_full(str(error))
+            else f"the container engine failed while {doing}: {reason}"
+        ) from error
     finally:
         client.api.timeout = before
-
-
-def engine_sentence(text: str, doing: str) -> str:
-    """Return what an engine's error means for ``doing``."""
-    if disk_is_full(text):
-        return (
-            f"the container engine's disk is full while {doing}: free some space there, start again"
-        )
-    reason = " ".join(text.split())[:300]
-    return f"the container engine failed while {doing}: {reason}"
 
 
 def import_stream(

@@ -189,20 +189,15 @@ def _build(
             leftovers.append(base)
         else:
             pulled = engine_work.pull(client, inputs.base.reference)
-            environment = variables(engine_work.inspect(client, pulled) or {})
+            config = (engine_work.inspect(client, pulled) or {}).get("Config") or {}
+            pairs = (entry.partition("=") for entry in config.get("Env") or ())
+            environment = {name: value for name, equals, value in pairs if equals}
         image, made = engine_work.build(client, _context(definition, inputs), base)
         leftovers = [image, *reversed(made), *leftovers]
         engine_work.export(client, image, spool)
     finally:
         engine_work.remove_images(client, leftovers)
     return environment
-
-
-def variables(inspected: Mapping[str, object]) -> dict[str, str]:
-    """Variables of an image, as an engine tells them."""
-    config = inspected.get("Config")
-    listed = config.get("Env") if isinstance(config, dict) else None
-    return dict(entry.split("=", 1) for entry in listed or () if "=" in entry)
 
 
 def _context(definition: Definition, inputs: _Inputs) -> Iterator[bytes]:
