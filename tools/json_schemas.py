@@ -27,7 +27,6 @@ from assay.records.manifest import Manifest
 from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan, Request, RunConfig
 from assay.records.projects import ProjectDocument
-from assay.records.provenance import ProvenanceStatement
 from assay.records.report_figures import ReportFigures
 from assay.records.rivals import RivalsFile
 from assay.records.slurm_jobs import SlurmJobsRecord
@@ -55,7 +54,6 @@ DOCUMENTS: dict[str, type[Record]] = {
     "plan": Plan,
     "project": ProjectDocument,
     "protocols": ProtocolsFile,
-    "provenance": ProvenanceStatement,
     "report_figures": ReportFigures,
     "request": Request,
     "rivals": RivalsFile,

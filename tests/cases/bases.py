@@ -115,17 +115,6 @@ def pair(base: Path) -> None:
     signed_report(root, RUN)
 
 
-def settled(base: Path) -> None:
-    """A report whose protocol has each turn begin with launches that are not counted."""
-    root = write_repository(base / "repo")
-    path = root / "config" / "protocols.yaml"
-    path.write_text(
-        path.read_text().replace("samples: 3,", "samples: 10, turn_min_ms: 40.0, settle_ms: 30.0,")
-    )
-    write_run(root, RUN)
-    signed_report(root, RUN)
-
-
 def checkout(base: Path) -> None:
     """A report of a user who has the source's checkout: its program ran, a file was compiled."""
     root = write_repository(base / "repo")
@@ -141,8 +130,7 @@ def checkout(base: Path) -> None:
 
 
 MAKERS: dict[str, Callable[[Path], None]] = {
-    "report": report, "archive": report, "taken_over": taken_over, "pair": pair,
-    "settled": settled, "checkout": checkout,
+    "report": report, "taken_over": taken_over, "pair": pair, "checkout": checkout,
 }  # fmt: skip
 
 

@@ -1,28 +1,544 @@
-"""Every change that a case can name: the public functions of ``tests/cases/mutations_*.py``."""
+"""What cases do to a report: each function returns a change of a site."""
 
-import importlib
-import inspect
+import base64
+import gzip
+import json
+import lzma
+import os
+import shutil
+import socket
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-MODULES = sorted(path.stem for path in Path(__file__).parent.glob("mutations_*.py"))
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from assay.base.io import write_record
+from assay.catalog.load import load_catalog
+from assay.evidence.stages import target_paths
+from assay.pipeline.plan import make_plan
+from assay.records.plan import Provision
+from assay.shared.files import sha256_bytes
+from assay.verification.attestation import load_signer
+from assay.verification.report_archive import SUFFIX, pack_report
+from tests.cases.bases import OTHER_RUN, RUN
+from tests.cases.bombs import gzip_bomb
+from tests.cases.site import Site, set_in, spelled
+from tests.cases.spellings import SPELLINGS
+from tests.report_fixtures import make_request, provision
+
+Change = Callable[[Site], object]
+
+ATTESTATION = "attestation.json"
+BENCHMARK = "evidence/h100/benchmark/demo_sweep.json.gz"
+NOTES = """\
+schema: assay/trusted_keys/1
+keys:
+  - {{file: key.pub, name: The holder{note}}}
+  - {{file: enemy.pub, name: Somebody else}}
+"""
 
 
-def _changes() -> dict[str, Callable[..., None]]:
-    found: dict[str, Callable[..., None]] = {}
-    for name in MODULES:
-        module = importlib.import_module(f"tests.cases.{name}")
-        for function in vars(module).values():
-            if (
-                inspect.isfunction(function)
-                and function.__module__ == module.__name__
-                and not function.__name__.startswith("_")
-                and next(iter(inspect.signature(function).parameters), None) == "site"
-            ):
-                assert function.__name__ not in found, f"two changes are {function.__name__}"
-                found[function.__name__] = function
-    return found
+def nothing(site: Site) -> None:
+    """Change nothing."""
 
 
-CHANGES = _changes()
-"""By name."""
+def both(*changes: Change) -> Change:
+    """Make several changes."""
+    return lambda site: [change(site) for change in changes]
+
+
+# Files.
+
+
+def as_bytes(path: str, change: Callable[[bytes], bytes]) -> Change:
+    """Change the bytes of a file."""
+    return lambda site: site.put(path, change((site.report / path).read_bytes()))
+
+
+def flip(path: str, where: float = 0.5) -> Change:
+    """Change one bit of a file, so far into it."""
+
+    def flipped(data: bytes) -> bytes:
+        place = round(where * (len(data) - 1))
+        return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+    return as_bytes(path, flipped)
+
+
+def append(path: str, text: str = "\n") -> Change:
+    """Add text at the end of a file."""
+    return as_bytes(path, lambda data: data + text.encode())
+
+
+def write(path: str, text: str, times: int = 1) -> Change:
+    """Put a text, so many times over, where a file of the report may lie."""
+    return lambda site: site.put(path, (text * times).encode())
+
+
+def insert(path: str, text: str, by: str) -> Change:
+    """Put one text of a file in the place of another."""
+
+    def change(site: Site) -> None:
+        old = (site.report / path).read_text()
+        assert text in old
+        (site.report / path).write_text(old.replace(text, by))
+
+    return change
+
+
+def respell(path: str, way: str) -> Change:
+    """Spell a JSON document in a way that readers may take differently."""
+    return as_bytes(path, SPELLINGS[way])
+
+
+def remove(path: str) -> Change:
+    """Take away a file, and its folder where nothing else is in it; or a folder with all in it."""
+
+    def change(site: Site) -> None:
+        place = site.report / path
+        if place.is_dir():
+            shutil.rmtree(place)
+            return
+        place.unlink()
+        if not any(place.parent.iterdir()):
+            place.parent.rmdir()
+
+    return change
+
+
+def swap(one: str, other: str) -> Change:
+    """Give two files each other's names."""
+
+    def change(site: Site) -> None:
+        first, second = ((site.report / path).read_bytes() for path in (one, other))
+        site.put(one, second)
+        site.put(other, first)
+
+    return change
+
+
+def replace_by(path: str, kind: str) -> Change:
+    """Put something that is no plain file of a report where one lies."""
+
+    def change(site: Site) -> None:
+        place = site.report / path
+        if kind == "terabyte":
+            os.truncate(place, 1 << 40)
+            return
+        place.unlink()
+        if kind == "pipe":
+            os.mkfifo(place)
+        elif kind == "folder":
+            place.mkdir()
+        elif kind == "socket":
+            _bind(place)
+        else:
+            place.symlink_to("/dev/zero" if kind == "device" else place.name)
+
+    return change
+
+
+def _bind(place: Path) -> None:
+    """Make a socket; by a short name, for its address has room for 108 bytes."""
+    here = Path.cwd()
+    os.chdir(place.parent)
+    try:
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(place.name)
+    finally:
+        os.chdir(here)
+
+
+def link_to_equal(path: str, hard: bool = False) -> Change:
+    """Put a link to the very same content where a file or folder lies."""
+
+    def change(site: Site) -> None:
+        moved = site.scratch / "elsewhere"
+        shutil.move(site.report / path, moved)
+        place = site.report / path
+        place.hardlink_to(moved) if hard else place.symlink_to(moved)
+
+    return change
+
+
+def touch(site: Site) -> None:
+    """Change times and modes of all files, which nothing vouches for."""
+    for path in (path for path in site.report.rglob("*") if path.is_file()):
+        path.chmod(0o755)
+        os.utime(path, (0, 0))
+
+
+def folders(*names: str) -> Change:
+    """Put folders in each other into the evidence."""
+    return lambda site: site.evidence.joinpath(*names).mkdir(parents=True)
+
+
+def many_files(site: Site) -> None:
+    """Put more empty files into the evidence than any report has."""
+    (site.evidence / "many").mkdir()
+    for number in range(5_001):
+        os.mknod(site.evidence / "many" / str(number))
+
+
+def odd_name(name: bytes) -> Change:
+    """Put an empty file of such a name into the evidence."""
+    return lambda site: Path(os.fsdecode(os.fsencode(site.evidence) + b"/" + name)).touch()
+
+
+def of_other_run(*paths: str) -> Change:
+    """Take files of another report that the same key signed."""
+
+    def change(site: Site) -> None:
+        for path in paths:
+            shutil.copy(site.base / "repo" / "reports" / OTHER_RUN / path, site.report / path)
+
+    return change
+
+
+def kept_as(name: str, folder: str = "", linked: bool = False) -> Change:
+    """Keep the report below a checkout under another name, or a link to it; without a folder
+    elsewhere.
+    """
+
+    def change(site: Site) -> None:
+        site.repository = site.scratch / "checkout"
+        place = site.repository / folder if folder else site.scratch / "elsewhere"
+        place.mkdir(parents=True)
+        site.given = place / name
+        if linked:
+            site.given.symlink_to(site.report)
+        else:
+            site.report.rename(site.given)
+
+    return change
+
+
+def behind_a_linked_folder(site: Site) -> None:
+    """Keep it under another run's name where the checkout's ``reports`` leads to."""
+    site.repository = site.scratch / "checkout"
+    site.repository.mkdir()
+    (site.scratch / "large disk").mkdir()
+    (site.repository / "reports").symlink_to(site.scratch / "large disk")
+    site.given = site.report.rename(site.scratch / "large disk" / "other_run")
+
+
+def no_report(kind: str) -> Change:
+    """Ask for what is no report: nothing at all, a file, an empty folder."""
+
+    def change(site: Site) -> None:
+        site.given = site.scratch / kind
+        if kind == "file":
+            site.given.touch()
+        elif kind == "folder":
+            site.given.mkdir()
+
+    return change
+
+
+# Documents.
+
+
+def put(path: str, member: str, value: Any) -> Change:
+    """Give a member of a record another value, as ``set_in`` does."""
+    return lambda site: site.edit(path, member, value)
+
+
+def listed(entry: Callable[[list[dict[str, Any]]], Any]) -> Change:
+    """Change the list of files."""
+
+    def change(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        entry(files)
+        return files
+
+    return put("manifest.json", "files", change)
+
+
+def state(member: str, value: Any) -> Change:
+    """Have the statement say something else, which the trusted key then signs."""
+    return lambda site: site.state(member, value)
+
+
+def respell_statement(way: str) -> Change:
+    """Spell the statement in a way that readers may take differently."""
+
+    def change(site: Site) -> None:
+        site.payload = SPELLINGS[way](site.sealed())
+
+    return change
+
+
+def provenance(member: str, value: Any) -> Change:
+    """Have the trusted key sign a provenance with another value, and a statement that names it."""
+
+    def change(site: Site) -> None:
+        document = json.loads(site.sealed("provenance.json"))
+        set_in(document, member, value)
+        payload = spelled(document)
+        site.put("provenance.json", site.seal(payload))
+        site.state("predicate.provenance", sha256_bytes(payload))
+
+    return change
+
+
+def bomb(megabytes: int, says: int | None = None) -> Change:
+    """Put zeros that are a thousandth of their size in place of the samples."""
+    return lambda site: site.put(BENCHMARK, gzip_bomb(megabytes, says=says))
+
+
+def spaces_behind_samples(megabytes: int) -> Change:
+    """Put so much white space behind the samples: small, sound JSON."""
+    return as_bytes(
+        BENCHMARK,
+        lambda data: gzip.compress(gzip.decompress(data) + b" " * (megabytes << 20), mtime=0),
+    )
+
+
+# Envelopes and keys.
+
+
+def envelope(member: str, value: Any) -> Change:
+    """Change the envelope, and spell it as Assay does."""
+    return put(ATTESTATION, member, value)
+
+
+def signature(change: Callable[[bytes], bytes]) -> Change:
+    """Change the bytes of the signature."""
+    return envelope(
+        "signatures.0.sig",
+        lambda text: base64.b64encode(change(base64.b64decode(text))).decode(),
+    )
+
+
+def respell_envelope(way: Callable[[str, Any], str | bytes]) -> Change:
+    """Say the same in other bytes: (text, document) -> text."""
+
+    def change(data: bytes) -> bytes:
+        text = way(data.decode(), json.loads(data))
+        return text if isinstance(text, bytes) else text.encode()
+
+    return as_bytes(ATTESTATION, change)
+
+
+def payload(change: Callable[[bytes], bytes]) -> Change:
+    """Change what was signed below the old signature."""
+    return envelope(
+        "payload", lambda text: base64.b64encode(change(base64.b64decode(text))).decode()
+    )
+
+
+def signed_by(*who: str, path: str = ATTESTATION) -> Change:
+    """Have these sign the same."""
+    return lambda site: site.put(path, site.seal(site.sealed(path), *who))
+
+
+def stolen_id(site: Site) -> None:
+    """A stranger's signature, which names the trusted key."""
+    forged = json.loads(site.seal(site.sealed(), "enemy"))
+    site.edit(ATTESTATION, "signatures.0.sig", forged["signatures"][0]["sig"])
+
+
+def signer_file(who: str, times: int = 1) -> Change:
+    """Put another public key beside the report than the one that signed."""
+    return lambda site: site.put("signer.pub", (site.base / f"{who}.pub").read_bytes() * times)
+
+
+def trusting(*who: str) -> Change:
+    """Trust these."""
+
+    def change(site: Site) -> None:
+        site.keys = [site.base / f"{name}.pub" for name in who]
+
+    return change
+
+
+def trusting_file(text: str) -> Change:
+    """Trust what a file holds: ``<key>``, ``<enemy>`` and ``<private>`` stand for keys in PEM form,
+    ``<ssh key>`` and ``<ssh enemy>`` for such as OpenSSH writes them.
+    """
+
+    def change(site: Site) -> None:
+        content = text.replace("<private>", (site.base / "key").read_text())
+        for who in ("key", "enemy"):
+            content = content.replace(f"<{who}>", (site.base / f"{who}.pub").read_text())
+            content = content.replace(f"<ssh {who}>", _openssh(site, who))
+        _trust(site, content.encode())
+
+    return change
+
+
+def _openssh(site: Site, who: str) -> str:
+    raw = bytes.fromhex(load_signer(site.base / who).public_key.keyval["public"])
+    key = Ed25519PublicKey.from_public_bytes(raw)
+    return key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode() + " x@y\n"
+
+
+def trusting_kind(kind: str) -> Change:
+    """Trust a key of another kind than Ed25519."""
+
+    def change(site: Site) -> None:
+        rsa_key, ec_key = (
+            rsa.generate_private_key(65537, 1024),
+            ec.generate_private_key(ec.SECP256R1()),
+        )
+        key = (rsa_key if kind == "RSA" else ec_key).public_key()
+        _trust(site, key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+
+    return change
+
+
+def _trust(site: Site, data: bytes) -> None:
+    site.keys = [site.scratch / "given.pub"]
+    site.keys[0].write_bytes(data)
+
+
+def noted(note: str, name: str = "keys.yaml", also_elsewhere: bool = False) -> Change:
+    """Trust the keys of a folder whose notes say something of the one that signed."""
+
+    def change(site: Site) -> None:
+        folder = site.scratch / "config" / "trusted_keys"
+        folder.mkdir(parents=True)
+        for each in ("key.pub", "enemy.pub"):
+            shutil.copy(site.base / each, folder / each)
+        site.keys = [folder / "key.pub", folder / "enemy.pub"]
+        if also_elsewhere:
+            site.keys.append(site.base / "key.pub")
+        (folder / name).write_text(NOTES.format(note=f", {note}" if note else ""))
+
+    return change
+
+
+# Archives.
+
+
+def pack(site: Site) -> None:
+    """Give the report as packing writes it."""
+    site.given = site.scratch / f"{RUN}{SUFFIX}"
+    site.given.write_bytes(pack_report(site.report))
+
+
+def packed(change: Callable[[bytes], bytes], name: str = RUN) -> Change:
+    """Give an archive whose bytes are changed, under that name."""
+
+    def changed(site: Site) -> None:
+        site.given = site.scratch / f"{name}{SUFFIX}"
+        site.given.write_bytes(change(pack_report(site.report)))
+
+    return changed
+
+
+def packed_among_published(named: str, linked: bool = False) -> Change:
+    """Keep an archive of that name among a checkout's published reports, or a link to it."""
+
+    def change(site: Site) -> None:
+        site.repository = site.scratch / "checkout"
+        folder = site.repository / "reports" / "published"
+        folder.mkdir(parents=True)
+        real = (site.scratch if linked else folder) / f"{named}{SUFFIX}"
+        real.write_bytes(pack_report(site.report.rename(site.scratch / named)))
+        site.given = real
+        if linked:
+            site.given = folder / f"yesterday{SUFFIX}"
+            site.given.symlink_to(real)
+
+    return change
+
+
+def entries(*names: str, tail: int = 1024, **fields: Any) -> Change:
+    """Give an archive of files of one byte, of which the last has other ``fields``; so many zeros
+    end it.
+    """
+
+    def change(site: Site) -> None:
+        data = b""
+        for number, name in enumerate(names, 1):
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = 1, 0o644
+            for each, value in fields.items() if number == len(names) else ():
+                setattr(info, each, value)
+            data += info.tobuf(tarfile.GNU_FORMAT if info.size < 0 else tarfile.USTAR_FORMAT)
+            data += b"x" + bytes(511)
+        site.given = site.scratch / f"run{SUFFIX}"
+        site.given.write_bytes(lzma.compress(data + bytes(tail)))
+
+    return change
+
+
+def zeros(megabytes: int) -> Callable[[bytes], bytes]:
+    """Return what makes small xz of so many zeros."""
+
+    def made(_: bytes) -> bytes:
+        packer = lzma.LZMACompressor(preset=0)
+        pieces = [packer.compress(bytes(1 << 24)) for _ in range(megabytes // 16)]
+        return b"".join([*pieces, packer.flush()])
+
+    return made
+
+
+def hungry(_: bytes) -> bytes:
+    """Return xz that takes a gigabyte to open."""
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 30}]
+    return lzma.compress(bytes(1024), filters=filters)
+
+
+# Plans and figures that were taken over.
+
+
+def plan_answers(change: Callable[[list[Any]], list[Any]]) -> Change:
+    """Change the plan's answers."""
+    return put("evidence/plan.json", "answers", change)
+
+
+def plan_target(member: str, value: Any) -> Change:
+    """Change what the plan asks for on a target."""
+    return put("evidence/plan.json", f"targets.*.{member}", value)
+
+
+def evidence_of_the_other_gpu(site: Site) -> None:
+    """File the H100's evidence as the H200's, with the other target's name in each record."""
+    other = site.evidence / "h200"
+    shutil.rmtree(other)
+    shutil.copytree(site.evidence / "h100", other)
+    for path in other.rglob("*.json*"):
+        data, packed_file = path.read_bytes(), path.suffix == ".gz"
+        text = gzip.decompress(data) if packed_file else data
+        text = text.replace(b'"target": "h100"', b'"target": "h200"')
+        path.write_bytes(gzip.compress(text, mtime=0) if packed_file else text)
+
+
+def recorded_in(name: str) -> Change:
+    """Name another report than the one that figures were taken over from."""
+
+    def change(plan: Any) -> Any:
+        text = json.dumps(plan).replace("reports/first_run", name)
+        return json.loads(text)
+
+    return both(*(put("evidence/plan.json", each, change) for each in ("answers", "targets")))
+
+
+def take_over_less(without: str) -> Change:
+    """Plan again, as if the origin held no paths with that in them."""
+
+    def change(site: Site) -> None:
+        plan = site.evidence / "plan.json"
+        before = Provision.model_validate_json(
+            spelled(site.read("evidence/plan.json")["targets"][0]["provision"])
+        )
+        catalog = load_catalog(site.evidence)
+        kept = tuple(path for path in before.recorded_paths if without not in path)
+        given = provision(
+            kind="recorded",
+            recorded_in=before.recorded_in,
+            recorded_paths=kept,
+            detail=before.detail,
+        )
+        made = make_plan(catalog, make_request(RUN, [given], tuple(catalog.sources)))
+        write_record(made, plan)
+        gone = set(before.recorded_paths) - set(target_paths(made.targets[0])) - {"timings.json"}
+        for path in gone:
+            remove(f"evidence/{path}")(site)
+
+    return change

@@ -11,20 +11,6 @@ SECTION = "## Codes of refusals"
 FIRST = {"refuse", "refuse_or_leave", "Unreadable"}
 """Functions whose first argument is a code."""
 SECOND = {"none", "_refuse"}
-GENERIC = frozenset(
-    {"failed", "check-failed", "bad-input", "machine-lacks", "interrupted", "not-checked"}
-)
-"""Of the classes of errors, where a refusal has no code of its own; and of what was not done."""
-ELSEWHERE = {
-    "file-unreadable": "base/test_io.py",
-    "json-size": "shared/test_bounded_json.py",
-    "key-passphrase": "verification/test_trusted_keys.py",
-    "key-permissions": "verification/test_trusted_keys.py",
-    "rebuild": "verification/test_rebuild.py",
-    "source-missing": "verification/test_rebuild.py",
-    "usage": "cli/test_rough_ends.py",
-}
-"""Codes that no case can give, with the test that does, below ``tests``."""
 
 
 @cache
@@ -51,7 +37,7 @@ def _codes(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
         names = [node.target] if isinstance(node, ast.AnnAssign) else node.targets
         called = {getattr(name, "id", "") for name in names}
-        if "code" in called or ("PARTS" in called and isinstance(node.value, ast.Dict)):
+        if "code" in called:
             yield from _texts(node.value)
     elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
         yield from (text for text in _texts(node.value) if text.startswith("yaml-"))

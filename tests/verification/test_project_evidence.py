@@ -11,7 +11,7 @@ from assay.catalog.load import load_catalog
 from assay.judging.rules import RULES
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import VerdictsFile
-from assay.verification.judged_again import OtherVersion
+from assay.verification.made_again import OtherVersion
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import verify

@@ -1,6 +1,5 @@
 """A report of a project that measured its own code: judged, signed, verified."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +8,11 @@ import yaml
 
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record
-from assay.catalog.load import load_catalog
 from assay.cli.verification_output import claims_line, verified_line
-from assay.evidence.load import load_evidence
-from assay.records.manifest import APPENDIX, PAGE, TEXT, VERDICTS
+from assay.records.manifest import VERDICTS
 from assay.records.verdicts import VerdictsFile
-from assay.verification.gate import check_gates
+from assay.verification.guarantees import verification_record
 from assay.verification.policy import Policy
-from assay.verification.proof_tree import verification_record
 from assay.verification.sign import sign
 from assay.verification.verify import VerificationLog, verify
 from tests.report_fixtures import signed_report, write_repository
@@ -98,44 +94,6 @@ def test_verifying_ends_with_whose_claims_they_are(report: tuple[Path, Path]) ->
     )
 
 
-def test_its_texts_name_the_project_and_not_assay(report: tuple[Path, Path]) -> None:
-    folder, key = report
-    digest = verification_record("r", verified(folder, key)).project
-    assert digest is not None
-    run = read_record(VerdictsFile, folder / VERDICTS).run
-    text, page, appendix = (
-        (folder / name).read_text(encoding="utf-8") for name in (TEXT, PAGE, APPENDIX)
-    )
-    assert text.startswith(f"# Rows: report {run}, made with Assay\n\nNot a report of Assay's own")
-    assert "**3 figures that this project states: " in text
-    assert "No published speed figure" not in text + page
-    assert "<h1>Rows</h1>" in page
-    assert "<h1>Rows</h1>" in appendix
-    for each in (text, page):
-        assert digest in each
-        assert "for which its signer stands and nobody else" in each
-    assert f'<pre class="copy">assay reproduce --claim ratio\nassay verify {run}\n' in page
-    assert f"in the project's folder:\n\n    assay verify {run}\n" in text
-    assert "DIR" not in text + page
-    assert f"Rows, report {run} of project {digest[:12]}, by Assay, " in page
-
-
-def test_a_title_is_quoted_in_part(report: tuple[Path, Path]) -> None:
-    folder, key = report
-    record = verification_record("r", verified(folder, key))
-    long = record.model_copy(update={"project_title": "very " * 100})
-    assert len(claims_line(long)) < len(claims_line(record)) + 100
-    assert verified_line(long) == verified_line(record)
-
-
-def test_claims_put_in_afterwards_are_found(report: tuple[Path, Path]) -> None:
-    folder, key = report
-    path = folder / "evidence" / "project" / "assay.yaml"
-    path.write_text(path.read_text().replace("1.5x", "1.1x"))
-    with pytest.raises(CheckFailed):
-        verified(folder, key)
-
-
 @pytest.mark.parametrize(("name", "was"), [("assay.yaml", "It is fast"), ("rows.py", "ours")])
 def test_files_of_a_project_are_those_that_were_signed(
     report: tuple[Path, Path], name: str, was: str
@@ -154,28 +112,6 @@ def test_code_signed_anew_is_another_project(report: tuple[Path, Path]) -> None:
     path.write_text(CODE + "# edited\n")
     sign(folder, key.with_suffix(""))
     assert verification_record("r", verified(folder, key)).project != before
-
-
-@pytest.mark.parametrize(
-    ("status", "refused"), [("unsupported", False), ("not_installed", False), ("correct", True)]
-)
-def test_only_an_arm_that_ran_says_which_shapes_it_refuses(
-    status: str, refused: bool, report: tuple[Path, Path]
-) -> None:
-    evidence = load_evidence(report[0] / "evidence")
-    catalog = load_catalog(report[0] / "evidence")
-    ((place, gate),) = evidence.correctness.items()
-    untold = {"refused": None, "status": status}
-    if status != "correct":
-        untold["checks"] = ()
-    arms = [arm.model_copy(update=untold) if arm.arm == "theirs" else arm for arm in gate.arms]
-    changed = dataclasses.replace(
-        evidence,
-        correctness={place: gate.model_copy(update={"arms": tuple(arms)})},
-        benchmarks={},
-    )
-    says = [each.says for each in check_gates(catalog, changed).contradictions]
-    assert any("does not say which shapes it refuses" in one for one in says) is refused
 
 
 def test_its_margins_are_compared_and_its_claims_are_not(

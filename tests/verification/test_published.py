@@ -19,9 +19,8 @@ from assay.records.attestation import PipelineRecord
 from assay.records.manifest import VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.report.render import render_contents
-from assay.verification.judged_again import OtherVersion
+from assay.verification.made_again import OtherVersion, Renderer
 from assay.verification.policy import Policy
-from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import (
     SUFFIX,
     is_archive,

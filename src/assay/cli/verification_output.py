@@ -9,10 +9,10 @@ from assay.base.printable import folded, shortened, shown_line
 from assay.base.typed_command import as_typed
 from assay.cli.console import is_terminal
 from assay.findings.replication import again_line
-from assay.records.verification import ProofNode, ProofState, VerificationRecord
+from assay.records.verification import ProofState, VerificationRecord
 from assay.shared.exit_codes import ExitCode
-from assay.verification.guarantees import TIMES, guarantee_lines
-from assay.verification.judged_again import OtherVersion
+from assay.verification.guarantees import TIMES
+from assay.verification.made_again import OtherVersion
 
 COLOURS = {
     ProofState.PROVEN: "green",
@@ -44,16 +44,16 @@ def show_check(to: Console, check: NamedCheck) -> None:
         show_text(to, f"unproven: {line}", CHECK_WIDTH)
 
 
-def show_guarantees(to: Console, result: VerificationRecord, checks: Sequence[NamedCheck]) -> None:
+def show_guarantees(to: Console, result: VerificationRecord) -> None:
     """Print notes, whose claims they are, and a line for each guarantee."""
     for note in result.notes:
         show_text(to, f"note {note}")
     if result.project:
         show_text(to, claims_line(result))
-    for state, line in guarantee_lines(checks):
-        word = state.replace("_", " ")
-        to.print(f"{word:{STATE_WIDTH - 1}}", end=" ", style=COLOURS[state], markup=False)
-        show_text(to, line, STATE_WIDTH)
+    for each in result.guarantees:
+        word = each.state.replace("_", " ")
+        to.print(f"{word:{STATE_WIDTH - 1}}", end=" ", style=COLOURS[each.state], markup=False)
+        show_text(to, f"{each.id}: {each.says}", STATE_WIDTH)
 
 
 def show_passed(to: Console, result: VerificationRecord) -> None:
@@ -67,19 +67,13 @@ def verified_line(result: VerificationRecord) -> str:
     """Return the last line: what verified, whose claims they are where they are a project's, and
     who signed it.
     """
-    named = f" (run '{result.run}')" if _lies_elsewhere(result.proof) else ""
+    elsewhere = any(check.id == "name" for check in result.checks)
+    named = f" (run '{result.run}')" if elsewhere else ""
     of = f" of project {result.project[:SHORT]}, its signer's own claims" if result.project else ""
     signers = " and ".join(
         f"{shortened(each.name, LONGEST_NAME)} ({each.keyid[:SHORT]})" for each in result.signers
     )
     return f"PASSED: {result.report}{named}{of}{f', signed by {signers}' if signers else ''}"
-
-
-def _lies_elsewhere(node: ProofNode) -> bool:
-    """Return whether the report has another name than its run."""
-    return any(check.id == "name" for check in node.checks) or any(
-        map(_lies_elsewhere, node.children)
-    )
 
 
 def claims_line(result: VerificationRecord) -> str:

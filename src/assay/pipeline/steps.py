@@ -46,8 +46,8 @@ from assay.records.plan import Request
 from assay.report.render import render, render_contents
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_bytes
+from assay.verification.made_again import Renderer
 from assay.verification.policy import Policy
-from assay.verification.rendered_again import Renderer
 from assay.verification.sign import public_key_path, sign
 from assay.verification.trusted_keys import project_keys, trusted_keys
 from assay.verification.verify import verify

@@ -36,11 +36,10 @@ from assay.records.report_figures import ReportFigures, VerifiedReport
 from assay.records.verdicts import VerdictsFile
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE
-from assay.verification.judged_again import OtherVersion
+from assay.verification.made_again import OtherVersion
 from assay.verification.manifest import plain_bytes
-from assay.verification.place import check_place
 from assay.verification.report_archive import MOST_PACKED, is_archive, opened_report, report_name
-from assay.verification.signed_files import check_signed_files
+from assay.verification.signed_files import check_place, check_signed_files
 from assay.verification.trusted_keys import TrustedKey
 from assay.verification.verify import VerificationLog
 

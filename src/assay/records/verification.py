@@ -7,11 +7,6 @@ from pydantic import Field
 
 from assay.records.base import Record
 
-NodeId = Literal[
-    "key", "statement", "manifest", "records", "verdicts", "pages", "sources", "binaries"
-]
-"""The parts of a report that verifying proves, from the verifier's key outwards."""
-
 
 class ProofState(StrEnum):
     """What came of a check, or of all checks of a part."""
@@ -38,20 +33,15 @@ class CheckEntry(Record):
     """What it could not prove."""
 
 
-class ProofNode(Record):
-    """A part of a report, and the parts that rest on it.
+class GuaranteeEntry(Record):
+    """One of the six things that a verified report guarantees."""
 
-    It is proven on the condition that what it rests on is.
-    """
-
-    id: NodeId
+    id: str
+    """Its name in docs/verifying.md."""
     state: ProofState
-    """Failed where one check did; else not checked where one was not made; else unproven where one
-    left something; else proven."""
+    """Failed where one of its checks did; else not checked where one was not made; else unproven
+    where one left something; else proven."""
     says: str
-    checks: tuple[CheckEntry, ...]
-    """In the order in which they ran."""
-    children: tuple["ProofNode", ...]
 
 
 class SignerEntry(Record):
@@ -86,7 +76,7 @@ class MeasuredAgain(Record):
 class VerificationRecord(Record):
     """The result of ``./assay verify --json``, whatever it comes to."""
 
-    schema_: Literal["assay/verification/1"] = Field(alias="schema")
+    schema_: Literal["assay/verification/2"] = Field(alias="schema")
     report: str
     """The directory or archive, as it was named."""
     verified: bool
@@ -106,10 +96,9 @@ class VerificationRecord(Record):
     project_title: str | None = None
     """Its name, as its signers wrote it."""
     signers: tuple[SignerEntry, ...]
-    proof: ProofNode
-    """The key, and all that rests on it."""
-    unchecked: tuple[str, ...]
-    """What people read of it and nobody checked, though nothing failed: it is said at the end."""
+    guarantees: tuple[GuaranteeEntry, ...]
+    checks: tuple[CheckEntry, ...]
+    """In the order in which they ran."""
     notes: tuple[str, ...]
     """Things worth knowing that are no failures."""
     measured_again: MeasuredAgain | None = None

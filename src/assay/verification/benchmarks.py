@@ -1,4 +1,4 @@
-"""Whether benchmarks hold what their protocol asks for, and no time is impossible. Pure.
+"""Whether measurements are as their protocol asks for, and no time is impossible. Pure.
 
 Times are the signer's word (docs/trust.md). What is held against them here is what an honest run
 could get wrong: another protocol, a process too few, a wrong output, a time below what the
@@ -9,7 +9,7 @@ import statistics
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.evidence.stages import BENCHMARKS
+from assay.evidence.stages import BENCHMARKS, ORIGINALS, PROGRAMS
 from assay.records.measurements import BenchmarkRecord, Process
 from assay.records.workloads import Comparison
 from assay.shared.schedule import CONTROL
@@ -17,7 +17,7 @@ from assay.statistics import roofline
 from assay.verification.contradictions import Findings
 
 
-def check_benchmarks(catalog: Catalog, evidence: Evidence) -> Findings:
+def check_measured(catalog: Catalog, evidence: Evidence) -> Findings:
     """Return what contradicts a benchmark's protocol, outputs or physical floor."""
     findings = Findings()
     for (target, name), record in evidence.benchmarks.items():
@@ -32,7 +32,21 @@ def check_benchmarks(catalog: Catalog, evidence: Evidence) -> Findings:
             where = f"{path}, process {process.index}"
             _check_outputs(catalog, comparison, process, where, findings)
         _check_floor(catalog, target, record, path, findings)
+    _check_runs(catalog, evidence, findings)
     return findings
+
+
+def _check_runs(catalog: Catalog, evidence: Evidence, findings: Findings) -> None:
+    """Each program ran as often as it was to; a source's own may not have been built."""
+    wanted = catalog.judging.program_runs
+    counts = [(PROGRAMS.path(*key), len(each.runs)) for key, each in evidence.programs.items()]
+    for key, original in evidence.originals.items():
+        lines = filter(None, (original.runs, original.typed_runs))
+        counts += [(ORIGINALS.path(*key), len(runs)) for runs in lines]
+    for path, count in counts:
+        if count != wanted:
+            says = f"{path} has {count} runs, and its program was to run {wanted} times"
+            findings.refuse("program-runs", says)
 
 
 def _check_protocol(

@@ -22,8 +22,7 @@ from assay.records.evaluations import Inspection, Support
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
 from assay.verification.contradictions import Findings, names
-from assay.verification.file_compiles import check_file_compiles
-from assay.verification.guards import check_guards
+from assay.verification.machine import check_file_compiles
 from assay.verification.origin import Origin
 from assay.verification.provisions import check_provisions
 from assay.verification.taken_over import check_taken_over
@@ -56,9 +55,8 @@ def check_complete(
         _check_guards(catalog, plan, origins.get(plan.target), findings)
         check_taken_over(catalog, evidence.plan, plan, origins.get(plan.target), findings)
         _check_records(catalog, evidence, plan, findings)
-    check_guards(catalog, evidence, findings)
     check_provisions(evidence, findings)
-    check_file_compiles(catalog, evidence, origins, findings)
+    check_file_compiles(evidence, findings)
     return findings
 
 

@@ -1,15 +1,25 @@
-"""The six things that a verified report guarantees, each by the checks that it rests on. Pure."""
+"""The six things that a verified report guarantees, by the checks they rest on, and the result."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.base.check_log import NamedCheck
-from assay.records.verification import ProofState
+from assay.base.errors import AssayError
+from assay.base.printable import shown_line, shown_sentence
+from assay.records.verification import (
+    CheckEntry,
+    GuaranteeEntry,
+    ProofState,
+    SignerEntry,
+    VerificationRecord,
+)
 from assay.shared.counting import counted
-from assay.verification.proof_tree import worst_state
+from assay.shared.exit_codes import ExitCode
+from assay.verification.verify import VerificationLog
 
 TIMES = "The times are the signer's word."
 """What no check can guarantee."""
+WORST_FIRST = (ProofState.FAILED, ProofState.NOT_CHECKED, ProofState.UNPROVEN, ProofState.PROVEN)
 
 
 @dataclass(frozen=True)
@@ -54,12 +64,52 @@ GUARANTEES = (
 """In this order; each check belongs to one."""
 
 
-def guarantee_lines(checks: Sequence[NamedCheck]) -> Iterator[tuple[ProofState, str]]:
-    """Yield the state of each guarantee and its line."""
+def verification_record(
+    report: str, log: VerificationLog, error: AssayError | None = None
+) -> VerificationRecord:
+    """Return what verifying ``report`` came to; ``error`` is what ended it."""
+    signed = log.signed
+    predicate = None if signed is None else signed.statement.predicate
+    return VerificationRecord(
+        schema="assay/verification/2",
+        report=shown_line(report),
+        verified=error is None,
+        exit_code=int(ExitCode.DONE if error is None else error.exit_code),
+        code=None if error is None else error.code,
+        error=None if error is None else shown_sentence(str(error)),
+        run=None if predicate is None else predicate.run,
+        commit=None if predicate is None else predicate.commit,
+        created=None if predicate is None else predicate.created,
+        project=None if predicate is None else predicate.project,
+        project_title=shown_line(log.project_title) if log.project_title else None,
+        signers=tuple(
+            SignerEntry(keyid=each.keyid, name=shown_line(each.name))
+            for each in (() if signed is None else signed.signers)
+        ),
+        guarantees=tuple(_guaranteed(log.checks)),
+        checks=tuple(map(_entry, log.checks)),
+        notes=tuple(map(shown_line, log.notes)),
+    )
+
+
+def _entry(check: NamedCheck) -> CheckEntry:
+    return CheckEntry(
+        id=check.name,
+        state=check.state,
+        code=check.code or None,
+        says=shown_line(check.detail),
+        unproven=tuple(map(shown_line, check.unproven)),
+    )
+
+
+def _guaranteed(checks: Sequence[NamedCheck]) -> Iterator[GuaranteeEntry]:
+    """Yield each guarantee in the worst state of its checks; without any nobody looked at it."""
     for guarantee in GUARANTEES:
         mine = [check for check in checks if check.name in guarantee.checks]
-        state = worst_state(mine)
-        yield state, f"{guarantee.name}: {_says(guarantee, state, mine)}"
+        states = {check.state for check in mine} or {ProofState.NOT_CHECKED}
+        state = next(state for state in WORST_FIRST if state in states)
+        says = shown_line(_says(guarantee, state, mine))
+        yield GuaranteeEntry(id=guarantee.name, state=state, says=says)
 
 
 def _says(guarantee: Guarantee, state: ProofState, checks: Sequence[NamedCheck]) -> str:

@@ -1,6 +1,8 @@
-"""Whether the GPU that records name is the target that they are filed under. Pure."""
+"""Whether records are of the GPU, the target and the subject that they are filed under. Pure."""
 
 import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 from assay.catalog.model import Catalog
 from assay.evidence.entries import TargetStage
@@ -12,7 +14,7 @@ from assay.evidence.stages import (
     PROFILES,
     STOPWATCHES,
     TARGET_STAGES,
-    slurm_jobs_path,
+    file_compile_path,
 )
 from assay.judging.cutlass_output import job_id
 from assay.records.base import GpuRecord, Record
@@ -20,7 +22,13 @@ from assay.records.measurements import ProgramRecord
 from assay.records.plan import TargetPlan
 from assay.records.platform import Gpu, PlatformRecord
 from assay.records.targets import Target
+from assay.shared.counting import agreeing, counted
 from assay.verification.contradictions import Findings
+
+SKEW = timedelta(minutes=10)
+"""By which two honest clocks may differ."""
+NEAR = (0.9, 1.12)
+"""Of the GB in a product's name, what NVML counts: some are reserved, some are GiB."""
 
 
 def check_machines(catalog: Catalog, evidence: Evidence) -> Findings:
@@ -38,50 +46,16 @@ def check_machines(catalog: Catalog, evidence: Evidence) -> Findings:
         for stage in TARGET_STAGES:
             _check_records(evidence, plan, stage, platform, findings)
         _check_gated(evidence, plan, findings)
-    _check_jobs(evidence, findings)
     return findings
-
-
-def _check_jobs(evidence: Evidence, findings: Findings) -> None:
-    """Each job of a cluster that ended well held the GPU whose figures the report has."""
-    for job in evidence.slurm_jobs.jobs if evidence.slurm_jobs else ():
-        platform = evidence.platforms.get(job.target)
-        if job.outcome != "done" or job.gpu is None or platform is None:
-            continue
-        if platform.of_card(job.gpu.uuid) is None:
-            says = (
-                f"{slurm_jobs_path()}: {job.stage} of {job.target} held GPU {job.gpu.uuid}, and "
-                f"the platform record is of {platform.uuids}"
-            )
-            findings.refuse("gpu-uuid", says)
 
 
 def _check_platform(target: Target, platform: PlatformRecord, findings: Findings) -> None:
     if platform.target != target.id:
         findings.refuse("platform", f"{target.id}: its platform record is of {platform.target}")
-    digits = re.sub(r"\D", "", target.arch)
-    if digits != target.compute_capability.replace(".", ""):
-        says = f"{target.id}: {target.arch} is not compute capability {target.compute_capability}"
-        findings.refuse("gpu-architecture", says)
-    uuids = [device.gpu.uuid for device in platform.devices]
-    if len(set(uuids)) < len(uuids):
-        findings.refuse("gpu-uuid", f"{target.id}: its platform record names a GPU twice")
-    for device in platform.devices:
-        _check_gpu(target, device.gpu, findings)
-
-
-def _check_gpu(target: Target, gpu: Gpu, findings: Findings) -> None:
-    if re.fullmatch(target.product_pattern, gpu.product) is None:
-        findings.refuse("gpu-product", f"{target.id}: measured on '{gpu.product}', which it is not")
-    for what, recorded, described in (
-        ("compute capability", gpu.compute_capability, target.compute_capability),
-        ("number of multiprocessors", gpu.multiprocessors, target.multiprocessors),
-    ):
-        if recorded != described:
-            says = f"{target.id}: the {what} is {recorded}, and the target's is {described}"
-            findings.refuse("gpu-architecture", says)
-    if gpu.mig:
-        findings.refuse("gpu-product", f"{target.id}: a MIG slice was measured")
+    for gpu in (device.gpu for device in platform.devices):
+        if re.fullmatch(target.product_pattern, gpu.product) is None or gpu.mig:
+            says = f"measured on '{gpu.product}'{', a MIG slice' if gpu.mig else ''}"
+            findings.refuse("gpu-product", f"{target.id}: {says}, which it is not")
 
 
 def _check_gated(evidence: Evidence, plan: TargetPlan, findings: Findings) -> None:
@@ -124,3 +98,61 @@ def _named(record: Record, target: str, parts: int) -> tuple[str, ...]:
         getattr(record, name) for name in ("comparison", "arm", "original") if hasattr(record, name)
     ))  # fmt: skip
     return named[:parts]
+
+
+def check_file_compiles(evidence: Evidence, findings: Findings) -> None:
+    """Add records of files compiled as published that are missing, or are of another file."""
+    recorded = [each.provision.recorded_compilations for each in evidence.plan.targets]
+    for job in (*evidence.plan.compilations, *(job for jobs in recorded for job in jobs)):
+        record = evidence.file_compiles.get(job.key)
+        path = evidence.file_compile_paths.get(job.key, file_compile_path(*job.key))
+        if record is None:
+            findings.refuse("record-missing", f"{path} is missing, though the plan calls for it")
+        elif any(getattr(record, name) != value for name, value in job):
+            findings.refuse("misfiled", f"{path}: is of another file or checkout than the plan's")
+
+
+def remarks(catalog: Catalog, evidence: Evidence, created: str, now: datetime) -> Iterator[str]:
+    """Yield what looks like an honest mistake, and proves nothing.
+
+    ``created``: when the report says that it was made.
+    """
+    for plan in evidence.plan.targets:
+        platform = evidence.platforms.get(plan.target)
+        for device in platform.devices if platform is not None else ():
+            yield from _other_product(catalog.targets[plan.target], device.gpu)
+    made = _moment(created)
+    if made > now + SKEW:
+        yield f"the report says that it was made in the future: {created}"
+    if late := [at for at in _recorded(evidence) if at > made + SKEW]:
+        records = counted(len(late), "record")
+        be = agreeing(len(late), "is", "are")
+        yield f"the report says that it was made at {created}, and {records} {be} later"
+
+
+def _other_product(target: Target, gpu: Gpu) -> Iterator[str]:
+    """Yield that a GPU has other parts than its product."""
+    for what, recorded, described in (
+        ("compute capability", gpu.compute_capability, target.compute_capability),
+        ("multiprocessors", gpu.multiprocessors, target.multiprocessors),
+        ("bytes of L2", gpu.l2_bytes, target.l2_bytes),
+    ):
+        if recorded != described:
+            yield f"{target.id}: {what} on record {recorded}, of {target.product} {described}"
+    named = re.search(r"(\d+) ?GB", target.product)
+    memory_gb = gpu.memory_bytes / 1e9
+    if named is not None and not NEAR[0] <= memory_gb / int(named[1]) <= NEAR[1]:
+        yield f"{target.id}: {memory_gb:.0f} GB of memory on record, of {target.product} {named[1]}"
+
+
+def _recorded(evidence: Evidence) -> Iterator[datetime]:
+    """Yield when each record of a target was made, where it says so."""
+    for stage in TARGET_STAGES:
+        for record in getattr(evidence, stage.collection).values():
+            if (at := getattr(record, "recorded_at", None)) is not None:
+                yield _moment(at)
+
+
+def _moment(text: str) -> datetime:
+    at = datetime.fromisoformat(text)
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)

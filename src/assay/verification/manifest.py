@@ -6,9 +6,7 @@ soon as it is seen, and a file is read no further than the manifest says.
 
 import hashlib
 import os
-import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import CheckFailed
@@ -22,12 +20,10 @@ from assay.records.manifest import (
     VERDICTS,
     Manifest,
 )
-from assay.shared.counting import counted
 from assay.shared.read_limits import (
     MOST_FILE,
     MOST_FILES,
     MOST_FOLDERS_DEEP,
-    MOST_NAME,
     MOST_REPORT,
     Unreadable,
     opened_plainly,
@@ -49,7 +45,7 @@ def walk(directory: Path) -> Iterator[str]:
     """Yield the relative paths of all regular files, sorted within each folder.
 
     Raises CheckFailed for a link, a special file or an empty folder, none of which can be vouched
-    for by a digest; for a name that is not the same everywhere; for more than a report has.
+    for by a digest; for more than a report has.
     """
     yield from _walk(os.fspath(directory), "", [0])
 
@@ -57,53 +53,31 @@ def walk(directory: Path) -> Iterator[str]:
 def _walk(directory: str, prefix: str, seen: list[int]) -> Iterator[str]:
     """``prefix`` ends in a slash, but for the first; ``seen`` counts all entries so far."""
     folder = prefix.rstrip("/") or "."
-    if prefix.count("/") > MOST_FOLDERS_DEEP:
-        problem = f"{folder}: lies more than {MOST_FOLDERS_DEEP} folders deep"
-        raise CheckFailed(problem, code="shape-depth")
-    entries: dict[str, os.DirEntry[str]] = {}
+    entries = []
     try:
         with os.scandir(directory) as found:
             for entry in found:
                 seen[0] += 1
-                if seen[0] > MOST_FILES:
-                    problem = f"there are more than {MOST_FILES:,} files and folders"
+                if seen[0] > MOST_FILES or prefix.count("/") > MOST_FOLDERS_DEEP:
+                    problem = "there are more files and folders than any report has"
                     raise CheckFailed(problem, code="shape-files")
-                _check_name(f"{prefix}{entry.name}", entry.name)
-                alike = entries.setdefault(_folded(entry.name), entry)
-                if alike is not entry:
-                    problem = f"{prefix}{entry.name} and {alike.name}: one name on some systems"
-                    raise CheckFailed(problem, code="shape-case")
+                entries.append(entry)
     except OSError as error:
         raise CheckFailed(f"{folder}: the folder cannot be read: {error.strerror}") from error
     if not entries:
         problem = f"{folder}: the folder is empty, so nothing vouches for it"
-        raise CheckFailed(problem, code="shape-empty")
-    for entry in sorted(entries.values(), key=lambda each: each.name):
+        raise CheckFailed(problem, code="shape-kind")
+    for entry in sorted(entries, key=lambda each: each.name):
         path = f"{prefix}{entry.name}"
         if entry.is_symlink():
-            problem = f"{path}: is a link; a report holds plain files only"
-            raise CheckFailed(problem, code="shape-link")
+            problem = f"{path!a}: is a link; a report holds plain files only"
+            raise CheckFailed(problem, code="shape-kind")
         if entry.is_dir(follow_symlinks=False):
             yield from _walk(entry.path, f"{path}/", seen)
         elif entry.is_file(follow_symlinks=False):
             yield path
         else:
-            raise CheckFailed(f"{path}: is not a plain file", code="shape-kind")
-
-
-def _check_name(path: str, name: str) -> None:
-    """Raise CheckFailed for a name that is too long, or that not every screen and system shows."""
-    if len(os.fsencode(name)) > MOST_NAME:
-        problem = f"{path[:MOST_NAME]!a}...: its name has more than {MOST_NAME} bytes"
-        raise CheckFailed(problem, code="shape-name")
-    if not name.isprintable() or "\\" in name:
-        problem = f"{path!a}: holds a backslash, or characters that nobody sees"
-        raise CheckFailed(problem, code="shape-name")
-
-
-def _folded(path: str) -> str:
-    """Return a name as file systems see it that tell neither case nor ways of accents apart."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+            raise CheckFailed(f"{path!a}: is not a plain file", code="shape-kind")
 
 
 def plain_bytes(directory: Path, name: str, most: int) -> bytes:
@@ -142,14 +116,14 @@ def digest_of(directory: Path, path: str, most: int = MOST_FILE) -> FileDigest:
 
 
 def build_manifest(directory: Path, run: str) -> Manifest:
-    """Return the manifest of a report directory, sorted by path.
+    """Return the manifest of a report directory, but for the files it cannot contain.
 
     Raises CheckFailed for links, special files, empty folders and names no manifest can carry.
     """
     paths = sorted(path for path in walk(directory) if path not in UNLISTED | {PROVENANCE})
     for path in paths:
         if problem := path_problem(path):
-            raise CheckFailed(f"{path!r}: {problem}")
+            raise CheckFailed(f"{path!a}: {problem}", code="manifest-path")
     files = tuple(digest_of(directory, path) for path in paths)
     if problem := _size_problem(files):
         raise CheckFailed(problem, code="shape-size")
@@ -165,24 +139,26 @@ def _size_problem(files: Sequence[FileDigest]) -> str | None:
     return None
 
 
-def path_problem(path: str) -> str | None:
-    """Return why ``path`` may not stand in a manifest, or None when it may."""
-    if path.startswith("/"):
-        return "is an absolute path"
+def unsafe_path(path: str) -> str | None:
+    """Return why a path may lead elsewhere or means several things, or None."""
     if "\\" in path or not path.isprintable():
         return "holds a backslash or a control character"
-    parts = path.split("/")
-    if ".." in parts:
-        return "leaves the report directory"
-    if "." in parts or "" in parts:
-        return "is not in its shortest form"
-    if path in UNLISTED | {PROVENANCE}:
-        return "is not for the manifest to list"
+    if any(part in ("", ".", "..") for part in path.split("/")):
+        return "is not in its shortest form, or leaves its directory"
     return None
 
 
-def check_shape(manifest: Manifest, present: set[str], *, provenance: bool = False) -> Findings:
-    """Return every way in which the files present differ from those the manifest lists.
+def path_problem(path: str) -> str | None:
+    """Return why ``path`` may not stand in a manifest, or None when it may."""
+    if problem := unsafe_path(path):
+        return problem
+    if path not in TOLD and not path.startswith(EVIDENCE):
+        return "is no part of a report that a manifest lists"
+    return None
+
+
+def check_shape(manifest: Manifest, present: set[str], *, provenance: bool = False) -> None:
+    """Raise CheckFailed where the files present differ from those that the manifest lists.
 
     ``provenance``: whether the statement says that there is one.
     """
@@ -190,7 +166,7 @@ def check_shape(manifest: Manifest, present: set[str], *, provenance: bool = Fal
     listed = [entry.path for entry in manifest.files]
     for path in listed:
         if why := path_problem(path):
-            findings.refuse("manifest-path", f"{path!r} {why}")
+            findings.refuse("manifest-path", f"{path!a} {why}")
     if listed != sorted(set(listed)):
         findings.refuse("manifest-order", "the manifest is not sorted, or lists a file twice")
     if problem := _size_problem(manifest.files):
@@ -200,23 +176,11 @@ def check_shape(manifest: Manifest, present: set[str], *, provenance: bool = Fal
         findings.refuse("shape-missing", f"{path} is missing")
     for path in sorted(present - expected):
         findings.refuse("shape-unlisted", f"{path} is not listed")
-    for path in listed:
-        if path not in TOLD and not path.startswith(EVIDENCE):
-            findings.refuse("shape-further", f"{path} is no part of a report, and nobody checks it")
-    return findings
+    findings.raise_if_any()
 
 
-@dataclass(frozen=True)
-class ChangedFile:
-    """A file that is not the one that was listed."""
-
-    path: str
-    says: str
-    """In what it differs, in a sentence without its end."""
-
-
-def changed_files(directory: Path, manifest: Manifest) -> list[ChangedFile]:
-    """Return every listed file whose size or digest is not the listed one.
+def changed_files(directory: Path, manifest: Manifest) -> list[str]:
+    """Return a sentence on each listed file whose size or digest is not the listed one.
 
     No file is read that is longer than listed.
     """
@@ -225,12 +189,10 @@ def changed_files(directory: Path, manifest: Manifest) -> list[ChangedFile]:
         try:
             found = digest_of(directory, entry.path, entry.bytes)
         except CheckFailed as error:
-            problems.append(ChangedFile(entry.path, str(error)))
+            problems.append(str(error))
             continue
         if found.bytes != entry.bytes:
-            says = f"{entry.path} has {counted(found.bytes, 'byte')}, not {entry.bytes}"
-            problems.append(ChangedFile(entry.path, says))
+            problems.append(f"{entry.path} has {found.bytes} bytes, not {entry.bytes}")
         elif found.sha256 != entry.sha256:
-            says = f"{entry.path} has another SHA-256 than the manifest says"
-            problems.append(ChangedFile(entry.path, says))
+            problems.append(f"{entry.path} has another SHA-256 than the manifest says")
     return problems

@@ -15,19 +15,16 @@ from types import ModuleType
 
 from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
 from assay.shared.read_limits import (
-    MOST_FILE,
     MOST_FILES,
     MOST_REPORT,
     Unreadable,
     whole_file_bytes,
 )
-from assay.verification.manifest import path_problem, walk
+from assay.verification.manifest import unsafe_path, walk
 
 SUFFIX = ".tar.xz"
 BLOCK = tarfile.BLOCKSIZE
 END = bytes(2 * BLOCK)
-MAGIC = b"\xfd7zXZ\0"
-"""What every xz file begins with."""
 
 MOST_PACKED = 32_000_000
 """Bytes of an archive. A report of one target has 5 MB of files and 1.5 MB of archive."""
@@ -58,19 +55,15 @@ def opened_report(path: Path) -> Iterator[Path]:
     MissingEnvironment where it cannot be unpacked.
     """
     try:
-        directory, archive, file = path.is_dir(), is_archive(path), path.is_file()
+        directory = path.is_dir()
     except OSError as error:
         problem = f"{path}: cannot be looked at: {error.strerror}"
         raise BadInput(problem, code="file-unreadable") from error
     if directory:
         yield path
         return
-    if not archive:
-        if file:
-            raise BadInput(
-                f"{path}: is a file; name the report's directory, or its archive ({SUFFIX})"
-            )
-        raise BadInput(f"{path}: no such report directory")
+    if not is_archive(path):
+        raise BadInput(f"{path}: no such report directory, nor an archive of one ({SUFFIX})")
     files = read_archive(path)
     with _unpacked_copy(files, path) as report:
         try:
@@ -120,30 +113,22 @@ def _unpacked(data: bytes, top: str) -> dict[str, bytes]:
 def _tar(top: str, files: Mapping[str, bytes]) -> bytes:
     parts = []
     for path, content in sorted(files.items()):
-        parts += [_header(f"{top}/{path}", len(content)), content, bytes(-len(content) % BLOCK)]
+        info = tarfile.TarInfo(f"{top}/{path}")
+        info.size, info.mode = len(content), 0o644
+        try:
+            header = info.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
+        except ValueError as error:
+            problem = f"{path!r}: cannot stand in an archive: {error}"
+            raise CheckFailed(problem, code="archive-form") from error
+        parts += [header, content, bytes(-len(content) % BLOCK)]
     return b"".join([*parts, END])
-
-
-def _header(name: str, size: int) -> bytes:
-    """A file's entry. Raises CheckFailed for a name that none can have."""
-    info = tarfile.TarInfo(name)
-    info.size, info.mode = size, 0o644
-    try:
-        return info.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
-    except ValueError as error:
-        problem = f"{name!r}: cannot stand in an archive: {error}"
-        raise CheckFailed(problem, code="archive-name") from error
 
 
 def _decompressed(data: bytes) -> bytes:
     """Return what an xz file holds. Raises CheckFailed before more comes out than a report may
     hold.
     """
-    if len(data) > MOST_PACKED:
-        raise CheckFailed(f"it has more than {MOST_PACKED} bytes", code="archive-size")
     most = min(MOST_REPORT, MOST_RATIO * len(data))
-    if not data.startswith(MAGIC):
-        raise CheckFailed("it is no xz file", code="archive-xz")
     lzma = _lzma()
     reader = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
     try:
@@ -152,78 +137,38 @@ def _decompressed(data: bytes) -> bytes:
         raise CheckFailed(f"it cannot be decompressed: {error}", code="archive-xz") from error
     if len(content) > most:
         problem = f"more than {most} bytes come out of its {len(data)}"
-        raise CheckFailed(problem, code="archive-ratio")
-    if not reader.eof:
-        raise CheckFailed("it ends early", code="archive-xz")
-    if reader.unused_data:
-        raise CheckFailed("something follows its end", code="archive-trailing")
+        raise CheckFailed(problem, code="archive-size")
+    if not reader.eof or reader.unused_data:
+        raise CheckFailed("it ends early, or something follows its end", code="archive-xz")
     return content
 
 
 def _files(data: bytes, top: str) -> dict[str, bytes]:
-    """The files of a tar that ``_tar`` made under ``top``; raises CheckFailed for any other."""
-    files: dict[str, bytes] = {}
-    offset, last = 0, ""
-    while (block := data[offset : offset + BLOCK]) != END[:BLOCK]:
-        name, size = _entry(block, top, first=not files)
-        if name <= last:
-            problem = f"{name!r} {'is in it twice' if name == last else 'is out of order'}"
-            raise CheckFailed(problem, code="archive-order")
-        content = data[offset + BLOCK : offset + BLOCK + size]
-        files[name.removeprefix(f"{top}/")] = content
-        if len(files) > MOST_FILES:
-            raise CheckFailed(f"it holds more than {MOST_FILES} files", code="archive-files")
-        offset, last = offset + BLOCK + size + -size % BLOCK, name
-    for path in files:
-        parts = path.split("/")
-        if any("/".join(parts[:depth]) in files for depth in range(1, len(parts))):
-            raise CheckFailed(f"{path!r} lies below a file", code="archive-path")
-    # Headers are compared as they come; this holds the padding, and the end.
-    if not files or _tar(top, files) != data:
-        problem = "it holds no file" if not files else "it is not as packing writes it"
-        raise CheckFailed(problem, code="archive-form")
-    return files
-
-
-def _entry(block: bytes, top: str, *, first: bool) -> tuple[str, int]:
-    """Name and size of the file that a header announces; raises CheckFailed for anything else."""
-    try:
-        info = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
-    except (tarfile.TarError, ValueError) as error:
-        problem = f"its list of files cannot be read: {error}"
-        raise CheckFailed(problem, code="archive-form") from error
-    if info.issym() or info.islnk():
-        problem = f"{info.name!r} is a link; a report holds plain files only"
-        raise CheckFailed(problem, code="archive-link")
-    if info.type != tarfile.REGTYPE:
-        raise CheckFailed(f"{info.name!r} is not a plain file", code="archive-kind")
-    if wrong := path_problem(info.name):
-        raise CheckFailed(f"{info.name!r} {wrong}", code="archive-path")
-    folder, slash, _ = info.name.partition("/")
-    if first and slash and folder != top:
-        problem = f"it holds the report '{folder}': rename it back to {folder}{SUFFIX}"
-        raise CheckFailed(problem, code="archive-name")
-    if not info.name.startswith(f"{top}/"):
-        problem = f"{info.name!r} is not in the folder '{top}', which it is named after"
-        raise CheckFailed(problem, code="archive-path")
-    if info.size > MOST_FILE:
-        problem = f"{info.name!r} has more than {MOST_FILE} bytes"
-        raise CheckFailed(problem, code="archive-size")
-    if info.size < 0 or _header(info.name, info.size) != block:
-        problem = f"the entry of {info.name!r} is not as packing writes it"
-        raise CheckFailed(problem, code="archive-form")
-    return info.name, info.size
-
-
-def _folder_name(archive: Path) -> str:
-    """Return the name that an archive's folder has, by the file itself, whatever links to it.
-
-    Raises CheckFailed for one that names another place than a folder of its own.
+    """Return the files of a tar that ``_tar`` made under ``top``; raises CheckFailed for any other:
+    what it is not like in every byte may hold links, devices, or a file twice.
     """
-    name = report_name(archive.resolve())
-    if name in ("", ".", "..") or "/" in name:
-        raise CheckFailed(f"{name!r} is no name of a folder", code="archive-name")
-    return name
+    files: dict[str, bytes] = {}
+    offset = 0
+    while len(files) <= MOST_FILES and (block := data[offset : offset + BLOCK]) != END[:BLOCK]:
+        try:
+            info = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
+        except (tarfile.TarError, ValueError) as error:
+            problem = f"its list of files cannot be read: {error}"
+            raise CheckFailed(problem, code="archive-form") from error
+        folder, _, path = info.name.partition("/")
+        if not files and folder != top:
+            problem = f"it holds {folder!a}: its name has to be that of the folder in it"
+            raise CheckFailed(problem, code="archive-name")
+        if unsafe_path(info.name) or not 0 <= info.size <= len(data):
+            problem = f"the entry {info.name!a} leads elsewhere, or beyond its end"
+            raise CheckFailed(problem, code="archive-form")
+        offset += BLOCK
+        files[path] = data[offset : offset + info.size]
+        offset += info.size + -info.size % BLOCK
+    below = any(str(above) in files for path in files for above in PurePath(path).parents)
+    if not 0 < len(files) <= MOST_FILES or below or _tar(top, files) != data:
+        raise CheckFailed("it is not as packing writes it", code="archive-form")
+    return files
 
 
 @contextmanager
@@ -232,7 +177,7 @@ def _unpacked_copy(files: Mapping[str, bytes], archive: Path) -> Iterator[Path]:
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-report-"))
-            report = Path(folder) / _folder_name(archive)
+            report = Path(folder) / report_name(archive.resolve())
             for path, content in files.items():
                 file = report / path
                 file.parent.mkdir(parents=True, exist_ok=True)
@@ -246,7 +191,7 @@ def _unpacked_copy(files: Mapping[str, bytes], archive: Path) -> Iterator[Path]:
 
 
 def _lzma() -> ModuleType:
-    """The standard library's module, which a Python built without its headers lacks."""
+    """Return the standard library's module, which a Python built without its headers lacks."""
     try:
         import lzma  # noqa: PLC0415 - whatever needs no archive runs without it
     except ImportError as error:

@@ -9,10 +9,11 @@ from pathlib import Path
 from securesystemslib.signer import CryptoSigner, SSlibKey
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.base.io import dump_record, load_yaml, read_record
+from assay.base.io import dump_record, read_record
 from assay.base.source_date import source_date
 from assay.base.writable import why_not_writable
 from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
 from assay.evidence.stages import pipeline_path
 from assay.judging.counts import count_verdicts
 from assay.records.attestation import (
@@ -27,9 +28,9 @@ from assay.records.attestation import (
 )
 from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, SIGNER, VERDICTS
 from assay.records.verdicts import VerdictsFile
-from assay.records.workloads import Judging
 from assay.shared.files import sha256_bytes, write_bytes
-from assay.verification.attestation import load_signer, public_pem, seal, seal_payload
+from assay.verification.attestation import dump_statement, load_signer, public_pem
+from assay.verification.envelope import seal
 from assay.verification.manifest import build_manifest
 from assay.verification.provenance import provenance_payload
 from assay.verification.trusted_keys import load_trusted_keys
@@ -46,18 +47,25 @@ def sign(report_dir: Path, key_path: Path) -> str:
     """
     signer = load_or_create_signer(key_path)
     _require_named(report_dir, signer)
+    evidence = report_dir / "evidence"
     verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
     manifest = dump_record(build_manifest(report_dir, verdicts.run))
-    provenance = _provenance(report_dir / "evidence")
-    statement = _statement(report_dir, verdicts, sha256_bytes(manifest), provenance)
-    attestation = seal(statement, signer)
+    provenance = provenance_payload(evidence)
+    predicate = make_predicate(
+        load_catalog(evidence),
+        verdicts,
+        read_record(PipelineRecord, evidence / pipeline_path()).commit,
+        None if provenance is None else sha256_bytes(provenance),
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(source_date())),
+    )
+    statement = dump_statement(_statement(predicate, sha256_bytes(manifest)))
     (report_dir / PROVENANCE).unlink(missing_ok=True)
     write_bytes(report_dir / MANIFEST, manifest)
     write_bytes(report_dir / SIGNER, public_pem(signer.public_key))
     write_public_key(key_path, signer)
     if provenance is not None:
-        write_bytes(report_dir / PROVENANCE, seal_payload(provenance, signer))
-    write_bytes(report_dir / ATTESTATION, attestation)
+        write_bytes(report_dir / PROVENANCE, seal(provenance, signer))
+    write_bytes(report_dir / ATTESTATION, seal(statement, signer))
     return str(signer.public_key.keyid)
 
 
@@ -87,17 +95,6 @@ def _require_named(report_dir: Path, signer: CryptoSigner) -> None:
             f"{report_dir}: its pages say that key {named.keyid} signs it, and this is key "
             f"{keyid}: render it again with the key that signs (./assay reproduce, same --run)"
         )
-
-
-def _provenance(evidence_dir: Path) -> bytes | None:
-    """How the binaries were built; None where nothing was, or where no record can be read.
-
-    A signature is over bytes: that records are malformed is for verifying to find, which says more.
-    """
-    try:
-        return provenance_payload(evidence_dir)
-    except BadInput:
-        return None
 
 
 def default_signing_key() -> Path:
@@ -171,23 +168,28 @@ def _no_key(path: Path, why: str) -> str:
     )
 
 
-def _statement(
-    report_dir: Path, verdicts: VerdictsFile, manifest_sha256: str, provenance: bytes | None
-) -> Statement:
-    evidence = report_dir / "evidence"
+def make_predicate(
+    catalog: Catalog,
+    verdicts: VerdictsFile,
+    commit: str | None,
+    provenance: str | None,
+    created: str,
+) -> Predicate:
+    """Return what signing a report states, beside the digest of its list of files."""
     counts = Counter(verdict.status for verdict in verdicts.verdicts)
-    catalog = load_catalog(evidence)
-    by_measurement = count_verdicts(catalog, verdicts.verdicts)
-    predicate = Predicate(
+    return Predicate(
         run=verdicts.run,
-        commit=read_record(PipelineRecord, evidence / pipeline_path()).commit,
-        judging=load_yaml(Judging, evidence / "config" / "judging.yaml"),
+        commit=commit,
+        judging=catalog.judging,
         verdicts=dict(sorted(counts.items())),
-        counts=by_measurement.by_kind(),
-        provenance=None if provenance is None else sha256_bytes(provenance),
+        counts=count_verdicts(catalog, verdicts.verdicts).by_kind(),
+        provenance=provenance,
         project=None if catalog.project is None else catalog.project.sha256,
-        created=_created(),
+        created=created,
     )
+
+
+def _statement(predicate: Predicate, manifest_sha256: str) -> Statement:
     subject = SignedFile(name=MANIFEST, digest=DigestSet(sha256=manifest_sha256))
     return Statement.model_validate(
         {
@@ -197,8 +199,3 @@ def _statement(
             "predicate": predicate,
         }
     )
-
-
-def _created() -> str:
-    """SOURCE_DATE_EPOCH where it is set, else now; UTC to the second."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(source_date()))

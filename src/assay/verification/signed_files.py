@@ -9,22 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.check_log import CheckLog, listed
-from assay.base.errors import BadInput, CheckFailed
+from assay.base.errors import CheckFailed
 from assay.base.io import parse_record
-from assay.records.attestation import SigningKey, Statement
-from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, Manifest
+from assay.records.attestation import Statement
+from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, VERDICTS, Manifest
+from assay.records.verdicts import VerdictsFile
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_bytes
-from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, MOST_KEY_FILE
-from assay.verification.attestation import (
-    key_of_bytes,
-    parse_statement,
-    public_key,
-    public_pem,
-)
-from assay.verification.envelope import Envelope, parse_envelope
+from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, MOST_FILE, MOST_KEY_FILE
+from assay.verification.attestation import parse_statement, public_pem
+from assay.verification.envelope import check_signatures, parse_envelope
 from assay.verification.manifest import changed_files, check_shape, plain_bytes, walk
-from assay.verification.signatures import check_signatures, made_by
+from assay.verification.report_archive import is_archive, read_archive, report_name
 from assay.verification.trusted_keys import TrustedKey
 
 CHECKS = ("signature", "statement", "shape", "contents")
@@ -38,7 +34,6 @@ class SignedFiles:
     """The trusted keys that signed, each once."""
     statement: Statement
     manifest: Manifest
-    envelope: Envelope
 
     @property
     def keyid(self) -> str:
@@ -47,10 +42,7 @@ class SignedFiles:
 
 
 def check_signed_files(
-    log: CheckLog,
-    report_dir: Path,
-    keys: Sequence[TrustedKey],
-    further: Sequence[str] = (),
+    log: CheckLog, report_dir: Path, keys: Sequence[TrustedKey], further: Sequence[str] = ()
 ) -> SignedFiles | None:
     """Return what a trusted key signed; None where a check failed, as ``log`` then says.
 
@@ -65,103 +57,48 @@ def check_signed_files(
     return found
 
 
-def _signed(
-    log: CheckLog,
-    report_dir: Path,
-    keys: Sequence[TrustedKey],
-) -> SignedFiles | None:
-    envelope: Envelope | None = None
-    signers: tuple[TrustedKey, ...] = ()
+def _signed(log: CheckLog, report_dir: Path, keys: Sequence[TrustedKey]) -> SignedFiles | None:
+    envelope, found = b"", None
     with log.check("signature") as says:
-        envelope, signers, beside = _signature(report_dir, keys)
-        says(_signed_by(envelope, signers))
-        if beside is not None:
-            says.leave(
-                [f"whose {SIGNER} is: key {beside} signed as well, and nobody here trusts it"]
-            )
-    if not log.holds or envelope is None:
+        envelope = plain_bytes(report_dir, ATTESTATION, MOST_ENVELOPE)
+        says(_signed_by(report_dir, envelope, keys))
+    if not log.holds:
         return None
-    found = None
     with log.check("statement") as says:
         data = plain_bytes(report_dir, MANIFEST, MOST_DOCUMENT)
-        found = signed_list(envelope, signers, data, Path(MANIFEST))
+        found = list_signed_by(envelope, data, keys, Path(MANIFEST))
         says(f"about this manifest, of run {found.manifest.run}")
     if found is None:
         return None
-    files = found.manifest.files
     with log.check("shape") as says:
         stated = found.statement.predicate.provenance is not None
-        present = set(walk(report_dir))
-        check_shape(found.manifest, present, provenance=stated).raise_if_any()
+        check_shape(found.manifest, set(walk(report_dir)), provenance=stated)
         says("plain files only; none missing, none unlisted")
     if not log.holds:
         return None
     with log.check("contents") as says:
         if changed := changed_files(report_dir, found.manifest):
-            raise CheckFailed(listed([each.says for each in changed]), code="contents")
+            raise CheckFailed(listed(changed), code="contents")
+        count = len(found.manifest.files)
         says(
-            f"{counted(len(files), 'file')} {agreeing(len(files), 'has', 'have')} the size and "
-            "SHA-256 that the manifest lists"
+            f"{counted(count, 'file')} {agreeing(count, 'has', 'have')} the size and SHA-256 that "
+            "the manifest lists"
         )
     return found if log.holds else None
 
 
-def _signature(
-    report_dir: Path, keys: Sequence[TrustedKey]
-) -> tuple[Envelope, tuple[TrustedKey, ...], str | None]:
-    """Return the envelope, the trusted keys that signed it, and the id of the key in ``signer.pub``
-    where that is none of them. Raises AssayError.
-    """
-    envelope = parse_envelope(plain_bytes(report_dir, ATTESTATION, MOST_ENVELOPE))
+def _signed_by(report_dir: Path, data: bytes, keys: Sequence[TrustedKey]) -> str:
+    """Say which trusted keys signed, one of which lies beside; a name is the verifier's own."""
+    envelope = parse_envelope(data)
     signers = check_signatures(envelope, keys)
-    data = plain_bytes(report_dir, SIGNER, MOST_KEY_FILE)
-    if data in [public_pem(each.key) for each in signers]:
-        return envelope, signers, None
-    beside = _signed_too(envelope, data)
-    if beside is None:
-        ids = ", ".join(each.keyid for each in signers)
-        raise CheckFailed(f"{SIGNER} is not the key that signed ({ids})", code="signer-file")
-    return envelope, signers, beside
-
-
-def _signed_too(envelope: Envelope, data: bytes) -> str | None:
-    """Return the id of the key in ``signer.pub``, of those that nobody trusts, where it signed."""
-    try:
-        key = TrustedKey(public_key(data, Path(SIGNER)), SIGNER)
-    except BadInput:
-        return None
-    signed = any(made_by(signature, envelope.pae(), key) for signature in envelope.signatures)
-    return key.keyid if signed and data == public_pem(key.key) else None
-
-
-def _signed_by(envelope: Envelope, signers: Sequence[TrustedKey]) -> str:
-    """Say whose signatures there are, strangers' apart: a name is the verifier's own."""
+    beside = plain_bytes(report_dir, SIGNER, MOST_KEY_FILE)
     names = ", ".join(f"{each.keyid} ({each.name})" for each in signers)
-    keys = "key" if len(signers) == 1 else f"{len(signers)} keys:"
-    text = f"signed by trusted {keys} {names}"
+    if beside not in [public_pem(each.key) for each in signers]:
+        raise CheckFailed(f"{SIGNER} is not the key that signed: {names}", code="signer-file")
+    text = f"signed by trusted {agreeing(len(signers), 'key', 'keys')} {names}"
     if strangers := len(envelope.signatures) - len(signers):
         text += f"; {counted(strangers, 'further signature')} not of a trusted key"
     return text
-
-
-def signed_list(
-    envelope: Envelope, signers: tuple[TrustedKey, ...], data: bytes, path: Path
-) -> SignedFiles:
-    """Return the list of files in ``data``, which a signed envelope's statement must be about.
-
-    Errors name it ``path``. Raises AssayError.
-    """
-    statement = parse_statement(envelope)
-    for signer in signers:
-        signer.check_signed_on(statement.predicate.created)
-    if statement.subject[0].digest.sha256 != sha256_bytes(data):
-        problem = "the signature is about another manifest.json"
-        raise CheckFailed(problem, code="statement-subject")
-    manifest = parse_record(Manifest, data, path)
-    if manifest.run != statement.predicate.run:
-        problem = "statement and manifest name different runs"
-        raise CheckFailed(problem, code="statement-run")
-    return SignedFiles(signers, statement, manifest, envelope)
 
 
 def list_signed_by(
@@ -172,20 +109,55 @@ def list_signed_by(
     Errors name it ``path``. Raises AssayError.
     """
     parsed = parse_envelope(envelope)
-    return signed_list(parsed, check_signatures(parsed, keys), manifest, path)
+    signers = check_signatures(parsed, keys)
+    statement = parse_statement(parsed.payload)
+    for signer in signers:
+        signer.check_signed_on(statement.predicate.created)
+    if statement.subject[0].digest.sha256 != sha256_bytes(manifest):
+        problem = "the signature is about another manifest.json"
+        raise CheckFailed(problem, code="statement-subject")
+    files = parse_record(Manifest, manifest, path)
+    if files.run != statement.predicate.run:
+        raise CheckFailed("statement and manifest name different runs", code="statement-run")
+    return SignedFiles(signers, statement, files)
 
 
-def require_signed_by(signed: SignedFiles, named: SigningKey) -> None:
-    """Raise CheckFailed unless the key that evidence names made one of the signatures.
+def check_place(log: CheckLog, report: Path, run: str, repository: Path | None) -> None:
+    """Hold the name of a report's directory, or of its archive, against the run that was signed.
 
-    Whether anybody trusts it is no matter here: a report's page shows its id.
+    Among a checkout's own reports another name fails, a link's as well as that of what it leads to.
+    Anywhere else a copy may be called anything: what its name says is then not proven.
     """
-    key = TrustedKey(key_of_bytes(named.public), named.name or named.keyid)
-    message = signed.envelope.pae()
-    if key.keyid != named.keyid:
-        problem = f"the evidence calls the key {key.keyid} by another id: {named.keyid}"
-    elif not any(made_by(each, message, key) for each in signed.envelope.signatures):
-        problem = f"the evidence says that key {named.keyid} signs, which made no signature"
-    else:
+    places = [report.parent.resolve() / report.name, report.resolve()]
+    if report.name in ("", ".."):
+        places = places[1:]
+    other = [place for place in places if report_name(place) != run]
+    if not other:
         return
-    raise CheckFailed(problem, code="declared-signer")
+    ours = [] if repository is None else [repository / "reports", repository / "reports/published"]
+    folders = {each.resolve() for each in ours}
+    with log.check("name") as says:
+        problem = f"it lies as '{report_name(other[0])}' and is the report of run '{run}'"
+        if any(place.parent in folders for place in other):
+            raise CheckFailed(problem, code="run-name")
+        says("")
+        says.leave([f"the name: {problem}"])
+
+
+def signed_verdicts(report: Path, keys: Sequence[TrustedKey]) -> tuple[TrustedKey, VerdictsFile]:
+    """Return a report's verdicts as its signer states them, and the key of ``keys`` that signed.
+
+    Nothing is judged again. Raises AssayError where none of them did.
+    """
+    if is_archive(report):
+        files = read_archive(report)
+        envelope, manifest, data = (files.get(n, b"") for n in (ATTESTATION, MANIFEST, VERDICTS))
+    else:
+        envelope = plain_bytes(report, ATTESTATION, MOST_ENVELOPE)
+        manifest = plain_bytes(report, MANIFEST, MOST_DOCUMENT)
+        data = plain_bytes(report, VERDICTS, MOST_FILE)
+    signed = list_signed_by(envelope, manifest, keys, report / MANIFEST)
+    digests = {entry.path: entry.sha256 for entry in signed.manifest.files}
+    if digests.get(VERDICTS) != sha256_bytes(data):
+        raise CheckFailed(f"{report}: {VERDICTS} is not what was signed", code="contents")
+    return signed.signers[0], parse_record(VerdictsFile, data, report / VERDICTS)

@@ -1,6 +1,6 @@
 """The public keys that a verifier trusts: what they are called, and when they may have signed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -33,7 +33,7 @@ class TrustedKey:
 
     @property
     def keyid(self) -> str:
-        """Return the id by which envelopes hint at it."""
+        """Return the id by which envelopes name it."""
         return str(self.key.keyid)
 
     @property
@@ -61,25 +61,19 @@ def trusted_keys(root: Path) -> list[Path]:
     Raises BadInput where ``keys.yaml`` is there and does not name exactly the files beside it, and
     where anything else is that somebody may have meant to be read.
     """
-    return _keys_in(root / "config" / FOLDER)
-
-
-def _keys_in(folder: Path) -> list[Path]:
-    paths = sorted(folder.glob("*.pub"))
-    _require_known_names(folder)
-    if (folder / NOTES).exists():
-        named = {entry.file for entry in _notes(folder).keys}
-        if odd := sorted(named ^ {path.name for path in paths}):
-            where = "is not there" if odd[0] in named else "is not named there"
-            raise BadInput(f"{folder / NOTES}: {odd[0]} {where}", code="trusted-keys")
-    return paths
+    folder = root / "config" / FOLDER
+    _notes(folder)
+    return sorted(folder.glob("*.pub"))
 
 
 def project_keys(folder: Path | None) -> list[Path]:
     """Return the public keys that a project trusts: those in its own ``trusted_keys``, by the same
     rules; none where there is no project.
     """
-    return [] if folder is None else _keys_in(folder / FOLDER)
+    if folder is None:
+        return []
+    _notes(folder / FOLDER)
+    return sorted((folder / FOLDER).glob("*.pub"))
 
 
 def load_trusted_keys(paths: Sequence[Path], beside: Sequence[Path] = ()) -> tuple[TrustedKey, ...]:
@@ -88,21 +82,14 @@ def load_trusted_keys(paths: Sequence[Path], beside: Sequence[Path] = ()) -> tup
     What notes say of a key counts for each file of it, also where the noted file is only among
     ``beside``: a copy elsewhere evades no revocation. Raises BadInput with one sentence.
     """
-    given = [key.keyid for key in _loaded(paths)]
-    return tuple(key for key in _loaded((*paths, *beside)) if key.keyid in given)
-
-
-def _loaded(paths: Sequence[Path]) -> tuple[TrustedKey, ...]:
-    folders = dict.fromkeys(path.absolute().parent for path in paths)
-    notes = {
-        folder: {entry.file: entry for entry in _notes(folder).keys}
-        for folder in folders
-        if folder.name == FOLDER and (folder / NOTES).exists()
+    folders = {path.absolute().parent for path in (*paths, *beside)}
+    notes = {folder: _notes(folder) for folder in folders}
+    loaded = {
+        path: _load(path, notes[path.absolute().parent].get(path.name))
+        for path in (*paths, *beside)
     }
-    for folder in folders:
-        if folder.name == FOLDER:
-            _require_known_names(folder)
-    return distinct_keys(_load(path, notes.get(path.absolute().parent, {})) for path in paths)
+    given = {loaded[path].keyid for path in paths}
+    return tuple(key for key in distinct_keys(loaded.values()) if key.keyid in given)
 
 
 def distinct_keys(keys: Iterable[TrustedKey]) -> tuple[TrustedKey, ...]:
@@ -118,28 +105,30 @@ def _weight(key: TrustedKey) -> tuple[bool, bool]:
     return key.revoked is not None, key.noted
 
 
-def _require_known_names(folder: Path) -> None:
-    """Raise BadInput for a file that would be passed over, such as notes by another name."""
-    odd = sorted(
-        path.name
-        for path in (folder.iterdir() if folder.is_dir() else ())
-        if path.name != NOTES and path.suffix not in (".pub", ".md") and path.name[0] != "."
-    )
-    if odd:
-        problem = f"{folder / odd[0]}: is not read: notes are {NOTES}, and keys are files *.pub"
-        raise BadInput(problem, code="trusted-keys")
-
-
-def _load(path: Path, notes: Mapping[str, TrustedKeyEntry]) -> TrustedKey:
+def _load(path: Path, entry: TrustedKeyEntry | None) -> TrustedKey:
     """Return a file's key, with what the folder's notes say of it."""
-    key, entry = load_public_key(path), notes.get(path.name)
-    return TrustedKey(key, path.stem) if entry is None else _with_notes(key, entry)
-
-
-def _with_notes(key: SSlibKey, entry: TrustedKeyEntry) -> TrustedKey:
+    key = load_public_key(path)
+    if entry is None:
+        return TrustedKey(key, path.stem)
     dates = entry.from_, entry.until
     return TrustedKey(key, entry.name, *dates, entry.revoked, noted=True, holder=entry.holder)
 
 
-def _notes(folder: Path) -> TrustedKeysFile:
-    return load_yaml(TrustedKeysFile, folder / NOTES)
+def _notes(folder: Path) -> dict[str, TrustedKeyEntry]:
+    """Return what the notes of a folder of keys say, by file. Raises BadInput where they, or other
+    files there, do not fit the keys.
+    """
+    if folder.name != FOLDER or not folder.is_dir():
+        return {}
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    keys = {name for name in names if name.endswith(".pub")}
+    if odd := sorted(name for name in names - keys - {NOTES} if not name.endswith(".md")):
+        problem = f"{folder / odd[0]}: is not read: notes are {NOTES}, and keys are files *.pub"
+        raise BadInput(problem, code="trusted-keys")
+    if NOTES not in names:
+        return {}
+    notes = {entry.file: entry for entry in load_yaml(TrustedKeysFile, folder / NOTES).keys}
+    if odd := sorted(notes.keys() ^ keys):
+        where = "is not there" if odd[0] in notes else "is not named there"
+        raise BadInput(f"{folder / NOTES}: {odd[0]} {where}", code="trusted-keys")
+    return notes

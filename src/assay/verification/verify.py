@@ -1,7 +1,6 @@
 """Verify a report: its files, its signature, its evidence, and every verdict once more."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,41 +10,46 @@ from assay.base.commits import COMMIT
 from assay.base.errors import BadInput, CheckFailed
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.catalog.project_folder import project_of
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.evidence.report_contents import (
-    GivenVerdicts,
-    ReportContents,
-    read_given,
-    with_evidence,
-)
-from assay.judging.counts import count_verdicts
+from assay.evidence.report_contents import ReportContents, read_given, with_evidence
 from assay.judging.rules import RULES
 from assay.records.attestation import Predicate
 from assay.records.manifest import Manifest
-from assay.shared.counting import agreeing, counted
+from assay.shared.counting import counted
 from assay.statistics.shared_summaries import SharedSummaries
+from assay.verification.benchmarks import check_measured
 from assay.verification.completeness import check_complete
 from assay.verification.contradictions import Findings
-from assay.verification.derived_facts import CHECKS as DERIVED_CHECKS
-from assay.verification.derived_facts import check_derived
-from assay.verification.judged_again import (
-    OtherVersion,
-    check_verdicts,
-    other_rules,
-)
+from assay.verification.gate import check_gates
+from assay.verification.machine import check_machines, remarks
+from assay.verification.made_again import OtherVersion, Renderer, check_texts, check_verdicts
 from assay.verification.origin import Origin, check_origin
-from assay.verification.place import check_place
-from assay.verification.plausibility import remarks
 from assay.verification.policy import Policy, check_policy
-from assay.verification.rendered_again import Renderer, check_texts
-from assay.verification.signed_files import SignedFiles, check_signed_files, require_signed_by
-from assay.verification.signed_provenance import check_provenance
+from assay.verification.problems import check_binaries, check_problems
+from assay.verification.provenance import check_provenance
+from assay.verification.sign import make_predicate
+from assay.verification.signed_files import SignedFiles, check_place, check_signed_files
 from assay.verification.trusted_keys import TrustedKey, distinct_keys, load_trusted_keys
 
+DERIVED: dict[str, tuple[Callable[[Catalog, Evidence], Findings], str]] = {
+    "machine": (
+        check_machines,
+        "each target's records are of one GPU, of its product and architecture",
+    ),
+    "gate": (check_gates, "{arms}: each timed one passed every check of its gate before"),
+    "problems": (check_problems, "FLOPs, bytes and patterns are what workloads and seeds give"),
+    "binaries": (check_binaries, "what was timed is what the build records name"),
+    "measured": (
+        check_measured,
+        "{processes}: as many as planned, no timed output wrong, no time below the hardware's "
+        "floor; each program ran as often as planned",
+    ),
+}
+"""Checks of what records say of each other: (catalog, evidence) -> findings, and what passing says.
+In this order: what a later one reads is known to be what an earlier one looked at."""
 EVIDENCE_CHECKS = (
-    "evidence", "declared", "origins", "complete", *DERIVED_CHECKS, "provenance", "verdicts",
+    "evidence", "declared", "origins", "complete", *DERIVED, "provenance", "verdicts",
 )  # fmt: skip
 """What is looked at once the files are known to be those that were signed."""
 
@@ -94,7 +98,7 @@ def verify(
     The report itself must be signed by one of ``trusted_keys``; a report
     that figures were taken over from by one of them, or of ``origin_keys``; what notes say of those
     counts for other files of the same keys, too.
-    ``repository`` is the checkout: its present claims are compared (a note, no check).
+    ``repository`` is the checkout, whose own reports lie under the names of their runs.
     ``renderer`` makes the readable texts again, to be compared byte for byte. ``policy`` says whose
     rules the configuration of the evidence is compared with; None: with nobody's. ``log`` takes up
     each check when it is made, and stays with the caller whatever is raised; where ``report_dir``
@@ -111,40 +115,41 @@ def verify(
     keys = load_trusted_keys(trusted_keys, origin_keys)
     others = [path for path in origin_keys if path not in trusted_keys]
     origins = distinct_keys((*keys, *load_trusted_keys(others)))
-    asked = _asked(renderer, policy)
-    log.signed = check_signed_files(log, report_dir, keys, asked)
-    if log.signed is None:
+    asked = list(EVIDENCE_CHECKS)
+    if policy is not None:
+        asked.insert(asked.index("origins") + 1, "policy")
+    if renderer is not None:
+        asked.append("texts")
+    log.signed = signed = check_signed_files(log, report_dir, keys, asked)
+    if signed is None:
         log.raise_if_failed(report_dir)
-    assert log.signed is not None
-    manifest = log.signed.manifest
-    check_place(log, log.called[1] if log.called else report_dir, manifest.run, repository)
-    contents = _read(log, report_dir, log.signed)
+    assert signed is not None
+    predicate = signed.statement.predicate
+    check_place(log, log.called[1] if log.called else report_dir, predicate.run, repository)
+    contents = _read(log, report_dir, predicate)
     if contents is None:
         _skip_rest(log, asked, "the evidence cannot be read")
     else:
         project = contents.catalog.project
         log.project_title = project.title if project else None
-        rules = other_rules(contents.verdicts)
-        if rules is not None:
+        if (rules := contents.verdicts.rules) != RULES:
             why = f"rules {rules} judged it, and this version judges by rules {RULES}"
             _skip_rest(log, asked, why)
             if log.failed:
                 log.raise_if_failed(report_dir)
             raise _other_version(log, report_dir, contents, f"judged by rules {rules}")
-        held = _check_origins(log, report_dir, manifest, contents.evidence, origins)
+        held = _check_origins(log, report_dir, signed.manifest, contents.evidence, origins)
         if policy is not None:
             check_policy(log, report_dir, policy)
         _check_complete(log, contents, held)
-        check_derived(log, contents.catalog, contents.evidence)
-        check_provenance(log, report_dir, log.signed, contents.evidence, keys)
-        created = log.signed.statement.predicate.created
-        log.notes += remarks(contents.catalog, contents.evidence, created, datetime.now(UTC))
+        _check_derived(log, contents.catalog, contents.evidence)
+        check_provenance(log, report_dir, predicate.provenance, contents.evidence, keys)
+        now = datetime.now(UTC)
+        log.notes += remarks(contents.catalog, contents.evidence, predicate.created, now)
         _check_made(log, report_dir, contents, renderer)
     log.raise_if_failed(report_dir)
-    if repository is not None and project_of(report_dir / "evidence") is None:
-        log.notes += _notes(report_dir, repository)
     return VerificationResult(
-        manifest.run, log.signed.keyid, tuple(log.checks), tuple(log.notes), log.unproven
+        predicate.run, signed.keyid, tuple(log.checks), tuple(log.notes), log.unproven
     )
 
 
@@ -158,14 +163,6 @@ def require_intact(
         check_place(log, place, log.signed.manifest.run, repository)
     if log.failed:
         log.raise_if_failed(report_dir)
-
-
-def _asked(renderer: Renderer | None, policy: Policy | None) -> list[str]:
-    """Return the checks that are due once the files are those that were signed."""
-    asked = list(EVIDENCE_CHECKS)
-    if policy is not None:
-        asked.insert(asked.index("origins") + 1, "policy")
-    return [*asked, "texts"] if renderer is not None else asked
 
 
 def _skip_rest(log: CheckLog, asked: Sequence[str], why: str) -> None:
@@ -208,13 +205,13 @@ def _other_version(
     )
 
 
-def _read(log: CheckLog, report_dir: Path, signed: SignedFiles) -> ReportContents | None:
+def _read(log: CheckLog, report_dir: Path, predicate: Predicate) -> ReportContents | None:
     """Return what the evidence holds, each file read once; None where it cannot be read.
 
-    It says what the statement declares of it.
+    The statement must say what signing the same evidence states.
     """
     loaded: tuple[Catalog, Evidence] | None = None
-    given: GivenVerdicts | None = None
+    contents: ReportContents | None = None
     with log.check("evidence") as says:
         catalog = load_catalog(report_dir / "evidence")
         evidence = load_evidence(report_dir / "evidence")
@@ -227,49 +224,45 @@ def _read(log: CheckLog, report_dir: Path, signed: SignedFiles) -> ReportContent
     if loaded is None:
         return None
     with log.check("declared") as says:
-        given = read_given(report_dir)
-        predicate = signed.statement.predicate
-        _check_declared(loaded[0], given, predicate)
-        if given.pipeline.signing_key is not None:
-            require_signed_by(signed, given.pipeline.signing_key)
+        contents = with_evidence(read_given(report_dir), *loaded)
+        _check_declared(contents, predicate)
         says(f"made {predicate.created} by commit {predicate.commit}")
-    return None if given is None else with_evidence(given, *loaded)
+    return contents
 
 
-def _check_declared(catalog: Catalog, given: GivenVerdicts, predicate: Predicate) -> None:
+def _check_declared(contents: ReportContents, predicate: Predicate) -> None:
     """Raise CheckFailed where the statement declares other things than the evidence holds."""
-    counts = Counter(verdict.status for verdict in given.verdicts.verdicts)
-    if predicate.run != given.verdicts.run:
-        problem = "statement and verdicts name different runs"
-        raise CheckFailed(problem, code="declared-run")
-    if dict(counts) != predicate.verdicts:
-        problem = "the statement counts other verdicts than verdicts.json holds"
-        raise CheckFailed(problem, code="declared-verdicts")
-    _check_counts(catalog, given, predicate)
-    if predicate.commit != given.pipeline.commit:
-        problem = "statement and evidence name different commits"
-        raise CheckFailed(problem, code="declared-commit")
-    if predicate.commit is not None and not COMMIT.fullmatch(predicate.commit):
-        problem = f"the report names {predicate.commit[:80]!r} as the commit that made it"
+    commit = contents.pipeline.commit
+    if commit is not None and not COMMIT.fullmatch(commit):
+        problem = f"the report names {commit[:80]!a} as the commit that made it"
         raise CheckFailed(problem, code="commit")
-    if predicate.project != (catalog.project.sha256 if catalog.project else None):
-        problem = "the statement is about other claims of a project than the evidence holds"
-        raise CheckFailed(problem, code="declared-project")
-    if predicate.judging != catalog.judging:
-        problem = "the statement declares other margins than the evidence holds"
-        raise CheckFailed(problem, code="declared-margins")
+    stated, expected = (
+        each.model_dump()
+        for each in (
+            predicate,
+            make_predicate(
+                contents.catalog, contents.verdicts, commit, predicate.provenance, predicate.created
+            ),
+        )
+    )
+    if predicate.counts is None or contents.verdicts.rules != RULES:
+        stated["counts"] = expected["counts"]  # how they are counted belongs to the rules
+    if wrong := [name for name in stated if stated[name] != expected[name]]:
+        problem = f"the statement declares other {', '.join(wrong)} than the evidence holds"
+        raise CheckFailed(problem, code="declared")
 
 
-def _check_counts(catalog: Catalog, given: GivenVerdicts, predicate: Predicate) -> None:
-    """Raise CheckFailed where the signed counts are not those of the verdicts.
-
-    How they are counted belongs to the rules: those of other rules are not checked.
-    """
-    if predicate.counts is None or given.verdicts.rules != RULES:
-        return
-    if count_verdicts(catalog, given.verdicts.verdicts).by_kind() != predicate.counts:
-        problem = "the statement counts other measurements than verdicts.json holds"
-        raise CheckFailed(problem, code="declared-counts")
+def _check_derived(log: CheckLog, catalog: Catalog, evidence: Evidence) -> None:
+    """Make each check of what records say of each other: one that fails keeps no other from it."""
+    processes = sum(len(each.processes) for each in evidence.benchmarks.values())
+    arms = sum(len(gate.arms) for gate in evidence.correctness.values())
+    counts = {"processes": counted(processes, "process", "processes"), "arms": counted(arms, "arm")}
+    for name, (find, says) in DERIVED.items():
+        with log.check(name) as passed:
+            found = find(catalog, evidence)
+            passed.leave(found.unproven)
+            found.raise_if_any()
+            passed(says.format(**counts))
 
 
 def _check_complete(log: CheckLog, contents: ReportContents, origins: Mapping[str, Origin]) -> None:
@@ -306,22 +299,3 @@ def _check_origins(
             else "nothing was taken from another report"
         )
     return held
-
-
-def _notes(report_dir: Path, root: Path) -> tuple[str, ...]:
-    """Return where the repository's present claims are not those that were judged."""
-    theirs = _files(report_dir / "evidence" / "config" / "claims")
-    ours = _files(root / "config" / "claims")
-    changed = sorted(
-        name for name in theirs.keys() | ours.keys() if theirs.get(name) != ours.get(name)
-    )
-    if not changed:
-        return ()
-    return (
-        f"the report judges other claims than this repository states today: {', '.join(changed)} "
-        f"{agreeing(len(changed), 'differs', 'differ')}",
-    )
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("*.yaml")}

@@ -30,11 +30,11 @@ from assay.records.images import RuntimeWish
 from assay.records.verification import MeasuredAgain
 from assay.shared.counting import agreeing
 from assay.statistics.shared_summaries import SharedSummaries
+from assay.verification.guarantees import verification_record
+from assay.verification.made_again import Renderer
 from assay.verification.policy import Policy
-from assay.verification.proof_tree import verification_record
-from assay.verification.rendered_again import Renderer
 from assay.verification.report_archive import opened_report
-from assay.verification.signed_verdicts import signed_verdicts
+from assay.verification.signed_files import signed_verdicts
 from assay.verification.trust import reports_in
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys
 from assay.verification.verify import VerificationLog
@@ -101,7 +101,7 @@ def verify(
     if as_json:
         console.show_json(result.model_dump(mode="json", by_alias=True))
     elif log.checks:
-        show_guarantees(console.out, result, log.checks)
+        show_guarantees(console.out, result)
     if error is not None:
         if as_json or not log.checks:
             raise error
