@@ -39,6 +39,8 @@ from assay.verification.trusted_keys import TrustedKey
 
 T = TypeVar("T")
 
+BUILD_TYPE = "urn:assay:build:1"
+"""What docs/predicate.md describes; what is derived otherwise is another one."""
 BUILDING = (Stage.BUILD, Stage.TOOLCHAIN_IMAGE, Stage.RUNNER_IMAGE)
 IMAGE_ID = {"digestOf": "image id"}
 """An image's digest is that of its configuration, by which engines name it; not of a registry's
@@ -152,7 +154,7 @@ def _statement(evidence_dir: Path, evidence: Evidence) -> dict[str, Any] | None:
         "predicateType": "https://slsa.dev/provenance/v1",
         "predicate": {
             "buildDefinition": {
-                "buildType": "urn:assay:build:1",
+                "buildType": BUILD_TYPE,
                 "externalParameters": external,
                 "internalParameters": {"toolchains": [_toolchain(each) for each in toolchains]},
                 "resolvedDependencies": _distinct(dependencies),
