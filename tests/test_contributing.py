@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -35,14 +34,7 @@ STEP = re.compile(
 FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
 
 
-@dataclass(frozen=True)
-class Step:
-    """An edit of a file, or a command and what it must say."""
-
-    do: Callable[[Path], None]
-
-
-def walkthrough(title: str) -> Iterator[Step]:
+def walkthrough(title: str) -> Iterator[Callable[[Path], None]]:
     """The steps under a heading, in their order."""
     section = PAGE.split(f"\n### {title}\n")[1]
     section = re.split(r"\n#{2,3} ", section)[0]
@@ -51,11 +43,11 @@ def walkthrough(title: str) -> Iterator[Step]:
         told = section[behind : fence.start()]
         behind = fence.end()
         if fence["language"] == "console":
-            yield Step(_command(fence["text"]))
+            yield _command(fence["text"])
             continue
         steps = list(STEP.finditer(told))
         assert steps, f"{title}: no step says what becomes of the block behind {told[-200:]!r}"
-        yield Step(_edit(steps[-1], fence["text"]))
+        yield _edit(steps[-1], fence["text"])
 
 
 def _edit(step: re.Match[str], block: str) -> Callable[[Path], None]:
@@ -127,7 +119,7 @@ def follow(house: Path, title: str) -> None:
     steps = list(walkthrough(title))
     assert steps
     for step in steps:
-        step.do(house)
+        step(house)
 
 
 def test_every_walk_through_is_followed_here():

@@ -38,40 +38,40 @@ def test_a_page_without_kernels_has_no_parts(page: str) -> None:
     assert split_raw_page(page) == []
 
 
-class TestDuration:
-    """A launch may be several kernels: together they took what a stopwatch sees."""
-
-    @staticmethod
-    def page(unit: str, *times: str) -> str:
-        rows = [f'"{number}","kernel","{time}"' for number, time in enumerate(times)]
-        header = ['"ID","Kernel Name","gpu__time_duration.sum"', f'"","","{unit}"']
-        return "\n".join([*header, *rows]) + "\n"
-
-    def test_kernels_add_up_in_nanoseconds(self) -> None:
-        assert duration_ns(self.page("ns", "172,736", "187,840", "83,520")) == 444096.0
-        assert duration_ns(self.page("us", "1.5")) == 1500.0
-
-    def test_a_page_that_lacks_a_time_tells_nothing(self) -> None:
-        assert duration_ns(self.page("ns", "1", "n/a")) is None
-        assert duration_ns(self.page("parsec", "1")) is None
-        assert duration_ns(self.page("ns")) is None
-        assert duration_ns("no page") is None
+CLOCK = "gpc__cycles_elapsed.avg.per_second"
 
 
-class TestClock:
-    """A long kernel's clock counts for more than a short one's."""
+def page(*kernels: tuple[str, str], time: str = "ns", clock: str = "hz") -> str:
+    """A raw page of kernels, each with its duration and its clock."""
+    lines = [f'"ID","Kernel Name","{DURATION}","{CLOCK}"', f'"","","{time}","{clock}"']
+    lines += [f'"0","kernel","{lasted}","{cycles}"' for lasted, cycles in kernels]
+    return "\n".join(lines) + "\n"
 
-    @staticmethod
-    def page(unit: str, *kernels: tuple[str, str]) -> str:
-        rows = [f'"0","kernel","{time}","{clock}"' for time, clock in kernels]
-        names = '"ID","Kernel Name","gpu__time_duration.sum","gpc__cycles_elapsed.avg.per_second"'
-        return "\n".join([names, f'"","","ns","{unit}"', *rows]) + "\n"
 
-    def test_cycles_add_up(self) -> None:
-        assert clock_hz(self.page("hz", ("300", "1000"), ("100", "2000"))) == 1250.0
+@pytest.mark.parametrize(
+    ("text", "took"),
+    [
+        (page(("172,736", "1"), ("187,840", "1"), ("83,520", "1")), 444096.0),
+        (page(("1.5", "1"), time="us"), 1500.0),
+        (page(("1", "1"), ("n/a", "1")), None),
+        (page(("1", "1"), time="parsec"), None),
+        (page(), None),
+        ("no page", None),
+    ],
+)
+def test_kernels_of_a_launch_add_up_in_nanoseconds(text: str, took: float | None) -> None:
+    assert duration_ns(text) == took
 
-    def test_a_page_that_lacks_a_clock_tells_nothing(self) -> None:
-        assert clock_hz(self.page("hz", ("300", "n/a"))) is None
-        assert clock_hz(self.page("Ghz", ("300", "1"))) is None
-        assert clock_hz(self.page("hz", ("0", "1"))) is None
-        assert clock_hz("no page") is None
+
+@pytest.mark.parametrize(
+    ("text", "clock"),
+    [
+        (page(("300", "1000"), ("100", "2000")), 1250.0),
+        (page(("300", "n/a")), None),
+        (page(("300", "1"), clock="Ghz"), None),
+        (page(("0", "1")), None),
+        ("no page", None),
+    ],
+)
+def test_a_long_kernels_clock_counts_for_more(text: str, clock: float | None) -> None:
+    assert clock_hz(text) == clock

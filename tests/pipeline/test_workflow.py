@@ -50,7 +50,7 @@ def test_every_stage_has_a_rule_but_planning_which_the_command_does() -> None:
 
 @pytest.mark.parametrize(
     ("executor", "kind", "threads"),
-    [("local", "device", 64), ("slurm", "device", 1), ("slurm", "recorded", 1)],
+    [("local", "device", 64), ("slurm", "device", 1)],
 )
 def test_a_cluster_is_not_asked_for_the_cores_of_the_submitting_machine(
     tmp_path: Path, executor: str, kind: str, threads: int

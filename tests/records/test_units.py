@@ -14,13 +14,19 @@ def test_a_figure_turned_into_its_base_and_back_is_the_same(unit: Unit):
     assert from_base(value, unit) == pytest.approx(4.0, rel=1e-12)
 
 
-def test_the_factors():
-    assert to_base(2.0, Unit.GFLOP_PER_S) == (0.002, Unit.TFLOP_PER_S)
-    assert to_base(2.0, Unit.TB_PER_S) == (2000.0, Unit.GB_PER_S)
-    assert to_base(2.0, Unit.US) == (0.002, Unit.MS)
-    assert to_base(2.0, Unit.S) == (2000.0, Unit.MS)
-    assert to_base(2.0, Unit.NS) == (0.000002, Unit.MS)
-    assert to_base(50.0, Unit.PERCENT) == (1.5, Unit.RATIO)
+@pytest.mark.parametrize(
+    ("unit", "based"),
+    [
+        (Unit.GFLOP_PER_S, (0.002, Unit.TFLOP_PER_S)),
+        (Unit.TB_PER_S, (2000.0, Unit.GB_PER_S)),
+        (Unit.US, (0.002, Unit.MS)),
+        (Unit.S, (2000.0, Unit.MS)),
+        (Unit.NS, (0.000002, Unit.MS)),
+        (Unit.PERCENT, (1.02, Unit.RATIO)),
+    ],
+)
+def test_the_factors(unit: Unit, based: tuple[float, Unit]) -> None:
+    assert to_base(2.0, unit) == based
 
 
 @pytest.mark.parametrize(
