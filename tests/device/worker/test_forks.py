@@ -24,23 +24,23 @@ def sleeper(note):
 
 
 @pytest.mark.parametrize(
-    ("end", "error"),
+    ("end", "limit_s", "error"),
     [
-        (raises, "RuntimeError: illegal address"),
-        (dies, "died of SIGKILL"),
-        (sleeper, "stopped after"),
+        (raises, 30.0, "RuntimeError: illegal address"),
+        (dies, 30.0, "died of SIGKILL"),
+        (sleeper, 0.5, "stopped after"),
     ],
 )
-def test_a_child_without_a_result_has_an_error_and_its_last_note(end, error):
+def test_a_child_without_a_result_has_an_error_and_its_last_note(end, limit_s, error):
     def work(note):
         note("arm_one")
         note("arm_two")
         return end(note)
 
-    outcome = run_child(work, 0.5)
+    outcome = run_child(work, limit_s)
     assert (outcome.value, outcome.note) == (None, "arm_two")
     assert outcome.error.startswith(error)
-    assert outcome.seconds < 5
+    assert outcome.seconds < 25
 
 
 @pytest.fixture
@@ -102,12 +102,12 @@ class TestChildren:
 
     def test_the_deadline_counts_from_the_start_of_each(self, forked):
         """Four in a file of two: the last ends after the first one's deadline."""
-        works = [lambda note: time.sleep(0.6) or {}] * 4
+        works = [lambda note: time.sleep(1.0) or {}] * 4
         began = time.monotonic()
-        outcomes = run_children([*works, sleeper], 1.1, 2)
-        assert [outcome.error for outcome in outcomes] == [None] * 4 + ["stopped after 1 s"]
-        assert 1.1 <= outcomes[-1].seconds < 6
-        assert time.monotonic() - began >= 2.3
+        outcomes = run_children([*works, sleeper], 1.8, 2)
+        assert [outcome.error for outcome in outcomes] == [None] * 4 + ["stopped after 2 s"]
+        assert 1.8 <= outcomes[-1].seconds < 6
+        assert time.monotonic() - began >= 3.8
         assert all(gone(pid) for pid in forked)
 
     def test_no_device_in_one_ends_all(self, forked, tmp_path):
