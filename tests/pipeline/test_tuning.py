@@ -151,3 +151,14 @@ class TestPlan:
         assert self.sweeps(plan, "h100") == wanted
         assert self.sweeps(plan, "l4") == set()
         assert [job.arch for job in plan.builds if job.id == "bsr_gemm_wgmma_g64"] == ["sm_90a"]
+
+    def test_beside_a_single_claim_they_come_where_they_are_asked_for(
+        self, catalog: Catalog
+    ) -> None:
+        claim = next(iter(catalog.claims_of(["003"], ()))).id
+        request = make_request("tuned", [provision("h100")], ["003"])
+        alone = request.model_copy(update={"claims": (claim,)})
+        assert self.sweeps(make_plan(catalog, alone), "h100") == set()
+        plan = make_plan(catalog, alone.model_copy(update={"tuning": True}))
+        every = {choice.evidence.comparison for choice in choices_to_hold(catalog, "h100")}
+        assert self.sweeps(plan, "h100") == {n for n in every if n.startswith("bsr_gemm_tuning")}

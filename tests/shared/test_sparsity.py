@@ -21,6 +21,8 @@ def test_lengths_run_from_nothing_to_twice_the_mean(rows: int, blocks: int):
     assert lengths.min() == 0
     assert lengths.max() == 2 * blocks
     assert lengths.sum() == rows * blocks == len(col_idx)
+    with pytest.raises(ValueError):
+        ragged_rows(8, 16, 9, seed=1)
 
 
 def rows_of(pattern: tuple[np.ndarray, np.ndarray]) -> list[list[int]]:

@@ -33,6 +33,8 @@ class TestParse:
             )
         )
         assert found == Cold(1.5, "median", 499, 1755.0)
+        skipped = {"benchmarks": [{"states": [{"summaries": None}]}]}
+        assert parse_summaries(skipped) is None
 
 
 @pytest.fixture
