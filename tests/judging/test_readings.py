@@ -7,7 +7,7 @@ import pytest
 
 from assay.judging.judge import judge
 from assay.records.claims import Claim, ClaimKind, Hardware, Relation
-from assay.records.evaluations import Benchmark, Derived, Metric, NotRun, Term
+from assay.records.evaluations import Benchmark, Derived, Metric, NotRun, Term, Unanswerable
 from assay.records.plan import Answer
 from assay.records.readings import FlopFormula, Reading
 from assay.records.units import Unit
@@ -93,6 +93,15 @@ class TestReadings:
         gone = reading("gone", evaluation=absent)
         (verdict,) = judged(read(WHOLE, gone, value=OURS_RATE / DENSITY))
         assert verdict.status is Status.MISSTATED
+
+    def test_a_reading_that_nothing_measures_leaves_the_verdict_open(self) -> None:
+        unmeasured = Unanswerable(
+            kind="unanswerable", reason=NotRun.NOT_IMPLEMENTED, detail="No run times it."
+        )
+        apart = reading("apart", differs="unstated", evaluation=unmeasured)
+        (verdict,) = judged(read(apart, value=OURS_RATE * 2))
+        assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.READING_MISSING)
+        assert (verdict.readings[1].holds, verdict.readings[1].reason) == (None, "No run times it.")
 
     @pytest.mark.parametrize(
         ("formula", "why"),

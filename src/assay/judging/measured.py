@@ -55,8 +55,10 @@ def _measured_here(case: Case, claim: Claim, target: str) -> Measured | Failure:
             return runs.measured
         case Derived():
             return measure_derived(case, claim, evaluation, target)
-    text = f"Claim {claim.id} is not answered by a measurement."
-    return not_run(NotRun.NOT_RECORDED, text)
+    reason, text = NotRun.NOT_RECORDED, f"Claim {claim.id} is not answered by a measurement."
+    if isinstance(evaluation, Unanswerable):
+        reason, text = evaluation.reason, evaluation.detail
+    return not_run(reason, text)
 
 
 def _measure_benchmark(

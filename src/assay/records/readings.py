@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from assay.records.base import Identifier, Record
-from assay.records.evaluations import Benchmark, Derived, Formulated, Program
+from assay.records.evaluations import Benchmark, Derived, Formulated, Program, Unanswerable
 
 PRIMARY = "primary"
 """Id of the reading that a verdict rests on."""
@@ -36,7 +36,8 @@ class Reading(Record):
     """What it takes otherwise than the primary reading: the FLOPs that are counted, the problem
     that runs, what the text means, how the same program is built, whom it is held against, or what
     the source leaves unsaid, so that one choice is as good as the other."""
-    evaluation: Annotated[Benchmark | Program | Derived, Field(discriminator="kind")]
+    evaluation: Annotated[Benchmark | Program | Derived | Unanswerable, Field(discriminator="kind")]
+    """Nothing here measures an unanswerable one: while it could hold, no verdict is final."""
     flop_formula: FlopFormula | None = None
     """In place of the claim's; None where that holds here too."""
     flops: Formulated | None = None
