@@ -248,7 +248,11 @@ def _of(data: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 DEFECTS: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
-    "unknown key in a claim": ("002", lambda d: _first(d).update(speed=1), ("claims.0.speed",)),
+    "unknown key in a claim": (
+        "002",
+        lambda d: _first(d).update(speed=1),
+        ("'s002_baseline': speed",),
+    ),
     "a value that is not a number": (
         "002",
         lambda d: _first(d).update(value=float("nan")),
@@ -257,34 +261,34 @@ DEFECTS: dict[str, tuple[str, Edit, tuple[str, ...]]] = {
     "a value that is no figure": (
         "002",
         lambda d: _first(d).update(value="about 111"),
-        ("claims.0.value",),
+        ("'s002_baseline': value",),
     ),
     "a resolution of 0 for a rounded figure": (
         "002",
         lambda d: _first(d).update(resolution=0),
-        ("claims.0", "resolution 0 is for counts and for bounds"),
+        ("s002_baseline", "resolution 0 is for counts and for bounds"),
     ),
     "a rate of 0": (
         "002",
         lambda d: _first(d).update(value=0),
-        ("claims.0", "value 0 cannot be a figure in TFLOP/s"),
+        ("s002_baseline", "value 0 cannot be a figure in TFLOP/s"),
     ),
     "an unknown unit": (
         "002",
         lambda d: _first(d).update(unit="tflip"),
-        ("claims.0.unit", "did you mean"),
+        ("'s002_baseline': unit", "did you mean"),
     ),
     "a unit that does not fit its metric": (
         "002",
         lambda d: _first(d).update(unit="ms"),
-        ("claims.0", "unit ms does not fit metric rate"),
+        ("s002_baseline", "unit ms does not fit metric rate"),
     ),
     "a ratio without its baseline arm": (
         "002",
         lambda d: _of(d, "s002_tma_no_gain")["evaluation"]["terms"][0].pop("over"),
-        ("claims.", "names in over"),
+        ("s002_tma_no_gain", "names in over"),
     ),
-    "an unsafe id": ("002", lambda d: _first(d).update(id="../up"), ("claims.0.id",)),
+    "an unsafe id": ("002", lambda d: _first(d).update(id="../up"), ("claim '../up': id",)),
     "an unknown schema": ("002", lambda d: d.update(schema="assay/claims/9"), ("schema",)),
     "another file name than the source id": (
         "002",

@@ -7,12 +7,10 @@ import pytest
 import yaml
 
 from assay.base.yaml_problems import YamlProblems
-from assay.catalog import load as catalog_load
-from assay.catalog.load import catalog_files, check_project, load_catalog
+from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import MOST_BYTES, MOST_FILES
 from assay.findings.claimed_figures import claimed_figure
-from assay.pipeline.project_check import every_problem
 from assay.records.claims import ClaimKind
 from assay.records.evaluations import Benchmark, Metric
 from assay.records.units import Unit
@@ -129,36 +127,33 @@ class TestProblems:
 
     def test_each_has_its_line_and_what_may_be_meant(self, tmp_path: Path) -> None:
         content = document()
-        content["claims"] = [
-            claim("fast", "1.5x", statment="typo"),
-            claim("slow", "12 GBs/s"),
-            claim("gone", "2x", answer={"measurement": "row"}),
-            claim("where", "2x", target="h10"),
-        ]
-        content["measurements"][0]["flops"] = "4 * row"
-        content["measurements"][0]["callable"] = "row.py:case"
+        content["claims"] = [claim("fast", "1.5x", statment="typo"), claim("slow", "12 GBs/s")]
         told = refused(tmp_path / "p", content)
-        text = "\n".join(told)
-        for words in (
-            "claim 'fast': statment: there is no such key: did you mean 'statement'?",
-            "claim 'slow': unit: 'GBs/s' is none: did you mean 'GB/s'?",
-            "claim 'gone': there is no measurement 'row': did you mean 'rows'?",
-            "measurement 'rows': there is no file row.py: did you mean 'rows.py'?",
-            "measurement 'rows': flops names 'row', which is no parameter that is a number",
-        ):
-            assert words in text, text
         lines = (tmp_path / "p" / "assay.yaml").read_text().splitlines()
-        for each in told:
-            number = int(each.split(":")[0].removeprefix("line "))
-            assert 1 <= number <= len(lines)
         key = next(n for n, line in enumerate(lines, 1) if "statment" in line)
-        assert any(each.startswith(f"line {key}: claim 'fast'") for each in told)
+        assert told[0].startswith(f"line {key}: claim 'fast': statment: ")
+        assert [each.rpartition(": ")[2] for each in told] == [
+            "did you mean 'statement'?",
+            "did you mean 'GB/s'?",
+        ]
+
+    def test_names_are_looked_at_once_all_entries_are_sound(self, tmp_path: Path) -> None:
+        content = document()
+        content["claims"].append(claim("gone", "2x", answer={"measurement": "row"}))
+        content["measurements"][0] |= {"flops": "4 * row", "callable": "row.py:case"}
+        meant = [each.rpartition("did you mean ")[2] for each in refused(tmp_path / "p", content)]
+        assert meant == ["'rows.py'?", "'rows'?", "'rows'?"]
+        content = document()
+        content["claims"].append(claim("where", "2x", target="h10"))
+        (told,) = refused(tmp_path / "p", content)
+        assert told.endswith("claim 'where': there is no target 'h10': did you mean 'h100'?")
 
     @pytest.mark.parametrize(
         ("change", "words"),
         [
             ({"sources": []}, "sources: is empty"),
-            ({"claims": [claim("fast", "1.5x"), claim("fast", "1.5x")]}, "is given twice"),
+            ({"claims": {}}, "claims: must be a list"),
+            ({"claims": [claim("fast", "1.5x"), claim("fast", "1.5x")]}, "given twice"),
             ({"claims": [claim("fast", 3)]}, "what is measured has a value with its unit"),
             ({"claims": [claim("fast", "12 lines")]}, "is no rate, time or ratio"),
             ({"claims": [claim("fast", "fast")]}, "is no figure such as"),
@@ -232,35 +227,24 @@ class TestProblems:
     def test_an_arm_that_records_would_know_by_an_id_of_assays_own_is_refused(
         self, tmp_path: Path, measurement: str, arm: str
     ) -> None:
-        """In one sentence: nothing of Assay's own arm is held against the project's."""
         content = document()
         content["measurements"][0] |= {"id": measurement, "arms": {arm: "mine", "theirs": "other"}}
         content["claims"] = [claim("fast", "1.5x", answer={"measurement": measurement})]
         (told,) = refused(tmp_path / "p", content)
         lines = (tmp_path / "p" / "assay.yaml").read_text().splitlines()
         line = lines.index(f"    {arm}: mine") + 1
-        assert told == (
-            f"line {line}: measurement '{measurement}': arm '{arm}': Assay has an arm of its own "
-            f"called {measurement}_{arm}: rename the measurement or the arm"
-        )
+        assert told.startswith(f"line {line}: arm '{measurement}_{arm}': Assay has one of that id")
 
     def test_two_arms_of_one_id_in_records_are_refused(self, tmp_path: Path) -> None:
         """Else a claim would be answered by the other measurement's arm."""
         content = document()
-        (first,) = content["measurements"]
-        (other,) = document()["measurements"]
+        (first,), (other,) = content["measurements"], document()["measurements"]
         other |= {"id": "rows_deep", "arms": {"ours": "deep", "theirs": "steps"}}
         first["arms"] = {"deep_ours": "slow", "theirs": "steps"}
         content["measurements"].append(other)
         content["claims"].append(claim("deep", "2x", answer={"measurement": "rows_deep"}))
         (told,) = refused(tmp_path / "p", content)
-        lines = (tmp_path / "p" / "assay.yaml").read_text().splitlines()
-        first_line = lines.index("    deep_ours: slow") + 1
-        assert told == (
-            f"line {lines.index('    ours: deep') + 1}: measurement 'rows_deep': arm 'ours' and "
-            f"arm 'deep_ours' of measurement 'rows' (line {first_line}) are both called "
-            "rows_deep_ours in records: rename one of the two"
-        )
+        assert "are both called rows_deep_ours in records" in told
 
     @pytest.mark.parametrize("small", ["a x", 2**31, True, 1.5])
     def test_a_size_of_the_small_problem_is_a_whole_number(
@@ -291,13 +275,6 @@ class TestProblems:
         assert found is not None
         assert found.files == ("assay.yaml", "rows.py")
 
-    def test_a_link_is_no_code_of_the_project(self, tmp_path: Path) -> None:
-        folder = write(tmp_path / "p", document())
-        (folder / "more.py").symlink_to("/etc/hostname")
-        assert refused(folder, document()) == [
-            "line 1: more.py: it is a link, and only what lies in the project itself is its code"
-        ]
-
     def test_nothing_behind_a_link_is_the_projects(self, tmp_path: Path) -> None:
         """Somebody's private file would be signed and shown."""
         private = tmp_path / "private"
@@ -309,52 +286,29 @@ class TestProblems:
         found = load(folder, document()).project
         assert found is not None
         assert found.files == ("assay.yaml", "rows.py"), "no linked folder is walked"
-        told = refused(folder, {**document(), "files": ["link/id_rsa", "rows.py"]})
-        (line,) = told
-        assert line.endswith(
-            "files: link/id_rsa: link is a link, and only what lies in the project itself is its "
-            "code"
-        )
+        (told,) = refused(folder, {**document(), "files": ["link/id_rsa", "rows.py"]})
+        assert "files: link/id_rsa: link is a link" in told
         (folder / "own").write_text("data")
         (folder / "alias").symlink_to("own")
         assert len(refused(folder, {**document(), "files": ["own", "alias"]})) == 1
 
-    @pytest.mark.parametrize("name", ["/etc/hostname", "../x", "a b.bin", "x" * 301])
-    def test_a_named_file_outside_or_of_an_odd_name_is_a_sentence(
-        self, tmp_path: Path, name: str
-    ) -> None:
+    @pytest.mark.parametrize(
+        "name", ["/etc/hostname", "../x", "a b.bin", "x" * 301, 7, ["x"], "gone.bin"]
+    )
+    def test_a_named_file_that_cannot_be_is_one_problem(self, tmp_path: Path, name: Any) -> None:
         (tmp_path / "x").touch()
-        (told,) = refused(tmp_path / "p", {**document(), "files": ["rows.py", name]})
-        number = yaml.safe_dump({**document(), "files": ["rows.py", name]}, sort_keys=False)
-        assert told.startswith(f"line {len(number.splitlines())}: files: '{name[:80]}")
-        assert told.endswith(
-            ": a path is one below the folder: letters, digits and . _ + -, parted by /"
-        )
+        content = {**document(), "files": ["rows.py", name]}
+        told = refused(tmp_path / "p", content)
+        line = len(yaml.safe_dump(content, sort_keys=False).splitlines())
+        assert {each.split(": ")[0] for each in told} == {f"line {line}"}
 
-    def test_each_wrong_file_of_a_list_is_told(self, tmp_path: Path) -> None:
-        named = ["../x", "rows.py", 7, "gone.bin", "a b.py", ["x"], "rowz.py", "/etc/hostname"]
-        folder = write(tmp_path / "p", document())
-        (folder / "a b.py").touch()
-        told = refused(folder, {**document(), "files": named})
-        assert [each.split("files: ")[1].split(":")[0] for each in told] == [
-            "'../x'",
-            "entry 3 is no text, and a path is one",
-            "gone.bin",
-            "'a b.py'",
-            "entry 6 is no text, and a path is one",
-            "rowz.py",
-            "'/etc/hostname'",
-        ]
-
-    @pytest.mark.parametrize("name", ["my file.py", "übung.py", "dir with blank/x.py", "-x.py"])
+    @pytest.mark.parametrize("name", ["my file.py", "dir with blank/x.py", "-x.py"])
     def test_code_of_an_odd_name_is_a_sentence(self, tmp_path: Path, name: str) -> None:
         folder = write(tmp_path / "p", document())
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).touch()
-        assert refused(folder, document()) == [
-            f"line 1: {name}: a report cannot carry this name of a file of code: rename it to at "
-            "most 300 of a-z, A-Z, 0-9 and . _ + -, each part beginning with a letter, a digit or _"
-        ]
+        (told,) = refused(folder, document())
+        assert told.startswith(f"line 1: {name}: a report cannot carry this name")
 
     @pytest.mark.parametrize(("files", "size"), [(200, 0), (2, 2_000_000)])
     def test_what_is_more_than_a_report_takes_is_all_that_is_said(
@@ -638,49 +592,3 @@ def test_a_figure_that_no_command_prints_stands_with_its_line(
         load_catalog(ROOT, folder)
     assert f"claim 'printed': {'a command prints ' if unit else ''}{says}" in str(caught.value)
     assert "line 1:" not in str(caught.value)
-
-
-def chained(count: int) -> dict[str, Any]:
-    """Claims of which each is formed of the next one, and the last of none."""
-    content = document()
-    for number in range(count):
-        names = {"claim": f"c{number + 1}"}
-        evaluation = {"kind": "arithmetic", "formula": "quotient", "operands": [names, {**names}]}
-        entry = claim(f"c{number}", "1.0x", evaluation=evaluation)
-        del entry["answer"]
-        content["claims"].append(entry)
-    return content
-
-
-def test_what_rests_on_a_wrong_entry_is_left_out_in_one_pass(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    passes: list[int] = []
-    found = catalog_load.reference_problems
-
-    def counted(catalog: Catalog) -> Any:
-        passes.append(len(catalog.claims))
-        return found(catalog)
-
-    monkeypatch.setattr(catalog_load, "reference_problems", counted)
-    checked = check_project(ROOT, write(tmp_path / "mine", chained(200)))
-    assert len(checked.problems) == 1
-    assert "there is no claim 'c200'" in checked.problems[0].says
-    assert set(checked.sound.claims) == {"fast"}
-    assert passes == [201, 1]
-
-
-def test_a_misspelt_type_hides_neither_the_formula_nor_the_function(tmp_path: Path) -> None:
-    content = document()
-    wrong = {"dtype": "flaot16", "flops": "4 * rowz", "callable": "rows.py:caze"}
-    content["measurements"][0] |= wrong
-    content["claims"].append(claim("more", "2x"))
-    checked = check_project(ROOT, write(tmp_path / "mine", content))
-    says = [each.says.partition(": ")[2] for each in every_problem(checked)]
-    assert [each.rpartition("did you mean ")[2] for each in says] == [
-        "'float16'?",
-        "'rows'?",
-        "'case'?",
-    ]
-    assert "rows" not in checked.sound.comparisons
-    assert not checked.sound.claims

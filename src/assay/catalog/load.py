@@ -1,23 +1,18 @@
 """The catalog: every claim, target, workload, comparison and kernel, read and cross-checked."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.base.errors import BadInput
 from assay.base.io import load_yaml
-from assay.base.yaml_problems import QUOTED, YamlProblem, YamlProblems, suggest
-from assay.catalog.claims_files import load_claims_file
+from assay.base.yaml_problems import YamlProblem, YamlProblems
+from assay.catalog.claim_documents import load_claims_file
 from assay.catalog.model import NO_TUNING, Catalog, ProjectFacts
 from assay.catalog.project import Project, load_project
 from assay.catalog.project_folder import EVIDENCE_FOLDER, PROJECT_FILE, project_of
-from assay.catalog.references import (
-    ReferenceProblem,
-    check_references,
-    names_within,
-    reference_problems,
-)
+from assay.catalog.references import check_references, reference_problems
 from assay.records.claims import (
     Audit,
     Claim,
@@ -56,93 +51,28 @@ def load_catalog(root: Path, project: Path | None = None) -> Catalog:
 
 @dataclass(frozen=True)
 class CheckedProject:
-    """A project together with Assay's own configuration, and all that is wrong with its file."""
+    """A project together with Assay's own configuration, and what is wrong with its file."""
 
     catalog: Catalog
-    """Of what could be lowered."""
-    sound: Catalog
-    """Of what, in that, names nothing that there is not."""
+    """Without the project where its entries are wrong."""
     own: Project
     problems: tuple[YamlProblem, ...]
 
-    @property
-    def unsure(self) -> frozenset[str]:
-        """Return every text of the claims that are not sound: what they may be answered by."""
-        texts = (each for of, each in self.own.claim_texts if of not in self.sound.claims)
-        return frozenset().union(*texts)
-
 
 def check_project(root: Path, folder: Path) -> CheckedProject:
-    """Read the project in ``folder``. Raises BadInput for what is no YAML, or no mapping."""
-    base = _catalog(root, {})
-    own = _without_arms_of_ours(base, load_project(folder))
-    problems = [*own.problems, *_taken_ids(base, own), *_unknown_names(base, own)]
+    """Read the project in ``folder``: its entries, then what their names refer to. What is wrong
+    with one step is told before the next is looked at. Raises BadInput for what is no YAML.
+    """
+    base, own = _catalog(root, {}), load_project(folder)
+    problems = own.problems or tuple(_taken_ids(base, own))
+    if problems:
+        return CheckedProject(base, own, tuple(sorted(dict.fromkeys(problems))))
     whole = with_project(base, own)
-    broken = list(reference_problems(whole))
-    if own.sources:
-        problems += _broken_references(own, broken)
-    found = tuple(sorted(dict.fromkeys(problems)))
-    sound = with_project(base, _sound(base, own, own.mended | {each.of for each in broken}))
-    return CheckedProject(whole, sound, own, found)
-
-
-def _sound(base: Catalog, own: Project, wrong: Collection[str]) -> Project:
-    """Return a project without the entries that are wrong, nor those that rest on them."""
-    if not wrong:
-        return own
-    less = _without(own, _with_what_rests_on(own, wrong))
-    if any(reference_problems(with_project(base, less))):  # what is wrong is of no entry
-        return replace(own, sources={}, comparisons={})
-    return less
-
-
-def _with_what_rests_on(own: Project, wrong: Collection[str]) -> set[str]:
-    """Return the ids of entries that are wrong, and of all that rest on one of them."""
-    resting: dict[str, list[str]] = {}
-    for source in own.sources.values():
-        entries: tuple[Claim | Audit, ...] = (*source.claims, *source.audits)
-        for entry in entries:
-            for name in set(names_within(entry)):
-                resting.setdefault(name, []).append(entry.id)
-    found, waiting = set(wrong), list(wrong)
-    while waiting:
-        for name in resting.get(waiting.pop(), ()):
-            if name not in found:
-                found.add(name)
-                waiting.append(name)
-    return found
-
-
-def _without(own: Project, wrong: Collection[str]) -> Project:
-    sources: dict[str, ClaimsFile] = {}
-    for name, entry in own.sources.items():
-        claims = tuple(claim for claim in entry.claims if claim.id not in wrong)
-        kept = {claim.id for claim in claims}
-        changed = {
-            "claims": claims,
-            "audits": tuple(audit for audit in entry.audits if audit.id not in wrong),
-            "commands": tuple(
-                command
-                for command in entry.commands
-                if all(figure.claim in kept for figure in command.figures)
-            ),
-        }
-        sources[name] = entry.model_copy(update=changed)
-    comparisons = {name: each for name, each in own.comparisons.items() if name not in wrong}
-    return replace(own, sources=sources, comparisons=comparisons)
-
-
-def _unknown_names(base: Catalog, own: Project) -> Iterator[YamlProblem]:
-    """Yield names in claims that could not be lowered which name nothing."""
-    known = {
-        "target": base.targets.keys() | own.targets.keys(),
-        "comparison": base.comparisons.keys() | own.comparisons.keys(),
-    }
-    for each in own.names:
-        if each.name not in known[each.noun] | own.named:  # of an entry that is wrong, maybe
-            meant = suggest(each.name, sorted(known[each.noun]))
-            says = f"{each.called}: there is no {each.noun} '{each.name}'{meant}"
-            yield YamlProblem(each.line, says)
+    problems = tuple(
+        YamlProblem(own.line_of(each.of, each.part), each.says)
+        for each in reference_problems(whole)
+    )
+    return CheckedProject(whole, own, tuple(sorted(dict.fromkeys(problems))))
 
 
 def with_project(base: Catalog, own: Project) -> Catalog:
@@ -154,46 +84,23 @@ def with_project(base: Catalog, own: Project) -> Catalog:
         workloads={**own.workloads, **base.workloads},
         variants={**own.variants, **base.variants},
         comparisons={**own.comparisons, **base.comparisons},
-        project=ProjectFacts(own.title, own.sha256, own.files, frozenset(own.comparisons)),
+        project=ProjectFacts(
+            own.title, own.sha256, tuple(sorted(own.files)), frozenset(own.comparisons)
+        ),
     )
 
 
 def _taken_ids(base: Catalog, own: Project) -> Iterator[YamlProblem]:
     """Yield what is wrong with ids that Assay has, too: its peaks and problems stay its own."""
+    ours = base.variants.keys() | base.programs.keys() | base.probes.keys()
     for noun, mine, theirs in (
         ("target", own.targets, base.targets.keys()),
         ("measurement", own.comparisons, base.comparisons.keys() | base.workloads.keys()),
+        ("arm", own.variants, ours),
     ):
         for name in mine.keys() & theirs:
             says = f"{noun} '{name}': Assay has one of that id: name it otherwise"
             yield YamlProblem(own.lines.get(name, 1), says)
-
-
-def _without_arms_of_ours(base: Catalog, own: Project) -> Project:
-    """Return a project without measurements of whose arms one has the id of something that Assay
-    compiles, which is noted: all that is said of them would be said of Assay's own.
-    """
-    ours = base.variants.keys() | base.programs.keys() | base.probes.keys()
-    found: dict[str, list[YamlProblem]] = {}
-    for comparison in own.comparisons.values():
-        for arm in comparison.arms:
-            if arm.variant in ours:
-                says = f"measurement '{comparison.id}': arm '{arm.id}': Assay has an arm of its own"
-                says += f" called {arm.variant}: rename the measurement or the arm"
-                line = own.lines.get(f"{comparison.id}.{arm.id}", 1)
-                found.setdefault(comparison.id, []).append(YamlProblem(line, says))
-    kept = {name: each for name, each in own.comparisons.items() if name not in found}
-    noted = tuple(each for problems in found.values() for each in problems)
-    return replace(own, comparisons=kept, problems=(*own.problems, *noted))
-
-
-def _broken_references(own: Project, problems: Iterable[ReferenceProblem]) -> Iterator[YamlProblem]:
-    """Yield what is wrong with a project's names, but for those of entries that are wrong."""
-    for each in problems:
-        quoted = set(QUOTED.findall(each.says)) - {each.of}
-        if not (own.problems and quoted & own.named):
-            line = own.lines.get(f"{each.of}.{each.part}", own.lines.get(each.of, 1))
-            yield YamlProblem(line, each.says)
 
 
 def _own_sources(root: Path) -> dict[str, ClaimsFile]:

@@ -1,62 +1,40 @@
 """Claims and audits of a project, lowered to those that Assay's own sources have."""
 
-from collections.abc import Collection, Mapping
 from typing import Any
 
 from assay.base.strict_yaml import YamlPath
-from assay.base.yaml_problems import read_part, suggest
-from assay.catalog.project_reading import ProjectReading
+from assay.base.yaml_problems import suggest
+from assay.catalog.project_reading import ProjectReading, placed
 from assay.records.claims import METRIC_UNITS, Audit, Claim, ClaimKind
 from assay.records.evaluations import Metric, NotRun
-from assay.records.projects import Measurement, ProjectAudit, ProjectClaim, ShortAnswer
+from assay.records.projects import ProjectAudit, ProjectClaim, ProjectDocument, ShortAnswer
 from assay.records.readings import FlopFormula
 from assay.records.units import Unit, unit_as_written
 
 
-def lower_claims(
-    reading: ProjectReading,
-    entries: list[tuple[YamlPath, ProjectClaim]],
-    measured: Mapping[str, Measurement],
-) -> dict[str, list[Claim]]:
+def lower_claims(reading: ProjectReading, read: ProjectDocument) -> dict[str, list[Claim]]:
     """Return the claims of each source."""
     found: dict[str, list[Claim]] = {}
-    for at, entry in entries:
+    for at, entry in placed("claims", read.claims):
         called = f"claim '{entry.id}'"
         source = reading.source(at, called, entry.source)
         evaluation: Any = entry.evaluation
         if entry.answer is not None:
-            evaluation = _evaluation(reading, at, called, entry, entry.answer, measured)
+            evaluation = _evaluation(reading, at, called, entry, entry.answer, read)
         if source is None or evaluation is None:
             continue
         claim = reading.made(Claim, at, called, _plain_claim(entry, evaluation))
         if claim is not None:
             found.setdefault(source, []).append(claim)
-    _look_into_malformed(reading, {at for at, _ in entries}, measured)
     return found
 
 
-def _look_into_malformed(
-    reading: ProjectReading, read: Collection[YamlPath], measured: Mapping[str, Measurement]
-) -> None:
-    """Note what the answers of claims name and there is not, where the rest of them is wrong."""
-    for at, entry in reading.raw("claims"):
-        if at in read or not isinstance(entry.get("answer"), dict):
-            continue
-        here = (*at, "answer")
-        answer, _ = read_part(ShortAnswer, entry["answer"], reading.document, here)
-        called = f"claim '{entry.get('id', at[1])}'"
-        if answer is not None and answer.command is not None:
-            _by_command(reading, here, called, answer.command)
-        elif answer is not None and answer.measurement is not None:
-            _arms(reading, here, called, answer, measured, None)
-
-
 def lower_audits(
-    reading: ProjectReading, entries: list[tuple[YamlPath, ProjectAudit]]
+    reading: ProjectReading, entries: tuple[ProjectAudit, ...]
 ) -> dict[str, list[Audit]]:
     """Return the audits of each source."""
     found: dict[str, list[Audit]] = {}
-    for at, entry in entries:
+    for at, entry in placed("audits", entries):
         source = reading.source(at, f"audit '{entry.id}'", entry.source)
         kept = {name: getattr(entry, name) for name in Audit.model_fields if name != "place"}
         content = {**kept, "place": entry.place}
@@ -72,17 +50,17 @@ def _evaluation(
     called: str,
     entry: ProjectClaim,
     answer: ShortAnswer,
-    known: Mapping[str, Measurement],
+    read: ProjectDocument,
 ) -> dict[str, Any] | None:
     """Return what an answer in short stands for; None where it names what there is not."""
     at = (*at, "answer")
     if answer.command is not None:
-        return _by_command(reading, at, called, answer.command)
+        return _by_command(reading, at, called, answer.command, read)
     unit = unit_as_written(entry.unit) if entry.unit else None
     term: tuple[str, str | None, str | None] | None
     term = answer.comparison or "", answer.arm, answer.over
     if answer.measurement is not None:
-        term = _arms(reading, at, called, answer, known, unit)
+        term = _arms(reading, at, called, answer, read, unit)
     if term is None:
         return None
     comparison, arm, over = term
@@ -107,17 +85,14 @@ def _arms(
     at: YamlPath,
     called: str,
     answer: ShortAnswer,
-    known: Mapping[str, Measurement],
+    read: ProjectDocument,
     unit: Unit | None,
 ) -> tuple[str, str | None, str | None] | None:
     """Return comparison, arm and the arm it is held against; None where there is no such thing."""
-    name = answer.measurement or ""
+    known, name = {each.id: each for each in read.measurements}, answer.measurement or ""
     if name not in known:
-        named = reading.named("measurements")
-        if name not in named:  # else what is wrong with it is said where it stands
-            meant = suggest(name, named)
-            says = f"there is no measurement '{name}'{meant}"
-            reading.refuse((*at, "measurement"), f"{called}: {says}")
+        says = f"there is no measurement '{name}'{suggest(name, known)}"
+        reading.refuse((*at, "measurement"), f"{called}: {says}")
         return None
     arms = list(known[name].arms)
     arm, over = answer.arm or arms[0], answer.over
@@ -128,21 +103,17 @@ def _arms(
         if each is not None and each not in arms:
             meant = suggest(each, arms)
             reading.refuse((*at, key), f"{called}: '{name}' has no arm '{each}'{meant}")
-    if len(reading.problems) > before:
-        return None
     if over == arm:
         reading.refuse((*at, "over"), f"{called}: over: '{arm}' is held against itself")
-        return None
-    return name, arm, over
+    return None if len(reading.problems) > before else (name, arm, over)
 
 
 def _by_command(
-    reading: ProjectReading, at: YamlPath, called: str, command: str
+    reading: ProjectReading, at: YamlPath, called: str, command: str, read: ProjectDocument
 ) -> dict[str, Any] | None:
-    named = reading.named("commands")
-    if command not in named:
-        meant = suggest(command, named)
-        says = f"{called}: there is no command '{command}'{meant}"
+    known = {each.id for each in read.commands}
+    if command not in known:
+        says = f"{called}: there is no command '{command}'{suggest(command, known)}"
         reading.refuse((*at, "command"), says)
         return None
     detail = f"The project's command '{command}' prints it, and runs where its GPU is."

@@ -1,64 +1,54 @@
 """Commands of a project, lowered to what runs as a source's own program does."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import suggest
-from assay.catalog.as_written import unit_meant
+from assay.catalog.claim_documents import unit_meant
 from assay.catalog.project_folder import PROJECT_FILE
-from assay.catalog.project_reading import ProjectReading
+from assay.catalog.project_reading import ProjectReading, placed
 from assay.records.arithmetic import SourcePlace
 from assay.records.claims import Claim
 from assay.records.originals import OriginalSource, ReportedSize, TypedLine
-from assay.records.projects import ProjectClaim, ProjectCommand, ShortAnswer, StatedSize
+from assay.records.projects import (
+    ProjectClaim,
+    ProjectCommand,
+    ProjectDocument,
+    ShortAnswer,
+    StatedSize,
+)
 from assay.records.units import Unit, unit_as_written
 
-
-@dataclass(frozen=True)
-class _Asked:
-    """A claim that a command answers, where it stands, and its answer."""
-
-    at: YamlPath
-    claim: ProjectClaim
-    answer: ShortAnswer
+Asked = tuple[YamlPath, ProjectClaim, ShortAnswer]
+"""A claim that a command answers, where it stands, and its answer."""
 
 
 def lower_commands(
-    reading: ProjectReading,
-    entries: list[tuple[YamlPath, ProjectCommand]],
-    claims: list[tuple[YamlPath, ProjectClaim]],
-    made: dict[str, list[Claim]],
+    reading: ProjectReading, read: ProjectDocument, claims: dict[str, list[Claim]]
 ) -> dict[str, list[OriginalSource]]:
     """Return the commands of each source, with the figures that claims ask for."""
     found: dict[str, list[OriginalSource]] = {}
-    asked: dict[str, list[_Asked]] = {}
-    for at, claim in claims:
+    asked: dict[str, list[Asked]] = {}
+    for at, claim in placed("claims", read.claims):
         if claim.answer is not None and claim.answer.command is not None:
-            asked.setdefault(claim.answer.command, []).append(_Asked(at, claim, claim.answer))
-    source_of = {claim.id: source for source, each in made.items() for claim in each}
-    lowered = {claim.id: claim for each in made.values() for claim in each}
-    named_by_any = reading.commands_named()
-    for at, entry in entries:
+            asked.setdefault(claim.answer.command, []).append((at, claim, claim.answer))
+    source_of = {claim.id: source for source, each in claims.items() for claim in each}
+    lowered = {claim.id: claim for each in claims.values() for claim in each}
+    for at, entry in placed("commands", read.commands):
         called = f"command '{entry.id}'"
         source = reading.source(at, called, entry.source)
-        before = len(reading.problems)
         _check_names(reading, at, entry)
-        if source is None:
-            continue
-        theirs = asked.get(entry.id, [])
-        if not theirs and entry.id not in named_by_any:  # else what is wrong is said at the claim
+        theirs = [each for each in asked.get(entry.id, []) if each[1].id in lowered]
+        if entry.id not in asked:
             says = "no claim is answered by it: name it in an answer, or leave it out"
             reading.refuse(at, f"{called}: {says}")
         for each in theirs:
-            if source_of.get(each.claim.id, source) != source:
-                says = f"{called}: claim '{each.claim.id}' is not one of source '{source}'"
+            if source_of[each[1].id] != source:
+                says = f"{called}: claim '{each[1].id}' is not one of source '{source}'"
                 reading.refuse(at, says)
-            else:
-                _check_figure(reading, entry, each, lowered.get(each.claim.id))
-        theirs = [each for each in theirs if each.claim.id in lowered]
-        if len(reading.problems) > before or not theirs:
+            _check_figure(reading, entry, each, lowered[each[1].id])
+        if reading.problems or source is None:
             continue
         content = _content(entry, theirs, lowered, reading.document.places.line(at))
         if (original := reading.made(OriginalSource, at, called, content)) is not None:
@@ -67,17 +57,17 @@ def lower_commands(
 
 
 def _content(
-    entry: ProjectCommand, asked: list[_Asked], lowered: Mapping[str, Claim], line: int
+    entry: ProjectCommand, asked: list[Asked], lowered: Mapping[str, Claim], line: int
 ) -> dict[str, Any]:
     place = SourcePlace(section=PROJECT_FILE, line=line)
     figures = (
         {
-            "claim": each.claim.id,
-            "pattern": _reader(entry, each.answer)[0],
-            "unit": _printed_unit(entry, each.answer, lowered[each.claim.id]),
-            "take": each.answer.take,
+            "claim": claim.id,
+            "pattern": _reader(entry, answer)[0],
+            "unit": _printed_unit(entry, answer, lowered[claim.id]),
+            "take": answer.take,
         }
-        for each in asked
+        for _, claim, answer in asked
     )
     return {
         "id": entry.id,
@@ -135,12 +125,13 @@ def _check_names(reading: ProjectReading, at: YamlPath, command: ProjectCommand)
 
 
 def _check_figure(
-    reading: ProjectReading, command: ProjectCommand, asked: _Asked, claim: Claim | None
+    reading: ProjectReading, command: ProjectCommand, asked: Asked, claim: Claim
 ) -> None:
     """Note a claim whose figure, or a unit that fits it, the command does not print: rates, times
-    and ratios are printed, in a unit of the claim's kind. ``claim``: None where it is wrong itself.
+    and ratios are printed, in a unit of the claim's kind.
     """
-    answer, here, called = asked.answer, (*asked.at, "answer"), f"claim '{asked.claim.id}'"
+    at, typed, answer = asked
+    here, called = (*at, "answer"), f"claim '{claim.id}'"
     if answer.figure is not None and answer.figure not in command.named:
         meant = suggest(answer.figure, command.named)
         says = f"{called}: command '{command.id}' prints no '{answer.figure}'{meant}"
@@ -148,12 +139,9 @@ def _check_figure(
     elif answer.unit is not None and unit_as_written(answer.unit) is None:
         says = f"{called}: unit: '{answer.unit}' is none{unit_meant(answer.unit)}"
         reading.refuse((*here, "unit"), says)
-    elif claim is not None and (claim.unit is None or claim.unit.facts.base is None):
+    elif claim.unit is None or claim.unit.facts.base is None:
         says = f"{called}: a command prints rates, times and ratios, and its unit is "
-        reading.refuse(here, f"{says}{asked.claim.unit or 'none'}")
-    elif claim is not None and claim.unit is not None:
-        printed = _printed_unit(command, answer, claim)
-        if printed is not None and printed.base is not claim.unit.base:
-            typed = _reader(command, answer)[1]
-            says = f"{called}: is in {claim.unit.typed}, and the command prints {typed}"
-            reading.refuse((*here, "unit"), says)
+        reading.refuse(here, f"{says}{typed.unit or 'none'}")
+    elif (printed := _printed_unit(command, answer, claim)) and printed.base is not claim.unit.base:
+        says = f"{called}: is in {claim.unit.typed}, and the command prints {printed.typed}"
+        reading.refuse((*here, "unit"), says)

@@ -5,7 +5,7 @@ from typing import Any
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import suggest
 from assay.catalog.project_folder import PROJECT_FILE
-from assay.catalog.project_reading import SOUND, ProjectReading
+from assay.catalog.project_reading import ProjectReading, placed
 from assay.records.compiler_words import refused_words
 from assay.records.kernels import Variant
 from assay.records.projects import Measurement
@@ -18,20 +18,22 @@ LARGEST_INT = 2**31 - 1
 
 
 def lower_measurements(
-    reading: ProjectReading, entries: list[tuple[YamlPath, Measurement]], files: dict[str, str]
+    reading: ProjectReading, entries: tuple[Measurement, ...], files: dict[str, str]
 ) -> tuple[dict[str, Comparison], dict[str, Variant], dict[str, Workload]]:
     """Return comparisons, variants and workloads by id; ``files``: digests of its code."""
     comparisons: dict[str, Comparison] = {}
     variants: dict[str, Variant] = {}
     workloads: dict[str, Workload] = {}
     read = {name: sha256 for name, sha256 in files.items() if name != PROJECT_FILE}
-    same = _arms_of_one_id(reading, entries)
-    for at, typed in entries:
-        entry = _with_sound_formulas(reading, at, typed)
+    _check_arm_ids(reading, entries)
+    for at, entry in placed("measurements", entries):
         called = f"measurement '{entry.id}'"
         keys = {key: (key,) for key in ("protocol", "parameters", "relative_tolerance")}
         arms = {arm: ("arms", arm) for arm in entry.arms}
         reading.note_lines(entry.id, at, {**keys, **arms})
+        for arm in entry.arms:
+            line = reading.document.places.line((*at, "arms", arm))
+            reading.lines.setdefault(_arm_id(entry.id, arm), line)
         file, function = entry.callable.split(":")
         if file not in files:
             says = f"{called}: there is no file {file}{suggest(file, files)}"
@@ -39,11 +41,11 @@ def lower_measurements(
         if entry.control is not None and entry.control not in entry.arms:
             meant = suggest(entry.control, entry.arms)
             reading.refuse((*at, "control"), f"{called}: control: no arm '{entry.control}'{meant}")
-        before = len(reading.problems)
+        _check_formulas(reading, at, entry)
         _check_names(reading, at, entry)
         _check_packages(reading, at, entry)
         _check_cuda(reading, at, entry, files)
-        if len(reading.problems) > before or entry.id in same:
+        if reading.problems:
             continue
         code = ProjectCode(file=file, function=function, files=read)
         workload = reading.made(Workload, at, called, _workload(entry, code))
@@ -76,8 +78,7 @@ def _comparison(entry: Measurement) -> dict[str, Any]:
             {"id": arm, "variant": _arm_id(entry.id, arm), "workload": entry.id}
             for arm in entry.arms
         ),
-        # One that is no arm is said above, and keeps nothing else from being looked at.
-        "control": entry.control if entry.control in entry.arms else list(entry.arms)[-1],
+        "control": entry.control or list(entry.arms)[-1],
     }
 
 
@@ -86,28 +87,19 @@ def _arm_id(measurement: str, arm: str) -> str:
     return f"{measurement}_{arm}"
 
 
-def _arms_of_one_id(
-    reading: ProjectReading, entries: list[tuple[YamlPath, Measurement]]
-) -> set[str]:
-    """Note arms of two measurements that records would know by one id; return these
-    measurements.
-    """
-    owners: dict[str, tuple[YamlPath, str, str]] = {}
-    same: set[str] = set()
-    for at, entry in entries:
+def _check_arm_ids(reading: ProjectReading, entries: tuple[Measurement, ...]) -> None:
+    """Note arms of two measurements that records would know by one id."""
+    owners: dict[str, tuple[str, str]] = {}
+    for at, entry in placed("measurements", entries):
         for arm in entry.arms:
-            here = (*at, "arms", arm)
-            there, other, others_arm = owners.setdefault(
-                _arm_id(entry.id, arm), (here, entry.id, arm)
-            )
-            if other == entry.id:
-                continue
-            line = reading.document.places.line(there)
-            says = f"measurement '{entry.id}': arm '{arm}' and arm '{others_arm}' of measurement"
-            says += f" '{other}' (line {line}) are both called {_arm_id(entry.id, arm)} in records"
-            reading.refuse(here, f"{says}: rename one of the two")
-            same |= {entry.id, other}
-    return same
+            name = _arm_id(entry.id, arm)
+            other, others_arm = owners.setdefault(name, (entry.id, arm))
+            if other != entry.id:
+                says = (
+                    f"measurement '{entry.id}': arm '{arm}' and arm '{others_arm}' of measurement"
+                )
+                says += f" '{other}' are both called {name} in records: rename one of the two"
+                reading.refuse((*at, "arms", arm), says)
 
 
 def _variant(entry: Measurement, arm: str) -> Variant:
@@ -137,18 +129,13 @@ def _variant(entry: Measurement, arm: str) -> Variant:
     )
 
 
-def _with_sound_formulas(reading: ProjectReading, at: YamlPath, entry: Measurement) -> Measurement:
-    """Note names in formulas that are no parameters; return the measurement as it may be looked at
-    further.
-    """
+def _check_formulas(reading: ProjectReading, at: YamlPath, entry: Measurement) -> None:
+    """Note names in formulas that are no parameters."""
     numbers = {name for name, value in entry.parameters.items() if isinstance(value, int | float)}
     for key in ("flops", "bytes"):
         for name in sorted(parse(getattr(entry, key)).names - numbers):
             says = f"measurement '{entry.id}': {key} names '{name}', which is no parameter that is"
             reading.refuse((*at, key), f"{says} a number{suggest(name, sorted(numbers))}")
-            reading.mended.add(entry.id)
-            entry = entry.model_copy(update={key: SOUND[key]})
-    return entry
 
 
 def _check_names(reading: ProjectReading, at: YamlPath, entry: Measurement) -> None:

@@ -16,14 +16,10 @@ from assay.catalog.evaluation_references import (
 )
 from assay.catalog.model import Catalog
 from assay.catalog.published_files import check_published_files
-from assay.records.arithmetic import Operand
-from assay.records.base import Record
 from assay.records.claims import Audit, Claim
 from assay.records.evaluations import (
     Benchmark,
-    Derived,
     Program,
-    Term,
     Unanswerable,
 )
 from assay.records.figure_places import places
@@ -90,21 +86,6 @@ def _checks(catalog: Catalog) -> Iterator[tuple[str, str, Callable[[], None]]]:
     for choice in catalog.tuning.choices:
         where = f"tuning.yaml: choice '{choice.id}'"
         yield choice.id, "", partial(_check_choice, catalog, where, choice)
-
-
-def names_within(value: object) -> Iterator[str]:
-    """Yield the claims and comparisons that an entry, or a part of one, names."""
-    match value:
-        case Operand(claim=str() as name) | Term(comparison=name):
-            yield name
-        case Derived():
-            yield from (value.numerator, value.denominator)
-        case Unanswerable():
-            yield from (each for each in value.nearest if isinstance(each, str))
-    if isinstance(value, Record):
-        value = tuple(getattr(value, name) for name in type(value).model_fields)
-    for each in value if isinstance(value, tuple) else ():
-        yield from names_within(each)
 
 
 def _file_of(catalog: Catalog, source: str) -> str:

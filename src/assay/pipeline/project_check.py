@@ -80,11 +80,13 @@ def sound_project(root: Path, folder: Path) -> Catalog:
 
 
 def every_problem(checked: CheckedProject) -> list[ProjectProblem]:
-    """Return all that is wrong with a project, in the order of its files and lines."""
+    """Return what is wrong with a project, in the order of its files and lines; what is beyond its
+    file is looked at once that is sound.
+    """
     found = [ProjectProblem(PROJECT_FILE, each.line, each.says) for each in checked.problems]
     if (says := foreign_place(checked.own.folder)) is not None:
         found.append(ProjectProblem(PROJECT_FILE, 1, says))
-    return sorted(dict.fromkeys([*found, *_beyond_reading(checked)]))
+    return sorted(dict.fromkeys(found or _beyond_reading(checked)))
 
 
 def impossible_problems(
@@ -115,44 +117,35 @@ def called(catalog: Catalog, name: str) -> str:
 
 def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
     """Yield what is wrong with a project beyond what reading its file found."""
-    catalog, folder, lines = checked.catalog, checked.own.folder, checked.own.lines
+    catalog, folder = checked.catalog, checked.own.folder
 
     def here(of: str, says: str, part: str = "") -> ProjectProblem:
-        return ProjectProblem(PROJECT_FILE, lines.get(f"{of}.{part}", lines.get(of, 1)), says)
+        return ProjectProblem(PROJECT_FILE, checked.own.line_of(of, part), says)
 
     yield from _keys(folder)
     for name, says in _documents(catalog, folder):
         yield here(name, f"source '{name}': {says}", "file")
     for name, says in _commands(catalog, folder):
         yield here(name, f"command '{name}': {says}")
-    sound, unsure = checked.sound, checked.unsure
-    measured = set(comparisons_of(sound, sound.claims.values()))
+    measured = set(comparisons_of(catalog, catalog.claims.values()))
     outlines = CodeOutlines(folder)
     for name in sorted(catalog.project.measures if catalog.project else ()):
-        if catalog.comparisons[name] is not checked.own.comparisons.get(name):
-            continue  # Assay's own of that id, as is said above
         comparison, workload = catalog.comparisons[name], catalog.workloads[name]
         made = [arm.id for arm in comparison.arms if is_by_function(catalog, arm)]
-        words: frozenset[str] = frozenset()
-        if workload.code and workload.code.file in checked.own.files:  # else that is said above
-            for each in outlines.problems(workload, made):
-                yield ProjectProblem(each.file, each.line, f"measurement '{name}': {each.says}")
-            words = outlines.words(workload)
+        for each in outlines.problems(workload, made):
+            yield ProjectProblem(each.file, each.line, f"measurement '{name}': {each.says}")
+        words = outlines.words(workload)
         for arm, says in compiled_arms_problems(catalog, folder, name, words):
             yield here(name, says, arm)
-        if name in unsure or not checked.own.claim_texts:
-            continue  # a claim that is wrong may ask for it, and for any arm; or there is none
-        if name not in measured:
-            says = "no claim is answered by it, so nobody measures it"
-            yield here(name, f"measurement '{name}': {says}: name it in an answer, or leave it out")
-            continue
-        for arm in _unused(sound, comparison):
-            says = f"measurement '{name}': no claim asks for arm '{arm}'"
-            yield here(name, f"{says}: name it in an answer, or leave it out", arm)
-    for name, says in _unanswered(sound):
+        unasked = _unused(catalog, comparison) if name in measured else [None]
+        for unused in unasked:
+            asks = f"no claim asks for arm '{unused}'" if unused else "no claim is answered by it"
+            says = f"measurement '{name}': {asks}: name it in an answer, or leave it out"
+            yield here(name, says, unused or "")
+    for name, says in _unanswered(catalog):
         yield here(name, says, "answer")
-    for name, part, says in meaningless_numbers(sound):
-        yield here(name, f"{called(sound, name)}: {says}", part)
+    for name, part, says in meaningless_numbers(catalog):
+        yield here(name, f"{called(catalog, name)}: {says}", part)
 
 
 def _keys(folder: Path) -> Iterator[ProjectProblem]:

@@ -51,13 +51,14 @@ def check(
         return
     checked = check_project(checkout.ROOT, folder)
     problems, lines = every_problem(checked), checked.own.lines
-    figures = impossible_problems(checked.sound, lambda of: (PROJECT_FILE, lines.get(of, 1)))
-    for line in (*project_remarks(checked.catalog, folder), *told_problems(problems), *figures):
-        say(str(line))
+    for says in told_problems(problems):
+        say(says)
     if problems:
         found = f"{folder}: {counted(len(problems), 'problem')}"
-        found += f", and {_impossible(figures)}" if figures else ""
         raise BadInput(found) if checked.problems else CheckFailed(found)
+    figures = impossible_problems(checked.catalog, lambda of: (PROJECT_FILE, lines.get(of, 1)))
+    for line in (*project_remarks(checked.catalog, folder), *figures):
+        say(str(line))
     if run:
         packages = [package_directory(DEVICE_PATH, name) for name in device_path or ()]
         _run_on_cpu(checked.catalog, folder, device_python, packages)

@@ -1,15 +1,33 @@
-"""Figures as people write them: a number with its unit, and the digits that say how exact it is."""
+"""Documents of claims, read entry by entry, and figures as people write them: with their unit, and
+the digits that say how exact they are.
+"""
 
+import json
 import math
 import re
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from assay.base.printable import shortened
 from assay.base.strict_yaml import YamlPath
-from assay.base.yaml_problems import PlacedYaml, YamlProblem, meant_by
-from assay.records.claims import MOST_DECIMALS
+from assay.base.yaml_problems import (
+    PlacedYaml,
+    YamlProblem,
+    YamlProblems,
+    beside,
+    meant_by,
+    read_part,
+    read_placed_yaml,
+)
+from assay.records.base import Record
+from assay.records.claims import MOST_DECIMALS, Audit, Claim, ClaimsFile
 from assay.records.units import SPELLINGS, Unit, are_bits, spellings_like, unit_as_written
+
+R = TypeVar("R", bound=Record)
 
 FIGURE = re.compile(
     r"\s*(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\.)"
@@ -131,3 +149,46 @@ def _how_else(typed: str) -> str:
 
 def _not_taken(typed: str, problem: str) -> str:
     return f"value: '{shortened(typed, LONGEST_TYPED)}' {problem}"
+
+
+def load_claims_file(path: Path) -> ClaimsFile:
+    """Read the claims of one of Assay's own sources. Raises BadInput with all that is wrong."""
+    document = read_placed_yaml(path)
+    found, problems = read_document(ClaimsFile, {"claims": Claim, "audits": Audit}, document)
+    if found is None:
+        raise YamlProblems(path, problems)
+    return found
+
+
+def read_document(
+    model: type[R], parts: dict[str, type[Record]], document: PlacedYaml
+) -> tuple[R | None, list[YamlProblem]]:
+    """Return a document with claims, or all that is wrong with it.
+
+    ``parts``: its lists, whose entries are read one by one: of a list pydantic tells one error.
+    """
+    if not isinstance(document.value, dict):
+        return None, [YamlProblem(1, "is no mapping: schema, sources, claims")]
+    problems: list[YamlProblem] = []
+    written = dict(document.value)
+    for name, entry_model in parts.items():
+        entries = written.get(name)
+        if not isinstance(entries, list):
+            continue
+        written[name] = list(entries)
+        for number, entry in enumerate(entries):
+            at: YamlPath = (name, number)
+            called = f"{name}[{number}]"
+            if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+                called = f"{name.removesuffix('s')} '{entry['id']}'"
+            found: list[YamlProblem] = []
+            if name == "claims" and isinstance(entry, dict):
+                written[name][number], found = write_out(document, at)
+                found = [YamlProblem(each.line, f"{called}: {each.says}") for each in found]
+            _, wrong = read_part(entry_model, written[name][number], document, at, called)
+            problems += [*found, *beside(found, wrong)]
+    if not problems:
+        with suppress(ValidationError):
+            return model.model_validate_json(json.dumps(written)), []
+        problems = read_part(model, written, document, ())[1]
+    return None, problems
