@@ -9,7 +9,6 @@ import pytest
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.catalog.tuning import choices_to_hold
 from assay.pipeline.plan import make_plan
 from assay.records.plan import Plan
 from assay.records.tuning import ShapeClass, TuningChoice
@@ -122,7 +121,7 @@ class TestRealChoices:
     def test_every_product_of_the_operators_is_tuned(self, catalog: Catalog) -> None:
         products = {
             (entry.operation, entry.dtype, entry.block_rows, entry.block_cols)
-            for entry in choices_to_hold(catalog, "h200")
+            for entry in catalog.choices_to_hold("h200")
         }
         offered = {
             (catalog.variants[each.variant].operation, each.dtype, *each.block)
@@ -160,5 +159,5 @@ class TestPlan:
         alone = request.model_copy(update={"claims": (claim,)})
         assert self.sweeps(make_plan(catalog, alone), "h100") == set()
         plan = make_plan(catalog, alone.model_copy(update={"tuning": True}))
-        every = {choice.evidence.comparison for choice in choices_to_hold(catalog, "h100")}
+        every = {choice.evidence.comparison for choice in catalog.choices_to_hold("h100")}
         assert self.sweeps(plan, "h100") == {n for n in every if n.startswith("bsr_gemm_tuning")}

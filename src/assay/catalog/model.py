@@ -10,10 +10,11 @@ from assay.records.claims import (
     Claim,
     ClaimsFile,
 )
+from assay.records.file_compiles import PublishedFile
 from assay.records.kernels import OperatorKernel, OriginalProgram, Probe, Variant
 from assay.records.rivals import Rival
 from assay.records.targets import Target
-from assay.records.tuning import TuningFile
+from assay.records.tuning import TuningChoice, TuningFile
 from assay.records.workloads import (
     Comparison,
     Judging,
@@ -80,6 +81,26 @@ class Catalog:
             for name in names:
                 if name not in known:
                     raise BadInput(f"there is no {noun} '{name}'; known: {', '.join(known)}")
+
+    def published_file(self, source: str, name: str) -> PublishedFile | None:
+        """Return the file of a source that has an id; None where it lists none of that id."""
+        listed = self.sources[source].compilations if source in self.sources else ()
+        return next((each for each in listed if each.id == name), None)
+
+    def choices_to_hold(self, target: str) -> tuple[TuningChoice, ...]:
+        """Return a target's tuned choices, and for every sweep of its architecture that none of
+        them is for, the one that the sweep begins with.
+        """
+        found = list(self.tuning.of(target))
+        for sweep in self.tuning.sweeps:
+            arms = {arm.id: arm for arm in self.comparisons[sweep.begin.comparison].arms}
+            arm = arms[sweep.begin.arm]
+            if self.targets[target].arch in (sweep.archs or self.variants[arm.variant].archs):
+                begun = sweep.choice(target, arm.variant, self.workloads[arm.workload])
+                made = self.tuning.of(target)
+                if not any(m.key() == begun.key() and m.shapes.meets(begun.shapes) for m in made):
+                    found.append(begun)
+        return tuple(found)
 
     def claims_of(self, sources: Iterable[str], only: Collection[str] = ()) -> Iterator[Claim]:
         """Yield claims of the given sources, in file order; ``only`` these, where any is named."""

@@ -15,10 +15,10 @@ from assay.catalog.evaluation_references import (
     require_known,
 )
 from assay.catalog.model import Catalog
-from assay.catalog.published_files import check_published_files
 from assay.records.claims import Audit, Claim
 from assay.records.evaluations import (
     Benchmark,
+    Compiles,
     Program,
     Unanswerable,
 )
@@ -78,7 +78,7 @@ def _checks(catalog: Catalog) -> Iterator[tuple[str, str, Callable[[], None]]]:
         yield audit.id, "", partial(_check_audit, catalog, audit)
     yield "", "", partial(_check_originals, catalog)
     yield "", "", partial(_check_findings, catalog)
-    yield "", "", partial(check_published_files, catalog)
+    yield "", "", partial(_check_published_files, catalog)
     for entry in catalog.operators:
         yield entry.variant, "", partial(_check_operator, catalog, entry)
     for sweep in catalog.tuning.sweeps:
@@ -250,3 +250,27 @@ def _check_choice(catalog: Catalog, where: str, choice: TuningChoice) -> None:
     else:
         return
     raise BadInput(f"{where}: {says}")
+
+
+def _check_published_files(catalog: Catalog) -> None:
+    """Raise BadInput for an id that two files have, and for a claim on a file or architecture that
+    its source does not list.
+    """
+    owners: dict[str, str] = {}
+    for source, claims_file in catalog.sources.items():
+        for published in claims_file.compilations:
+            if published.id in owners:
+                raise BadInput(
+                    f"{source}.yaml: compilation '{published.id}': source {owners[published.id]} "
+                    "has one of that id"
+                )
+            owners[published.id] = source
+    for claim in catalog.claims.values():
+        if isinstance(claim.evaluation, Compiles):
+            source = catalog.source_of[claim.id]
+            listed = catalog.published_file(source, claim.evaluation.compilation)
+            if listed is None or claim.evaluation.arch not in listed.archs:
+                raise BadInput(
+                    f"{source}.yaml: claim '{claim.id}': the source has no compilation "
+                    f"'{claim.evaluation.compilation}' for {claim.evaluation.arch}"
+                )

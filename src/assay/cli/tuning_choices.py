@@ -6,7 +6,6 @@ from pathlib import Path
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.catalog.tuning import choices_to_hold
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.findings.tuning_outcomes import ChoiceStanding, SweepOutcome, outcomes
@@ -28,7 +27,7 @@ def measure_choices(root: Path, options: Options, cores: int) -> tuple[SweepOutc
     catalog = load_catalog(root)
     catalog.check_selection((), options.targets)
     (target,) = options.targets
-    if not choices_to_hold(catalog, target):
+    if not catalog.choices_to_hold(target):
         raise BadInput(f"{FILE}: has no sweep for target '{target}'")
     request = make_request(root, catalog, replace(options, sources=(), sweeps=True))
     plan = make_plan(catalog, request)
@@ -45,7 +44,7 @@ def measure_choices(root: Path, options: Options, cores: int) -> tuple[SweepOutc
 
 def of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[SweepOutcome, ...]:
     """Return what the evidence says of a target's choices, and of those that it begins with."""
-    held = choices_to_hold(catalog, target)
+    held = catalog.choices_to_hold(target)
     tuning = catalog.tuning.model_copy(update={"choices": held})
     found = list(outcomes(Case(replace(catalog, tuning=tuning), evidence)))
     known = {outcome.choice.id for outcome in found}

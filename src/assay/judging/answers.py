@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
-from assay.catalog.published_files import published_file
 from assay.evidence.stages import (
     benchmark_path,
     correctness_path,
@@ -119,7 +118,7 @@ def _compiled_answer(catalog: Catalog, asked: Asked, claim: Claim, evaluation: C
 def _how_to_compile(catalog: Catalog, claim: Claim, evaluation: Compiles) -> str:
     """Return the sentence for a run without a checkout: what would answer the claim."""
     source = catalog.source_of[claim.id]
-    published = published_file(catalog, source, evaluation.compilation)
+    published = catalog.published_file(source, evaluation.compilation)
     assert published is not None
     return (
         f"{published.file} is not in this repository ({published.public}): give a checkout with "

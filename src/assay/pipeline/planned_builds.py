@@ -11,7 +11,6 @@ from assay.base.io import read_record
 from assay.building.recipe import Compilation, Kind, describe
 from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.model import Catalog
-from assay.catalog.tuning import choices_to_hold
 from assay.judging.needs import closure, comparisons_of, primary_terms, programs_of
 from assay.measuring.operator_kernels import offered
 from assay.records.build_costs import BuildCost, BuildCosts
@@ -101,7 +100,7 @@ def variants_of(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:
 
 def _sweeps(catalog: Catalog, target: str, *, every: bool) -> set[str]:
     """Return the comparisons that the choices made for ``target`` rest on, or ``every`` sweep."""
-    choices = choices_to_hold(catalog, target) if every else catalog.tuning.of(target)
+    choices = catalog.choices_to_hold(target) if every else catalog.tuning.of(target)
     return {choice.evidence.comparison for choice in choices}
 
 

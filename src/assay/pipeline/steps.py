@@ -28,7 +28,6 @@ from assay.building.inspect_device_code import inspect_device_code
 from assay.building.inspect_package import inspect_or_take
 from assay.building.toolchain import ensure_toolchain
 from assay.catalog.project_folder import project_of
-from assay.catalog.published_files import published_file
 from assay.evidence import stages as evidence
 from assay.evidence.load import load_evidence
 from assay.evidence.timings import write_timing
@@ -100,7 +99,7 @@ class Steps(MeasuringSteps):
         given = next(
             each for each in self.dag.request.compilations if each.job.key == (artifact, arch)
         )
-        published = published_file(self.dag.catalog, given.job.source, artifact)
+        published = self.dag.catalog.published_file(given.job.source, artifact)
         assert published is not None
         folder = (self.run_dir / "originals" / "compiled" / arch / artifact).resolve()
         shutil.rmtree(folder, ignore_errors=True)
