@@ -31,7 +31,3 @@ def test_it_is_one_sentence(case: str, sound: Path, tmp_path: Path) -> None:
     assert len(sentence) < 700
     assert "\n" not in shown_line(sentence)
     assert raised.value.exit_code == 2
-
-
-def test_the_repository_that_they_are_made_from_is_sound(sound: Path) -> None:
-    assert load_catalog(sound).claims

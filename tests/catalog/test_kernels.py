@@ -157,10 +157,6 @@ class TestFamilies:
         with pytest.raises(ValidationError, match=sentence):
             self.read(self.member("first"), self.member("wrong", **entry))
 
-    def test_a_family_without_members_is_refused(self) -> None:
-        with pytest.raises(ValidationError, match="families: 'tiles' has no member"):
-            self.read(self.WHOLE)
-
     def test_published_evidence_without_families_is_read(self) -> None:
         oldest = published_reports(KERNELS.parent)[-1]
         with opened_report(oldest) as report:
@@ -190,51 +186,11 @@ class TestPublishedStages:
         assert defines["CP_ASYNC"] == (1 if stage >= 2 else 0)
         assert defines["SPARSE_B"] == (1 if family == "bsr_bsr" else 0)
 
-    def test_the_sweep_changes_nothing_but_bk(self) -> None:
-        final = self.defines("bsr_bsr_stage3")
-        for bk in (16, 32, 48, 64, 80, 96):
-            assert self.defines(f"bsr_bsr_bk{bk}") == final | {"BK": bk}
-
     def test_tiles_fit_an_h100_and_the_final_one_no_l4(self) -> None:
         for variant in kernels("bsr_gemm"):
             if variant.source == "bsr_wmma.cu":
                 assert wmma_shared_bytes(variant.defines) <= 227 * 1024
         assert wmma_shared_bytes(self.defines("bsr_bsr_stage3")) == 168 * 1024 > L4_SHARED_BYTES
-
-
-class TestChoicesOfTheRebuild:
-    """What source 002 leaves open: each variant changes what its name says, and nothing else."""
-
-    OTHERS = {
-        "bsr_bsr_stage0": ("f32", "elementwise", "padded"),
-        "bsr_bsr_stage1": ("elementwise", "padded"),
-        "bsr_bsr_stage2": ("f32", "first_hit", "padded", "double", "double_padded"),
-        "bsr_bsr_stage3": ("f32", "first_hit", "padded"),
-        "bsr_bsr_bk96": ("first_hit",),
-        "bsr_gemm_stage0": ("elementwise", "padded"),
-        "bsr_gemm_tma_literal": ("padded", "transposed"),
-    }
-    CHANGES = {
-        "f32": {"OUT_F32": 1},
-        "elementwise": {"ELEMENTWISE": 1, "OUT_F32": 1},
-        "first_hit": {"FIRST_HIT": 1, "OUT_F32": 1},
-        "padded": {"PAD": 8},
-        "double": {"BUFFERS": 2},
-        "double_padded": {"BUFFERS": 2, "PAD": 8},
-        "transposed": {"TRANSPOSE_B": 1},
-    }
-
-    @pytest.mark.parametrize("base", OTHERS)
-    def test_one_thing_differs(self, base: str) -> None:
-        found = {v.id: v for v in kernels("bsr_gemm")}
-        for name in self.OTHERS[base]:
-            variant = found[f"{base}_{name}"]
-            assert variant.defines == found[base].defines | self.CHANGES[name]
-            assert variant.flags == found[base].flags
-            assert variant.archs == tuple(a for a in found[base].archs if a != "sm_89")
-            wide = "OUT_F32" in self.CHANGES[name]
-            assert variant.output_dtype == ("float32" if wide else None)
-            assert wmma_shared_bytes(variant.defines) <= 227 * 1024
 
 
 class TestWarpLevelVariants:

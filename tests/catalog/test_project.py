@@ -410,23 +410,6 @@ class TestFormedOfTwo:
 class TestCommands:
     """A command answers claims as a source's own program does."""
 
-    def test_it_is_the_sources_own_program(self, tmp_path: Path) -> None:
-        catalog = load(tmp_path / "p", commanded())
-        (original,) = catalog.sources["post"].commands
-        assert original.build is not None
-        assert original.run is not None
-        assert (original.build.line, original.run.line) == (
-            "nvcc bench.cu -o bench",
-            "./bench --m 64",
-        )
-        (figure,) = original.figures
-        assert (figure.claim, figure.pattern, figure.unit) == (
-            "rate",
-            "json: runs[0].tflops",
-            Unit.TFLOP_PER_S,
-        )
-        assert [(size.name, size.equals) for size in original.sizes] == [("m", 64)]
-
     @pytest.mark.parametrize(
         ("answer", "words"),
         [

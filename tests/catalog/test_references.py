@@ -87,10 +87,6 @@ class TestReadings:
 class TestFormulas:
     """A formula for FLOPs names what every problem that it is for has."""
 
-    @pytest.mark.parametrize("flops", ["2 * m * n * k * density_a", "true_products * block_k"])
-    def test_what_a_product_has_may_be_named(self, flops: str) -> None:
-        check_references(catalog(read(rate("ours"), flops)))
-
     @pytest.mark.parametrize(
         ("evaluation", "flops", "told"),
         [

@@ -11,7 +11,6 @@ from assay.evidence.stages import planned_steps
 from assay.pipeline.plan import make_plan
 from assay.records.evaluations import Support
 from assay.records.plan import Plan
-from assay.statistics.roofline import peak_tflop_per_s
 from tests.report_fixtures import make_request, provision
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,12 +52,6 @@ def test_every_target_has_a_product_of_its_own(catalog: Catalog) -> None:
     assert catalog.targets.keys() == {name for name in PRODUCTS.values() if name}
     models = [target.gpu_model for target in catalog.targets.values()]
     assert len(set(models)) == len(models)
-
-
-def test_without_fp8_cores_its_rate_is_that_of_fp16(catalog: Catalog) -> None:
-    peaks = catalog.targets["a100"].peaks
-    assert peaks.fp8_tensor_tflop_per_s is None
-    assert peak_tflop_per_s(peaks, "float8_e4m3") == peaks.fp16_tensor_tflop_per_s
 
 
 def planned(catalog: Catalog, *targets: str) -> Plan:

@@ -109,12 +109,6 @@ def derived(name: str, **changes: Any) -> Claim:
     return b.claim(name, ratio, value=2.0, unit=Unit.RATIO, kind=ClaimKind.RATIO, **changes)
 
 
-def test_a_ratio_of_two_figures_is_no_third_measurement() -> None:
-    rows = [row(name, Status.MISSTATED) for name in ("a", "b", "gap")]
-    counts = count_verdicts(catalog("a", "b", gap=derived("gap")), rows)
-    assert (counts.published, counts.ratios) == ({Status.MISSTATED: 2}, {Status.MISSTATED: 1})
-
-
 def relation_of(over: str) -> Benchmark:
     term = Term(comparison="duel", arm="ours", over=over)
     return Benchmark(kind="benchmark", metric=Metric.TIME_RATIO, terms=(term,))

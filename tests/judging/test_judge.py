@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from assay.base.errors import BadInput
 from assay.base.io import dump_record
 from assay.evidence.model import RecordedBuild
-from assay.judging.case import significant
 from assay.judging.claimed.printed_ranges import from_base, to_base
 from assay.judging.decision import equivalence, one_sided
 from assay.judging.formulas import for_program
@@ -80,19 +79,6 @@ class TestEquivalence:
         slower = b.claim("time", bench(Metric.TIME), value=0.08, **time)
         assert verdict_on(faster).status is Status.NOT_REPRODUCED
         assert verdict_on(slower).status is Status.EXCEEDED
-
-    def test_microseconds_and_gigaflops_are_converted(self) -> None:
-        micro = b.claim("time", bench(Metric.TIME), value=60.0, unit=Unit.US, resolution=1.0)
-        verdict = verdict_on(micro)
-        assert verdict.status is Status.REPRODUCED
-        assert verdict.measured == pytest.approx(60.0, rel=0.02)
-        giga = b.claim("rate", bench(), value=OURS_RATE * 1e3, unit=Unit.GFLOP_PER_S)
-        assert verdict_on(giga).status is Status.REPRODUCED
-
-    def test_bandwidth_uses_the_minimal_traffic(self) -> None:
-        rate = 3 * 4096**2 * 2 / 0.06e-3 / 1e9
-        claim = b.claim("bw", bench(Metric.BANDWIDTH), value=rate, unit=Unit.GB_PER_S)
-        assert verdict_on(claim).status is Status.REPRODUCED
 
     def test_bandwidth_of_other_bytes_is_restated_by_their_formula(self) -> None:
         """A source may count one operand's bytes; the verdict says which were counted."""
@@ -180,13 +166,6 @@ class TestRatios:
         claim = b.claim("ratio", ratio(Metric.TIME_RATIO), value=0.2 / 0.06, unit=Unit.RATIO)
         assert verdict_on(claim).status is Status.REPRODUCED
 
-    def test_a_gain_in_per_cent_is_judged_as_a_ratio(self) -> None:
-        gain = (0.2 / 0.06 - 1) * 100
-        claim = b.claim("gain", ratio(Metric.TIME_RATIO), value=gain, unit=Unit.PERCENT)
-        verdict = verdict_on(claim)
-        assert verdict.status is Status.REPRODUCED
-        assert verdict.measured == pytest.approx(gain, rel=0.02)
-
 
 class TestNoiseGates:
     def test_a_margin_below_the_noise_floor_is_inconclusive(self) -> None:
@@ -196,11 +175,6 @@ class TestNoiseGates:
         assert verdict.status is Status.INCONCLUSIVE
         assert verdict.reason == "margin_below_noise_floor"
         assert verdict.noise_floor is not None and verdict.noise_floor > 0.05
-
-    def test_the_wider_absolute_margin_may_still_stand_above_it(self) -> None:
-        biased = b.benchmark(control_bias=0.06)
-        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), benchmarks=[biased])
-        assert verdict.status is Status.REPRODUCED
 
     def test_without_a_control_nothing_is_decided(self) -> None:
         duel = b.comparisons()["duel"].model_copy(update={"control": "ours"})
@@ -240,10 +214,6 @@ class TestRoofline:
         verdict = verdict_on(b.claim("rate", bench(), value=1200.0))
         assert verdict.status is Status.NOT_REPRODUCED
         assert "beyond the roofline bound" in verdict.explanation
-
-    def test_the_share_of_the_roofline_is_stated(self) -> None:
-        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE))
-        assert verdict.roofline_fraction == pytest.approx(OURS_RATE / 989.4, rel=0.02)
 
 
 class TestCorrectnessGate:
@@ -884,8 +854,3 @@ class TestVerdicts:
                 to_base(value, unit)
         else:
             assert from_base(to_base(value, unit)[0], unit) == pytest.approx(value, rel=1e-6)
-
-    @given(st.floats(1e-6, 1e12))
-    def test_rounding_is_stable(self, value: float) -> None:
-        assert significant(significant(value)) == significant(value)
-        assert significant(value) == pytest.approx(value, rel=1e-5)

@@ -26,7 +26,6 @@ from assay.records.originals import (
 from assay.records.readings import PRIMARY, Reading
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
-from assay.shared.output_patterns import Take
 from tests import builders as b
 
 OURS_RATE = b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9
@@ -128,12 +127,6 @@ class TestItDecides:
     def test_where_it_falls_short_the_original_itself_does(self) -> None:
         verdict = judged([b.claim("rate", rate(), value=900.0)], printing(*RATES))["rate"]
         assert (verdict.status, verdict.why) == (Status.NOT_REPRODUCED, Why.ORIGINAL_SLOWER)
-
-    def test_which_number_of_a_run_counts_is_the_claims_choice(self) -> None:
-        runs = record(*[line("607.0 TFLOPS\n4.4 TFLOPS\n")] * 5)
-        claim = b.claim("rate", b.unanswerable(), value=607.0)
-        assert judged([claim], runs, figure("rate", take=Take.MAX))["rate"].measured == 607.0
-        assert judged([claim], runs, figure("rate", take=Take.LAST))["rate"].measured == 4.4
 
     def test_a_comparators_line_is_not_taken_for_its_own(self) -> None:
         """Several figures that differ are none, and the verdict says how to tell them apart."""

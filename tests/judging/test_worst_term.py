@@ -146,9 +146,6 @@ class TestInterval:
         found = worst.bounds([one, two], lowest=False)
         assert (found.estimate, found.low, found.high) == (0.01, -0.02, 0.09)
 
-    def test_the_level_is_shared_out_among_the_terms(self) -> None:
-        assert worst.stricter(rules(), 8).confidence == pytest.approx(1 - 0.1 / 8)
-
     def test_only_the_failing_end_is_widened(self) -> None:
         own = Summary(0.0, -0.02, 0.03, 5, 20, 400, 0)
         wide = Summary(0.0, -0.06, 0.08, 5, 20, 400, 0)

@@ -160,10 +160,6 @@ class TestModes:
         assert modes.first == pytest.approx(0.0, abs=0.001)
         assert modes.second == pytest.approx(0.05, abs=0.001)
 
-    def test_one_stray_process_is_no_mode(self) -> None:
-        values = [[0.0], [0.001], [0.002], [0.001], [0.2]]
-        assert stats.summarise(values, 5, 0, b.judging()).modes is None
-
     def test_one_population_is_seldom_called_two(self) -> None:
         generator = np.random.Generator(np.random.PCG64(3))
         runs = [generator.normal(0, 0.02, 5) for _ in range(2000)]
