@@ -93,35 +93,27 @@ def _read(path: Path, targets: list[str], stages: list[str]) -> dict[str, Any]:
     if not isinstance(document.value, dict):
         raise YamlProblems(path, [YamlProblem(1, "is no mapping: schema: assay/cluster/1, ...")])
     found, problems = read_part(ClusterFile, document.value, document, ())
-    problems += _strange_names(document, targets, stages)
+    if found is not None:
+        problems = list(_strange_names(document, found, targets, stages))
     if problems or found is None:
         raise YamlProblems(path, problems)
     return found.model_dump(by_alias=True, exclude_unset=True)
 
 
 def _strange_names(
-    document: PlacedYaml, targets: list[str], stages: list[str]
+    document: PlacedYaml, found: ClusterFile, targets: list[str], stages: list[str]
 ) -> Iterator[YamlProblem]:
     """Yield what names no target, or no stage that has a job of its own."""
-    sites = _mapping(document.value, "targets")
-    places: list[tuple[tuple[str, ...], str, list[str]]] = [
-        *((("targets", name), "target", targets) for name in sites),
-        *((("stages", name), "stage", stages) for name in _mapping(document.value, "stages")),
-        *(
-            (("targets", site, "stages", name), "stage", stages)
-            for site, value in sites.items()
-            for name in _mapping(value, "stages")
-        ),
-    ]
-    for at, noun, known in places:
+    sites = found.targets.items()
+    below = [("targets", site, "stages", name) for site, at in sites for name in at.stages]
+    for at, noun, known in (
+        *((("targets", name), "target", targets) for name in found.targets),
+        *((("stages", name), "stage", stages) for name in found.stages),
+        *((at, "stage", stages) for at in below),
+    ):
         if at[-1] not in known:
-            meant = suggest(at[-1], known)
-            yield document.problem(at, f"there is no {noun} '{at[-1]}'{meant}")
-
-
-def _mapping(value: Any, name: str) -> Mapping[str, Any]:
-    below = value.get(name) if isinstance(value, dict) else None
-    return below if isinstance(below, dict) else {}
+            says = f"there is no {noun} '{at[-1]}'{suggest(at[-1], known)}"
+            yield document.problem(at, says)
 
 
 def _over(lower: dict[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
