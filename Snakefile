@@ -3,6 +3,7 @@
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/earlier.smk"
 include: "workflow/rules/measuring.smk"
 include: "workflow/rules/image.smk"
 include: "workflow/rules/build.smk"

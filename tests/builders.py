@@ -551,6 +551,16 @@ def measure(name: str, on: str | None = "h100") -> Answer:
     return Answer(claim=name, target=on, way=way, reason=None, detail="")  # type: ignore[arg-type]
 
 
+def held(target: str, **fields: Any) -> TargetPlan:
+    """What there is of a target in an earlier report."""
+    provision = Provision(
+        target=target, kind="recorded", recorded_in="reports/published/old",
+        within="earlier/old/evidence", detail=f"figures of {target} come from a report",
+    )  # fmt: skip
+    given = {"comparisons": (), "programs": (), "profiles": (), **fields}
+    return TargetPlan(target=target, provision=provision, **given)
+
+
 def evidence(
     answers: Sequence[Answer],
     *,

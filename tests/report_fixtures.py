@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.base.io import write_record
+from assay.base.io import read_record, write_record
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
@@ -50,7 +50,7 @@ from assay.records.measurements import (
     Turn,
     Wall,
 )
-from assay.records.plan import BuildJob, ProgramJob, Provision, Request, TargetPlan
+from assay.records.plan import BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
 from assay.records.platform import Device, Gpu, PlatformRecord
 from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import Sanitized, SanitizerControl, SanitizerRecord
@@ -373,6 +373,19 @@ def write_run(
             _write_target(catalog, target_plan, run_dir)
     write_verdicts(root, run_dir)
     return run_dir
+
+
+def recorded_run(root: Path, run: str, first: Path) -> Path:
+    """A run of a machine without a GPU, which takes over the signed report ``first``."""
+    name = first.name
+    given = provision(
+        kind="recorded", recorded_in=f"reports/{name}", within=f"earlier/{name}/evidence",
+        detail=f"figures come from reports/{name}",
+    )  # fmt: skip
+    (planned,) = read_record(Plan, first / "evidence" / plan_path()).targets
+    held = planned.model_copy(update={"provision": given})
+    shutil.copytree(first, root / "results" / run / "earlier" / name)
+    return write_run(root, run, [given], lambda asked: asked.model_copy(update={"held": (held,)}))
 
 
 def write_verdicts(root: Path, run_dir: Path) -> None:

@@ -42,8 +42,9 @@ from tests.cases.changes import (
     plan_target,
     provenance,
     put,
-    recorded_in,
+    read_nested_at,
     remove,
+    rename_nested,
     replace_by,
     respell,
     respell_envelope,
@@ -55,7 +56,6 @@ from tests.cases.changes import (
     state,
     stolen_id,
     swap,
-    take_over_less,
     touch,
     trusting,
     trusting_file,
@@ -84,7 +84,7 @@ KERNEL = "evidence/kernels/demo/kernel.yaml"
 PLAN = "evidence/plan.json"
 OWN = "evidence/h100/original/demo_own.json.gz"
 COMPILED = "evidence/compiled_files/sm_89/demo_file.json"
-ORIGIN = "evidence/h100/origin"
+NESTED = "evidence/earlier/first_run"
 TIMES = "processes.*.blocks.*.turns.*.times_ms"
 ERRORS = "processes.*.blocks.*.turns.*.relative_error"
 AB = "ab" * 32
@@ -435,21 +435,15 @@ PAIR: dict[str, Line] = {
 
 TAKEN_OVER: dict[str, Line] = {
     "sound, taken over": (None, nothing),
-    "taken over by its archive's name": (None, recorded_in("reports/published/first_run.tar.xz")),
-    "taken over from another report": ("origin-run", recorded_in("reports/published/official")),
-    "taken over from outside": ("provision", recorded_in("../../first_run")),
-    "taken over and scaled": ("origin-file", put(BENCH, TIMES, lambda times: [ms * 0.8 for ms in times])),
-    "taken over without its samples": ("origin-left-out", remove(BENCH)),
-    "taken over without a comparison": ("figures-not-planned", take_over_less("demo_sweep")),
-    "taken over without cheats": ("guard-not-planned", take_over_less("cheats")),
-}  # fmt: skip
-
-TAKEN_OVER_SIGNED: dict[str, Line] = {
-    "taken over from a stranger": ("origin-signature-untrusted", signed_by("enemy", path=f"{ORIGIN}/attestation.json")),
-    "taken over by another list": ("origin-statement-subject", put(f"{ORIGIN}/manifest.json", "run", "renamed")),
-    "taken over by another spelling": ("origin-envelope-form", append(f"{ORIGIN}/attestation.json")),
-    "taken over from nothing": ("origin-missing", remove(ORIGIN)),
-    "taken over with a record more": ("origin-file", write("evidence/h100/operators.json", "{}")),
+    "nested from a stranger": ("origin-signature-untrusted", signed_by("enemy", path=f"{NESTED}/attestation.json")),
+    "nested by another list": ("origin-statement-subject", put(f"{NESTED}/manifest.json", "run", "renamed")),
+    "nested by another spelling": ("origin-envelope-form", append(f"{NESTED}/attestation.json")),
+    "nested, and gone": ("origin-missing", remove("evidence/earlier")),
+    "nested without its samples": ("origin-file", remove(f"{NESTED}/{BENCH}")),
+    "nested and scaled": ("origin-file", put(f"{NESTED}/{BENCH}", TIMES, lambda times: [ms * 0.8 for ms in times])),
+    "nested with a record more": ("origin-file", write(f"{NESTED}/evidence/h100/operators.json", "{}")),
+    "nested under another name": ("origin-run", rename_nested("official")),
+    "figures read outside the nested report": ("record", read_nested_at("earlier/../../../evidence")),
 }  # fmt: skip
 
 TEXTS: dict[str, Line] = {
@@ -500,7 +494,7 @@ def _cases() -> Iterator[tuple[str, Case]]:
         yield from ((name, Case(change, code, resign)) for name, (code, change) in table.items())
     for resign, base, asked, table in (
         ("judged", "checkout", "", CHECKOUT), ("judged", "pair", "", PAIR),
-        ("judged", "taken_over", "", TAKEN_OVER), ("trusted", "taken_over", "", TAKEN_OVER_SIGNED),
+        ("trusted", "taken_over", "", TAKEN_OVER),
         ("trusted", "report", "texts", TEXTS), ("trusted", "report", "other texts", OTHER_TEXTS),
         ("judged", "report", "policy", POLICY),
     ):  # fmt: skip

@@ -7,22 +7,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from assay.base.io import read_record
 from assay.base.pip_locks import TOOLCHAIN_LOCK
-from assay.evidence.stages import (
-    TARGET_STAGES,
-    origin_folder,
-    platform_path,
-    target_paths,
-    timings_path,
-)
+from assay.evidence.stages import TARGET_STAGES
 from assay.evidence.timings import write_timing
-from assay.records.plan import Plan
-from assay.records.platform import PlatformRecord
 from assay.records.timings import Stage
 from assay.report.render import render
 from assay.shared.files import write_bytes
-from assay.verification.provisions import told_origin
 from assay.verification.sign import load_or_create_signer, sign, write_public_key
 from tests.checkout_fixtures import (
     JOBS,
@@ -35,6 +25,7 @@ from tests.report_fixtures import (
     TARGET,
     WHEN,
     provision,
+    recorded_run,
     signed_report,
     write_repository,
     write_run,
@@ -88,19 +79,7 @@ def taken_over(base: Path) -> None:
     run_dir = write_run(root, "first_run")
     _time_steps(run_dir)
     first = signed_report(root, "first_run")
-    paths = tuple(target_paths(read_record(Plan, first / "evidence" / "plan.json").targets[0]))
-    platform = read_record(PlatformRecord, first / "evidence" / platform_path("h100"))
-    recorded = provision(
-        kind="recorded", recorded_in="reports/first_run", recorded_paths=(*paths, timings_path()),
-        detail=told_origin("reports/first_run", platform),
-    )  # fmt: skip
-    run_dir = write_run(root, RUN, [recorded])
-    for path in paths:
-        write_bytes(run_dir / path, (first / "evidence" / path).read_bytes())
-    for name in ("manifest.json", "attestation.json", f"evidence/{timings_path()}"):
-        into = run_dir / origin_folder("h100") / Path(name).name
-        write_bytes(into, (first / name).read_bytes())
-    write_verdicts(root, run_dir)
+    run_dir = recorded_run(root, RUN, first)
     render(root, run_dir, root / "reports" / RUN)
     sign(root / "reports" / RUN, base / "key")
 

@@ -16,11 +16,6 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from assay.base.io import write_record
-from assay.catalog.load import load_catalog
-from assay.evidence.stages import target_paths
-from assay.pipeline.plan import make_plan
-from assay.records.plan import Provision
 from assay.shared.files import sha256_bytes
 from assay.verification.attestation import load_signer
 from assay.verification.report_archive import SUFFIX, pack_report
@@ -28,7 +23,6 @@ from tests.cases.bases import OTHER_RUN, RUN
 from tests.cases.bombs import gzip_bomb
 from tests.cases.site import Site, set_in, spelled
 from tests.cases.spellings import SPELLINGS
-from tests.report_fixtures import make_request, provision
 
 Change = Callable[[Site], object]
 
@@ -509,36 +503,22 @@ def evidence_of_the_other_gpu(site: Site) -> None:
         path.write_bytes(gzip.compress(text, mtime=0) if packed_file else text)
 
 
-def recorded_in(name: str) -> Change:
-    """Name another report than the one that figures were taken over from."""
-
-    def change(plan: Any) -> Any:
-        text = json.dumps(plan).replace("reports/first_run", name)
-        return json.loads(text)
-
-    return both(*(put("evidence/plan.json", each, change) for each in ("answers", "targets")))
-
-
-def take_over_less(without: str) -> Change:
-    """Plan again, as if the origin held no paths with that in them."""
+def rename_nested(name: str) -> Change:
+    """Give the report that figures come from the name of another, in the plan, too."""
 
     def change(site: Site) -> None:
-        plan = site.evidence / "plan.json"
-        before = Provision.model_validate_json(
-            spelled(site.read("evidence/plan.json")["targets"][0]["provision"])
-        )
-        catalog = load_catalog(site.evidence)
-        kept = tuple(path for path in before.recorded_paths if without not in path)
-        given = provision(
-            kind="recorded",
-            recorded_in=before.recorded_in,
-            recorded_paths=kept,
-            detail=before.detail,
-        )
-        made = make_plan(catalog, make_request(RUN, [given], tuple(catalog.sources)))
-        write_record(made, plan)
-        gone = set(before.recorded_paths) - set(target_paths(made.targets[0])) - {"timings.json"}
-        for path in gone:
-            remove(f"evidence/{path}")(site)
+        (site.evidence / "earlier" / "first_run").rename(site.evidence / "earlier" / name)
+        read_nested_at(f"earlier/{name}/evidence")(site)
+
+    return change
+
+
+def read_nested_at(folder: str) -> Change:
+    """Have the plan read recorded figures in another folder."""
+
+    def change(site: Site) -> None:
+        plan = site.read("evidence/plan.json")
+        plan["targets"][0]["provision"]["within"] = folder
+        site.put("evidence/plan.json", spelled(plan))
 
     return change

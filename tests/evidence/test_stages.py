@@ -38,7 +38,9 @@ def each_stage() -> pytest.MarkDecorator:
 
 def test_every_stage_leaves_evidence_or_comes_before_or_after_it() -> None:
     with_evidence = [entry.stage for entry in (*RUN_STAGES, *TARGET_STAGES)]
-    assert sorted([Stage.PLAN, *with_evidence, Stage.JUDGE, *FINISHING]) == sorted(Stage)
+    assert sorted([Stage.PLAN, Stage.EARLIER, *with_evidence, Stage.JUDGE, *FINISHING]) == sorted(
+        Stage
+    )
 
 
 @each_stage()
@@ -68,14 +70,27 @@ class TestHeld:
 
     def test_all_of_it(self, plan: Plan) -> None:
         (target,) = plan.targets
-        assert as_held(target, target_paths(target)) == target
+        assert as_held(target, target) == target
 
-    def test_a_comparison_needs_its_gate(self, plan: Plan) -> None:
+    def test_and_no_more(self, plan: Plan) -> None:
         (target,) = plan.targets
-        lost = f"h100/correctness/{target.comparisons[0]}.json"
-        kept = as_held(target, {path for path in target_paths(target) if path != lost})
-        assert kept.comparisons == target.comparisons[1:]
-        assert kept.programs == target.programs
+        fewer = {"comparisons": target.comparisons[1:], "cheats": False, "sanitized": ()}
+        kept = as_held(target, target.model_copy(update=fewer))
+        assert kept == target.model_copy(update=fewer)
+
+
+class TestNested:
+    """Records of a recorded target lie in the report that is nested for it."""
+
+    def test_its_paths_and_its_step(self, plan: Plan) -> None:
+        (target,) = plan.targets
+        within = "earlier/first/evidence"
+        given = target.provision.model_copy(update={"kind": "recorded", "within": within})
+        nested = target.model_copy(update={"provision": given})
+        assert target_paths(nested) == [f"{within}/{path}" for path in target_paths(target)]
+        steps = planned_steps(plan.model_copy(update={"targets": (nested,)}))
+        assert (Stage.EARLIER, {"report": "first"}) in steps
+        assert not any(arguments == {"target": "h100"} for _, arguments in steps)
 
 
 def test_a_step_is_planned_for_every_output(plan: Plan) -> None:

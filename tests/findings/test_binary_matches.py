@@ -68,7 +68,9 @@ class TestSameness:
         code = {"code_sha256": b.digest("machine code")}
         then = MEASURED.model_copy(update=code)
         built = by("g++ 12.2.0", cubins=(OTHER_CUBIN,), **code)
-        found = replace(evidence(built, None), earlier_builds={("h100", "our_kernel"): then})
+        found = replace(
+            evidence(built, None), target_builds={"h100": {("our_kernel", "sm_90a"): then}}
+        )
         matches = binary_matches(b.catalog([]), found)
         assert [each.sameness for each in matches] == [Sameness.INSTRUCTIONS]
 

@@ -706,7 +706,9 @@ class TestWithoutGpu:
         claim = b.claim("text", evaluation, value=1.0, unit=Unit.COUNT, **at_least)
         counted = b.inspection("text", 9, 99)
         if matches is not None:
-            counted = counted.model_copy(update={"text": "tma", "matches": matches})
+            counted = counted.model_copy(
+                update={"package": "pkg", "path": "src", "text": "tma", "matches": matches}
+            )
         verdict = verdict_on(claim, on=None, inspections=[counted])
         assert verdict.status is status
         if matches is not None:
@@ -827,7 +829,7 @@ class TestVerdicts:
                 evidence,
                 plan=plans,
                 builds={("our_kernel", "sm_90a"): compiled},
-                earlier_builds={("h100", "our_kernel"): was},
+                target_builds={"h100": {("our_kernel", "sm_90a"): was}},
             )
             return judge(b.catalog([claim]), given).verdicts[0].explanation
 

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from assay.catalog.model import Catalog
-from assay.evidence.stages import benchmark_path, correctness_path
 from assay.pipeline.plan import make_plan
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Derived, Invocation, Metric, NotRun, Program, Term
-from assay.records.plan import Plan, Request
+from assay.records.plan import Plan, Request, TargetPlan
 from assay.records.readings import Reading
 from tests import builders as b
 from tests.report_fixtures import make_request, provision
@@ -74,21 +73,23 @@ def test_what_only_a_reading_uses_is_not_compiled_where_nothing_runs(read: Claim
 
 def test_why_a_report_does_not_answer_is_the_gpu_that_is_missing_here(read: Claim) -> None:
     """Nobody asked a report for what a project claims: that it lacks that is no reason."""
-    lack = (
-        "reports/published/old, which figures are taken from, has no record of it that fits "
-        "today's configuration (h100/benchmark/duel.json.gz)."
-    )
-    taken = {"recorded_in": "reports/published/old", "recorded_paths": ()}
-    (answer,) = planned([read], "recorded", **taken).answers
-    assert (answer.reason, answer.detail) == (NotRun.NOT_RECORDED, lack)
+    held = b.held("h100")
+    (answer,) = _recorded(read, held).answers
+    assert answer.reason is NotRun.NOT_RECORDED
     absence = "no NVIDIA H100 here (this machine has none)"
-    (answer,) = planned([read], "recorded", **taken, absence=absence).answers
+    lacking = held.provision.model_copy(update={"absence": absence})
+    (answer,) = _recorded(read, held.model_copy(update={"provision": lacking})).answers
     says = f"N{absence[1:]}, and reports/published/old has no record of it."
     assert (answer.reason, answer.detail) == (NotRun.NO_DEVICE, says)
 
 
 def test_a_report_without_a_readings_record_still_answers_the_claim(read: Claim) -> None:
-    held = (benchmark_path("h100", "duel"), correctness_path("h100", "duel"))
-    plan = planned([read], "recorded", recorded_in="reports/published/old", recorded_paths=held)
+    plan = _recorded(read, b.held("h100", comparisons=("duel",)))
     assert [answer.way for answer in plan.answers] == ["recorded"]
     assert (plan.targets[0].comparisons, plan.targets[0].programs) == (("duel",), ())
+
+
+def _recorded(read: Claim, held: TargetPlan) -> Plan:
+    """A plan where an earlier report holds what there is."""
+    asked = make_request("run", [held.provision], ["paper"])
+    return make_plan(catalog([read]), asked.model_copy(update={"held": (held,)}))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.catalog.model import Catalog
-from assay.evidence.stages import benchmark_path, correctness_path
 from assay.pipeline.plan import make_plan
 from assay.records.claims import Claim, Hardware
 from assay.records.evaluations import (
@@ -87,10 +86,11 @@ class TestElsewhere:
         assert ways(planned) == {"h100": "measure", "l4": "measure"}
 
     def test_recorded_figures_answer_where_there_are_some(self) -> None:
-        held = (benchmark_path("h200", "duel"), correctness_path("h200", "duel"))
-        old = provision("h200", "recorded", recorded_in="old", recorded_paths=held)
+        held = b.held("h200", comparisons=("duel",))
         claims = [b.claim("rate", rate()), b.claim("other", rate("attention", "attend"))]
-        planned = plan(claims, provision("h100"), old)
+        given = [provision("h100"), held.provision]
+        request = make_request("run", given, ["paper"]).model_copy(update={"held": (held,)})
+        planned = make_plan(catalog(claims), request)
         assert ways(planned) == {"h100": "measure", "h200": "recorded"}
         assert ways(planned, "other") == {"h100": "measure"}
 

@@ -1,4 +1,4 @@
-"""The choice among the reports that ``--recorded`` names, target by target."""
+"""What is taken of an earlier report, and what is nested for it."""
 
 import re
 import shutil
@@ -8,27 +8,28 @@ from typing import Any
 
 import pytest
 
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, CheckFailed
+from assay.base.pip_locks import TOOLCHAIN_LOCK
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.evidence.stages import (
-    came_along,
-    original_path,
-    platform_path,
-    recorded_builds,
-)
 from assay.judging.answers import Asked, make_answers
 from assay.pipeline.reuse import (
     _same_original,
     _same_variant,
-    check_reports,
     find_recorded,
     require_figures,
+    take_whole,
 )
+from assay.pipeline.run_files import same
 from assay.records.originals import CheckoutCopy, GivenLine, OriginalJob
-from assay.records.plan import Provision, TargetPlan
+from assay.records.plan import EarlierReport
+from assay.report.render import render
+from assay.shared.files import write_bytes
+from assay.verification.manifest import walk
+from assay.verification.sign import public_key_path, sign
 from assay.verification.trusted_keys import trusted_keys
 from tests import builders as b
+from tests.report_fixtures import LOCK, recorded_run, signed_report, write_repository
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,69 +39,18 @@ def catalog() -> Catalog:
     return load_catalog(ROOT)
 
 
-@pytest.fixture(autouse=True)
-def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports that are named for the targets they hold."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("h100", "l4", "h100-l4"):
-        for target in name.split("-"):
-            platform = Path(name, "evidence", platform_path(target))
-            platform.parent.mkdir(parents=True)
-            platform.write_text("{}")
-        Path(name, "manifest.json").write_text("{}")
-
-
-@pytest.mark.parametrize("names", [("h100", "l4"), ("h100-l4",)])
-def test_reports_that_all_serve_a_target_pass_without_a_word(
-    catalog: Catalog, capsys: pytest.CaptureFixture[str], names: tuple[str, ...]
-) -> None:
-    check_reports(catalog, ("h100", "l4"), map(Path, names))
-    assert capsys.readouterr() == ("", "")
-
-
-def test_a_report_used_in_part_is_told(
-    catalog: Catalog, capsys: pytest.CaptureFixture[str]
-) -> None:
-    check_reports(catalog, ("h100", "l4"), [Path("h100"), Path("h100-l4")])
-    assert capsys.readouterr() == (
-        "",
-        "assay: --recorded h100-l4: is used in part: h100 comes from h100, named before it\n",
-    )
-
-
-@pytest.mark.parametrize(
-    ("targets", "names", "why"),
-    [
-        (("h100", "l4"), ("h100-l4", "h100"), "h100 comes from h100-l4, named before it"),
-        (("l4",), ("l4", "l4"), "l4 comes from l4, named before it"),
-        (("h100",), ("h100", "h100-l4"), "h100 comes from h100, named before it"),
-        (
-            ("h100", "l4"),
-            ("h100", "l4", "h100-l4"),
-            "h100 comes from h100, named before it and l4 comes from l4, named before it",
-        ),
-    ],
-)
-def test_a_report_of_which_nothing_would_be_used_is_bad_input(
-    catalog: Catalog, targets: tuple[str, ...], names: tuple[str, ...], why: str
-) -> None:
-    with pytest.raises(BadInput) as caught:
-        check_reports(catalog, targets, map(Path, names))
-    assert str(caught.value) == f"--recorded {names[-1]}: nothing of it would be used: {why}"
-
-
 def test_comparisons_measured_otherwise_are_named_with_what_changed(
     catalog: Catalog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of the run before, whose protocols were longer, the short kernels' comparisons are left."""
     report = ROOT / "reports" / "published" / "h100_20261121_settled.tar.xz"
-    (provision, where) = find_recorded(ROOT, catalog, ["h100"], [report], list(trusted_keys(ROOT)))[
-        "h100"
-    ]
-    assert where == report
+    taken = find_recorded(ROOT, catalog, ["h100"], [report], trusted_keys(ROOT))["h100"]
+    held, provision = taken.held, taken.held.provision
+    assert (taken.report.name, taken.report.path) == ("h100_20261121_settled", str(report))
+    assert provision.within == "earlier/h100_20261121_settled/evidence"
     assert provision.recorded_in == "reports/published/h100_20261121_settled.tar.xz"
     assert provision.detail.startswith(f"figures come from {provision.recorded_in}, measured on")
-    require_figures(provision)
+    require_figures(held)
     said = capsys.readouterr().err
     assert "assay: reports/published/h100_20261121_settled.tar.xz: 21 of its 23 comparisons" in said
     assert "another protocol: " in said
@@ -110,17 +60,12 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
         "12 of its 15 program runs on h100 are not taken over: this checkout compiles "
         "cutlass_example_88 otherwise"
     ) in said
-    ran = {p for p in provision.recorded_paths if p.startswith("h100/program/")}
-    assert not any("cutlass_example_88" in path for path in ran)
-    assert any("cutlass_example_57" in path for path in ran)
-    assert "h100/benchmark/bsr_bsr_stages.json.gz" not in provision.recorded_paths
+    assert "cutlass_example_57" in {job.program for job in held.programs}
+    assert "cutlass_example_88" not in {job.program for job in held.programs}
+    assert "bsr_bsr_stages" not in held.comparisons
     earlier = provision.earlier_sources
     assert {"bsr_gemm_wgmma", "bsr_bsr_stage3"} <= earlier.keys()
     assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in earlier.values())
-    assert "builds/sm_90a/bsr_gemm_wgmma.json" in provision.earlier_builds
-    assert len(provision.earlier_builds) == len(earlier)
-    assert not set(provision.earlier_builds) & set(provision.recorded_paths)
-    assert "timings.json" in provision.recorded_paths
 
 
 def test_a_report_under_another_name_is_not_taken_from(catalog: Catalog, tmp_path: Path) -> None:
@@ -132,27 +77,38 @@ def test_a_report_under_another_name_is_not_taken_from(catalog: Catalog, tmp_pat
         find_recorded(ROOT, catalog, ["h100"], [copy], keys)
 
 
-def test_of_figures_at_second_hand_the_builds_are_those_that_came_along(catalog: Catalog) -> None:
-    """What the report in between compiled itself made none of the binaries that were measured."""
-    report = ROOT / "reports" / "published" / "h100_20261124"
-    found = find_recorded(ROOT, catalog, ["h200"], [report], list(trusted_keys(ROOT)))
-    assert [job.original for job in found["h200"][0].recorded_originals] == [
-        "s002_sparse_h100_winner"
+def test_a_report_that_only_took_others_over_is_not_nested_itself(tmp_path: Path) -> None:
+    """What it took is: judging again what was judged again piles nothing up."""
+    root = write_repository(tmp_path / "repo")
+    write_bytes(root / TOOLCHAIN_LOCK, LOCK.encode())
+    key, catalog = tmp_path / "key", load_catalog(root)
+    measured = signed_report(root, "first_run")
+    wrapper = root / "reports" / "second_run"
+    render(root, recorded_run(root, "second_run", measured), wrapper)
+    sign(wrapper, key)
+    keys = [public_key_path(key)]
+    found = [
+        find_recorded(root, catalog, ["h100"], [report], keys)["h100"]
+        for report in (measured, wrapper)
     ]
-    for target, (provision, _) in found.items():
-        # Its own steps took the figures over: their times are not those of measuring.
-        assert "timings.json" not in provision.recorded_paths
-        builds = [path for path in provision.recorded_paths if "builds/" in path]
-        assert builds
-        for path in (*builds, *provision.earlier_builds):
-            assert path.startswith(f"{target}/origin/builds/sm_")
-            assert (report / "evidence" / path).is_file()
-        plan = TargetPlan(
-            target=target, provision=provision, comparisons=(), programs=(), profiles=()
-        )
-        came = {path: source for path, source in came_along(plan).items() if "builds/" in path}
-        assert came == {path: path for path in (*builds, *provision.earlier_builds)}
-        assert set(recorded_builds(plan).values()) == set(builds)
+    assert {each.held.provision.within for each in found} == {"earlier/first_run/evidence"}
+    assert [each.report.name for each in found] == ["first_run", "first_run"]
+    assert found[1].report.folder == "evidence/earlier/first_run"
+    assert found[0].report.manifest_sha256 == found[1].report.manifest_sha256
+    assert found[0].held.comparisons == found[1].held.comparisons != ()
+    copy = tmp_path / "run" / "earlier" / "first_run"
+    take_whole(found[1].report, copy)
+    assert [path for path in walk(copy) if not same(copy / path, measured / path)] == []
+    assert set(walk(copy)) == set(walk(measured))
+
+
+def test_a_report_that_was_changed_since_is_not_copied(tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "repo")
+    report = signed_report(root, "first_run")
+    asked = EarlierReport(name="first_run", path=str(report), folder="", manifest_sha256="0" * 64)
+    with pytest.raises(CheckFailed, match="was changed since"):
+        take_whole(asked, tmp_path / "run" / "earlier" / "first_run")
+    assert not (tmp_path / "run" / "earlier" / "first_run").exists()
 
 
 def test_an_own_program_is_taken_over_where_it_is_described_as_it_was(catalog: Catalog) -> None:
@@ -183,19 +139,11 @@ def test_the_plan_of_recorded_figures_has_the_own_program_that_ran_there(catalog
     described = catalog.sources["003"].original
     assert described is not None
     assert described.id == job.original
-    path = original_path("h200", job.original)
     claims = catalog.sources["003"].claims
 
     def ways(*originals: OriginalJob) -> dict[str, str]:
-        provision = Provision(
-            target="h200",
-            kind="recorded",
-            recorded_in="r",
-            recorded_paths=(path,),
-            recorded_originals=originals,
-            detail="figures come from r",
-        )
-        asked = Asked(("003",), (provision,), frozenset())
+        held = b.held("h200", originals=originals)
+        asked = Asked(("003",), (held.provision,), frozenset(), held=(held,))
         answers = make_answers(catalog, asked, claims)
         return {each.claim: each.way for each in answers if each.target == "h200"}
 
@@ -227,12 +175,5 @@ class TestVariants:
 
 
 def test_a_platform_alone_holds_no_figures() -> None:
-    provision = Provision(
-        target="h100",
-        kind="recorded",
-        recorded_in="r",
-        recorded_paths=("h100/platform.json", "h100/sanitizer.json"),
-        detail="",
-    )
-    with pytest.raises(BadInput, match="--recorded r: holds no figure of h100 that"):
-        require_figures(provision)
+    with pytest.raises(BadInput, match="holds no figure of h100 that"):
+        require_figures(b.held("h100"))

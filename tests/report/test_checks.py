@@ -71,13 +71,13 @@ class TestStopwatches:
         self, catalog: Catalog, evidence: Evidence
     ) -> None:
         found = list(agreements(evidence, clocks_of(evidence.benchmarks.values())))
-        section = agreement_section(catalog, found)
+        section = agreement_section(catalog, evidence, found)
         assert section is not None
         assert (section["arms"], section["in_time"], section["disagree"]) == (2, 1, 1)
         first, second = section["rows"]
         assert (first["judged"][1], first["disagrees"]) == ("1704\N{NO-BREAK SPACE}MHz", False)
         assert second["disagrees"]
-        assert agreement_section(catalog, []) is None
+        assert agreement_section(catalog, evidence, []) is None
 
     @pytest.mark.parametrize(
         ("nsight", "in_time", "disagrees"),

@@ -281,7 +281,8 @@ class TestRendering:
 
     def test_a_recorded_target_without_its_origin_is_refused(self, tmp_path: Path) -> None:
         root = write_repository(tmp_path / "repo")
-        recorded = provision(kind="recorded", recorded_in="reports/published/x")
+        within = "earlier/x/evidence"
+        recorded = provision(kind="recorded", recorded_in="reports/x", within=within)
         run_dir = write_run(root, "demo_run", [recorded])
-        with pytest.raises(BadInput, match="nothing vouches for h100"):
+        with pytest.raises(BadInput, match="nothing vouches for"):
             render(root, run_dir, tmp_path / "out")

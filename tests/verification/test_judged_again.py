@@ -62,4 +62,4 @@ def test_its_records_are_taken_over(report: Path, root: Path, key: Path) -> None
     (root / "requirements").mkdir()
     (root / "requirements" / "toolchain.txt").write_text("nvcc\n")
     found = find_recorded(root, load_catalog(root), ["h100"], [report], [key])
-    assert found["h100"][0].kind == "recorded"
+    assert found["h100"].held.provision.kind == "recorded"

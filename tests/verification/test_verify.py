@@ -10,28 +10,19 @@ from typing import Any
 import pytest
 
 from assay.base.errors import CheckFailed
-from assay.base.io import read_record
 from assay.evidence.report_contents import ReportContents
-from assay.evidence.stages import platform_path
-from assay.records.plan import Plan
-from assay.records.platform import PlatformRecord
 from assay.report.render import render, render_contents
-from assay.shared.files import write_bytes
 from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification import signed_files
 from assay.verification import verify as verifying
 from assay.verification.made_again import OtherVersion, Renderer
-from assay.verification.origin import origin_folder, target_paths
-from assay.verification.provisions import told_origin
 from assay.verification.sign import public_key_path, sign
 from assay.verification.verify import VerificationResult, verify
 from tests.report_fixtures import (
     COMMIT,
-    provision,
+    recorded_run,
     signed_report,
     write_repository,
-    write_run,
-    write_verdicts,
 )
 
 FILES = [
@@ -225,7 +216,11 @@ class TestOrigins:
     @pytest.fixture
     def second(self, base: Path, report: Path) -> Path:
         """A report of a machine without a GPU that takes h100 over from ``report``."""
-        return _second(base, report)
+        root = base / "repo"
+        run_dir = recorded_run(root, "second_run", report)
+        render(root, run_dir, root / "reports" / "second_run")
+        sign(root / "reports" / "second_run", base / "key")
+        return root / "reports" / "second_run"
 
     def test_a_faithful_copy_passes(self, second: Path) -> None:
         details = {entry.name: entry.detail for entry in check(second).checks}
@@ -234,28 +229,3 @@ class TestOrigins:
             page = (second / name).read_text()
             assert "Measured earlier: a signed report was judged again." in page
             assert "taken from report demo_run" in page.replace("\\_", "_")
-
-
-def _second(base: Path, report: Path, leave_out: str | None = None) -> Path:
-    """Render and sign a run that takes the target h100 over from ``report``."""
-    root = base / "repo"
-    first = read_record(Plan, report / "evidence" / "plan.json").targets[0]
-    paths = tuple(target_paths(first))
-    platform = read_record(PlatformRecord, report / "evidence" / platform_path("h100"))
-    recorded = provision(
-        kind="recorded",
-        recorded_in="reports/demo_run",
-        recorded_paths=paths,
-        detail=told_origin("reports/demo_run", platform),
-    )
-    run_dir = write_run(root, "second_run", [recorded])
-    for path in paths:
-        if path != leave_out:
-            write_bytes(run_dir / path, (report / "evidence" / path).read_bytes())
-    for name in ("manifest.json", "attestation.json"):
-        write_bytes(run_dir / origin_folder("h100") / name, (report / name).read_bytes())
-    write_verdicts(root, run_dir)
-    second = root / "reports" / "second_run"
-    render(root, run_dir, second)
-    sign(second, base / "key")
-    return second

@@ -23,3 +23,4 @@ wildcard_constraints:
     arch="sm_[0-9]+a?",
     target="|".join(ASSAY.targets) or "none",
     artifact="[a-z0-9_]+",
+    report="[a-z0-9_]+",

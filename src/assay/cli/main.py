@@ -27,8 +27,8 @@ from assay.cli import checkout, console
 from assay.shared.exit_codes import ExitCode
 
 COMMANDS = (
-    "reproduce", "remote", "verify", "new", "check", "bundle", "doctor", "claims", "compare",
-    "history", "site", "export", "key", "lab", "test",
+    "reproduce", "remote", "verify", "judge", "new", "check", "bundle", "doctor", "claims",
+    "compare", "history", "site", "export", "key", "lab", "test",
 )  # fmt: skip
 """In the order in which help lists them; each is what its module in assay.cli.commands calls so."""
 OF_LAB = ("kernels", "tune", "image")

@@ -3,7 +3,7 @@
 Pure. The table itself is in ``stages``.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -94,7 +94,11 @@ class TargetStage(Generic[K, R]):
 
     def paths(self, *plans: TargetPlan) -> dict[K, str]:
         """Return where the records lie that the plans of targets call for."""
-        return {key: self.path(*_parts(key)) for plan in plans for key in self.keys(plan)}
+        return {
+            key: run_path(plan, self.path(*_parts(key)))
+            for plan in plans
+            for key in self.keys(plan)
+        }
 
     def files(self, plan: TargetPlan) -> list[str]:
         """Return the records, and what lies beside them."""
@@ -108,16 +112,11 @@ class TargetStage(Generic[K, R]):
         """Return all that the step writes for a plan that calls for it."""
         return self.files(plan) if self.each is None else [self.output(plan.target)]
 
-    def held(self, plan: TargetPlan, paths: Collection[str]) -> TargetPlan:
-        """Return the plan, calling for those records of the stage only that ``paths`` holds."""
-        if self.field is None:
-            return plan
-        wanted = getattr(plan, self.field)
-        if self.each is not None:
-            kept = tuple(e for e in wanted if self.path(plan.target, *self.each(e)) in paths)
-        else:
-            kept = wanted if self.path(plan.target) in paths else type(wanted)()
-        return plan.model_copy(update={self.field: kept})
+
+def run_path(plan: TargetPlan, path: str) -> str:
+    """Return where a record lies of the run that measured a target, by its path there."""
+    within = plan.provision.within
+    return path if within is None else f"{within}/{path}"
 
 
 def _parts(key: str | tuple[str, ...]) -> tuple[str, ...]:

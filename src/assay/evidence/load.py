@@ -1,8 +1,8 @@
 """Reading the records of a run from its directory or from a report."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record
@@ -13,19 +13,16 @@ from assay.evidence.stages import (
     INSPECTIONS,
     TARGET_STAGES,
     TOOLCHAIN_IMAGES,
-    earlier_builds,
+    file_compile_path,
+    inspections_path,
+    origin_folder,
     plan_path,
-    recorded_builds,
-    recorded_compilations,
-    recorded_inspections,
-    recorded_timings,
     slurm_jobs_path,
     timings_path,
 )
 from assay.records.base import Record
 from assay.records.builds import BuildRecord
-from assay.records.inspections import DeviceCodeResult, InspectionsRecord
-from assay.records.plan import Plan
+from assay.records.plan import Plan, TargetPlan
 from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.timings import TimingsRecord
 from assay.shared.read_limits import MOST_EVIDENCE, unpacked_size
@@ -43,41 +40,52 @@ def load_evidence(directory: Path) -> Evidence:
     """
     plan = read_record(Plan, directory / plan_path())
     records = _Records(directory)
-    inspected = records.load(INSPECTIONS.record, INSPECTIONS.paths(plan)).values()
-    device_code, paths = _device_code(records, plan, inspected)
     of_targets = {
         entry.collection: records.load(entry.record, entry.paths(*plan.targets))
         for entry in TARGET_STAGES
     }
-    target_builds = _target_builds(records, plan)
-    compiled = _file_compile_paths(plan)
+    recorded = {
+        each.target: (each, _own_folder(directory, each))
+        for each in plan.targets
+        if each.provision.kind == "recorded"
+    }
+    builds = {target: _build_paths(directory, folder) for target, (_, folder) in recorded.items()}
+    target_builds = {t: records.load(BUILDS.record, paths) for t, paths in builds.items()}
+    compiled = FILE_COMPILES.paths(plan)
+    for each, folder in reversed(recorded.values()):
+        there = {job.key: f"{folder}/{file_compile_path(*job.key)}" for job in each.compilations}
+        compiled = there | compiled
     return Evidence(
         plan=plan,
         builds=records.load(BUILDS.record, BUILDS.paths(plan)),
-        inspections={e.claim: e for record in inspected for e in record.inspections},
-        device_code=device_code,
-        device_code_paths=paths,
         toolchain_images=records.load(TOOLCHAIN_IMAGES.record, TOOLCHAIN_IMAGES.paths(plan)),
         timings=records.read(TimingsRecord, timings_path()),
         target_timings=records.load(
             TimingsRecord,
-            {each.target: path for each in plan.targets for path in recorded_timings(each)},
+            {target: f"{folder}/{timings_path()}" for target, (_, folder) in recorded.items()},
         ),
-        recorded_builds=_recorded_builds(plan, target_builds),
+        recorded_builds=_recorded_builds(plan, builds, target_builds),
         target_builds=target_builds,
-        earlier_builds=records.load(
-            BUILDS.record,
-            {
-                (target.target, variant): path
-                for target in plan.targets
-                for variant, path in earlier_builds(target).items()
-            },
-        ),
         file_compiles=records.load(FILE_COMPILES.record, compiled),
         file_compile_paths=compiled,
         slurm_jobs=records.read(SlurmJobsRecord, slurm_jobs_path()),
+        **_inspected(records, plan, [folder for _, folder in recorded.values()]),
         **of_targets,
     )
+
+
+def own_records(evidence: Path, target: str) -> Path:
+    """Return where a run's own records lie that measured a target: builds, inspections, timings.
+
+    ``evidence``: what holds the target's. Earlier versions copied what was taken over beside it.
+    """
+    copied = evidence / origin_folder(target)
+    return copied if copied.is_dir() else evidence
+
+
+def _own_folder(directory: Path, plan: TargetPlan) -> str:
+    within = directory / (plan.provision.within or "")
+    return own_records(within, plan.target).relative_to(directory).as_posix()
 
 
 class _Records:
@@ -104,51 +112,45 @@ class _Records:
         return read_record(record, path)
 
 
-def _device_code(
-    records: _Records, plan: Plan, inspected: Iterable[InspectionsRecord]
-) -> tuple[dict[str, DeviceCodeResult], dict[str, str]]:
-    """Return what optional packages hold, by claim, and the paths of what came along.
+def _inspected(records: _Records, plan: Plan, folders: Sequence[str]) -> dict[str, Any]:
+    """Return what was counted in files and found in optional packages, by claim, and where.
 
     What this machine has decides; where it lacks a package, a machine that measured may have it.
     """
-    found = {each.claim: each for record in inspected for each in record.device_code}
-    paths: dict[str, str] = {}
-    for path in (path for target in plan.targets for path in recorded_inspections(target)):
+    counted, code, paths = dict[str, Any](), dict[str, Any](), dict[str, str]()
+    own = list(INSPECTIONS.paths(plan).values())
+    for path in (*own, *(f"{folder}/{inspections_path()}" for folder in folders)):
         record = records.read(INSPECTIONS.record, path)
-        for each in record.device_code if record else ():
-            here = found.get(each.claim)
-            if each.status == "inspected" and (here is None or here.status != "inspected"):
-                found[each.claim], paths[each.claim] = each, path
-    return found, paths
+        for each in record.inspections if record else ():
+            if counted.setdefault(each.claim, each) is each:
+                paths[each.claim] = path
+        for found in record.device_code if record else ():
+            here = code.get(found.claim)
+            better = here is None or (found.status == "inspected" and here.status != "inspected")
+            if better and (path in own or found.status == "inspected"):
+                code[found.claim], paths[found.claim] = found, path
+    return {"inspections": counted, "device_code": code, "inspection_paths": paths}
 
 
-def _target_builds(records: _Records, plan: Plan) -> dict[str, dict[BuildKey, BuildRecord]]:
-    """Return the build records that came along with each target's recorded figures."""
-    return {
-        target.target: records.load(BUILDS.record, paths)
-        for target in plan.targets
-        if (paths := recorded_builds(target))
-    }
+def _build_paths(directory: Path, folder: str) -> dict[BuildKey, str]:
+    """Return where a run's records of builds lie, by artifact and architecture."""
+    found = sorted((directory / folder / "builds").glob("*/*.json"))
+    return {(path.stem, path.parent.name): path.relative_to(directory).as_posix() for path in found}
 
 
 def _recorded_builds(
-    plan: Plan, target_builds: Mapping[str, Mapping[BuildKey, BuildRecord]]
+    plan: Plan,
+    paths: Mapping[str, Mapping[BuildKey, str]],
+    builds: Mapping[str, Mapping[BuildKey, BuildRecord]],
 ) -> dict[BuildKey, RecordedBuild]:
-    """Of several reports with a record of one build, the first target's."""
-    found: dict[BuildKey, RecordedBuild] = {}
-    for target in plan.targets:
-        paths = recorded_builds(target)
-        for key, record in target_builds.get(target.target, {}).items():
-            name = target.provision.recorded_in or ""
-            found.setdefault(key, RecordedBuild(record, paths[key], name))
-    return found
-
-
-def _file_compile_paths(plan: Plan) -> dict[tuple[str, str], str]:
-    """Return where the records of files compiled as published lie: what this run compiled itself
-    decides, then the first target's that one came along with.
+    """Return the builds of which today's sources and tools make the same; of several reports with
+    a record of one, the first target's.
     """
-    found = FILE_COMPILES.paths(plan)
-    for target in plan.targets:
-        found = recorded_compilations(target) | found
+    found: dict[BuildKey, RecordedBuild] = {}
+    for each in (each for each in plan.targets if each.target in builds):
+        provision = each.provision
+        for key, record in builds[each.target].items():
+            if key[0] not in provision.earlier_sources:
+                path = paths[each.target][key]
+                found.setdefault(key, RecordedBuild(record, path, provision.recorded_in or ""))
     return found

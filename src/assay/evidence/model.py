@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from assay.evidence.entries import run_path
 from assay.evidence.stages import build_path
 from assay.records.builds import BuildRecord
 from assay.records.cheats import CheatsRecord
@@ -11,7 +12,7 @@ from assay.records.inspections import DeviceCodeResult, InspectionResult
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
 from assay.records.operators import OperatorsRecord
 from assay.records.originals import OriginalRunRecord
-from assay.records.plan import Plan
+from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
 from assay.records.profile import ProfileRecord
 from assay.records.sanitizer import SanitizerRecord
@@ -63,24 +64,34 @@ class Evidence:
     timings: TimingsRecord | None = None
     """How long the steps took; None where nobody kept it. Told, never judged."""
     target_timings: dict[str, TimingsRecord] = field(default_factory=dict)
-    """The same by target, of the run that measured what was taken over; absent where the report
-    that it was taken from is from before timings came along."""
+    """The same by target, of the run that measured what was taken over; absent where nobody kept
+    it."""
     device_code: dict[str, DeviceCodeResult] = field(default_factory=dict)
     """By claim: what optional packages hold, where somebody looked."""
-    device_code_paths: dict[str, str] = field(default_factory=dict)
-    """By claim: where that is recorded, if it came along with recorded figures."""
+    inspection_paths: dict[str, str] = field(default_factory=dict)
+    """By claim: where it is recorded what packages hold; absent where nobody looked."""
     recorded_builds: dict[BuildKey, RecordedBuild] = field(default_factory=dict)
-    """What made the binaries of figures that were taken over; this run need not compile it."""
+    """What today's sources would make again, of the reports that figures are taken from."""
     target_builds: dict[str, dict[BuildKey, BuildRecord]] = field(default_factory=dict)
-    """The same by target: several reports may each have compiled another binary of one key."""
-    earlier_builds: dict[tuple[str, str], BuildRecord] = field(default_factory=dict)
-    """By target and variant: what made measured binaries whose sources are others by now."""
+    """By target, all that the run compiled that measured it, from whatever sources."""
     file_compiles: dict[tuple[str, str], FileCompileRecord] = field(default_factory=dict)
     """By file and architecture: sources' files, compiled as published."""
     file_compile_paths: dict[tuple[str, str], str] = field(default_factory=dict)
     """Where they lie: this run's own, else those that came along with recorded figures."""
     slurm_jobs: SlurmJobsRecord | None = None
     """What a cluster granted each job of the run; None where no scheduler placed any."""
+
+    def place(self, path: str) -> str:
+        """Return where a record lies in a report, from its path in the run that measured it."""
+        target = path.partition("/")[0]
+        of = next((each for each in self.plan.targets if each.target == target), None)
+        return f"evidence/{path if of is None else run_path(of, path)}"
+
+    def made_for(self, plan: TargetPlan) -> dict[BuildKey, BuildRecord]:
+        """Return the records of what made a target's binaries."""
+        if plan.provision.kind == "device":
+            return self.builds
+        return self.target_builds.get(plan.target, {})
 
 
 def binaries_of(evidence: Evidence, artifact: str, arch: str) -> set[str]:

@@ -9,8 +9,7 @@ The layout is the same in ``results/<run>/`` and in ``<report>/evidence/``; path
 the directory, so that a verdict can name its evidence.
 """
 
-import re
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Any
 
 from assay.evidence.entries import Purpose, RunStage, TargetStage
@@ -40,8 +39,10 @@ build_path = "builds/{1}/{0}.json".format
 """Of an artifact and an architecture."""
 file_compile_path = "compiled_files/{1}/{0}.json".format
 """Of a source's file, compiled as published, and an architecture."""
+earlier_path = "earlier/{}".format
+"""The folder of a report that is taken over whole, of its name."""
 origin_folder = "{}/origin".format
-"""What vouches for records that were taken over from another report."""
+"""In reports of earlier versions: records of the run that measured a target, which were copied."""
 platform_path = "{}/platform.json".format
 toolchain_image_path = "images/{}.json".format
 """What the builds were compiled in."""
@@ -59,10 +60,6 @@ stopwatch_path = "{}/stopwatch/{}.json".format
 cheats_path = "{}/cheats.json".format
 sanitizer_path = "{}/sanitizer.json".format
 operators_path = "{}/operators.json".format
-_BUILD_PATH = re.compile(
-    r"(?:[a-z0-9_]+/origin/)?builds/(?P<arch>sm_[0-9]+a?)/(?P<id>[a-z0-9_]+)\.json"
-)
-"""Of a report that took the figures over itself, the record is the one that came along there."""
 
 
 def plan_path() -> str:
@@ -90,85 +87,15 @@ def slurm_jobs_path() -> str:
     return "slurm_jobs.json"
 
 
-def recorded_builds(plan: TargetPlan) -> dict[tuple[str, str], str]:
-    """Return where the build records lie that came along with a target's recorded figures.
-
-    By artifact and architecture. They say what made the measured binaries, and stand apart from
-    what this run compiled itself.
-    """
-    found: dict[tuple[str, str], str] = {}
-    for path in plan.provision.recorded_paths if plan.provision.kind == "recorded" else ():
-        if match := _BUILD_PATH.fullmatch(path):
-            found[match["id"], match["arch"]] = _beside_origin(plan.target, match)
-    return found
+def nested_name(within: str) -> str:
+    """Return the name of the report that is nested below the evidence, from a folder in it."""
+    return within.split("/")[1]
 
 
-def earlier_builds(plan: TargetPlan) -> dict[str, str]:
-    """Return where the build records of variants lie that were measured with earlier sources.
-
-    By variant. They stand with what came along, and say nothing of what this checkout compiles.
-    """
-    found: dict[str, str] = {}
-    for path in plan.provision.earlier_builds if plan.provision.kind == "recorded" else ():
-        if match := _BUILD_PATH.fullmatch(path):
-            found[match["id"]] = _beside_origin(plan.target, match)
-    return found
-
-
-def _beside_origin(target: str, build: re.Match[str]) -> str:
-    """Return where the record of a build lies that came along."""
-    return f"{origin_folder(target)}/{build_path(build['id'], build['arch'])}"
-
-
-def recorded_inspections(plan: TargetPlan) -> dict[str, str]:
-    """Return where inspections lie that came along with a target's recorded figures; one or none.
-
-    By that: the evidence path in the report they were taken from, which may have taken them over
-    too. Optional packages were looked into where the target was measured, and may not be here.
-    """
-    return _came_with(plan, inspections_path())
-
-
-def recorded_timings(plan: TargetPlan) -> dict[str, str]:
-    """Return where the timings lie of the run that measured a recorded target; one or none.
-
-    By that: the evidence path in the report they were taken from, as ``recorded_inspections``.
-    """
-    return _came_with(plan, timings_path())
-
-
-def recorded_compilations(plan: TargetPlan) -> dict[tuple[str, str], str]:
-    """Return where the records lie of files compiled as published that came along with a target's
-    recorded figures, by file and architecture.
-    """
-    jobs = plan.provision.recorded_compilations if plan.provision.kind == "recorded" else ()
-    return {job.key: path for job in jobs for path in _came_with(plan, file_compile_path(*job.key))}
-
-
-def _came_with(plan: TargetPlan, path: str) -> dict[str, str]:
-    """Return where a record of the run lies that came along with a target's recorded figures."""
-    provision = plan.provision
-    name = f"{origin_folder(plan.target)}/{path}"
-    held = provision.recorded_paths if provision.kind == "recorded" else ()
-    source = next((each for each in (name, path) if each in held), None)
-    return {name: source} if source else {}
-
-
-def came_along(plan: TargetPlan) -> dict[str, str]:
-    """Return all that came along with a target's recorded figures, below its origin's folder.
-
-    By where it lies: the evidence path that it had in the report it was taken from.
-    """
-    provision = plan.provision
-    if provision.kind != "recorded":
-        return {}
-    paths = (*provision.recorded_paths, *provision.earlier_builds)
-    matches = ((path, _BUILD_PATH.fullmatch(path)) for path in paths)
-    builds = {_beside_origin(plan.target, match): path for path, match in matches if match}
-    beside = recorded_inspections(plan) | recorded_timings(plan)
-    for key in recorded_compilations(plan):
-        beside |= _came_with(plan, file_compile_path(*key))
-    return builds | beside
+def nested_reports(plans: Iterable[TargetPlan]) -> list[str]:
+    """Return the names of the reports that lie below ``earlier``, of which targets are read."""
+    within = (plan.provision.within for plan in plans)
+    return list(dict.fromkeys(nested_name(folder) for folder in within if folder))
 
 
 def sbom_path(image: str) -> str:
@@ -181,8 +108,9 @@ TOOLCHAIN_IMAGES: RunStage[str, ImageRecord] = RunStage(
     keys=lambda plan: plan.toolchains, wildcards=("target",), beside=sbom_path,
 )  # fmt: skip
 INSPECTIONS: RunStage[tuple[str, ...], InspectionsRecord] = RunStage(
-    Stage.INSPECT, InspectionsRecord, inspections_path, keys=lambda plan: [()], wildcards=()
-)
+    Stage.INSPECT, InspectionsRecord, inspections_path,
+    keys=lambda plan: [] if plan.judges_only else [()], wildcards=(),
+)  # fmt: skip
 BUILDS: RunStage[tuple[str, str], BuildRecord] = RunStage(
     Stage.BUILD, BuildRecord, build_path,
     keys=lambda plan: [(job.id, job.arch) for job in plan.builds], wildcards=("artifact", "arch"),
@@ -281,19 +209,23 @@ def target_outputs(plan: TargetPlan) -> list[str]:
     return [path for entry in TARGET_STAGES if entry.keys(plan) for path in entry.outputs(plan)]
 
 
-def as_held(plan: TargetPlan, paths: Collection[str]) -> TargetPlan:
-    """Return the plan of one target, calling for those records only that ``paths`` holds."""
-    for entry in TARGET_STAGES:
-        plan = entry.held(plan, paths)
-    return plan
+def as_held(plan: TargetPlan, held: TargetPlan) -> TargetPlan:
+    """Return the plan of one target, calling for what ``held`` calls for, too, and no more."""
+    kept: dict[str, Any] = {}
+    for field in (entry.field for entry in TARGET_STAGES if entry.field is not None):
+        wanted, there = getattr(plan, field), getattr(held, field)
+        both = wanted and there
+        kept[field] = both if both in (True, False) else tuple(e for e in wanted if e in there)
+    return plan.model_copy(update=kept)
 
 
 def planned_steps(plan: Plan) -> list[tuple[Stage, dict[str, str]]]:
     """Return every step that a plan calls for, up to the verdicts, with its arguments."""
     steps: list[tuple[Stage, dict[str, str]]] = [(Stage.PLAN, {}), (Stage.JUDGE, {})]
     steps += [(of_run.stage, given) for of_run in RUN_STAGES for given in of_run.steps(plan)]
+    steps += [(Stage.EARLIER, {"report": name}) for name in nested_reports(plan.targets)]
     for planned in plan.targets:
-        if planned.provision.kind != "none":
+        if planned.provision.kind == "device":
             wanted = [entry.stage for entry in TARGET_STAGES if entry.keys(planned)]
             steps += [(stage, {"target": planned.target}) for stage in wanted]
     return steps

@@ -77,7 +77,6 @@ def _made(
     records = (
         evidence.target_builds.get(target, {}).get((artifact, arch)),
         recorded.record if recorded else None,
-        evidence.earlier_builds.get((target, artifact)),
     )
     fitting = (each for each in records if each and each.artifact)
     return next((e for e in fitting if e.artifact and e.artifact.sha256 == measured), None)

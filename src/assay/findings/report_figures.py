@@ -26,8 +26,9 @@ from assay.records.verdicts import Verdict, VerdictsFile
 from assay.statistics import roofline
 from assay.statistics.shared_summaries import SharedSummaries
 
-_BENCHMARK = re.compile(r"evidence/[a-z0-9_]+/benchmark/([a-z0-9_]+)\.json\.gz")
-_PROGRAM = re.compile(r"evidence/[a-z0-9_]+/program/[a-z0-9_]+\.json\.gz")
+_NESTED = r"evidence/(?:earlier/[a-z0-9_]+/evidence/)*"
+_BENCHMARK = re.compile(rf"{_NESTED}[a-z0-9_]+/benchmark/([a-z0-9_]+)\.json\.gz")
+_PROGRAM = re.compile(rf"{_NESTED}[a-z0-9_]+/program/[a-z0-9_]+\.json\.gz")
 UNWRITTEN = "0" * 64
 """Digest of a manifest that is not there: of a run whose report is still to be made."""
 MOST_STATED = 4000

@@ -5,12 +5,6 @@ from dataclasses import dataclass
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
-from assay.evidence.stages import (
-    benchmark_path,
-    correctness_path,
-    original_path,
-    program_path,
-)
 from assay.judging.cutlass_output import job_id
 from assay.records.claims import Claim
 from assay.records.evaluations import (
@@ -26,9 +20,10 @@ from assay.records.evaluations import (
     NotRun,
     Program,
     Support,
+    Term,
     Unanswerable,
 )
-from assay.records.plan import Answer, Plan, Provision, Request
+from assay.records.plan import Answer, Plan, Provision, Request, TargetPlan
 
 
 @dataclass(frozen=True)
@@ -38,18 +33,21 @@ class Asked:
     sources: tuple[str, ...]
     provisions: tuple[Provision, ...]
     own_programs: frozenset[str]
-    """Sources whose own program the user has; of figures taken over, their provision tells."""
+    """Sources whose own program the user has; of figures taken over, ``held`` tells."""
     compiled: frozenset[tuple[str, str]] = frozenset()
     """Files that are compiled as published in this run, and the architectures they are for."""
     only: frozenset[str] = frozenset()
     """Claims and audits, where not all of the sources' are asked for."""
+    held: tuple[TargetPlan, ...] = ()
+    """What there is of recorded targets; of a plan what it calls for, which is all that answers."""
 
     @classmethod
     def by_request(cls, request: Request) -> "Asked":
         """Return what a run was asked for."""
         given = frozenset(original.job.source for original in request.originals)
         compiled = frozenset(each.job.key for each in request.compilations)
-        return cls(request.sources, request.targets, given, compiled, frozenset(request.claims))
+        only = frozenset(request.claims)
+        return cls(request.sources, request.targets, given, compiled, only, request.held)
 
     @classmethod
     def by_plan(cls, plan: Plan) -> "Asked":
@@ -58,7 +56,12 @@ class Asked:
         given = frozenset(job.source for target in measured for job in target.originals)
         compiled = frozenset(job.key for job in plan.compilations)
         provisions = tuple(target.provision for target in plan.targets)
-        return cls(plan.sources, provisions, given, compiled, frozenset(plan.claims))
+        held = tuple(each for each in plan.targets if each.provision.kind == "recorded")
+        return cls(plan.sources, provisions, given, compiled, frozenset(plan.claims), held)
+
+    def held_of(self, target: str) -> TargetPlan | None:
+        """Return what there is of a recorded target."""
+        return next((each for each in self.held if each.target == target), None)
 
 
 def make_answers(catalog: Catalog, asked: Asked, claims: Iterable[Claim]) -> Iterator[Answer]:
@@ -108,7 +111,7 @@ def _measured_answers(catalog: Catalog, asked: Asked, claim: Claim) -> Iterator[
 
 def _compiled_answer(catalog: Catalog, asked: Asked, claim: Claim, evaluation: Compiles) -> Answer:
     """Return the answer of a claim on a file that is compiled as published, here or before."""
-    before = {job.key for each in asked.provisions for job in each.recorded_compilations}
+    before = {job.key for each in asked.held for job in each.compilations}
     if (evaluation.compilation, evaluation.arch) in asked.compiled | before:
         return _answer(claim.id, None, "compute", None, "needs no GPU")
     detail = _how_to_compile(catalog, claim, evaluation)
@@ -137,7 +140,7 @@ def _by_command(catalog: Catalog, claim: Claim) -> bool:
 
 def _ran(catalog: Catalog, asked: Asked, claim: Claim) -> bool:
     """Return whether a claim's own program is given, or ran where figures come from."""
-    held = (job.source for each in asked.provisions for job in each.recorded_originals)
+    held = (job.source for each in asked.held for job in each.originals)
     return _given(catalog, asked, claim) or catalog.source_of[claim.id] in held
 
 
@@ -157,13 +160,14 @@ def _answer_on(catalog: Catalog, asked: Asked, claim: Claim, provision: Provisio
     if not _arch_supported(catalog, claim, arch):
         detail = f"What the claim needs is not built for {arch}."
         return _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
-    if provision.kind == "recorded" and (lacking := _not_recorded(catalog, claim, provision)):
-        return _unrecorded_answer(claim, provision, lacking)
+    held = asked.held_of(name)
+    if held is not None and not _is_recorded(catalog, claim, held):
+        return _unrecorded_answer(claim, provision)
     way = "measure" if provision.kind == "device" else "recorded"
     return _answer(claim.id, name, way, None, provision.detail)
 
 
-def _unrecorded_answer(claim: Claim, provision: Provision, path: str) -> Answer:
+def _unrecorded_answer(claim: Claim, provision: Provision) -> Answer:
     """Return why there is no figure where a report, whose figures are taken over, has none.
 
     Where this machine lacks the GPU, that is the reason: nobody ever asked that report for what a
@@ -173,7 +177,7 @@ def _unrecorded_answer(claim: Claim, provision: Provision, path: str) -> Answer:
     if absence is None:
         lack = (
             f"{taken}, which figures are taken from, has no record of it that fits today's "
-            f"configuration ({path})."
+            f"configuration."
         )
         return _answer(claim.id, provision.target, "not_run", NotRun.NOT_RECORDED, lack)
     reason = provision.reason or NotRun.NO_DEVICE
@@ -207,7 +211,7 @@ def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
             return True
 
 
-def _own_program_answers(catalog: Catalog, claim: Claim, provision: Provision) -> bool:
+def _own_program_answers(catalog: Catalog, claim: Claim, held: TargetPlan) -> bool:
     """Return whether a recorded report has what the claim's own program printed, and that is its
     figure as it stands, and no other reading.
     """
@@ -216,34 +220,30 @@ def _own_program_answers(catalog: Catalog, claim: Claim, provision: Provision) -
     figure = original.figure_of(claim.id) if original else None
     if original is None or figure is None or figure.counts is not None:
         return False
-    ran = any(job.original == original.id for job in provision.recorded_originals)
-    return ran and original_path(provision.target, original.id) in provision.recorded_paths
+    return any(job.original == original.id for job in held.originals)
 
 
-def _not_recorded(catalog: Catalog, claim: Claim, provision: Provision) -> str | None:
-    """Return the first evidence path that the claim needs and the recorded report lacks."""
-    held = set(provision.recorded_paths)
-    if _own_program_answers(catalog, claim, provision):
-        return None
+def _is_recorded(catalog: Catalog, claim: Claim, held: TargetPlan) -> bool:
+    """Return whether what the claim needs is among what there is of a recorded target."""
+    if _own_program_answers(catalog, claim, held):
+        return True
+    terms: tuple[Term, ...]
     match claim.evaluation:
-        case Execution(terms=terms):
-            needed = [correctness_path(provision.target, term.comparison) for term in terms]
+        case Execution(terms=given) | Benchmark(terms=given):
+            terms = given
         case Accuracy(term=term) | Completeness(term=term):
-            needed = [correctness_path(provision.target, term.comparison)]
-        case Benchmark(terms=terms):
-            needed = [benchmark_path(provision.target, term.comparison) for term in terms]
+            terms = (term,)
         case Program(program=program, stated=stated):
-            needed = [program_path(provision.target, job_id(program, stated.arguments))]
+            return job_id(program, stated.arguments) in {job.id for job in held.programs}
         case Derived() as evaluation:
-            lacking = (_not_recorded(catalog, p, provision) for p in _parts(catalog, evaluation))
-            return next((path for path in lacking if path), None)
+            return all(_is_recorded(catalog, part, held) for part in _parts(catalog, evaluation))
         case Unanswerable():
             source = catalog.sources[catalog.source_of[claim.id]]
             original = source.program_of(claim.id) or source.original
-            needed = [original_path(provision.target, original.id)] if original else []
+            return original is None or original.id in {job.original for job in held.originals}
         case _:
-            needed = []
-    return next((path for path in needed if path not in held), None)
+            terms = ()
+    return all(term.comparison in held.comparisons for term in terms)
 
 
 def _answer(claim: str, target: str | None, way: str, reason: NotRun | None, detail: str) -> Answer:

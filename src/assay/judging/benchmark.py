@@ -143,7 +143,7 @@ def _of_earlier_sources(case: Case, target: str, arms: Sequence[ArmFacts]) -> It
     arch = case.catalog.targets[target].arch
     for variant, measured in {arm.variant: arm.binary_sha256 for arm in arms}.items():
         commit = case.earlier_source(target, variant)
-        then = case.evidence.earlier_builds.get((target, variant))
+        then = case.evidence.target_builds.get(target, {}).get((variant, arch))
         now = case.evidence.builds.get((variant, arch))
         made_it = then is not None and then.artifact and then.artifact.sha256 == measured
         same = _same_code(then, now) if made_it else None

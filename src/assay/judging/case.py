@@ -142,9 +142,9 @@ def optional_significant(value: float | None) -> float | None:
     return None if value is None else significant(value)
 
 
-def reported(paths: tuple[str, ...]) -> tuple[str, ...]:
+def reported(case: Case, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return evidence paths as they stand in a report directory, without repetitions."""
-    return tuple(dict.fromkeys(f"evidence/{path}" for path in paths))
+    return tuple(dict.fromkeys(map(case.evidence.place, paths)))
 
 
 def measured_on(case: Case, target: str, gpu_uuid: str | None) -> MeasuredOn | None:
@@ -221,6 +221,6 @@ def verdict(
         unit=unit.value if unit else None,
         ci90=(significant(interval[0]), significant(interval[1])) if interval else None,
         relation=(claim.relation if claim else Relation.EQUALS).value,
-        evidence=reported(evidence),
+        evidence=reported(case, evidence),
         **fields,
     )

@@ -111,9 +111,9 @@ def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:
         return fail(case, answer, claim, own)
     result = _judge_without(case, answer, claim)
     if isinstance(own, Failure):
-        return with_failure(result, own)
+        return with_failure(case, result, own)
     beside = counted_otherwise(case, claim, answer.target)
-    return with_reading(result, beside[1]) if beside else say_how_to_get_it(case, result)
+    return with_reading(case, result, beside[1]) if beside else say_how_to_get_it(case, result)
 
 
 def _judge_without(case: Case, answer: Answer, claim: Claim) -> Verdict:

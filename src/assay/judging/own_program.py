@@ -191,20 +191,22 @@ def say_how_to_get_it(case: Case, verdict: Verdict) -> Verdict:
     return verdict.model_copy(update={"explanation": f"{words}compiler (--runtime host)."})
 
 
-def with_failure(verdict: Verdict, failure: Failure) -> Verdict:
+def with_failure(case: Case, verdict: Verdict, failure: Failure) -> Verdict:
     """Return a verdict that the source's own program had no part in, which says why."""
     return verdict.model_copy(
         update={
             "explanation": f"{verdict.explanation} {failure.explanation}",
-            "evidence": tuple(dict.fromkeys((*verdict.evidence, *reported(failure.evidence)))),
+            "evidence": tuple(
+                dict.fromkeys((*verdict.evidence, *reported(case, failure.evidence)))
+            ),
         }
     )
 
 
-def with_reading(verdict: Verdict, printed: Measured | Failure) -> Verdict:
+def with_reading(case: Case, verdict: Verdict, printed: Measured | Failure) -> Verdict:
     """Return a verdict beside whose readings the source's own program stands, saying what ran."""
     if isinstance(printed, Failure):
-        return with_failure(verdict, printed)
+        return with_failure(case, verdict, printed)
     told = " ".join((verdict.explanation, *printed.notes))
     return verdict.model_copy(update={"explanation": told})
 

@@ -94,7 +94,7 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
     )
     holding = [reading for reading, outcome, _ in tried if outcome.holds]
     outcomes = [outcome for _, outcome, _ in tried]
-    paths = reported(tuple(path for *_, found in tried for path in found))
+    paths = reported(case, tuple(path for *_, found in tried for path in found))
     fields, words = _toppled(verdict, [(reading.differs, outcome) for reading, outcome, _ in tried])
     return verdict.model_copy(
         update={

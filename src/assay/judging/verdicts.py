@@ -51,7 +51,7 @@ def judge_program(
     words = f"{version} {_typed_words(claim, evaluation, typed)}".strip()
     result = decided(case, answer, claim, stated.measured, decision, words)
     extra = typed.measured.evidence if isinstance(typed, Runs) else typed.evidence
-    paths = (*result.evidence, *(f"evidence/{path}" for path in extra))
+    paths = (*result.evidence, *map(case.evidence.place, extra))
     return result.model_copy(update={"evidence": tuple(dict.fromkeys(paths))})
 
 

@@ -90,7 +90,8 @@ def judge_inspection(
 ) -> Verdict | Failure:
     """Judge an exact count; says so when the claimed number is another quantity of the file."""
     found = case.evidence.inspections.get(claim.id)
-    if found is None:
+    asked = (evaluation.package, evaluation.path)
+    if found is None or (found.package, found.path) != asked:
         text = f"{evaluation.path} of {evaluation.package} was not inspected in this run."
         return not_run(NotRun.NOT_RECORDED, text)
     counts = {"lines": found.lines, "bytes": found.bytes}
@@ -130,7 +131,7 @@ def judge_inspection(
         artifact="inspection",
         reason="other_quantity" if not agrees and alike else None,
         ran=f"{found.path} (SHA-256 {found.sha256})",
-        evidence=(inspections_path(),),
+        evidence=(_recorded_at(case, claim),),
     )
 
 
@@ -156,7 +157,7 @@ def judge_device_code(
 
 
 def _recorded_at(case: Case, claim: Claim) -> str:
-    return case.evidence.device_code_paths.get(claim.id, inspections_path())
+    return case.evidence.inspection_paths.get(claim.id, inspections_path())
 
 
 def _device_code(

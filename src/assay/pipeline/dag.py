@@ -1,7 +1,7 @@
 """The files of a run as Snakemake must know them: from which files, on which machine.
 
 The rules in ``workflow/rules`` ask here; nothing here imports Snakemake. A job runs on a GPU node
-only when its target's figures are measured in this run, or when a scheduler is to place it.
+only when its target's figures are measured in this run.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -22,7 +22,7 @@ from assay.pipeline.definitions import Definitions
 from assay.pipeline.run_files import VERIFIED, read_bound, report_path, run_path, same
 from assay.pipeline.slurm_jobs import node_of
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
-from assay.records.plan import BuildJob, Plan, Request, TargetPlan
+from assay.records.plan import BuildJob, EarlierReport, Plan, Request, TargetPlan
 from assay.records.targets import Target
 from assay.records.timings import Stage
 
@@ -114,18 +114,12 @@ class Dag:
         """Return whether the target's figures are measured in this run."""
         return self.target_plan(target).provision.kind == "device"
 
-    def needs_gpu(self, target: str) -> bool:
-        """Return whether jobs of the target ask for a GPU."""
-        return self.is_measured_here(target) or self.request.executor == "slurm"
-
     def target(self, name: str) -> Target:
         """Return the target's description."""
         return self.catalog.targets[name]
 
     def binaries(self, target: str) -> list[str]:
-        """Build records that the comparisons need on this target; none when taken over."""
-        if not self.is_measured_here(target):
-            return []
+        """Build records that the comparisons need on this target."""
         comparisons = self.target_plan(target).comparisons
         return self._records(
             job for name in comparisons for job in self.kernel_builds(target, name)
@@ -151,7 +145,7 @@ class Dag:
 
     def command_images(self, target: str) -> list[str]:
         """Return the records of the images that a target's commands are built and run in."""
-        if not (self.is_measured_here(target) and self.target_plan(target).originals):
+        if not self.target_plan(target).originals:
             return []
         return [*self.runner_image(target), *self.toolchain_image(self.target(target).arch)]
 
@@ -161,20 +155,31 @@ class Dag:
         return [self.path(evidence.runner_image_path(target))] if wanted else []
 
     def program_binaries(self, target: str) -> list[str]:
-        """Build records of a target's original programs; none when taken over."""
-        if not self.is_measured_here(target):
-            return []
+        """Build records of a target's original programs."""
         programs = {job.program for job in self.target_plan(target).programs}
         return self._records(self.builds_of(target, programs))
 
     def measurements(self) -> list[str]:
-        """Return what the steps of every target write that has a device or a recorded report."""
-        return [
-            self.path(path)
-            for plan in self.plan.targets
-            if plan.provision.kind != "none"
-            for path in evidence.target_outputs(plan)
-        ]
+        """Return what the steps of every target write that is measured here, and the reports that
+        others' figures come from.
+        """
+        nested = self.nested_files()
+        measured = (plan for plan in self.plan.targets if plan.provision.kind == "device")
+        written = (path for plan in measured for path in evidence.target_outputs(plan))
+        return [*nested, *map(self.path, written)]
+
+    def nested_files(self) -> list[str]:
+        """Return a file of each report that others' figures come from, which is copied whole."""
+        names = evidence.nested_reports(self.plan.targets)
+        return [self.path(f"{evidence.earlier_path(name)}/{MANIFEST}") for name in names]
+
+    def earlier(self, name: str) -> str:
+        """Return what a report that is taken over rests on: copy it again when it is another."""
+        return self.earlier_report(name).manifest_sha256
+
+    def earlier_report(self, name: str) -> EarlierReport:
+        """Return a report that is taken over."""
+        return next(each for each in self.request.earlier if each.name == name)
 
     def finished_files(self) -> list[str]:
         """Return what a finished run leaves for its reader, and the word that it was verified."""
@@ -189,7 +194,7 @@ class Dag:
     def timed_files(self) -> list[str]:
         """Return the plan and what the benchmarks of every target write: a sweep needs no more."""
         timed = [path for path in self.measurements() if Path(path).name == Stage.BENCHMARK]
-        return [self.given(evidence.plan_path()), *timed]
+        return [self.given(evidence.plan_path()), *self.nested_files(), *timed]
 
     def evidence_files(self) -> list[str]:
         """Everything the judge looks at."""
@@ -229,9 +234,8 @@ class Dag:
         return [job for job in self.plan.builds if job.arch == arch and job.id in artifacts]
 
     def operator_binaries(self, target: str) -> list[str]:
-        """Build records that the operators need; none when taken over."""
-        wanted = self.target_plan(target).operators if self.is_measured_here(target) else ()
-        return self._records(self.builds_of(target, wanted))
+        """Build records that the operators need."""
+        return self._records(self.builds_of(target, self.target_plan(target).operators))
 
     def _records(self, jobs: Iterable[BuildJob]) -> list[str]:
         paths = [self.path(evidence.BUILDS.path(job.id, job.arch)) for job in jobs]
@@ -243,8 +247,6 @@ class Dag:
         Here a measurement has the whole machine: compilers beside it would disturb its launches.
         A cluster's node is another machine, which need not have as many (see ``resources``).
         """
-        if not self.is_measured_here(target):
-            return 1
         return cores if self.request.executor == "local" else 1
 
     def asked(self, name: str) -> Callable[..., int | str | None]:
@@ -271,7 +273,7 @@ class Dag:
     def _has_choice(self, target: str) -> bool:
         """Return whether Slurm may give a target's jobs one card or another, as far as known."""
         cluster = self.request.cluster
-        if cluster is None or not self.is_measured_here(target):
+        if cluster is None:
             return False
         node = node_of(self.root / self.run_dir, target)
         try:
@@ -286,9 +288,8 @@ class Dag:
         where nothing holds jobs to them.
         """
         cluster = self.request.cluster
-        if cluster is None or not self.needs_gpu(target):
-            gpu = 1 if self.needs_gpu(target) else 0
-            return {"gpu": gpu, "mem_mb": USUAL.memory_mb, "runtime": USUAL.minutes}
+        if cluster is None:
+            return {"gpu": 1, "mem_mb": USUAL.memory_mb, "runtime": USUAL.minutes}
         described, wishes = self.target(target), wishes_of(cluster, target, stage)
         gpu_type = gpu_type_of(cluster, described)
         by_gres = cluster.gpu_option == "gres"
@@ -306,7 +307,7 @@ class Dag:
             "slurm_extra": f"--nodelist={','.join(nodes)}" if nodes else None,
             "runtime": wishes.minutes,
             "mem_mb": wishes.memory_mb,
-            "cpus_per_task": wishes.cores if self.is_measured_here(target) else 1,
+            "cpus_per_task": wishes.cores,
         }
 
 

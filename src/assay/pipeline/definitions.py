@@ -19,7 +19,7 @@ from assay.catalog.model import Catalog
 from assay.measuring.device_jobs import comparison_spec
 from assay.measuring.operator_kernels import offered
 from assay.records.base import Record
-from assay.records.plan import Provision, Request, TargetPlan
+from assay.records.plan import OF_SINGLE_FILES, Provision, Request, TargetPlan
 from assay.records.workload_specs import as_spec
 from assay.shared.files import sha256_bytes
 from assay.shared.specs import ProtocolSpec, TargetSpec
@@ -116,6 +116,8 @@ def _origin(provision: Provision, stage: str) -> Any:
     whether they are still here; the platform's record lists them.
     """
     origin = _content(provision)
+    del origin["within"]
+    origin |= dict.fromkeys(OF_SINGLE_FILES, ())  # as digests had it when plans held them
     if provision.gpus:
         del origin["detail"]
         origin["absence"] = None

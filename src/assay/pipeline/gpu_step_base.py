@@ -1,11 +1,10 @@
-"""The base of steps that measure: what they take over, how they measure, how they fail.
+"""The base of steps that measure: how they measure, how they fail.
 
-A step (see ``gpu_steps``) says what it measures, by ``_took_over``, ``_item`` and then ``_batch``,
+A step (see ``gpu_steps``) says what it measures, by ``_enter_job``, ``_item`` and then ``_batch``,
 or ``_tell`` for a lone record beside the figures; the rest is in the table of stages.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,7 +34,6 @@ from assay.measuring.resume import (
     measure_batch,
 )
 from assay.measuring.several_gpus import Assign, GpuLost, spread_over
-from assay.pipeline import reuse as recorded
 from assay.pipeline.step_places import StepPlaces
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord
@@ -43,7 +41,6 @@ from assay.records.plan import BuildJob
 from assay.records.platform import PlatformRecord
 from assay.shared.files import sha256_bytes, sha256_file
 from assay.shared.job import ComparisonJob, DeviceJob
-from assay.verification.report_archive import opened_report
 
 G = TypeVar("G", bound=GpuRecord)
 Key = tuple[str, ...]
@@ -52,27 +49,6 @@ Key = tuple[str, ...]
 
 class MeasuringParts(StepPlaces):
     """A run, and what its steps share."""
-
-    def _report_of(self, target: str) -> AbstractContextManager[Path]:
-        """Return the report that a target's figures come from, as a directory."""
-        recorded_in = self.dag.target_plan(target).provision.recorded_in
-        assert recorded_in is not None
-        return opened_report(Path(self.dag.request.recorded_dirs[target]))
-
-    def _took_over(self, stage: TargetStage[Any, Any], target: str) -> bool:
-        """Copy a stage's recorded files where the plan says so, and say that this is done.
-
-        A job of a GPU node first proves what it was granted. Raises CheckFailed where that is
-        anything else than one whole GPU of the target with nobody else on it.
-        """
-        if self.dag.needs_gpu(target):
-            self._enter_job(stage.stage, target)
-        if self.dag.is_measured_here(target):
-            return False
-        with self._report_of(target) as report:
-            for path in stage.files(self.dag.target_plan(target)):
-                recorded.take(report, path, self.run_dir)
-        return True
 
     def _item(self, stage: TargetStage[Any, Any], key: Key, job: DeviceJob, *gate: str) -> Item:
         """Return one measurement of a batch. ``gate``: digests of what it depends on beside."""

@@ -1,4 +1,4 @@
-"""The steps that measure on a target: what they find, measure and write, or take over.
+"""The steps that measure on a target: what they find, measure and write.
 
 Most are batches: one job of the workflow measures a stage of all comparisons of a target, in one
 start of the device side, and writes a folder. To add one, see ``evidence.stages``.
@@ -30,7 +30,6 @@ from assay.measuring.host_platform import joined
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Measure, Results, kept_record
-from assay.pipeline import reuse as recorded
 from assay.pipeline.gpu_step_base import MeasuringParts
 from assay.records.originals import OriginalRunRecord
 from assay.records.profile import ProfileRecord
@@ -43,10 +42,7 @@ class MeasuringSteps(MeasuringParts):
 
     def platform(self, target: str) -> None:
         """Record host and device; assert that the GPU is the target."""
-        if self._took_over(PLATFORMS, target):
-            with self._report_of(target) as report:
-                recorded.take_origin(report, self.dag.target_plan(target), self.run_dir)
-            return
+        self._enter_job(PLATFORMS.stage, target)
         place, described = self._runner(target), self.dag.target(target)
         offered = self.dag.target_plan(target).provision.gpus
         device, *others = measure.probe_devices(place, described, offered)
@@ -60,8 +56,8 @@ class MeasuringSteps(MeasuringParts):
 
     def correctness(self, target: str) -> None:
         """The gate, of every comparison."""
-        if not self._took_over(CORRECTNESS, target):
-            self._while_gpus_are_left(target, lambda: self._gate(target))
+        self._enter_job(CORRECTNESS.stage, target)
+        self._while_gpus_are_left(target, lambda: self._gate(target))
 
     def _gate(self, target: str) -> None:
         """Check what has no gate yet, or one on a GPU that takes no part any more and did not time
@@ -94,8 +90,7 @@ class MeasuringSteps(MeasuringParts):
         What a GPU leaves that is lost meanwhile is checked on another, and timed there; so is what
         was checked on another card than Slurm granted now.
         """
-        if self._took_over(BENCHMARKS, target):
-            return
+        self._enter_job(BENCHMARKS.stage, target)
 
         def attempt() -> None:
             if not set(self._gates(target).values()) <= set(self._gpus(target)):
@@ -108,8 +103,7 @@ class MeasuringSteps(MeasuringParts):
 
     def program(self, target: str) -> None:
         """Every original program, with each of its lists of arguments."""
-        if self._took_over(PROGRAMS, target):
-            return
+        self._enter_job(PROGRAMS.stage, target)
         items = []
         for planned in self.dag.target_plan(target).programs:
             build, artifact = self._binary(planned.program, self.dag.target(target).arch)
@@ -121,8 +115,7 @@ class MeasuringSteps(MeasuringParts):
 
     def original(self, target: str) -> None:
         """The sources' own programs, each in a fresh copy of the checkout that the user gave."""
-        if self._took_over(ORIGINALS, target):
-            return
+        self._enter_job(ORIGINALS.stage, target)
         directories = {given.job: given.directory for given in self.dag.request.originals}
         items = []
         for planned in self.dag.target_plan(target).originals:
@@ -159,8 +152,7 @@ class MeasuringSteps(MeasuringParts):
 
     def profile(self, target: str) -> None:
         """Nsight Compute's metrics of every arm that the comparisons name."""
-        if self._took_over(PROFILES, target):
-            return
+        self._enter_job(PROFILES.stage, target)
         items = []
         for key in PROFILES.keys(self.dag.target_plan(target)):
             _, comparison, arm = key
@@ -178,28 +170,27 @@ class MeasuringSteps(MeasuringParts):
 
     def stopwatch(self, target: str) -> None:
         """Another stopwatch on the arms that Nsight Compute profiles."""
-        if self._took_over(STOPWATCHES, target):
-            return
+        self._enter_job(STOPWATCHES.stage, target)
         keys = STOPWATCHES.keys(self.dag.target_plan(target))
         items = [self._gated_item(STOPWATCHES, key, measure.stopwatch_job) for key in keys]
         self._batch(STOPWATCHES, target, items)
 
     def cheats(self, target: str) -> None:
         """Kernels that cheat, which the gate or the timed run must catch."""
-        if not self._took_over(CHEATS, target):
-            self._tell(CHEATS, target, measure.cheats_job(self.dag.catalog, target))
+        self._enter_job(CHEATS.stage, target)
+        self._tell(CHEATS, target, measure.cheats_job(self.dag.catalog, target))
 
     def sanitizer(self, target: str) -> None:
         """compute-sanitizer over every compiled kernel at small shapes."""
-        if not self._took_over(SANITIZERS, target):
-            plan = self.dag.target_plan(target)
-            builds = self._built(self.dag.builds_of(target, plan.sanitized))
-            job = measure.sanitizer_job(self.dag.catalog, target, plan.comparisons, builds)
-            self._tell(SANITIZERS, target, job)
+        self._enter_job(SANITIZERS.stage, target)
+        plan = self.dag.target_plan(target)
+        builds = self._built(self.dag.builds_of(target, plan.sanitized))
+        job = measure.sanitizer_job(self.dag.catalog, target, plan.comparisons, builds)
+        self._tell(SANITIZERS, target, job)
 
     def operators(self, target: str) -> None:
         """PyTorch's operators, through every kernel behind them."""
-        if not self._took_over(OPERATORS, target):
-            wanted = self.dag.target_plan(target).operators
-            builds = self._built(self.dag.builds_of(target, wanted))
-            self._tell(OPERATORS, target, operators_job(self.dag.catalog, target, builds))
+        self._enter_job(OPERATORS.stage, target)
+        wanted = self.dag.target_plan(target).operators
+        builds = self._built(self.dag.builds_of(target, wanted))
+        self._tell(OPERATORS, target, operators_job(self.dag.catalog, target, builds))

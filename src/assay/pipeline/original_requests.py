@@ -14,7 +14,7 @@ from assay.base.io import read_record
 from assay.building.checkout_copy import describe_checkout, describe_files
 from assay.building.recipe import file_command
 from assay.catalog.model import Catalog
-from assay.evidence.stages import file_compile_path, origin_folder
+from assay.evidence.stages import file_compile_path
 from assay.records.file_compiles import FileCompileJob, FileCompileRecord, FileCompileRequest
 from assay.records.originals import (
     GivenFigure,
@@ -250,30 +250,30 @@ def find_file_compiles(
     return tuple(found)
 
 
-def usable_file_compiles(
-    now: Catalog, lock: str, evidence: Path, target: str
-) -> dict[str, FileCompileJob]:
-    """Return, by evidence path, the files of sources that a report has compiled as published, by
-    the command and the toolchain that this checkout would compile them by.
+def usable_file_compiles(now: Catalog, lock: str, records: Path) -> tuple[FileCompileJob, ...]:
+    """Return the files of sources that a run has compiled as published, by the command and the
+    toolchain that this checkout would compile them by.
 
-    ``lock``: the digest of today's toolchain lock. Those that came along with the target's figures
-    count before the report's own.
+    ``lock``: the digest of today's toolchain lock. ``records``: the folder of the run's own.
     """
-    found: dict[str, FileCompileJob] = {}
+    found: list[FileCompileJob] = []
     for source, claims_file in now.sources.items():
         for published in claims_file.compilations:
             for arch in published.archs:
-                path = file_compile_path(published.id, arch)
-                places = (f"{origin_folder(target)}/{path}", path)
-                held = next((each for each in places if (evidence / each).is_file()), None)
-                record = read_record(FileCompileRecord, evidence / held) if held else None
-                if held is None or record is None:
+                path = records / file_compile_path(published.id, arch)
+                if not path.is_file():
                     continue
+                record = read_record(FileCompileRecord, path)
                 asked = (source, published.id, arch, file_command(published.file, arch), lock)
                 there = (record.source, record.compilation, record.arch, record.command,
                          record.toolchain.lock_sha256)  # fmt: skip
                 if there == asked:
-                    found[held] = FileCompileJob(
-                        source=source, compilation=published.id, arch=arch, checkout=record.checkout
+                    found.append(
+                        FileCompileJob(
+                            source=source,
+                            compilation=published.id,
+                            arch=arch,
+                            checkout=record.checkout,
+                        )
                     )
-    return found
+    return tuple(found)

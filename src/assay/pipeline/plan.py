@@ -34,7 +34,7 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
     builds = tuple(
         job
         for job in work.compiled_here(catalog, everything=everything)
-        if job.kind == "probe" or job.arch not in for_nobody
+        if not request.judges_only and (job.kind == "probe" or job.arch not in for_nobody)
     )
     return Plan(
         schema="assay/plan/1",
@@ -45,6 +45,7 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
         not_compiled=tuple(job for job in work.builds if job not in builds),
         compilations=tuple(each.job for each in request.compilations),
         toolchains=_toolchains(catalog, request, builds),
+        judges_only=request.judges_only,
         targets=tuple(
             _target_plan(
                 catalog, request, provision, work, needed_on(catalog, answers, provision.target)
@@ -103,14 +104,16 @@ def _target_plan(
     arch = catalog.targets[provision.target].arch
     comparisons = {*comparisons_of(catalog, claims), *work.swept[provision.target]}
     runnable = [job for job in programs_of(claims) if arch in catalog.programs[job.program].archs]
+    held = next((each for each in request.held if each.target == provision.target), None)
     figures = _obtainable(
+        held,
         TargetPlan(
             target=provision.target,
             provision=provision,
             comparisons=tuple(name for name in catalog.comparisons if name in comparisons),
             programs=tuple(runnable),
             profiles=(),
-        )
+        ),
     )
     profiled = {name: catalog.comparisons[name].profile for name in figures.comparisons}
     beside = {
@@ -119,23 +122,27 @@ def _target_plan(
         "cheats": bool(figures.comparisons),
         "sanitized": tuple(_kernels(catalog, figures.comparisons, arch)),
         "operators": tuple(_operators(catalog, request, provision.target, work.builds)),
-        "originals": _originals(request, provision),
-        "runner": provision.kind == "recorded" or request.runtime != "host",
+        "originals": held.originals if held else _originals(request, provision),
+        "compilations": held.compilations if held else (),
+        "runner": held is not None or request.runtime != "host",
     }
-    return _obtainable(figures.model_copy(update=beside))
+    return _obtainable(held, figures.model_copy(update=beside))
 
 
 def _originals(request: Request, provision: Provision) -> tuple[OriginalJob, ...]:
-    """Return what runs from checkouts where it is measured in this run, or ran where it was."""
-    if provision.kind != "device":
-        return provision.recorded_originals
-    return tuple(original.job for original in request.originals)
+    """Return what runs from checkouts where it is measured in this run."""
+    measured = provision.kind == "device"
+    return tuple(original.job for original in request.originals) if measured else ()
 
 
-def _obtainable(plan: TargetPlan) -> TargetPlan:
-    """Return the plan without what is neither made in this run nor there to be taken over."""
-    provision = plan.provision
-    return plan if provision.kind == "device" else as_held(plan, provision.recorded_paths)
+def _obtainable(held: TargetPlan | None, plan: TargetPlan) -> TargetPlan:
+    """Return the plan without what is neither made in this run nor ``held`` by another."""
+    if plan.provision.kind == "device":
+        return plan
+    empty = TargetPlan(
+        target=plan.target, provision=plan.provision, comparisons=(), programs=(), profiles=()
+    )
+    return as_held(plan, held or empty)
 
 
 def _kernels(catalog: Catalog, comparisons: Iterable[str], arch: str) -> Iterator[str]:

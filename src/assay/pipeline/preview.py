@@ -108,6 +108,8 @@ def _step(stage: Stage, path: str, targets: set[str]) -> Step:
     parts = Path(path).with_suffix("").parts
     if stage in (Stage.BUILD, Stage.FILE_COMPILE):
         return stage, frozenset({"arch": parts[-2], "artifact": parts[-1]}.items())
+    if stage is Stage.EARLIER:
+        return stage, frozenset({"report": parts[-2]}.items())
     return stage, frozenset(("target", part) for part in parts if part in targets)
 
 

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from assay.catalog.cluster import gpu_type_of, load_cluster
 from assay.catalog.model import Catalog
 from assay.evidence.stages import TARGET_STAGES, toolchain_image_path
 from assay.images.stage import objection
-from assay.judging.needs import comparisons_of
+from assay.judging.needs import closure, comparisons_of, programs_of
 from assay.measuring.device_process import device_python
 from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
@@ -31,12 +32,12 @@ from assay.pipeline.original_requests import (
 )
 from assay.pipeline.planned_builds import find_work
 from assay.pipeline.preconditions import require_places
-from assay.pipeline.reuse import check_reports, find_recorded, require_figures
+from assay.pipeline.reuse import Taken, find_recorded, require_figures
 from assay.pipeline.run_files import RESULTS
 from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName, is_engine
-from assay.records.plan import Provision, Request
+from assay.records.plan import EarlierReport, Provision, Request
 from assay.records.targets import Target
 from assay.runtimes.choose import ChosenRuntime, choose
 from assay.verification.attestation import load_public_key
@@ -88,6 +89,8 @@ class Options:
     """Whether the caller named ``runtime``; else what the site says of its nodes goes before it."""
     names: bool = False
     """Whether the report may tell the names of nodes and accounts."""
+    judges_only: bool = False
+    """Whether nothing is compiled or looked into: ``recorded`` is judged again."""
 
     @property
     def python(self) -> str:
@@ -122,14 +125,9 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     compilations = find_file_compiles(catalog, options.sources, options.originals)
     commit, clean = git_state(root)
     keys = [*options.keys, *trusted_keys(root), *project_keys(options.project)]
-    recorded_dirs: dict[str, str] = {}
-    provisions: dict[str, Provision] = {}
-    if options.recorded:
-        for target, (provision, where) in find_recorded(
-            root, catalog, options.targets, options.recorded, keys
-        ).items():
-            require_figures(provision)
-            provisions[target], recorded_dirs[target] = provision, str(where)
+    taken = find_recorded(root, catalog, options.targets, options.recorded, keys)
+    _require_used(options, taken)
+    provisions = {target: each.held.provision for target, each in taken.items()}
     looked_for = [target for target in options.targets if target not in provisions]
     missing = {}
     for target in looked_for:
@@ -148,14 +146,13 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             missing[target] = found
     # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
     elsewhere = [t for t, why in missing.items() if why.reason is not NotRun.DRIVER_TOO_OLD]
-    asked = _asked(catalog, options.sources, options.claims) if elsewhere else set()
-    reports = published_reports(root, asked, options.project)
+    reports = _published(root, catalog, options) if elsewhere else []
     published = find_recorded(root, catalog, elsewhere, reports, keys)
+    taken |= published
     for target, why in missing.items():
         if target in published:
-            provision, where = published[target]
+            provision = published[target].held.provision
             provisions[target] = provision.model_copy(update={"absence": str(why)})
-            recorded_dirs[target] = str(where)
         else:
             provisions[target] = Provision(
                 target=target, kind="none", recorded_in=None, detail=str(why), reason=why.reason
@@ -188,7 +185,9 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "home": str(options.project.resolve()) if options.project else None,
             "signing_key": str(options.signing_key.resolve()),
             "unsigned_for": str(options.unsigned_for.resolve()) if options.unsigned_for else None,
-            "recorded_dirs": recorded_dirs,
+            "earlier": _distinct(taken),
+            "held": tuple(each.held for each in taken.values()),
+            "judges_only": options.judges_only,
             "extra_keys": tuple(str(path.resolve()) for path in options.keys),
             "commit": commit,
             "clean_tree": clean,
@@ -203,12 +202,37 @@ def _wished_runtime(options: Options, cluster: ClusterFile | None) -> str:
     return cluster.runtime
 
 
-def _asked(catalog: Catalog, sources: tuple[str, ...], only: tuple[str, ...]) -> set[str]:
-    """Return what a published report is looked for by: claims, of a project what answers them."""
-    claims = list(catalog.claims_of(sources, only))
-    if catalog.project is None:
-        return {claim.id for claim in claims}
-    return set(comparisons_of(catalog, claims))
+def _require_used(options: Options, taken: Mapping[str, Taken]) -> None:
+    """Raise BadInput for a report that was named and of which nothing would be taken."""
+    used = {each.report.path for each in taken.values()}
+    for report in options.recorded:
+        if str(report.resolve()) not in used:
+            raise BadInput(
+                f"--recorded {report}: nothing of it would be used: it holds no measurements of "
+                f"{' or '.join(options.targets)} that a report named before it does not hold"
+            )
+    for each in taken.values():
+        require_figures(each.held)
+
+
+def _distinct(taken: Mapping[str, Taken]) -> tuple[EarlierReport, ...]:
+    """Return the reports that are nested, each once. Raises BadInput for two of one name."""
+    found: dict[str, EarlierReport] = {}
+    for report in (each.report for each in taken.values()):
+        other = found.setdefault(report.name, report)
+        if other.manifest_sha256 != report.manifest_sha256:
+            raise BadInput(
+                f"{report.path} and {other.path}: figures would come from two reports of run "
+                f"'{report.name}', and only one of a name can be nested"
+            )
+    return tuple(found.values())
+
+
+def _published(root: Path, catalog: Catalog, options: Options) -> list[Path]:
+    """Return the published reports, that first which measured most of what is asked for."""
+    claims = closure(catalog, catalog.claims_of(options.sources, options.claims))
+    needed = {*comparisons_of(catalog, claims), *(job.id for job in programs_of(claims))}
+    return published_reports(root, needed, options.project)
 
 
 def _with_gpus_here(
@@ -244,7 +268,7 @@ def _chosen_runtime(
             say(line)
     if options.host_image and not is_engine(runtime.name):
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
-    if runtime.name == "host" and options.prebuilt is None:
+    if runtime.name == "host" and options.prebuilt is None and not options.judges_only:
         everything = options.rebuild or options.sweeps or driver is not None
         work = find_work(
             catalog, options.sources, options.targets, tuning=options.sweeps, only=options.claims
@@ -278,7 +302,6 @@ def _check_names(catalog: Catalog, options: Options) -> None:
             raise BadInput(f"{path}: no such key file")
     if options.unsigned_for is not None:
         load_public_key(options.unsigned_for)
-    check_reports(catalog, options.targets, options.recorded)
     local = options.executor == "local"  # a cluster's node has its own Python and directories
     if options.device_python and local:
         _check_python(options.python)

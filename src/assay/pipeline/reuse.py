@@ -1,173 +1,215 @@
-"""Measurements recorded in an earlier, signed report, taken over where no GPU can be asked.
+"""Earlier, signed reports that are taken over whole where no GPU can be asked.
 
-Only a report that a trusted key signed is used, and of it only what was measured by the definitions
-that the configuration still holds. Its verdicts are made anew, and the new report's verification
+Only a report that a trusted key signed is used. The plan calls for what it measured by definitions
+that the configuration still holds; its verdicts are made anew, and the new report's verification
 looks at the gates of what was taken.
 """
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence, Set
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from assay.base.errors import BadInput
-from assay.base.io import read_record
+from assay.base.errors import BadInput, CheckFailed
+from assay.base.io import read_bytes, read_record
 from assay.base.progress import say
 from assay.building.recipe import describe
 from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.evidence.entries import Purpose, TargetStage, with_beside
-from assay.evidence.load import load_evidence
-from assay.evidence.model import Evidence
+from assay.evidence.entries import TargetStage
+from assay.evidence.load import own_records
 from assay.evidence.stages import (
     OPERATORS,
     ORIGINALS,
+    PLATFORMS,
     PROGRAMS,
     TARGET_STAGES,
-    build_path,
-    came_along,
-    earlier_builds,
-    inspections_path,
-    of_purpose,
-    origin_folder,
-    original_path,
+    earlier_path,
+    nested_name,
+    plan_path,
     platform_path,
-    recorded_builds,
-    timings_path,
 )
 from assay.pipeline.original_requests import usable_file_compiles
 from assay.records.builds import BuildRecord
-from assay.records.inspections import InspectionsRecord
 from assay.records.kernels import Variant
-from assay.records.manifest import ATTESTATION, MANIFEST, Manifest
-from assay.records.plan import Provision, TargetPlan
+from assay.records.manifest import MANIFEST, Manifest
+from assay.records.plan import EarlierReport, Plan, Provision, TargetPlan
 from assay.shared.counting import agreeing, counted
-from assay.shared.files import write_bytes
-from assay.verification.provisions import told_origin
+from assay.shared.files import sha256_bytes
+from assay.verification.contradictions import Findings
+from assay.verification.nested import check_nested
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import may_measure
+from assay.verification.trusted_keys import load_trusted_keys
 from assay.verification.verify import VerificationLog, require_intact
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What one target takes of an earlier report."""
+
+    held: TargetPlan
+    """What there is that still means what the configuration says."""
+    report: EarlierReport
+    """What is nested for it."""
 
 
 def find_recorded(
     root: Path,
     catalog: Catalog,
     targets: Iterable[str],
-    reports: Sequence[Path],
+    reports: Iterable[Path],
     keys: Sequence[Path],
-) -> dict[str, tuple[Provision, Path]]:
-    """Return the first verified report that holds each target, with its directory or archive.
+) -> dict[str, Taken]:
+    """Return what each target takes of the first verified report that holds it.
 
     Comparisons that are measured otherwise by now are not taken over, and a line says which. Raises
     CheckFailed where a report is not as a trusted key signed it.
     """
-    wanted, found = set(targets), dict[str, tuple[Provision, Path]]()
-    for report in reports:
-        missing = wanted - found.keys()
-        if not missing:
+    wanted, found = list(targets), dict[str, Taken]()
+    reports = iter(reports)
+    while missing := [target for target in wanted if target not in found]:
+        report = next(reports, None)
+        if report is None:
             break
-        if not may_measure(report, missing):
-            continue
-        with opened_report(report) as folder:
-            name = _relative(report, root)
-            log = VerificationLog(called=(folder, report) if folder != report else None)
-            provisions = _recorded_in(folder, name, root, catalog, missing, keys, log)
-        found |= {target: (each, report.resolve()) for target, each in provisions.items()}
+        if may_measure(report, missing):
+            with opened_report(report) as folder:
+                log = VerificationLog(called=(folder, report) if folder != report else None)
+                found |= _recorded_in(folder, report, root, catalog, missing, keys, log)
     return found
 
 
 def _recorded_in(
     folder: Path,
-    name: str,
+    report: Path,
     root: Path,
     catalog: Catalog,
-    targets: Iterable[str],
+    targets: Collection[str],
     keys: Sequence[Path],
     log: VerificationLog,
-) -> dict[str, Provision]:
-    """What an opened report, which evidence is to call ``name``, holds of ``targets``.
+) -> dict[str, Taken]:
+    """Return what an opened report, which lies at ``report``, holds of ``targets``.
 
     Raises BadInput for one that is not named as its run: the evidence would name another report.
     """
-    held = [t for t in targets if (folder / "evidence" / platform_path(t)).is_file()]
-    if not held:
-        return {}
     require_intact(folder, keys, root, log)
-    run = read_record(Manifest, folder / MANIFEST).run
-    if report_name(PurePosixPath(name)) != run:
-        raise BadInput(f"{name}: is the report of run '{run}', and named otherwise: rename it")
-    evidence = load_evidence(folder / "evidence")
-    then = load_catalog(folder / "evidence")
-    programs = usable_programs(root, catalog, evidence)
-    found = {}
-    for target in held:
-        platform = evidence.platforms[target]
-        planned = next(plan for plan in evidence.plan.targets if plan.target == target)
-        made = _builds_of(evidence, planned)
-        builds = usable_builds(root, catalog, made)
-        paths = usable_paths(catalog, then, evidence, target, programs) | builds
-        paths |= _inspections(folder / "evidence", target)
-        paths |= _timings(folder / "evidence", planned)
-        compiled = usable_file_compiles(
-            catalog, toolchain_lock_digest(root), folder / "evidence", target
+    plans = {target: plan for target, plan in held_plans(folder).items() if target in targets}
+    manifest, name = read_record(Manifest, folder / MANIFEST), _relative(report, root)
+    if report_name(PurePosixPath(name)) != manifest.run:
+        raise BadInput(
+            f"{name}: is the report of run '{manifest.run}', and named otherwise: rename it"
         )
-        paths |= compiled.keys()
-        earlier = _earlier_sources(catalog, made, target, builds)
-        commit = platform.commit or "an unknown commit"
-        _tell_left_out(name, catalog, then, evidence, target)
-        _tell_programs(name, evidence, target, programs)
-        found[target] = Provision(
-            target=target,
-            kind="recorded",
-            recorded_in=name,
-            recorded_paths=tuple(sorted(paths)),
-            earlier_sources=planned.provision.earlier_sources | dict.fromkeys(earlier, commit),
-            earlier_builds=tuple(earlier.values()),
-            recorded_originals=tuple(
-                job for job in planned.originals if original_path(target, job.original) in paths
+    findings = Findings()
+    check_nested(folder, manifest, load_trusted_keys(keys), findings)
+    findings.raise_if_any()
+    # What only took others' figures over is no evidence of them: what it took is nested, not it.
+    whole = any(each.provision.within is None for each in plans.values())
+    found = {}
+    for target, planned in plans.items():
+        within = planned.provision.within
+        inside = "" if whole or within is None else f"evidence/{earlier_path(nested_name(within))}"
+        taken = read_record(Manifest, folder / inside / MANIFEST).run
+        there = "/".join(filter(None, (earlier_path(taken), "evidence", within if whole else None)))
+        held = _held(root, catalog, folder / "evidence" / (within or ""), target, name)
+        provision = held.provision.model_copy(
+            update={"within": there if whole or within is None else within}
+        )
+        found[target] = Taken(
+            held.model_copy(update={"provision": provision}),
+            EarlierReport(
+                name=taken,
+                path=str(report.resolve()),
+                folder=inside,
+                manifest_sha256=sha256_bytes(read_bytes(folder / inside / MANIFEST)),
             ),
-            recorded_compilations=tuple(compiled.values()),
-            detail=told_origin(name, platform),
         )
     return found
 
 
-def check_reports(catalog: Catalog, targets: Sequence[str], reports: Iterable[Path]) -> None:
-    """Raise BadInput for a directory that is no report, or of which nothing would be taken.
+def held_plans(report: Path) -> dict[str, TargetPlan]:
+    """Return the plan of each target that an opened report has measurements of."""
+    evidence = report / "evidence"
+    if not (evidence / plan_path()).is_file():
+        return {}
+    plans = read_record(Plan, evidence / plan_path()).targets
+    return {
+        each.target: each
+        for each in plans
+        if all((evidence / path).is_file() for path in PLATFORMS.paths(each).values())
+    }
 
-    The first report that holds a target serves it. Of a report that comes too late for some of its
-    targets, and serves others, a line says so.
+
+def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> TargetPlan:
+    """Return what the evidence of the run that measured a target holds of it, as far as that still
+    means what the configuration says. ``name``: of the report that it is taken from.
     """
-    serving: dict[str, Path] = {}
-    for report in reports:
-        with opened_report(report) as folder:
-            if not (folder / MANIFEST).is_file():
-                raise BadInput(f"--recorded {report}: is no report: it holds no {MANIFEST}")
-            evidence = folder / "evidence"
-            held = [t for t in catalog.targets if (evidence / platform_path(t)).is_file()]
-        asked = [t for t in targets if t in held]
-        if not asked:
-            raise BadInput(
-                f"--recorded {report}: holds no measurements of {' or '.join(targets)}, but of "
-                f"{', '.join(held) or 'no target at all'}"
-            )
-        late = [t for t in asked if t in serving]
-        why = " and ".join(f"{t} comes from {serving[t]}, named before it" for t in late)
-        if late == asked:
-            raise BadInput(f"--recorded {report}: nothing of it would be used: {why}")
-        if late:
-            say(f"--recorded {report}: is used in part: {why}")
-        serving |= {t: report for t in asked if t not in late}
+    then, lock = load_catalog(evidence), toolchain_lock_digest(root)
+    planned = next(
+        each for each in read_record(Plan, evidence / plan_path()).targets if each.target == target
+    )
+    planned = planned.model_copy(
+        update={"provision": planned.provision.model_copy(update={"within": None})}
+    )
+    paths = (own_records(evidence, target) / "builds").glob("*/*.json")
+    builds = [read_record(BuildRecord, path) for path in sorted(paths)]
+    builds.sort(key=lambda each: each.arch == now.targets[target].arch)  # which decides, being last
+    alike = {each.id: _compiles_alike(root, now, each, lock) for each in builds}
+    same = {each.artifact.sha256 for each in builds if each.artifact and alike[each.id]}
+
+    def fits(stage: TargetStage[Any, Any], key: Any, path: str) -> bool:
+        if not (evidence / path).is_file():
+            return False
+        if stage is PROGRAMS:
+            return read_record(PROGRAMS.record, evidence / path).binary_sha256 in same
+        if stage.of_comparison:
+            return _changed(now, then, key[1]) is None
+        if stage is ORIGINALS:
+            return _same_original(now, then, key[1])
+        return stage is not OPERATORS or _same_operators(now, then)
+
+    held = _holding(planned, fits)
+    platform = read_record(PLATFORMS.record, evidence / platform_path(target))
+    commit, gpu = platform.commit or "an unknown commit", platform.device.gpu
+    _tell_left_out(name, now, then, planned, held)
+    before = {k: v for k, v in planned.provision.earlier_sources.items() if k not in alike}
+    provision = Provision(
+        target=target,
+        kind="recorded",
+        recorded_in=name,
+        earlier_sources=before | {each: commit for each, whether in alike.items() if not whether},
+        detail=f"figures come from {name}, measured on {gpu.product} ({gpu.uuid}) at "
+        f"{platform.recorded_at}",
+    )
+    compiled = usable_file_compiles(now, lock, own_records(evidence, target))
+    return held.model_copy(update={"provision": provision, "compilations": compiled})
 
 
-def require_figures(provision: Provision) -> None:
+def _holding(
+    planned: TargetPlan, fits: Callable[[TargetStage[Any, Any], Any, str], bool]
+) -> TargetPlan:
+    """Return the plan of a target, calling for those of its records only that fit."""
+    for stage in TARGET_STAGES:
+        if stage.field is None:
+            continue
+        wanted = getattr(planned, stage.field)
+        if stage.each is not None:
+            paths = [((planned.target, *stage.each(e)), e) for e in wanted]
+            kept: Any = tuple(e for key, e in paths if fits(stage, key, stage.path(*key)))
+        else:
+            path = stage.path(planned.target)
+            kept = wanted if wanted and fits(stage, planned.target, path) else type(wanted)()
+        planned = planned.model_copy(update={stage.field: kept})
+    return planned
+
+
+def require_figures(held: TargetPlan) -> None:
     """Raise BadInput where nothing that is taken over answers a claim."""
-    target = provision.target
-    folders = tuple(f"{stage.output(target)}/" for stage in of_purpose(Purpose.FIGURES))
-    if not any(path.startswith(folders) for path in provision.recorded_paths):
+    if not (held.comparisons or held.programs or held.originals):
         raise BadInput(
-            f"--recorded {provision.recorded_in}: holds no figure of {target} that the "
+            f"--recorded {held.provision.recorded_in}: holds no figure of {held.target} that the "
             f"configuration still measures in the same way"
         )
 
@@ -181,111 +223,6 @@ def _relative(report: Path, root: Path) -> str:
     if resolved.is_relative_to(root.resolve()):
         return resolved.relative_to(root.resolve()).as_posix()
     return resolved.name
-
-
-def usable_paths(
-    now: Catalog, then: Catalog, evidence: Evidence, target: str, programs: Set[str]
-) -> set[str]:
-    """Return ``target``'s evidence paths whose workloads, variants and protocol still hold.
-
-    Of original programs only what the binaries of ``programs``, by SHA-256, printed; a path is one
-    of a list of arguments already.
-    """
-    planned = next(plan for plan in evidence.plan.targets if plan.target == target)
-    usable: set[str] = set()
-    for stage in TARGET_STAGES:
-        records = getattr(evidence, stage.collection)
-        held = [
-            path
-            for key, path in stage.paths(planned).items()
-            if key in records
-            and _fits(now, then, stage, key)
-            and (stage is not PROGRAMS or records[key].binary_sha256 in programs)
-        ]
-        usable.update(with_beside(stage, held))
-    return usable
-
-
-def _fits(now: Catalog, then: Catalog, stage: TargetStage[Any, Any], key: Any) -> bool:
-    """Whether a record still means what the configuration says."""
-    if stage.of_comparison:
-        return _changed(now, then, key[1]) is None
-    if stage is ORIGINALS:
-        return _same_original(now, then, key[1])
-    return stage is not OPERATORS or _same_operators(now, then)
-
-
-def _builds_of(evidence: Evidence, plan: TargetPlan) -> dict[str, BuildRecord]:
-    """Return, by evidence path, the records of what made the binaries of a target's figures.
-
-    A report that took the figures over compiled none of them: those came along with them.
-    """
-    if plan.provision.kind != "recorded":
-        return {build_path(each.id, each.arch): each for each in evidence.builds.values()}
-    came, earlier = recorded_builds(plan), earlier_builds(plan)
-    held = evidence.target_builds.get(plan.target, {})
-    return {came[key]: each for key, each in held.items()} | {
-        path: evidence.earlier_builds[plan.target, variant] for variant, path in earlier.items()
-    }
-
-
-def usable_builds(root: Path, now: Catalog, builds: Mapping[str, BuildRecord]) -> set[str]:
-    """Return evidence paths of builds whose source, command and toolchain are this checkout's."""
-    lock = toolchain_lock_digest(root)
-    return {path for path, each in builds.items() if _compiles_alike(root, now, each, lock)}
-
-
-def _inspections(evidence: Path, target: str) -> set[str]:
-    """Return the path of a report's inspections where they looked into an optional package.
-
-    Those that came along with the target's figures count before the report's own.
-    """
-    for path in (f"{origin_folder(target)}/{inspections_path()}", inspections_path()):
-        file = evidence / path
-        found = read_record(InspectionsRecord, file).device_code if file.is_file() else ()
-        if any(each.status == "inspected" for each in found):
-            return {path}
-    return set()
-
-
-def _timings(evidence: Path, plan: TargetPlan) -> set[str]:
-    """Return the path of the timings of the run that measured a target, where they were kept.
-
-    A report that took the figures over has those of the run that did only where they came along.
-    """
-    came = f"{origin_folder(plan.target)}/{timings_path()}"
-    path = came if plan.provision.kind == "recorded" else timings_path()
-    return {path} if (evidence / path).is_file() else set()
-
-
-def _earlier_sources(
-    now: Catalog, builds: Mapping[str, BuildRecord], target: str, usable: Set[str]
-) -> dict[str, str]:
-    """Return variants measured with other sources than this checkout's, and their builds' paths.
-
-    Their device code may be the same all the same: judging compares what both records say of it.
-    """
-    arch = now.targets[target].arch
-    return {
-        record.id: path
-        for path, record in builds.items()
-        if record.kind == "variant" and record.arch == arch and path not in usable
-    }
-
-
-def usable_programs(root: Path, now: Catalog, evidence: Evidence) -> set[str]:
-    """Return the SHA-256 of the evidence's original programs that this checkout compiles alike.
-
-    That is from the same source with the same flags. Both a build of the evidence's own run and one
-    that it took over may have made the binary that ran.
-    """
-    lock = toolchain_lock_digest(root)
-    taken_over = (recorded.record for recorded in evidence.recorded_builds.values())
-    return {
-        record.artifact.sha256
-        for record in (*evidence.builds.values(), *taken_over)
-        if record.kind == "program" and record.artifact and _compiles_alike(root, now, record, lock)
-    }
 
 
 def _compiles_alike(root: Path, now: Catalog, record: BuildRecord, lock: str) -> bool:
@@ -333,31 +270,27 @@ def _same_variant(now: Variant, then: Variant) -> bool:
 
 
 def _tell_left_out(
-    report: str, now: Catalog, then: Catalog, evidence: Evidence, target: str
+    report: str, now: Catalog, then: Catalog, measured: TargetPlan, held: TargetPlan
 ) -> None:
-    measured = [c for t, c in evidence.benchmarks if t == target]
+    """Say what of a report is not taken over, and why."""
     left: dict[str, list[str]] = {}
-    for comparison in measured:
+    for comparison in measured.comparisons:
         if (change := _changed(now, then, comparison)) is not None:
             left.setdefault(change, []).append(comparison)
     if left:
-        count = sum(map(len, left.values()))
+        count, total = sum(map(len, left.values())), len(measured.comparisons)
         why = "; ".join(f"{change}: {', '.join(names)}" for change, names in left.items())
         say(
-            f"{report}: {count} of its {counted(len(measured), 'comparison')} on {target} "
+            f"{report}: {count} of its {counted(total, 'comparison')} on {held.target} "
             f"{agreeing(count, 'is', 'are')} not taken over, "
             f"for the configuration measures them otherwise by now ({why})"
         )
-
-
-def _tell_programs(report: str, evidence: Evidence, target: str, usable: Set[str]) -> None:
-    run = [record for (on, _), record in evidence.programs.items() if on == target]
-    left = [record.program for record in run if record.binary_sha256 not in usable]
-    if left:
+    if programs := [job.program for job in measured.programs if job not in held.programs]:
+        count, total = len(programs), len(measured.programs)
         say(
-            f"{report}: {len(left)} of its {counted(len(run), 'program run')} on {target} "
-            f"{agreeing(len(left), 'is', 'are')} not taken over: this checkout compiles "
-            f"{', '.join(dict.fromkeys(left))} otherwise"
+            f"{report}: {count} of its {counted(total, 'program run')} on {held.target} "
+            f"{agreeing(count, 'is', 'are')} not taken over: this checkout compiles "
+            f"{', '.join(dict.fromkeys(programs))} otherwise"
         )
 
 
@@ -382,26 +315,18 @@ def _same_operators(now: Catalog, then: Catalog) -> bool:
     )
 
 
-def take(report: Path, path: str, run_dir: Path, into: str | None = None) -> None:
-    """Copy one evidence file of a report into a run directory, whole or not at all.
-
-    To the same path, or to ``into``.
+def take_whole(report: EarlierReport, into: Path) -> None:
+    """Copy a report byte for byte, whole or not at all. Raises CheckFailed where it is not the one
+    that was asked for any more.
     """
-    source = report / "evidence" / path
-    try:
-        data = source.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{source}: cannot be taken over: {error.strerror}") from error
-    write_bytes(run_dir / (into or path), data)
-
-
-def take_origin(report: Path, plan: TargetPlan, run_dir: Path) -> None:
-    """Copy what vouches for a target's records: the report's manifest and attestation, and the
-    build records of what was measured."""
-    origin = run_dir / origin_folder(plan.target)
-    shutil.rmtree(origin, ignore_errors=True)
-    origin.mkdir(parents=True)
-    for name in (MANIFEST, ATTESTATION):
-        shutil.copyfile(report / name, origin / name)
-    for path, source in came_along(plan).items():
-        take(report, source, run_dir, into=path)
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        opened_report(Path(report.path)) as opened,
+        tempfile.TemporaryDirectory(dir=into.parent, prefix=".copy.") as folder,
+    ):
+        copy = Path(folder, report.name)
+        shutil.copytree(opened / report.folder, copy, symlinks=True, copy_function=shutil.copyfile)
+        if sha256_bytes(read_bytes(copy / MANIFEST)) != report.manifest_sha256:
+            raise CheckFailed(f"{report.path}: was changed since this run was asked for")
+        shutil.rmtree(into, ignore_errors=True)
+        copy.rename(into)

@@ -112,7 +112,11 @@ class StepPlaces:
         )
 
     def _enter_job(self, stage: str, target: str) -> None:
-        """Take down the job of a cluster that this is, and prove the GPU that it was granted."""
+        """Take down the job of a cluster that this is, and prove the GPU that it was granted.
+
+        Raises CheckFailed where that is anything else than one whole GPU of the target with nobody
+        else on it.
+        """
         request, described = self.dag.request, self.dag.target(target)
         grant = slurm_grant(os.environ)
         if grant is None:
@@ -122,13 +126,12 @@ class StepPlaces:
         cluster = request.cluster or NO_CLUSTER
         self.job = JobJournal(self.run_dir, target, stage, grant, cgroup_limits())
         assert_grant(described, gpu_type_of(cluster, described), grant)
-        if self.dag.is_measured_here(target):
-            prepare_node(cluster)
-            gpu = held_gpu(described, os.environ, grant.gpu_index)
-            self._card = gpu.uuid
-            if stage != PLATFORMS.stage:
-                self._join(target)
-            self.job.held(gpu)
+        prepare_node(cluster)
+        gpu = held_gpu(described, os.environ, grant.gpu_index)
+        self._card = gpu.uuid
+        if stage != PLATFORMS.stage:
+            self._join(target)
+        self.job.held(gpu)
 
     def _join(self, target: str) -> None:
         """Have the platform's record name the card of this job, where Slurm granted another one of

@@ -33,9 +33,9 @@ from assay.evidence.load import load_evidence
 from assay.evidence.timings import write_timing
 from assay.images.stage import make_image
 from assay.judging.judge import judge as judge_evidence
-from assay.pipeline import reuse as recorded
 from assay.pipeline.failures import StepFailure, earlier_word, write_failure
 from assay.pipeline.gpu_steps import MeasuringSteps
+from assay.pipeline.reuse import take_whole
 from assay.pipeline.run_files import VERIFIED
 from assay.pipeline.slurm_jobs import write_slurm_jobs
 from assay.pipeline.workflow_process import leave_with_owner, lock_path
@@ -69,13 +69,11 @@ class Steps(MeasuringSteps):
 
     def runner_image(self, target: str) -> None:
         """Build or find the image that measures, and load it where it will run."""
-        path = evidence.runner_image_path(target)
-        if self.dag.is_measured_here(target):
-            self._make_image("runner", target, path)
-        else:
-            with self._report_of(target) as report:
-                for name in (path, evidence.sbom_path(path)):
-                    recorded.take(report, name, self.run_dir)
+        self._make_image("runner", target, evidence.runner_image_path(target))
+
+    def earlier(self, report: str) -> None:
+        """Take over an earlier report whole."""
+        take_whole(self.dag.earlier_report(report), self.run_dir / evidence.earlier_path(report))
 
     def build(self, artifact: str, arch: str) -> None:
         """Compile one artifact for one architecture; a refusal of the compiler is a record too."""

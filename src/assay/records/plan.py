@@ -1,10 +1,10 @@
 """The request of a run, and the plan: what this machine or cluster can answer of it."""
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from assay.records.base import Identifier, Record
+from assay.records.base import Identifier, Record, Sha256
 from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.file_compiles import FileCompileJob, FileCompileRequest
@@ -15,6 +15,15 @@ Executor = Literal["local", "slurm"]
 """Who places the jobs."""
 
 
+NestedFolder = Annotated[
+    str, Field(pattern=r"^earlier/[a-z0-9_]+/evidence(/earlier/[a-z0-9_]+/evidence)*$")
+]
+Unread = Annotated[Any, Field(exclude=True, repr=False)]
+"""A field of earlier versions: read, never looked at, and not written again."""
+OF_SINGLE_FILES = ("earlier_builds", "recorded_compilations", "recorded_originals",
+                   "recorded_paths")  # fmt: skip
+
+
 class Provision(Record):
     """The origin of a target's measurements."""
 
@@ -23,17 +32,12 @@ class Provision(Record):
     """``device``: measured in this run; ``recorded``: taken from a verified report."""
     recorded_in: str | None
     """Report directory or archive, for ``recorded``, as it was found."""
-    recorded_paths: tuple[str, ...] = ()
-    """Evidence paths that the report holds and that still mean what the configuration says."""
+    within: NestedFolder | None = None
+    """Folder below the evidence in which this target's records lie, for ``recorded``: the evidence
+    of a report that is nested whole. None where earlier versions copied records one by one."""
     earlier_sources: dict[Identifier, str] = {}
-    """Variants that were measured as compiled from other sources than today's, and of which commit;
+    """What was compiled from other sources than today's, or by other tools, and of which commit;
     for ``recorded``."""
-    earlier_builds: tuple[str, ...] = ()
-    """Evidence paths of the build records of those, by which their device code is compared."""
-    recorded_originals: tuple[OriginalJob, ...] = ()
-    """Sources' own programs that ran where it was measured, for ``recorded``."""
-    recorded_compilations: tuple[FileCompileJob, ...] = ()
-    """Sources' files that the report has compiled as published, for ``recorded``."""
     detail: str
     """What was found, in one sentence."""
     reason: NotRun | None = None
@@ -44,6 +48,59 @@ class Provision(Record):
     absence: str | None = None
     """Why the target cannot be measured on this machine, where its figures are recorded ones, or
     were measured by an earlier start of the run."""
+
+    recorded_paths: Unread = None
+    earlier_builds: Unread = None
+    recorded_originals: Unread = None
+    recorded_compilations: Unread = None
+    """What earlier versions said of single files that were taken over."""
+
+
+class EarlierReport(Record):
+    """A signed report that a run takes over whole, below ``earlier/<name>``."""
+
+    name: Identifier
+    """Of its run."""
+    path: str
+    """The directory or the archive of a report: it, or one in which it is nested."""
+    folder: str
+    """Where it lies in that one; empty for itself."""
+    manifest_sha256: Sha256
+
+
+class ProgramJob(Record):
+    """One program with one list of arguments; ``id`` is derived from both."""
+
+    id: Identifier
+    program: Identifier
+    arguments: tuple[str, ...]
+
+
+class TargetPlan(Record):
+    """All jobs of one target."""
+
+    target: Identifier
+    provision: Provision
+    comparisons: tuple[Identifier, ...]
+    programs: tuple[ProgramJob, ...]
+    profiles: tuple[tuple[Identifier, Identifier], ...]
+    """(comparison, arm) pairs."""
+    stopwatches: tuple[Identifier, ...] = ()
+    """Comparisons whose profiled arms other stopwatches time too."""
+    cheats: bool = False
+    """Whether kernels that cheat are tried there."""
+    sanitized: tuple[Identifier, ...] = ()
+    """Compiled variants that compute-sanitizer watches."""
+    operators: tuple[Identifier, ...] = ()
+    """Variants behind PyTorch's operators that are tried there; none where nobody asked."""
+    cards: bool = False
+    """Whether earlier versions held several GPUs against each other; nothing reads it."""
+    originals: tuple[OriginalJob, ...] = ()
+    """Sources' own programs, from checkouts that the user has."""
+    compilations: tuple[FileCompileJob, ...] = ()
+    """Sources' files that the run which measured a recorded target compiled as published."""
+    runner: bool = False
+    """Whether the target is measured in a container, whose image has a record."""
 
 
 class RunConfig(Record):
@@ -95,45 +152,16 @@ class Request(Record):
     """Path of the private key that signs the report; never part of the evidence."""
     unsigned_for: str | None = None
     """Path of the public key whose holder signs the report elsewhere; None: it is signed here."""
-    recorded_dirs: dict[str, str] = {}
-    """Target to the directory, or the archive, of the report its figures are taken from."""
+    earlier: tuple[EarlierReport, ...] = ()
+    """Reports that are taken over."""
+    held: tuple[TargetPlan, ...] = ()
+    """What they hold of each recorded target that still means what the configuration says."""
+    judges_only: bool = False
+    """Whether nothing is compiled or looked into: a report is judged again, by what it holds."""
     extra_keys: tuple[str, ...] = ()
     """Public keys the caller trusts beside the repository's own."""
     commit: str | None
     clean_tree: bool | None
-
-
-class ProgramJob(Record):
-    """One program with one list of arguments; ``id`` is derived from both."""
-
-    id: Identifier
-    program: Identifier
-    arguments: tuple[str, ...]
-
-
-class TargetPlan(Record):
-    """All jobs of one target."""
-
-    target: Identifier
-    provision: Provision
-    comparisons: tuple[Identifier, ...]
-    programs: tuple[ProgramJob, ...]
-    profiles: tuple[tuple[Identifier, Identifier], ...]
-    """(comparison, arm) pairs."""
-    stopwatches: tuple[Identifier, ...] = ()
-    """Comparisons whose profiled arms other stopwatches time too."""
-    cheats: bool = False
-    """Whether kernels that cheat are tried there."""
-    sanitized: tuple[Identifier, ...] = ()
-    """Compiled variants that compute-sanitizer watches."""
-    operators: tuple[Identifier, ...] = ()
-    """Variants behind PyTorch's operators that are tried there; none where nobody asked."""
-    cards: bool = False
-    """Whether earlier versions held several GPUs against each other; nothing reads it."""
-    originals: tuple[OriginalJob, ...] = ()
-    """Sources' own programs, from checkouts that the user has."""
-    runner: bool = False
-    """Whether the target is measured in a container, whose image has a record."""
 
 
 class BuildJob(Record):
@@ -172,5 +200,7 @@ class Plan(Record):
     """Sources' files, from checkouts that the user has, that are compiled as published."""
     toolchains: tuple[Identifier, ...] = ()
     """Targets whose toolchain image compiles the builds; none when the host does."""
+    judges_only: bool = False
+    """Whether nothing is compiled or looked into: a report is judged again, by what it holds."""
     targets: tuple[TargetPlan, ...]
     answers: tuple[Answer, ...]

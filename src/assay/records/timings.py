@@ -13,6 +13,7 @@ class Stage(StrEnum):
     """The workflow's rules, in the order of its flow."""
 
     PLAN = "plan"
+    EARLIER = "earlier"
     TOOLCHAIN_IMAGE = "toolchain_image"
     RUNNER_IMAGE = "runner_image"
     INSPECT = "inspect"

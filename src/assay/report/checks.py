@@ -69,7 +69,7 @@ def cheats_sections(evidence: Evidence) -> Iterator[Row]:
             "meant": sum(cheat.as_meant for cheat in cheats),
             "honest": [cheat for cheat in record.cheats if cheat.meant is None],
             "rows": [_cheat_row(cheat) for cheat in record.cheats],
-            "link": link(f"evidence/{cheats_path(target)}"),
+            "link": link(evidence.place(cheats_path(target))),
         }
 
 
@@ -161,7 +161,7 @@ def sanitizer_sections(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
             "missed": [control.tool for control in record.controls if not control.caught],
             "tools": tools,
             "rows": [_row(n, tools, runs, n in foreign) for n, runs in by_variant.items()],
-            "link": link(f"evidence/{sanitizer_path(target)}"),
+            "link": link(evidence.place(sanitizer_path(target))),
         }
 
 

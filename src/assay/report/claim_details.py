@@ -51,7 +51,7 @@ def verdict_details(
 
 def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictDetail:
     entry = entry_of(catalog, verdict)
-    machines = [f"evidence/{platform_path(target)}" for target in evidence.platforms]
+    machines = [evidence.place(platform_path(target)) for target in evidence.platforms]
     work = work_by_reading(catalog, evidence, verdict)
     return VerdictDetail(
         text=verdict_text(catalog, verdict),

@@ -12,6 +12,8 @@ from assay.records.units import SYMBOLS
 
 __all__ = ["number", "printed", "short"]
 
+NESTED = r"^evidence/(earlier/\w+/evidence/)*"
+"""What the paths of all records begin with, of a report that is nested, too."""
 NOTHING = "\N{EN DASH}"
 """What stands in a cell that has nothing to say."""
 Row = dict[str, object]
@@ -174,7 +176,7 @@ def shape(values: Mapping[str, object]) -> str:
 
 def link(path: str) -> Link:
     """Return a link to a file of the report; its text leaves out what all records share."""
-    text = re.sub(r"(\.json)?(\.gz)?$", "", path.removeprefix("evidence/"))
+    text = re.sub(r"(\.json)?(\.gz)?$", "", re.sub(NESTED, "", path))
     return Link(text, quote(path))
 
 

@@ -84,8 +84,8 @@ def image_rows(evidence: Evidence) -> Iterator[Row]:
         ("measures", evidence.runner_images, runner_image_path),
     ):
         for target, record in records.items():
-            bill = Link("bill of materials", f"evidence/{sbom_path(place(target))}")
-            links = (link(f"evidence/{place(target)}"), bill)
+            bill = Link("bill of materials", evidence.place(sbom_path(place(target))))
+            links = (link(evidence.place(place(target))), bill)
             yield {"record": record, "role": role, "links": links, "made": MADE[record.base.kind]}
 
 
@@ -101,7 +101,7 @@ def operator_sections(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
             "rows": []
             if failed
             else list(_operators(evidence, record, catalog.targets[target].arch)),
-            "link": link(f"evidence/{operators_path(target)}"),
+            "link": link(evidence.place(operators_path(target))),
         }
 
 

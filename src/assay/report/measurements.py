@@ -65,7 +65,7 @@ def _comparison(
         "discarded": fmt.NOTHING,
         "regimes": None,
         "figure": None,
-        "links": [link(f"evidence/{path}") for there, path in paths if there is not None],
+        "links": [link(evidence.place(path)) for there, path in paths if there is not None],
     }
     if record:
         floor = summaries.noise_floor(record, comparison.control, catalog.judging)
@@ -178,7 +178,7 @@ def profile_rows(evidence: Evidence) -> Iterator[Row]:
             "detail": record.kernel or record.detail,
             "cells": [_metric(kernel, name) for name, _ in COLUMNS],
             "stalls": list(_stalls(kernel)),
-            "link": link(f"evidence/{profile_path(target, comparison, arm)}"),
+            "link": link(evidence.place(profile_path(target, comparison, arm))),
         }
 
 
@@ -234,5 +234,5 @@ def tuning_rows(catalog: Catalog, evidence: Evidence, summaries: SharedSummaries
             "standing": fmt.words(outcome.standing.value),
             "confirmed": outcome.standing is ChoiceStanding.CONFIRMED,
             "says": outcome.says,
-            "links": [link(f"evidence/{path}") for path in outcome.evidence],
+            "links": [link(evidence.place(path)) for path in outcome.evidence],
         }

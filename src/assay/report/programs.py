@@ -69,7 +69,7 @@ def command_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
         ]
         for target, record in measured or [("", None)]:
             ran = _ran(described, record, shapes)
-            where = f"evidence/{program_path(target, job)}"
+            where = evidence.place(program_path(target, job))
             yield {**row, **ran, "target": target, "link": link(where) if record else None}
 
 
@@ -136,7 +136,7 @@ def own_program_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
                 "agrees": None,
                 "figures": list(_figures(described, record, runs)),
                 "runs": _runs(runs),
-                "link": link(f"evidence/{original_path(target, record.original)}"),
+                "link": link(evidence.place(original_path(target, record.original))),
             }
 
 

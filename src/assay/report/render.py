@@ -16,8 +16,8 @@ from assay.catalog.load import catalog_files
 from assay.evidence.report_contents import ReportContents, read_contents
 from assay.evidence.stages import (
     BUILDS,
-    came_along,
-    origin_folder,
+    earlier_path,
+    nested_reports,
     pipeline_path,
     plan_path,
     run_files,
@@ -26,7 +26,7 @@ from assay.evidence.stages import (
     timings_path,
 )
 from assay.evidence.timings import collect_timings
-from assay.records.manifest import APPENDIX, ATTESTATION, MANIFEST, PAGE, TEXT, VERDICTS
+from assay.records.manifest import APPENDIX, ATTESTATION, PAGE, TEXT, VERDICTS
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report.figures.svg import symbols
@@ -119,23 +119,20 @@ def slim(page: str) -> str:
 
 
 def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
-    """Yield every record of the plan that exists, and what vouches for records taken over."""
+    """Yield every record of the plan that exists, and all files of reports that are taken over."""
     yield plan_path()
     yield pipeline_path()
-    paths = [slurm_jobs_path(), *run_files(plan)]
-    for target_plan in plan.targets:
-        target = target_plan.target
-        if target_plan.provision.kind == "none":
-            continue
-        paths += target_paths(target_plan)
-        if target_plan.provision.kind == "recorded":
-            for name in (MANIFEST, ATTESTATION):
-                path = f"{origin_folder(target)}/{name}"
-                if not (run_dir / path).is_file():
-                    raise BadInput(f"{run_dir / path}: missing, so nothing vouches for {target}")
-                yield path
-            paths += came_along(target_plan)
-    yield from (path for path in paths if (run_dir / path).is_file())
+    measured = (each for each in plan.targets if each.provision.kind == "device")
+    records = (path for each in measured for path in target_paths(each))
+    for path in (slurm_jobs_path(), *run_files(plan), *records):
+        if (run_dir / path).is_file():
+            yield path
+    for name in nested_reports(plan.targets):
+        nested = run_dir / earlier_path(name)
+        if not (nested / ATTESTATION).is_file():
+            raise BadInput(f"{nested}: missing, so nothing vouches for what is taken from it")
+        files = (path for path in nested.rglob("*") if not path.is_dir())
+        yield from (path.relative_to(run_dir).as_posix() for path in files)
 
 
 def _copy_lock(root: Path, evidence_dir: Path, plan: Plan) -> None:

@@ -94,7 +94,9 @@ def agreements(evidence: Evidence, clocks: Mapping[ArmKey, ClockSpread]) -> Iter
             )
 
 
-def agreement_section(catalog: Catalog, found: Sequence[Agreement]) -> Row | None:
+def agreement_section(
+    catalog: Catalog, evidence: Evidence, found: Sequence[Agreement]
+) -> Row | None:
     """Return the table of stopwatches; None where no other stopwatch was asked."""
     if not found:
         return None
@@ -111,7 +113,7 @@ def agreement_section(catalog: Catalog, found: Sequence[Agreement]) -> Row | Non
                 "times": [_cells(each, one.judged) for each in (one.nvbench, one.nsight)],
                 "judged": _cells(one.judged, one.judged)[:2],
                 "disagrees": one.disagrees(limit),
-                "link": link(f"evidence/{stopwatch_path(one.target, one.comparison)}"),
+                "link": link(evidence.place(stopwatch_path(one.target, one.comparison))),
             }
             for one in found
         ],

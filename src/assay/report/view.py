@@ -71,13 +71,13 @@ def build_view(
         "not_compiled": len(plan.not_compiled),
         "profile_columns": [title for _, title in COLUMNS],
         "profiles": list(profile_rows(evidence)),
-        "agreement": agreement_section(catalog, agreed),
+        "agreement": agreement_section(catalog, evidence, agreed),
         "cheats": list(cheats_sections(evidence)),
         "sanitizers": list(sanitizer_sections(catalog, evidence)),
         "operators": list(machine.operator_sections(catalog, evidence)),
         "images": list(machine.image_rows(evidence)),
         "platforms": [
-            (target, platform, link(f"evidence/{platform_path(target)}"))
+            (target, platform, link(evidence.place(platform_path(target))))
             for target, platform in evidence.platforms.items()
         ],
         "slurm_jobs": machine.slurm_jobs_section(evidence),

@@ -1,17 +1,13 @@
 """Whether a report leaves out what it was asked for: answers, verdicts, records. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from assay.catalog.model import Catalog
 from assay.evidence.entries import Purpose, TargetStage
 from assay.evidence.model import Evidence
 from assay.evidence.stages import (
-    CHEATS,
     PLATFORMS,
-    PROFILES,
-    SANITIZERS,
-    STOPWATCHES,
     TARGET_STAGES,
     inspections_path,
 )
@@ -23,24 +19,13 @@ from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
 from assay.verification.contradictions import Findings, names
 from assay.verification.machine import check_file_compiles
-from assay.verification.origin import Origin
-from assay.verification.provisions import check_provisions
-from assay.verification.taken_over import check_taken_over
 
 AnswerKey = tuple[str, str | None]
 """(claim, target)."""
 
 
-def check_complete(
-    catalog: Catalog,
-    evidence: Evidence,
-    verdicts: VerdictsFile,
-    origins: Mapping[str, Origin],
-) -> Findings:
-    """Return what is left out.
-
-    ``origins``: what the reports hold that figures were taken over from, by target.
-    """
+def check_complete(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> Findings:
+    """Return what is left out."""
     findings = Findings()
     targets = [plan.target for plan in evidence.plan.targets]
     if twice := {name for name in targets if targets.count(name) > 1}:
@@ -52,10 +37,8 @@ def check_complete(
     _check_run_records(catalog, evidence, findings)
     for plan in evidence.plan.targets:
         _check_figures(catalog, evidence.plan, plan, findings)
-        _check_guards(catalog, plan, origins.get(plan.target), findings)
-        check_taken_over(catalog, evidence.plan, plan, origins.get(plan.target), findings)
+        _check_guards(catalog, plan, findings)
         _check_records(catalog, evidence, plan, findings)
-    check_provisions(evidence, findings)
     check_file_compiles(evidence, findings)
     return findings
 
@@ -137,6 +120,8 @@ def _check_run_records(catalog: Catalog, evidence: Evidence, findings: Findings)
         if not isinstance(asked, Inspection):
             continue
         found = evidence.inspections.get(claim)
+        if evidence.plan.judges_only:
+            continue
         if found is None:
             says = f"{inspections_path()} tells nothing of {claim}"
             findings.refuse("record-missing", says)
@@ -177,14 +162,9 @@ def _check_figures(catalog: Catalog, plan: Plan, of: TargetPlan, findings: Findi
         findings.refuse("figures-not-planned", says)
 
 
-def _check_guards(
-    catalog: Catalog, plan: TargetPlan, origin: Origin | None, findings: Findings
-) -> None:
-    """What is measured is guarded by what today's plans call for.
-
-    Of recorded figures by what is in the report that they were taken from; an older one lacks some.
-    """
-    if plan.provision.kind == "none":
+def _check_guards(catalog: Catalog, plan: TargetPlan, findings: Findings) -> None:
+    """What is measured in a run is guarded by what today's plans call for."""
+    if plan.provision.kind != "device":
         return
     arch = catalog.targets[plan.target].arch
     compiled = {
@@ -194,30 +174,17 @@ def _check_guards(
         if (variant := catalog.variants[arm.variant]).kind == "kernel" and arch in variant.archs
     }
     profiled = {name for name in plan.comparisons if catalog.comparisons[name].profile}
-    target = plan.target
-    lacking: list[tuple[TargetStage, str, set[str]]] = []  # type: ignore[type-arg]
-    if plan.comparisons and not plan.cheats:
-        lacking.append((CHEATS, "kernels that cheat", {CHEATS.path(target)}))
-    if left := compiled - set(plan.sanitized):
-        # Recorded ones may have watched fewer, since kernels came since; all, where none is named.
-        there = set() if plan.sanitized else {SANITIZERS.path(target)}
-        lacking.append((SANITIZERS, f"compute-sanitizer on {names(left)}", there))
-    if left := profiled - set(plan.stopwatches):
-        there = {STOPWATCHES.path(target, name) for name in left}
-        lacking.append((STOPWATCHES, f"a second stopwatch on {names(left)}", there))
     arms = {(name, arm) for name in profiled for arm in catalog.comparisons[name].profile}
-    if unprofiled := arms - set(plan.profiles):
-        there = {PROFILES.path(target, *pair) for pair in unprofiled}
-        what = f"Nsight Compute on {names(map('.'.join, unprofiled))}"
-        lacking.append((PROFILES, what, there))
-    for stage, what, there in lacking:
-        held = origin is not None and bool(there & origin.paths)
-        refused = held or plan.provision.kind != "recorded"
-        says = f"{target}: the plan does not call for {what}"
-        findings.refuse_or_leave(
-            "guard-not-planned", says if refused else f"{stage.stage} of {target}: {what}",
-            refused=refused,
-        )  # fmt: skip
+    lacking: dict[str, set[str]] = {
+        "kernels that cheat": set() if plan.cheats else set(plan.comparisons),
+        "compute-sanitizer on {}": compiled - set(plan.sanitized),
+        "a second stopwatch on {}": profiled - set(plan.stopwatches),
+        "Nsight Compute on {}": set(map(".".join, arms - set(plan.profiles))),
+    }
+    for what, left in lacking.items():
+        if left:
+            says = f"{plan.target}: the plan does not call for {what.format(names(left))}"
+            findings.refuse("guard-not-planned", says)
 
 
 def _check_records(

@@ -102,8 +102,8 @@ def _named(record: Record, target: str, parts: int) -> tuple[str, ...]:
 
 def check_file_compiles(evidence: Evidence, findings: Findings) -> None:
     """Add records of files compiled as published that are missing, or are of another file."""
-    recorded = [each.provision.recorded_compilations for each in evidence.plan.targets]
-    for job in (*evidence.plan.compilations, *(job for jobs in recorded for job in jobs)):
+    recorded = (job for target in evidence.plan.targets for job in target.compilations)
+    for job in (*evidence.plan.compilations, *recorded):
         record = evidence.file_compiles.get(job.key)
         path = evidence.file_compile_paths.get(job.key, file_compile_path(*job.key))
         if record is None:

@@ -14,9 +14,7 @@ from assay.evidence.stages import (
     PROGRAMS,
     SANITIZERS,
     STOPWATCHES,
-    recorded_builds,
 )
-from assay.records.builds import BuildRecord
 from assay.records.measurements import ArmCorrectness, ArmFacts
 from assay.records.plan import TargetPlan
 from assay.records.stopwatch import StopwatchArm
@@ -101,7 +99,7 @@ def check_binaries(catalog: Catalog, evidence: Evidence) -> Findings:
     for plan in evidence.plan.targets:
         if plan.provision.kind == "none":
             continue
-        if plan.provision.kind == "recorded" and not recorded_builds(plan):
+        if plan.provision.kind == "recorded" and not evidence.made_for(plan):
             findings.leave(f"what compiled the binaries of {plan.target}")
             continue
         _check_binaries_of(catalog, evidence, plan, findings)
@@ -112,20 +110,13 @@ def _check_binaries_of(
     catalog: Catalog, evidence: Evidence, plan: TargetPlan, findings: Findings
 ) -> None:
     arch = catalog.targets[plan.target].arch
-    builds = _builds_of(evidence, plan)
+    builds = evidence.made_for(plan)
 
     def check(path: str, artifact: str, sha256: str | None, compiled: bool) -> None:
-        build = builds.get((artifact, arch)) or evidence.earlier_builds.get((plan.target, artifact))
+        build = builds.get((artifact, arch))
         if not compiled and sha256 is None:
             return
         if build is not None and build.artifact and build.artifact.sha256 == sha256:
-            return
-        earlier = plan.provision.earlier_sources if plan.provision.kind == "recorded" else {}
-        if build is None and artifact in earlier:
-            findings.leave(
-                f"what compiled binaries of {plan.target} from earlier sources, whose build "
-                f"records older reports did not take along"
-            )
             return
         says = f"{path} is of a binary of {artifact} that no record of a build names"
         findings.refuse("binary", says)
@@ -153,10 +144,3 @@ def _check_binaries_of(
         for watched in evidence.sanitizers[plan.target].runs:
             path = SANITIZERS.path(plan.target)
             check(path, watched.variant, watched.binary_sha256, compiled=False)
-
-
-def _builds_of(evidence: Evidence, plan: TargetPlan) -> dict[tuple[str, str], BuildRecord]:
-    """Return the records of what made a target's binaries."""
-    if plan.provision.kind == "device":
-        return evidence.builds
-    return evidence.target_builds.get(plan.target, {})

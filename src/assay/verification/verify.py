@@ -1,6 +1,6 @@
 """Verify a report: its files, its signature, its evidence, and every verdict once more."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from assay.verification.contradictions import Findings
 from assay.verification.gate import check_gates
 from assay.verification.machine import check_machines, remarks
 from assay.verification.made_again import OtherVersion, Renderer, check_texts, check_verdicts
-from assay.verification.origin import Origin, check_origin
+from assay.verification.nested import check_origins
 from assay.verification.policy import Policy, check_policy
 from assay.verification.problems import check_binaries, check_problems
 from assay.verification.provenance import check_provenance
@@ -138,10 +138,10 @@ def verify(
             if log.failed:
                 log.raise_if_failed(report_dir)
             raise _other_version(log, report_dir, contents, f"judged by rules {rules}")
-        held = _check_origins(log, report_dir, signed.manifest, contents.evidence, origins)
+        _check_origins(log, report_dir, signed.manifest, contents.evidence, origins)
         if policy is not None:
             check_policy(log, report_dir, policy)
-        _check_complete(log, contents, held)
+        _check_complete(log, contents)
         _check_derived(log, contents.catalog, contents.evidence)
         check_provenance(log, report_dir, predicate.provenance, contents.evidence, keys)
         now = datetime.now(UTC)
@@ -265,10 +265,10 @@ def _check_derived(log: CheckLog, catalog: Catalog, evidence: Evidence) -> None:
             passed(says.format(**counts))
 
 
-def _check_complete(log: CheckLog, contents: ReportContents, origins: Mapping[str, Origin]) -> None:
+def _check_complete(log: CheckLog, contents: ReportContents) -> None:
     """Nothing that was asked for is left out."""
     with log.check("complete") as says:
-        found = check_complete(contents.catalog, contents.evidence, contents.verdicts, origins)
+        found = check_complete(contents.catalog, contents.evidence, contents.verdicts)
         says.leave(found.unproven)
         found.raise_if_any()
         answers = counted(len(contents.evidence.plan.answers), "answer")
@@ -281,21 +281,14 @@ def _check_origins(
     manifest: Manifest,
     evidence: Evidence,
     keys: Sequence[TrustedKey],
-) -> dict[str, Origin]:
-    """Return what the reports hold that figures were taken from, by target."""
-    held: dict[str, Origin] = {}
-    recorded = [plan for plan in evidence.plan.targets if plan.provision.kind == "recorded"]
+) -> None:
+    """Each report that figures were taken from lies there whole, as a trusted key signed it."""
+    recorded = [p.target for p in evidence.plan.targets if p.provision.kind == "recorded"]
     with log.check("origins") as says:
-        findings = Findings()
-        for plan in recorded:
-            origin = check_origin(report_dir, manifest, plan, keys, findings)
-            held |= {} if origin is None else {plan.target: origin}
-        findings.raise_if_any()
+        check_origins(report_dir, manifest, evidence.plan, keys).raise_if_any()
         says(
-            "measurements of "
-            + " and ".join(plan.target for plan in recorded)
-            + " are those of the signed reports they come from"
+            f"measurements of {' and '.join(recorded)} are those of the signed reports they come "
+            "from, which lie in the evidence whole"
             if recorded
             else "nothing was taken from another report"
         )
-    return held

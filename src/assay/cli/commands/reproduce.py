@@ -48,7 +48,7 @@ from assay.pipeline.run_files import bound_run, report_dir, require_own_places, 
 from assay.pipeline.snakemake_run import run_workflow
 from assay.pipeline.workflow_process import only_run
 from assay.records.manifest import PAGE, SIGNER, VERDICTS
-from assay.records.plan import Request
+from assay.records.plan import Plan, Request
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing
@@ -249,41 +249,67 @@ def reproduce(
         takes_gpu_here=not target,
         project=folder,
     )
-    request = make_request(checkout.ROOT, catalog, options)
+    narrowed, cores = bool(target), cores or os.cpu_count() or 1
+    if dry_run:
+        _preview(catalog, options, cores, every=verbose)
+    else:
+        finish(catalog, options, cores, narrowed, verbose, strict, trusted=trust_project)
+
+
+def _preview(catalog: Catalog, options: Options, cores: int, *, every: bool) -> None:
+    """Say what a run would do."""
+    root = checkout.ROOT
+    request = make_request(root, catalog, options)
     plan = make_plan(catalog, request)
-    if not dry_run:
-        require_kept_report(root, catalog, request, plan, narrowed=bool(target))
-    width = cores or os.cpu_count() or 1
-    again = outputs_to_retry(run_dir(checkout.ROOT, request), plan)
-    begun = (run_dir(root, request) / plan_path()).is_file()
-    whole = estimate(root, catalog, plan, every_step(plan), width)
+    again = outputs_to_retry(run_dir(root, request), plan)
+    _tell_plan(catalog, request, plan, cores)
+    steps = pending_steps(root, catalog, request, plan, again)
+    for line in preview_lines(catalog, plan, steps, every=every):
+        say(line)
+    if steps:
+        say(time_line(estimate(root, catalog, plan, steps, cores), cores))
+    if again:
+        say(f"failed before and would be tried again: {', '.join(again)}")
+
+
+def finish(
+    catalog: Catalog,
+    options: Options,
+    cores: int,
+    narrowed: bool = True,
+    verbose: bool = False,
+    strict: bool = False,
+    *,
+    trusted: bool = False,
+) -> None:
+    """Plan a run, do what is left of it, and say what its report says.
+
+    ``narrowed``: whether targets were named. ``trusted``: whether a project's code may run.
+    """
+    root = checkout.ROOT
+    request = make_request(root, catalog, options)
+    plan = make_plan(catalog, request)
+    require_kept_report(root, catalog, request, plan, narrowed=narrowed)
+    again = outputs_to_retry(run_dir(root, request), plan)
+    _tell_plan(catalog, request, plan, cores)
+    require_trust(catalog, plan, trusted=trusted)
+    with (
+        only_run(home(options.project), request.run),
+        bound_run(root, catalog, request, plan, scratch=False),
+    ):
+        goal = "unsigned" if request.unsigned_for else None
+        run_workflow(root, request, cores=cores, goal=goal, again=again, verbose=verbose)
+    tell_outcome(request, strict)
+
+
+def _tell_plan(catalog: Catalog, request: Request, plan: Plan, cores: int) -> None:
+    """Say what a run is about to do, and about how long that takes."""
+    begun = (run_dir(checkout.ROOT, request) / plan_path()).is_file()
+    whole = estimate(checkout.ROOT, catalog, plan, every_step(plan), cores)
     for line in plan_lines(plan, whole.seconds, begun=begun):
         console.note(line)
     if any(target.provision.kind == "device" for target in plan.targets):
         tell_images(catalog, request.runtime)
-    if dry_run:
-        steps = pending_steps(root, catalog, request, plan, again)
-        for line in preview_lines(catalog, plan, steps, every=verbose):
-            say(line)
-        if steps:
-            say(time_line(estimate(root, catalog, plan, steps, width), width))
-        if again:
-            say(f"failed before and would be tried again: {', '.join(again)}")
-        return
-    require_trust(catalog, plan, trusted=trust_project)
-    with (
-        only_run(home(folder), request.run),
-        bound_run(checkout.ROOT, catalog, request, plan, scratch=False),
-    ):
-        run_workflow(
-            checkout.ROOT,
-            request,
-            cores=width,
-            goal="unsigned" if unsigned_for else None,
-            again=again,
-            verbose=verbose,
-        )
-    tell_outcome(request, strict)
 
 
 def _offer_gpus(gpus: str | None, executor: str | None) -> None:

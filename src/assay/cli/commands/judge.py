@@ -1,0 +1,109 @@
+"""``./assay judge``: judge an earlier report by today's rules, and sign it anew."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.base.errors import BadInput
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
+from assay.catalog.project_folder import project_of
+from assay.cli import checkout
+from assay.cli.commands.reproduce import finish
+from assay.cli.console import say
+from assay.cli.options import CoresOption, ReportArgument
+from assay.cli.project_folder import ProjectOption, home, keys_of, project_folder, use_own_cache
+from assay.evidence.stages import plan_path
+from assay.pipeline.project_check import sound_project
+from assay.pipeline.request import Options
+from assay.pipeline.reuse import held_plans
+from assay.pipeline.run_files import require_own_places
+from assay.records.plan import Plan
+from assay.verification.report_archive import opened_report
+from assay.verification.sign import default_signing_key
+from assay.verification.verify import VerificationLog, require_intact
+
+
+def judge(
+    report: ReportArgument,
+    run: Annotated[
+        str | None,
+        typer.Option(help="Name of the new report: reports/NAME.", show_default="RUN_judged"),
+    ] = None,
+    key: Annotated[
+        list[Path] | None, typer.Option(help="Public key to trust beside the repository's own.")
+    ] = None,
+    signing_key: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ed25519 private key; made on first use.",
+            envvar="ASSAY_SIGNING_KEY",
+            show_default="~/.config/assay/signing_key.pem",
+        ),
+    ] = None,
+    cores: CoresOption = None,
+    project: ProjectOption = None,
+) -> None:
+    """Judge an earlier report by today's rules, and sign it anew.
+
+    Nothing is compiled and no GPU is asked. The new report holds the earlier one whole.
+
+    Example: ./assay judge reports/published/h100_20261121_whole.tar.xz
+    """
+    keys = tuple(key or ())
+    with opened_report(report) as folder:
+        own = project_folder(project) if project_of(folder / "evidence") else None
+        log = VerificationLog(called=(folder, report) if folder != report else None)
+        require_intact(folder, [*keys, *keys_of(own)], checkout.ROOT, log)
+        if own is None and project_of(folder / "evidence"):
+            raise BadInput(f"{report}: is of a project: name its folder with --project")
+        plan = read_record(Plan, folder / "evidence" / plan_path())
+        measured = tuple(held_plans(folder))
+    require_own_places(home(own))
+    use_own_cache(own)
+    catalog = load_catalog(checkout.ROOT) if own is None else sound_project(checkout.ROOT, own)
+    sources, claims, targets = _still_there(report, catalog, plan, measured)
+    options = Options(
+        run=run or f"{plan.run}_judged",
+        sources=sources,
+        claims=claims,
+        targets=targets,
+        runtime="host",
+        executor="local",
+        device_python=None,
+        prebuilt=None,
+        recorded=(report,),
+        keys=keys,
+        signing_key=signing_key or default_signing_key(),
+        host_image=False,
+        project=own,
+        judges_only=True,
+    )
+    finish(catalog, options, cores=cores or os.cpu_count() or 1)
+
+
+def _still_there(
+    report: Path, catalog: Catalog, plan: Plan, measured: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the sources, claims and targets of a report that there still are; says which are gone.
+
+    Raises BadInput where nothing is left to judge.
+    """
+    found = []
+    for noun, names, known in (
+        ("source", plan.sources, catalog.sources.keys()),
+        ("claim", plan.claims, catalog.claims.keys() | catalog.audits.keys()),
+        ("target", measured, catalog.targets.keys()),
+    ):
+        gone = [name for name in names if name not in known]
+        left = tuple(name for name in names if name in known)
+        if gone:
+            say(f"{report}: {noun} {', '.join(gone)}: there is none today, so it is left out")
+        if not left and (names or noun == "target"):
+            raise BadInput(f"{report}: holds no {noun} that could be judged today")
+        found.append(left)
+    sources, claims, targets = found
+    return sources, claims, targets

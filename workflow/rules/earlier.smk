@@ -1,0 +1,18 @@
+localrules:
+    earlier,
+
+
+rule earlier:
+    output:
+        # Its list of files: the report is put in place whole.
+        f"{RUN}/earlier/{{report}}/manifest.json",
+    log:
+        f"{LOGS}/earlier/{{report}}.log",
+    conda:
+        "../envs/host.yaml"
+    params:
+        manifest=lambda wildcards: ASSAY.earlier(wildcards.report),
+    message:
+        "earlier: report {wildcards.report}, taken over whole"
+    script:
+        "../scripts/step.py"
