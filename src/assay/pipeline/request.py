@@ -231,8 +231,8 @@ def _distinct(taken: Mapping[str, Taken]) -> tuple[EarlierReport, ...]:
 def _published(root: Path, catalog: Catalog, options: Options) -> list[Path]:
     """Return the published reports, that first which measured most of what is asked for."""
     claims = closure(catalog, catalog.claims_of(options.sources, options.claims))
-    needed = {*comparisons_of(catalog, claims), *(job.id for job in programs_of(claims))}
-    return published_reports(root, needed, options.project)
+    asked = {claim.id for claim in claims} | {job.id for job in programs_of(claims)}
+    return published_reports(root, asked.union(comparisons_of(catalog, claims)), options.project)
 
 
 def _with_gpus_here(

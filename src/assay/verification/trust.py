@@ -24,8 +24,8 @@ def published_reports(
     one that measured most of ``claims`` first (None: of all that there are), and of such as
     measured as many, the one signed last.
 
-    ``claims``: ids of claims or, for a project, of which no report of ours knows any, of the
-    comparisons that answer its own.
+    ``claims``: ids of claims, and of the comparisons and programs that answer them: of a project's
+    claims no report of ours knows any.
 
     Directories or archives of such: to be read through ``opened_report``.
     """
@@ -73,7 +73,9 @@ def _measured(report: Path, claims: Collection[str] | None) -> int:
         measured = {each["claim"] for each in plan["answers"] if each["way"] in ways}
         if claims is None:
             return len(measured)
-        there = {name for target in plan.get("targets", ()) for name in target["comparisons"]}
+        targets = plan.get("targets", ())
+        there = {name for target in targets for name in target["comparisons"]}
+        there |= {job["id"] for target in targets for job in target["programs"]}
         return len((measured | there).intersection(claims))
     except UNREADABLE:
         return 0
