@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from assay.catalog.model import Catalog
+from assay.judging.claimed import arm_figures
 from assay.judging.claimed.impossible_figures import (
     impossible_claims,
     impossible_figures,
     uncomputable,
 )
+from assay.judging.claimed.printed_ranges import PrintedRange
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.claims import Audit, Claim, Hardware, Relation
 from assay.records.evaluations import Arithmetic, Benchmark, Derived, Invocation, Program
@@ -235,6 +237,63 @@ class TestRatios:
         for name, relation in (("ours", ours), ("rival", rival)):
             claims[name] = claims[name].model_copy(update={"relation": relation})
         assert flagged(found) == (["ratio"] if wrong else [])
+
+
+class TestOneArm:
+    """Figures of ``rival``: 137.4 GFLOP a launch; 600 TFLOP/s are 0.2291 ms."""
+
+    def contradictions(self, *claims: Claim) -> list[str]:
+        found = impossible_figures(catalog(figure(600.0, Unit.TFLOP_PER_S, "first"), *claims))
+        return [each.of for each in found]
+
+    @pytest.mark.parametrize(
+        ("value", "unit", "wrong"),
+        [
+            (640.0, Unit.TFLOP_PER_S, True),
+            (610.0, Unit.TFLOP_PER_S, False),
+            (0.5, Unit.MS, True),
+            (0.23, Unit.MS, False),
+        ],
+    )
+    def test_no_launch_has_two_rates_or_a_rate_and_another_time(
+        self, value: float, unit: Unit, *, wrong: bool
+    ) -> None:
+        found = self.contradictions(figure(value, unit, resolution=value / 1000))
+        assert found == (["x"] if wrong else [])
+
+    def test_each_contradicts_once(self) -> None:
+        """What contradicts a figure is no measure for the next one."""
+        more = [figure(value, Unit.TFLOP_PER_S, f"x{value:.0f}") for value in (640.0, 600.0, 700.0)]
+        assert self.contradictions(*more) == ["x640", "x700"]
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"hardware": Hardware(target="l4", as_stated=None)},
+            {"configuration": {"clocks": "locked"}},
+            {"software": {"cuda": "12.4"}},
+            {"relation": Relation.AT_LEAST, "resolution": 0.0},
+            {"evaluation": timed("rate", "ours")},
+        ],
+    )
+    def test_another_case_is_no_contradiction(self, changes: dict[str, Any]) -> None:
+        assert self.contradictions(figure(100.0, Unit.TFLOP_PER_S, **changes)) == []
+
+    def test_some_thousand_figures_are_each_looked_at_once(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Not held against each other one by one: that took minutes."""
+        held: list[str] = []
+        found = arm_figures.claimed_ms
+
+        def counted(claim: Claim, *rest: Any) -> PrintedRange:
+            held.append(claim.id)
+            return found(claim, *rest)
+
+        monkeypatch.setattr(arm_figures, "claimed_ms", counted)
+        many = [figure(600 + n / 50, Unit.TFLOP_PER_S, f"x{n}") for n in range(500)]
+        assert self.contradictions(*many, figure(700.0, Unit.TFLOP_PER_S, "last")) == ["last"]
+        assert held == ["first", *(f"x{n}" for n in range(500)), "last"]
 
 
 class TestAudits:

@@ -1,4 +1,7 @@
-"""What claims state of one launch, by arithmetic alone, and ratios that their parts do not give."""
+"""What claims state of one launch, by arithmetic alone, and where figures of one arm contradict.
+
+Pure.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -13,7 +16,7 @@ from assay.judging.formulas import Counting, Uncounted, for_benchmark, for_progr
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Benchmark, Derived, Metric, Program, Term
-from assay.records.figure_words import short, with_unit
+from assay.records.figure_words import quantity, short, with_unit
 from assay.records.measurements import ArmFacts
 from assay.records.readings import FlopFormula
 from assay.records.units import Unit
@@ -155,6 +158,65 @@ def figures_by_arm(catalog: Catalog) -> FiguresByArm:
 
 def _is_figure(claim: Claim) -> bool:
     return bool(claim.value) and claim.relation is not Relation.SAME
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A figure of an arm, and the times that it speaks of, in ms."""
+
+    claim: Claim
+    launch: Launch
+    stated: PrintedRange
+    opened: PrintedRange
+    """That it leaves open: of a bound, all on its side."""
+    runs: PrintedRange
+    """That further runs may print of what took such a time: on one GPU, as ratios."""
+
+
+def contradicting_figures(launches: Launches) -> Iterator[tuple[str, str]]:
+    """Yield (claim, how it contradicts a figure before it) where a source states two figures of one
+    arm, on one target and in one configuration, that are further apart than two runs.
+
+    Of figures that agree, the one that ends first and the one that begins last stand for all.
+    """
+    for figures in figures_by_arm(launches.catalog).values():
+        ends: dict[tuple[object, ...], tuple[_Timed, ...]] = {}
+        for timed in (each for claim in figures for each in _timed(launches, claim)):
+            claim = timed.claim
+            under = frozenset(claim.configuration.items()), frozenset(claim.software.items())
+            known = {
+                (name, *under): ends.get((name, *under), ()) for name in claim.hardware.targets
+            }
+            before = (each for agreeing in known.values() for each in agreeing)
+            other = next((each for each in before if not each.runs.meets(timed.opened)), None)
+            if other is not None:
+                yield claim.id, _contradiction(other, timed)
+                continue
+            for key, agreeing in known.items():
+                every = (*agreeing, timed)
+                ends[key] = (
+                    min(every, key=lambda each: each.runs.high),
+                    max(every, key=lambda each: each.runs.low),
+                )
+
+
+def _timed(launches: Launches, claim: Claim) -> Iterator[_Timed]:
+    """Yield what a figure says of its launch; nothing where its problem is not stated."""
+    margin = launches.catalog.judging.ratio_margin
+    for launch in launches.of_claim(claim):
+        stated = claimed_ms(claim, launch, launches.catalog.claims)
+        opened = within_bound(claim, stated)
+        runs = PrintedRange(opened.value, opened.low * (1 - margin), opened.high * (1 + margin))
+        yield _Timed(claim, launch, stated, opened, runs)
+
+
+def _contradiction(first: _Timed, second: _Timed) -> str:
+    """Return that no launch takes a time that both figures leave open."""
+    unit, time = second.claim.unit or Unit.MS, first.stated.value
+    given = second.launch.counted * PER_BASE[unit.base] / time if unit.base in PER_BASE else time
+    by = f", by which it is {quantity(from_base(given, unit), unit)}"
+    stated = f"{_stated(second.claim)} contradicts '{first.claim.id}' ({_stated(first.claim)})"
+    return f"{stated}, which is of the same arm{'' if unit is first.claim.unit else by}"
 
 
 def _stated(claim: Claim) -> str:

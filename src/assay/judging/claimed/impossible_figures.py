@@ -1,7 +1,8 @@
 """Published figures that arithmetic alone contradicts: no GPU is asked, nothing is run. Pure.
 
 Held are figures against the datasheet of the GPU that they are claimed for, ratios against the
-two figures that the same source prints, and audits against their own numbers.
+two figures that the same source prints, figures of one arm against each other, and audits against
+their own numbers.
 """
 
 import re
@@ -14,6 +15,7 @@ from assay.judging.claimed.arm_figures import (
     Launch,
     Launches,
     claimed_ms,
+    contradicting_figures,
     figures_by_arm,
     other_ratio,
     within_bound,
@@ -61,6 +63,8 @@ class ImpossibleFigure:
 def impossible_figures(catalog: Catalog) -> Iterator[ImpossibleFigure]:
     """Yield every figure that arithmetic contradicts, claims first, then audits."""
     yield from impossible_claims(catalog)
+    for name, says in contradicting_figures(Launches(catalog)):
+        yield ImpossibleFigure(name, says)
     for name, result in _relations(catalog):
         if isinstance(result, str):
             yield ImpossibleFigure(name, result)
