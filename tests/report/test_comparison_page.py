@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from assay.cli import comparison_output
+from assay.cli.commands import compare
 from assay.findings.claim_history import claim_history
 from assay.findings.given_report import GivenReport
 from assay.findings.report_comparison import Standing
@@ -111,7 +111,7 @@ def shifted():
 def test_json_and_the_page_have_the_same_order():
     seen = shifted()
     order = [row.claim for row in seen.figures]
-    document = json.loads(json.dumps(comparison_output.comparison_document(seen)))
+    document = json.loads(json.dumps(compare._document(seen)))
     assert [row["claim"] for row in document["figures"]] == order
     page = comparison_page(TEMPLATES, seen)
     places = [page.index(f"<small>{claim}</small>") for claim in order]

@@ -87,12 +87,17 @@ class TestEveryPublishedReport:
         assert all(platform.commit for platform in platforms)
 
     def test_stays_small(self, report: Path) -> None:
-        size = sum(path.stat().st_size for path in report.rglob("*") if path.is_file())
+        files = (path for path in report.rglob("*") if path.is_file())
+        size = sum(
+            path.stat().st_size
+            for path in files
+            if report / "evidence" / "earlier" not in path.parents
+        )
         assert size < 7e6 + 2.8e6 * (_targets(report) - 1)
 
     def test_its_archive_is_small_and_what_packing_gives_again(self, report: Path) -> None:
         packed = pack_report(report)
-        assert len(packed) < 2e6 + 1e6 * (_targets(report) - 1)
+        assert len(packed) < 2e6 + 2e6 * (_targets(report) - 1)
         archive = ROOT / "reports" / "published" / f"{report.name}{SUFFIX}"
         if archive in REPORTS:
             assert packed == archive.read_bytes()

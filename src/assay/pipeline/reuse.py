@@ -95,6 +95,8 @@ def _recorded_in(
 
     Raises BadInput for one that is not named as its run: the evidence would name another report.
     """
+    if not (folder / MANIFEST).is_file():
+        raise BadInput(f"{report}: is no report: it holds no {MANIFEST}")
     require_intact(folder, keys, root, log)
     plans = {target: plan for target, plan in held_plans(folder).items() if target in targets}
     manifest, name = read_record(Manifest, folder / MANIFEST), _relative(report, root)

@@ -63,6 +63,10 @@ def opened_report(path: Path) -> Iterator[Path]:
         yield path
         return
     if not is_archive(path):
+        if path.exists():
+            raise BadInput(
+                f"{path}: is a file; name the report's directory, or its archive ({SUFFIX})"
+            )
         raise BadInput(f"{path}: no such report directory, nor an archive of one ({SUFFIX})")
     files = read_archive(path)
     with _unpacked_copy(files, path) as report:
