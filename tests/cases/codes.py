@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SECTION = "## Codes of refusals"
-FIRST = {"refuse", "refuse_or_leave", "Unreadable"}
+FIRST = {"refuse", "Unreadable"}
 """Functions whose first argument is a code."""
 SECOND = {"none", "_refuse"}
 

@@ -25,8 +25,6 @@ class NamedCheck:
     """Of a failed one, for programs: what its error says, or the check's name."""
     unproven: tuple[str, ...] = ()
     """What it could not prove."""
-    short: str = ""
-    """The detail in some words, where they are fewer."""
 
     @property
     def passed(self) -> bool:
@@ -39,13 +37,11 @@ class NamedCheck:
         return self.state is ProofState.UNPROVEN and not self.detail
 
 
-def passed_check(
-    name: str, detail: str, unproven: Iterable[str] = (), short: str = ""
-) -> NamedCheck:
+def passed_check(name: str, detail: str, unproven: Iterable[str] = ()) -> NamedCheck:
     """Return a check that did not fail; without a detail it proves nothing."""
     left = tuple(unproven)
     state = ProofState.UNPROVEN if left else ProofState.PROVEN
-    return NamedCheck(name, state, detail, unproven=left, short=short or detail)
+    return NamedCheck(name, state, detail, unproven=left)
 
 
 def failed_check(name: str, detail: str, code: str | None = None) -> NamedCheck:
@@ -58,12 +54,11 @@ class CheckUnderWay:
     """A check whose body runs: what it will say where it passes, and what it leaves unproven."""
 
     detail: str = "done"
-    short: str = ""
     unproven: list[str] = field(default_factory=list)
 
-    def __call__(self, detail: str, *, short: str = "") -> None:
-        """Say ``detail`` where it passes, and ``short`` where there is no room."""
-        self.detail, self.short = detail, short
+    def __call__(self, detail: str) -> None:
+        """Say ``detail`` where it passes."""
+        self.detail = detail
 
     def leave(self, unproven: Iterable[str]) -> None:
         """Take up what it cannot prove."""
@@ -129,7 +124,7 @@ class CheckLog:
             # Whatever a crafted file provokes in a parser or in the judge is a failed check.
             self.add(failed_check(name, f"could not be done: {type(error).__name__}: {error}"))
         else:
-            self.add(passed_check(name, found.detail, found.unproven, found.short))
+            self.add(passed_check(name, found.detail, found.unproven))
 
     def skip(self, names: Sequence[str], because: str) -> None:
         """Checks that could not run do not read as passed."""

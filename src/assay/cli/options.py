@@ -33,6 +33,17 @@ KeyOption = Annotated[
         "config/trusted_keys."
     ),
 ]
+AlsoTrustedOption = Annotated[
+    list[Path] | None, typer.Option(help="Public key to trust beside the repository's own.")
+]
+SigningKeyOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Ed25519 private key; made on first use.",
+        envvar="ASSAY_SIGNING_KEY",
+        show_default="~/.config/assay/signing_key.pem",
+    ),
+]
 FreshOption = Annotated[
     bool, typer.Option("--fresh", help="Verify also what verified before and is unchanged.")
 ]

@@ -110,10 +110,6 @@ class Dag:
         """Return all jobs of one target."""
         return next(plan for plan in self.plan.targets if plan.target == target)
 
-    def is_measured_here(self, target: str) -> bool:
-        """Return whether the target's figures are measured in this run."""
-        return self.target_plan(target).provision.kind == "device"
-
     def target(self, name: str) -> Target:
         """Return the target's description."""
         return self.catalog.targets[name]

@@ -35,13 +35,6 @@ class Findings:
         if says not in self.unproven:
             self.unproven.append(says)
 
-    def refuse_or_leave(self, code: str, says: str, *, refused: bool) -> None:
-        """Take up what today's rules refuse, and what records of other rules may lack."""
-        if refused:
-            self.refuse(code, says)
-        else:
-            self.leave(says)
-
     def raise_if_any(self) -> None:
         """Raise CheckFailed that lists the contradictions; its code is that of the first."""
         if self.contradictions:

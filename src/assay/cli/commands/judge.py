@@ -14,7 +14,7 @@ from assay.catalog.project_folder import project_of
 from assay.cli import checkout
 from assay.cli.commands.reproduce import finish
 from assay.cli.console import say
-from assay.cli.options import CoresOption, ReportArgument
+from assay.cli.options import AlsoTrustedOption, CoresOption, ReportArgument, SigningKeyOption
 from assay.cli.project_folder import ProjectOption, home, keys_of, project_folder, use_own_cache
 from assay.evidence.stages import plan_path
 from assay.pipeline.project_check import sound_project
@@ -33,17 +33,8 @@ def judge(
         str | None,
         typer.Option(help="Name of the new report: reports/NAME.", show_default="RUN_judged"),
     ] = None,
-    key: Annotated[
-        list[Path] | None, typer.Option(help="Public key to trust beside the repository's own.")
-    ] = None,
-    signing_key: Annotated[
-        Path | None,
-        typer.Option(
-            help="Ed25519 private key; made on first use.",
-            envvar="ASSAY_SIGNING_KEY",
-            show_default="~/.config/assay/signing_key.pem",
-        ),
-    ] = None,
+    key: AlsoTrustedOption = None,
+    signing_key: SigningKeyOption = None,
     cores: CoresOption = None,
     project: ProjectOption = None,
 ) -> None:

@@ -17,11 +17,13 @@ from assay.catalog.model import Catalog
 from assay.cli import checkout, console
 from assay.cli.console import say
 from assay.cli.options import (
+    AlsoTrustedOption,
     CoresOption,
     DevicePathOption,
     DevicePythonOption,
     ExecutorOption,
     RuntimeOption,
+    SigningKeyOption,
 )
 from assay.cli.plan_words import plan_lines, preview_lines, time_line
 from assay.cli.project_folder import (
@@ -124,17 +126,8 @@ def reproduce(
             help="Signed report, or its archive, whose measurements stand in for a GPU; repeatable."
         ),
     ] = None,
-    key: Annotated[
-        list[Path] | None, typer.Option(help="Public key to trust beside the repository's own.")
-    ] = None,
-    signing_key: Annotated[
-        Path | None,
-        typer.Option(
-            help="Ed25519 private key; made on first use.",
-            envvar="ASSAY_SIGNING_KEY",
-            show_default="~/.config/assay/signing_key.pem",
-        ),
-    ] = None,
+    key: AlsoTrustedOption = None,
+    signing_key: SigningKeyOption = None,
     unsigned_for: Annotated[
         Path | None,
         typer.Option(
