@@ -4,7 +4,7 @@ from assay.evidence.model import build_of
 from assay.evidence.stages import build_path
 from assay.judging.case import SHOWN, Case, Failure, not_run, stated_value, verdict
 from assay.judging.gates import last_words
-from assay.judging.what_ran import version_words
+from assay.judging.what_ran import compiler_words, version_words
 from assay.records.claims import (
     Claim,
 )
@@ -97,15 +97,16 @@ def judge_support(
     words = "" if outcome == "builds" else f" nvcc says: {last_words(build.diagnostics)}"
     text = (
         f"{evaluation.probe} {'compiles' if outcome == 'builds' else 'does not compile'} for "
-        f"{evaluation.arch} with nvcc {build.toolchain.nvcc}, "
-        f"{'as' if agrees else 'other than'} stated.{words}"
+        f"{evaluation.arch}, {'as' if agrees else 'other than'} stated, with nvcc "
+        f"{build.toolchain.nvcc}.{words}"
     )
     if outcome == "builds":
         text += _told_runs(case, evaluation)
     if evaluation.probe in case.catalog.programs:
         package = case.catalog.programs[evaluation.probe].package
         version = version_words(claim, package, build.toolchain.wheels.get(package))
-        text += f" {version}" if version else ""
+        cuda = compiler_words(claim, build.toolchain.nvcc)
+        text += "".join(f" {words}" for words in (version, cuda) if words)
     recorded = None if key in case.evidence.builds else case.evidence.recorded_builds[key]
     if recorded is not None:
         text += (

@@ -8,7 +8,7 @@ from assay.judging.gates import absent, gate_correctness
 from assay.judging.measured import nearest
 from assay.judging.program import measure_program
 from assay.judging.program_output import verification
-from assay.judging.what_ran import program_version, what_ran
+from assay.judging.what_ran import program_version, versions_words, what_ran
 from assay.records.claims import (
     Claim,
     Relation,
@@ -184,7 +184,16 @@ def judge_self_check(
         case,
         answer,
         Status.REPRODUCED,
-        " ".join(filter(None, (words, program_version(case, target, claim, program.id)))),
+        " ".join(
+            filter(
+                None,
+                (
+                    words,
+                    program_version(case, target, claim, program.id),
+                    versions_words(case, target, claim),
+                ),
+            )
+        ),
         claim=claim,
         measured=PASSES,
         artifact="original",

@@ -10,7 +10,7 @@ from assay.judging.measured import alternatives, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
-from assay.judging.what_ran import program_version
+from assay.judging.what_ran import program_version, versions_words
 from assay.records.claims import Claim
 from assay.records.evaluations import (
     Program,
@@ -167,6 +167,7 @@ def decided(
         f"{decision.clause}.",
         f"What would decide it: {decision.remedy}." if decision.remedy else "",
         words,
+        versions_words(case, target, claim),
         modes_sentence(measured.summary, unit),
         *measured.notes,
         _beyond_roofline(claim, claimed, measured),
@@ -206,7 +207,9 @@ def _beyond_roofline(claim: Claim, claimed: float, measured: Measured) -> str:
     beyond = claimed < measured.limit if slow_is_high else claimed > measured.limit
     unit = claim.unit or measured.unit
     limit = quantity(from_base(measured.limit, unit), unit)
-    return f"The claimed figure is beyond the roofline bound of {limit}." if beyond else ""
+    return (
+        f"The claimed figure is beyond the roofline bound of what ran, {limit}." if beyond else ""
+    )
 
 
 def _what_ran(case: Case, claim: Claim, target: str, measured: Measured) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from assay.evidence.model import build_of
 from assay.judging.case import Case, Measured, Ran
 from assay.records.claims import Claim
+from assay.records.evaluations import Derived, Program
 from assay.records.kernels import Variant
 from assay.records.platform import PlatformRecord
 
@@ -126,3 +127,51 @@ def program_version(case: Case, target: str, claim: Claim, program: str) -> str:
     build = build_of(case.evidence, program, case.catalog.targets[target].arch)
     package = case.catalog.programs[program].package
     return version_words(claim, package, build.toolchain.wheels.get(package) if build else None)
+
+
+def compiler_words(claim: Claim, nvcc: str) -> str:
+    """Return a sentence on the compiler's version where the claim states another CUDA."""
+    stated = claim.software.get("cuda")
+    if stated is None or _alike(nvcc, stated, CUDA_PARTS):
+        return ""
+    return f"nvcc {nvcc} compiled it; the source states CUDA {stated}."
+
+
+CUDA_PARTS = 2
+"""Of a version of CUDA that tell one release from another."""
+
+
+def _alike(one: str, other: str, parts: int | None) -> bool:
+    return one.split(".")[:parts] == other.split(".")[:parts]
+
+
+def environment_words(claim: Claim, cuda: str, driver: str) -> str:
+    """Return a sentence on CUDA and the driver where the claim states others; else nothing."""
+    ran: dict[str, str] = {}
+    for key, version, parts in (("cuda", cuda, CUDA_PARTS), ("driver", driver, None)):
+        stated = claim.software.get(key)
+        if stated is not None and not _alike(version, stated, parts):
+            ran[key] = version
+    if not ran:
+        return ""
+    called = {"cuda": "CUDA", "driver": "driver"}
+    here = " and ".join(f"{called[key]} {version}" for key, version in ran.items())
+    there = " and ".join(f"{called[key]} {claim.software[key]}" for key in ran)
+    return f"It ran with {here}; the source states {there}."
+
+
+def versions_words(case: Case, target: str, claim: Claim) -> str:
+    """Return sentences on versions other than a claim states: of the programs that a ratio is of,
+    of CUDA and of the driver.
+    """
+    evaluation, platform = claim.evaluation, case.evidence.platforms.get(target)
+    sides = (
+        (evaluation.numerator, evaluation.denominator) if isinstance(evaluation, Derived) else ()
+    )
+    parts = [case.catalog.claims[name].evaluation for name in sides]
+    programs = dict.fromkeys(part.program for part in parts if isinstance(part, Program))
+    told = [program_version(case, target, claim, name) for name in programs]
+    if platform is not None:
+        device = platform.device
+        told.append(environment_words(claim, device.cuda_runtime, device.driver))
+    return " ".join(dict.fromkeys(words for words in told if words))
