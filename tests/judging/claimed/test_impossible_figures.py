@@ -209,6 +209,16 @@ class TestRatios:
         found = self.both(value=value, evaluation=timed(metric, "ours", "rival"))
         assert flagged(found) == (["ratio"] if wrong else [])
 
+    def test_a_figure_that_a_reading_gives_is_no_contradiction(self) -> None:
+        """Of its times it is 0.94, of its rates 1.07."""
+        names = {"numerator": "rival", "denominator": "ours"}
+        turned = Derived(kind="derived", formula="quotient", **names)
+        other = Derived(kind="derived", formula="quotient", numerator="ours", denominator="rival")
+        reading = Reading(id="turned", says="turned", differs="work", evaluation=other)
+        found = self.both(value=1.1, evaluation=turned, reading="plain", readings=(reading,))
+        assert flagged(found) == []
+        assert flagged(self.both(value=1.1, evaluation=turned)) == ["ratio"]
+
     def test_another_gpus_figure_is_no_part_of_it(self) -> None:
         other = Hardware(target="l4", as_stated=None)
         assert flagged(self.both(value=1.5, hardware=other)) == []

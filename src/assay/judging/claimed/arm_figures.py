@@ -225,12 +225,16 @@ def _stated(claim: Claim) -> str:
 
 
 def other_ratio(launches: Launches, parts: FiguresByArm, claim: Claim) -> Iterator[str]:
-    """Yield that none of the figures that a ratio is of gives it, where the source prints both."""
+    """Yield that no two figures that a ratio is of, by any reading, give it, where they are
+    printed.
+    """
     found = list(_ratios(launches, parts, claim))
     if not found or claim.relation is Relation.SAME:
         return
     printed = resolve(Operand(claim=claim.id), launches.catalog.claims)
-    if any(stands(ratio, printed, claim.relation) for ratio, _, _ in found):
+    meant = (claim.under(reading) for reading in claim.readings)
+    others = (each for other in meant for each in _ratios(launches, parts, other))
+    if any(stands(ratio, printed, claim.relation) for ratio, _, _ in (*found, *others)):
         return
     ratio, *both = found[0]
     first, second = (f"'{each.id}' ({_stated(each)})" for each in both)
