@@ -51,7 +51,7 @@ class TestExecution:
         checks = [b.correctness(statuses={"ours": "not_installed"})]
         verdict = verdict_on(self.CLAIM, checks=checks)
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_installed")
-        assert verdict.why is Why.ORIGINAL_ABSENT
+        assert verdict.why is Why.NOT_BUILT
         assert RIVAL.install_line() in verdict.explanation
 
     @pytest.mark.parametrize(

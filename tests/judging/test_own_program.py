@@ -207,6 +207,36 @@ class TestItCountsOtherwise:
         words = self.verdict(OURS_RATE, None).explanation
         assert "With a checkout of it, what it prints is a reading too: --original paper" in words
 
+    def test_a_build_with_other_settings_that_did_not_run_could_change_the_verdict(self) -> None:
+        claim = self.claim(9000.0)
+        described = own(figure("rate", counts="whole")).model_copy(update={"defines": {"BK": 96}})
+        given = b.evidence(
+            [b.measure("rate")], benchmarks=[b.benchmark()], checks=[b.correctness()]
+        )
+        (verdict,) = judge(catalog([claim], described), given).verdicts
+        assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.READING_MISSING)
+        assert verdict.readings[-1].reason is not None
+        assert "-DBK=96" in verdict.readings[-1].reason
+
+    def test_what_it_prints_is_a_reading_of_a_ratio_too(self) -> None:
+        """Beside it stands the other side as it is by the reading that the program counts by."""
+        twice = Reading(
+            id="whole",
+            says="twice",
+            differs="work",
+            evaluation=rate("rival"),
+            flops="4 * m * n * k",
+        )
+        other = b.claim("other", rate("rival"), value=100.0, reading="stored", readings=(twice,))
+        derived = Derived(kind="derived", formula="quotient", numerator="rate", denominator="other")
+        gap = b.claim("gap", derived, value=9.0, unit=Unit.RATIO, flop_formula=None)
+        claims = [gap, self.claim(OURS_RATE), other]
+        found = judged(claims, printing(*(600.0,) * 5), figure("rate", counts="whole"))
+        readings = {reading.id: reading for reading in found["gap"].readings}
+        counted = next(r for r in found["other"].readings if r.id == "whole").measured
+        assert counted is not None
+        assert readings["original"].measured == pytest.approx(600.0 / counted, rel=0.01)
+
     def test_the_reading_must_be_one_of_the_claims(self) -> None:
         described = own(figure("rate", counts="other"))
         with pytest.raises(BadInput, match="claim 'rate' has no reading 'other'"):

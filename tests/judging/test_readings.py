@@ -94,6 +94,21 @@ class TestReadings:
         (verdict,) = judged(read(WHOLE, gone, value=OURS_RATE / DENSITY))
         assert verdict.status is Status.MISSTATED
 
+    def test_a_choice_that_is_missing_keeps_a_figure_from_being_misstated(self) -> None:
+        """What the source leaves unsaid may yet give the figure of the work that it states."""
+        term = Term(comparison="attend", arm="attention")
+        absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+        gone = reading("gone", differs="unstated", evaluation=absent)
+        (verdict,) = judged(read(WHOLE, gone, value=OURS_RATE / DENSITY))
+        assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.READING_MISSING)
+        assert "as gone says (not measured here)" in verdict.explanation
+        assert "as whole says (" not in verdict.explanation
+
+    def test_a_choice_that_holds_keeps_a_figure_from_being_misstated(self) -> None:
+        choice = reading("choice", differs="unstated", flops="2 * m * n * k")
+        (verdict,) = judged(read(WHOLE, choice, value=OURS_RATE / DENSITY))
+        assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.HANGS_ON_UNSTATED)
+
     def test_a_reading_that_nothing_measures_leaves_the_verdict_open(self) -> None:
         unmeasured = Unanswerable(
             kind="unanswerable", reason=NotRun.NOT_IMPLEMENTED, detail="No run times it."
@@ -102,6 +117,17 @@ class TestReadings:
         (verdict,) = judged(read(apart, value=OURS_RATE * 2))
         assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.READING_MISSING)
         assert (verdict.readings[1].holds, verdict.readings[1].reason) == (None, "No run times it.")
+
+    @pytest.mark.parametrize(
+        ("differs", "status"),
+        [("unstated", Status.INCONCLUSIVE), ("build", Status.NOT_REPRODUCED)],
+    )
+    def test_a_figure_that_one_open_choice_misses_and_another_beats_is_open(
+        self, differs: str, status: Status
+    ) -> None:
+        beats = reading("beats", differs=differs, flops="2 * m * n * k")
+        (verdict,) = judged(read(beats, value=OURS_RATE / DENSITY * 0.5))
+        assert (verdict.status, verdict.readings[1].holds) == (status, False)
 
     @pytest.mark.parametrize(
         ("formula", "why"),
@@ -175,6 +201,16 @@ class TestRatiosOfClaims:
         whole = judged(quotient(GAP * DENSITY), *parts)[0].readings[1]
         assert whole.holds is None
         assert whole.reason is not None and "top is open" in whole.reason
+
+    def test_a_ratio_that_lacks_a_reading_is_not_missed_with_its_parts(self) -> None:
+        """Its parts, too, may hold under the reading that is missing."""
+        term = Term(comparison="attend", arm="attention")
+        absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+        gone = reading("gone", evaluation=absent)
+        bottom = read(WHOLE, gone, value=OURS_RATE / DENSITY).model_copy(update={"id": "bottom"})
+        parts = [b.claim("top", rate("rival"), value=RIVAL_RATE), bottom]
+        found = judged(quotient(GAP * 40), *parts)[0]
+        assert (found.status, found.why) == (Status.INCONCLUSIVE, Why.READING_MISSING)
 
     @pytest.mark.parametrize("metric", [Metric.RATE, Metric.TIME])
     def test_where_neither_figure_falls_short_what_it_is_held_against_got_faster(

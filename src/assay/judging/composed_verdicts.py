@@ -102,6 +102,10 @@ TIMES = frozenset(unit.value for unit in METRIC_UNITS[Metric.TIME])
 """Units of which less is better."""
 
 
+LEFT_OPEN = (Why.HANGS_ON_UNSTATED, Why.READING_MISSING)
+"""Causes of an open ratio that has readings under which its parts hold, too, or may."""
+
+
 @dataclass(frozen=True)
 class Part:
     """One of the two claims that a ratio is formed from."""
@@ -126,7 +130,7 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
     """
     if not Relation(verdict.relation).two_sided:
         return verdict
-    if verdict.ci90 is None:
+    if verdict.ci90 is None or verdict.why in LEFT_OPEN:
         return verdict
     found = {name: part.verdict for name, part in parts.items()}
     if verdict.status is Status.NOT_REPRODUCED and _outrun(found):

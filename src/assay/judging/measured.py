@@ -8,7 +8,7 @@ from assay.evidence.model import build_of
 from assay.judging.benchmark import METRIC_UNIT, measure_term
 from assay.judging.case import Case, Failure, Measured, not_run, significant
 from assay.judging.claimed.printed_ranges import from_base
-from assay.judging.own_program import own_program
+from assay.judging.own_program import PRINTED, counted_otherwise, counts_of, own_program
 from assay.judging.program import measure_program, shape_matches
 from assay.judging.what_ran import together
 from assay.judging.worst_term import lowest_is_worst, measure_terms, worst_of
@@ -84,7 +84,7 @@ def measure_derived(
     parts = parts_of(case, evaluation)
     sides: list[Measured] = []
     for part in parts:
-        side = measure_claim(case, part, target)
+        side = measure_part(case, evaluation, part, target)
         if isinstance(side, Failure):
             return replace(
                 side, explanation=f"Needs claim {part.id}, which failed: {side.explanation}"
@@ -124,15 +124,28 @@ def measure_derived(
     )
 
 
+def measure_part(case: Case, evaluation: Derived, part: Claim, target: str) -> Measured | Failure:
+    """Return what one side of a derived figure gave: what its source's own program printed, where
+    that is the reading that is meant.
+    """
+    if evaluation.under == PRINTED:
+        printed = counted_otherwise(case, case.catalog.claims[part.id], target)
+        if printed is not None:
+            return printed[1]
+    return measure_claim(case, part, target)
+
+
 def parts_of(case: Case, evaluation: Derived) -> list[Claim]:
     """Return the two claims that a figure is derived from, under the reading and the count that
-    are meant.
+    are meant: beside what a source's own program printed, the one by which it runs and counts.
     """
     names = (evaluation.numerator, evaluation.denominator)
     claims = [case.catalog.claims[name] for name in names]
+    under = evaluation.under
+    if under == PRINTED:
+        under = next((name for each in claims if (name := counts_of(case, each))), None)
     parts = [
-        next((part.under(r) for r in part.all_readings() if r.id == evaluation.under), part)
-        for part in claims
+        next((part.under(r) for r in part.all_readings() if r.id == under), part) for part in claims
     ]
     if evaluation.flops is None:
         return parts

@@ -53,7 +53,7 @@ def own_program(case: Case, claim: Claim, target: str | None) -> Measured | Fail
 
     A claim under one of its readings is another matter: only the one of the catalog is answered.
     """
-    counts = _counts(case, claim)
+    counts = counts_of(case, claim)
     return _printed(case, claim, target) if counts is None else None
 
 
@@ -69,13 +69,27 @@ def counted_otherwise(
     """Return what the source's own program printed by another reading than the primary one, with
     that reading; None where none was run for the claim, or where it decides.
     """
-    counts = _counts(case, claim)
+    counts = counts_of(case, claim)
     found = _printed(case, claim, target) if counts is not None else None
+    found = found or _not_built(case, claim, target)
     if found is None:
         return None
     of = next(reading for reading in claim.all_readings() if reading.id == counts)
     says = f"{SAYS}, of what it does: {of.says}"
     return of.model_copy(update={"id": PRINTED, "says": says}), found
+
+
+def _not_built(case: Case, claim: Claim, target: str | None) -> Failure | None:
+    """Return that the source's program was not built with a claim's settings; None of a claim
+    without such, and where it was.
+    """
+    original = _described(case, claim)
+    known = claim is case.catalog.claims.get(claim.id) and target is not None
+    if original is None or not original.defines or not known:
+        return None
+    settings = " ".join(f"-D{name}={value}" for name, value in original.defines.items())
+    text = f"The source's own program was not built with {settings} here."
+    return not_run(NotRun.ORIGINAL_UNAVAILABLE, text)
 
 
 def as_typed(
@@ -106,7 +120,8 @@ def _size(size: ReportedSize, output: str) -> str:
     return " and ".join(printed(value, None) for value in values)
 
 
-def _counts(case: Case, claim: Claim) -> str | None:
+def counts_of(case: Case, claim: Claim) -> str | None:
+    """Return the reading by which the source's own program runs and counts; None for its own."""
     original = _described(case, claim)
     figure = original.figure_of(claim.id) if original else None
     return figure.counts if figure else None

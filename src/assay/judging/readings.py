@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from assay.judging.case import Case, Failure, Measured, optional_significant, reported, significant
 from assay.judging.claimed.printed_ranges import from_base
-from assay.judging.measured import measure_claim, parts_of
+from assay.judging.measured import measure_claim, measure_part, parts_of
 from assay.judging.own_program import (
     AS_STATED,
     SAYS,
@@ -19,7 +19,7 @@ from assay.judging.own_program import (
     rebuilt_reading,
 )
 from assay.judging.verdicts import claimed_value, decision_on
-from assay.records.claims import Claim, Relation
+from assay.records.claims import TIME_UNITS, Claim, Relation
 from assay.records.evaluations import Derived
 from assay.records.readings import PRIMARY, Reading
 from assay.records.units import Unit
@@ -42,20 +42,23 @@ TOPPLED = (Status.NOT_REPRODUCED, Status.EXCEEDED)
 """Verdicts of the primary reading that another one turns into ``misstated``."""
 
 
-def readings_of(case: Case, claim: Claim) -> tuple[Reading, ...]:
+def readings_of(case: Case, claim: Claim, target: str) -> tuple[Reading, ...]:
     """Return the readings of a claim but its primary one.
 
     A figure derived from two others has the readings of these, unless it brings its own: under one
-    of them, each part that has it is taken so, and the other as it stands.
+    of them, each part that has it is taken so, and the other as it stands. What the source's own
+    program printed for a part is one of them.
     """
     own = claim.all_readings()
     evaluation = claim.evaluation
     if own or not isinstance(evaluation, Derived) or evaluation.under is not None:
         return own
-    parts = (case.catalog.claims[name] for name in (evaluation.numerator, evaluation.denominator))
+    parts = [case.catalog.claims[name] for name in (evaluation.numerator, evaluation.denominator)]
+    printed = {part.id: counted_otherwise(case, part, target) for part in parts}
     found: dict[str, Reading] = {}
     for part in parts:
-        for reading in part.all_readings():
+        beside = printed[part.id]
+        for reading in (*part.all_readings(), *((beside[0],) if beside else ())):
             under = evaluation.model_copy(update={"under": reading.id})
             says = f"{part.id} read as: {reading.says}"
             if reading.id in found:
@@ -68,7 +71,7 @@ def readings_of(case: Case, claim: Claim) -> tuple[Reading, ...]:
 
 def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> Verdict:
     """Return the verdict with all readings of the claim; unchanged where its words have but one."""
-    others = (*rebuilt_reading(case, claim, target), *readings_of(case, claim))
+    others = (*rebuilt_reading(case, claim, target), *readings_of(case, claim, target))
     printed = counted_otherwise(case, claim, target)
     typed = as_typed(case, claim, target)
     if not others and typed is None:
@@ -95,7 +98,9 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
     holding = [reading for reading, outcome, _ in tried if outcome.holds]
     outcomes = [outcome for _, outcome, _ in tried]
     paths = reported(case, tuple(path for *_, found in tried for path in found))
-    fields, words = _toppled(verdict, [(reading.differs, outcome) for reading, outcome, _ in tried])
+    fields, words = _toppled(
+        claim, verdict, [(reading.differs, outcome) for reading, outcome, _ in tried]
+    )
     return verdict.model_copy(
         update={
             **fields,
@@ -107,30 +112,36 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
 
 
 def _toppled(
-    verdict: Verdict, tried: Sequence[tuple[str, VerdictReading]]
+    claim: Claim, verdict: Verdict, tried: Sequence[tuple[str, VerdictReading]]
 ) -> tuple[dict[str, Status | Why | str], str]:
     """Return what other readings, with what each differs in, make of a verdict on the primary one,
     and a sentence on what is missing.
 
-    One that holds shows where the figure comes from. Where none does, one that was not measured
-    here, or is open, could still hold: then the verdict is not final.
+    One that holds shows where the figure comes from. What the source leaves unsaid comes first: by
+    a choice that it may have made the figure is had as stated, so that it is no misstatement. One
+    that was not measured here, or is open, could still hold: then the verdict is not final.
     """
     bound = not Relation(verdict.relation).two_sided
     if verdict.status not in TOPPLED or (bound and verdict.status is Status.EXCEEDED):
         return {}, ""  # more than the range that was asked for is what was asked for
     holding = [differs for differs, outcome in tried if outcome.holds]
-    other = next((differs for differs in holding if differs in CAUSES), None)
-    if other is not None:
-        return {"status": Status.MISSTATED, "why": CAUSES[other]}, ""
+    unsaid = [outcome for differs, outcome in tried if differs == UNSTATED]
     if UNSTATED in holding:
         return _open(Why.HANGS_ON_UNSTATED), ""
+    missed = verdict.status is Status.NOT_REPRODUCED
+    beating = [outcome for outcome in unsaid if missed and _beats(claim, outcome)]
+    if beating:
+        named = "; ".join(outcome.says for outcome in beating)
+        words = f" More than the figure is had where the source leaves the choice: {named}."
+        return _open(Why.HANGS_ON_UNSTATED), words
+    other = next((differs for differs in holding if differs in CAUSES), None)
     missing = [
         outcome
         for differs, outcome in tried
-        if outcome.holds is None and differs in (*CAUSES, UNSTATED)
+        if outcome.holds is None and (differs == UNSTATED or (differs in CAUSES and not other))
     ]
     if not missing:
-        return {}, ""
+        return ({"status": Status.MISSTATED, "why": CAUSES[other]} if other else {}), ""
     named = "; ".join(
         f"{each.says} ({'open' if each.measured else 'not measured here'})" for each in missing
     )
@@ -139,6 +150,20 @@ def _toppled(
         f"{counted(len(missing), 'other reading')} could still hold: {named}."
     )
     return _open(Why.READING_MISSING), words
+
+
+def _beats(claim: Claim, outcome: VerdictReading) -> bool:
+    """Return whether a reading gives more than a claimed figure, by more than its margin.
+
+    Of a ratio of two figures neither side is the better one, nor is of two things said to be alike.
+    """
+    ratio = isinstance(claim.evaluation, Derived) and claim.evaluation.flops is None
+    if ratio or claim.relation is not Relation.EQUALS or outcome.holds is not False:
+        return False
+    if claim.value is None or outcome.measured is None or outcome.reason is not None:
+        return False
+    more = outcome.measured > claim.value
+    return not more if claim.unit in TIME_UNITS else more
 
 
 def _open(why: Why) -> dict[str, Status | Why | str]:
@@ -204,7 +229,7 @@ def _wanting_parts(case: Case, claim: Claim, target: str) -> dict[str, bool | No
         return {}
     found: dict[str, bool | None] = {}
     for part in parts_of(case, evaluation):
-        measured = measure_claim(case, part, target)
+        measured = measure_part(case, evaluation, part, target)
         if isinstance(measured, Measured):
             found[part.id] = _holds(part, decision_on(case, part, measured).status)
     return {name: holds for name, holds in found.items() if not holds}

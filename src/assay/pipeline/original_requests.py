@@ -5,7 +5,7 @@ user completes, and that is recorded as the user's. A file that a claim says com
 published: of the checkouts given, or in a report taken over from.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,7 +74,21 @@ def find_originals(
                 _line(source, "run", original.run, run),
             )
             found.append(_request(source, original, Path(folder), lines, patterns))
+            found += _other_builds(catalog.sources[source].other_builds, found[-1])
     return tuple(found)
+
+
+def _other_builds(
+    others: Iterable[OriginalSource], first: OriginalRequest
+) -> Iterator[OriginalRequest]:
+    """Yield what builds the same program with other settings, in the same checkout, where its build
+    line has them.
+    """
+    for other in others:
+        line = None if first.job.build is None else other.built_by(first.job.build)
+        if line is not None and line != first.job.build:
+            changed = {"original": other.id, "build": line, "figures": ()}
+            yield first.model_copy(update={"job": first.job.model_copy(update=changed)})
 
 
 def only_compiles(catalog: Catalog, sources: Sequence[str], source: str) -> bool:

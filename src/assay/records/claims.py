@@ -406,6 +406,9 @@ class ClaimsFile(Record):
     original: OriginalSource | None = None
     """The source's own program, where it is in no package pinned here; it runs from a checkout that
     the user gives, and only then."""
+    other_builds: tuple[OriginalSource, ...] = ()
+    """The same program built with other settings, for figures of other tiles say; each is built and
+    run beside it."""
     compilations: tuple[PublishedFile, ...] = ()
     """Files of the source that are compiled as published, from such a checkout."""
     commands: tuple[OriginalSource, ...] = ()
@@ -414,7 +417,8 @@ class ClaimsFile(Record):
     @property
     def own_programs(self) -> tuple[OriginalSource, ...]:
         """Return every program that prints figures of the source."""
-        return (*((self.original,) if self.original else ()), *self.commands)
+        first = (self.original,) if self.original else ()
+        return (*first, *self.other_builds, *self.commands)
 
     def program_of(self, claim: str) -> OriginalSource | None:
         """Return the program that prints a claim's figure; None where none does."""

@@ -75,6 +75,13 @@ class TypedLine(Record):
     """What one would have to add before it can be given to a shell, in words; None for nothing."""
 
 
+class GivenLine(Record):
+    """A command line that is run, and whose it is."""
+
+    line: str
+    by: Literal["source", "user"]
+
+
 class OriginalSource(Record):
     """A program whose file the source names, and that is in no package pinned here."""
 
@@ -97,6 +104,9 @@ class OriginalSource(Record):
     figures: Annotated[tuple[FigurePattern, ...], Field(min_length=1)]
     sizes: tuple[ReportedSize, ...] = ()
     """Of the stated problem: a run that prints another one, or none, gives no figure."""
+    defines: dict[Annotated[str, Field(pattern=r"^[A-Z_]+$")], int] = {}
+    """What a build of the source's program with other settings defines (``-DNAME=``) in place of
+    its line's; of such a build alone."""
 
     @model_validator(mode="after")
     def _figures_are_named_once(self) -> "OriginalSource":
@@ -118,16 +128,16 @@ class OriginalSource(Record):
             options.append(f"--original-run '{source}=LINE' (the source's lacks {self.run.lacks})")
         return tuple(options)
 
+    def built_by(self, line: GivenLine) -> GivenLine:
+        """Return the build line with this build's own settings in the place of that line's."""
+        text = line.line
+        for name, value in self.defines.items():
+            text = re.sub(rf"(-D{name}=)\S+", rf"\g<1>{value}", text)
+        return line if text == line.line else GivenLine(line=text, by="user")
+
     def figure_of(self, claim: str) -> FigurePattern | None:
         """Return the figure that answers a claim; None where none of it does."""
         return next((figure for figure in self.figures if figure.claim == claim), None)
-
-
-class GivenLine(Record):
-    """A command line that is run, and whose it is."""
-
-    line: str
-    by: Literal["source", "user"]
 
 
 class GivenFigure(Record):
