@@ -202,6 +202,20 @@ class TestRatiosOfClaims:
         assert whole.holds is None
         assert whole.reason is not None and "top is open" in whole.reason
 
+    def test_nor_is_one_whose_part_lacks_a_reading(self) -> None:
+        """The ratio fits. One part is misstated; under a reading of the other both may hold."""
+        term = Term(comparison="attend", arm="attention")
+        absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+        gone = reading("gone", differs="unstated", evaluation=absent)
+        top = b.claim("top", rate("rival"), value=RIVAL_RATE * 3, reading="plain", readings=(gone,))
+        bottom = read(WHOLE, value=OURS_RATE / DENSITY).model_copy(update={"id": "bottom"})
+        found = judged(quotient(GAP), top, bottom)
+        assert [each.status for each in found] == [
+            Status.INCONCLUSIVE,
+            Status.INCONCLUSIVE,
+            Status.MISSTATED,
+        ]
+
     def test_a_ratio_that_lacks_a_reading_is_not_missed_with_its_parts(self) -> None:
         """Its parts, too, may hold under the reading that is missing."""
         term = Term(comparison="attend", arm="attention")
@@ -300,3 +314,27 @@ class TestCauses:
         there, here = judge(b.catalog([b.claim("rate", rate("ours"))]), evidence).verdicts
         assert (there.reason, there.why, there.why_on) == ("no_device", Why.NOT_IN_BUILD, "l4")
         assert (here.why, here.why_on) == (Why.NOT_IN_BUILD, None)
+
+    @pytest.mark.parametrize(
+        ("cuda", "driver", "told"),
+        [
+            (
+                "12.4.131",
+                "575.57.08",
+                "CUDA 13.0 and driver 580.0; the source states CUDA 12.4.131",
+            ),
+            ("13.0.2", "580.0", ""),
+            (
+                "13.0.2",
+                "575.57.08",
+                "It ran with driver 580.0; the source states driver 575.57.08.",
+            ),
+        ],
+    )
+    def test_another_cuda_or_driver_than_stated_is_said(
+        self, cuda: str, driver: str, told: str
+    ) -> None:
+        software = {"cuda": cuda, "driver": driver}
+        (verdict,) = judged(b.claim("rate", rate("ours"), value=OURS_RATE, software=software))
+        assert told in verdict.explanation
+        assert ("It ran with" in verdict.explanation) == bool(told)

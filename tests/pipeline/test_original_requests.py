@@ -88,6 +88,16 @@ class TestWhoseLinesRun:
         assert found.directory == str(sparse)
         assert found.job.checkout.files == 2
 
+    def test_a_build_with_other_settings_changes_these_alone(self, catalog, sparse: Path) -> None:
+        line = "002=nvcc -DBM=512 -DBK=112 -DWM=128 -DWN=64 a.cu -o a"
+        first, *others = find(catalog, f"002={sparse}", builds=[line], runs=["002=./a"])
+        built = {each.job.original: each.job for each in others}
+        assert set(built) == {each.id for each in catalog.sources["002"].other_builds}
+        job = built["s002_winner_phase2"]
+        assert job.build is not None
+        assert job.build.line == "nvcc -DBM=256 -DBK=32 -DWM=64 -DWN=64 a.cu -o a"
+        assert (job.build.by, job.run, job.checkout) == ("user", first.job.run, first.job.checkout)
+
     def test_the_users_where_it_lacks_something(self, catalog, sparse: Path) -> None:
         (found,) = find(
             catalog, f"002={sparse}", builds=["002=nvcc -DX=1 a.cu -o a"], runs=["002=./a"]

@@ -140,6 +140,8 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
     lacking = [name for name, status in taken.items() if status not in GOOD]
     if not lacking:
         return verdict
+    if verdict.status is not Status.NOT_REPRODUCED:
+        lacking = _unless_open(found, lacking)
     worst = min(lacking, key=lambda name: taken[name].facts.severity)
     status = taken[worst]
     named = _named({name: parts[name] for name in lacking}, taken)
@@ -159,6 +161,15 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
             "explanation": text,
         }
     )
+
+
+def _unless_open(parts: Mapping[str, Verdict], lacking: list[str]) -> list[str]:
+    """Return the parts that a ratio falls short with: only those left open, where no other is
+    missed by every reading.
+    """
+    waiting = [name for name in lacking if parts[name].why in LEFT_OPEN]
+    missed = any(parts[name].status is Status.NOT_REPRODUCED for name in lacking)
+    return waiting if waiting and not missed else lacking
 
 
 def _missed_with_its_parts(verdict: Verdict, of_parts: Status, named: str) -> Verdict:
