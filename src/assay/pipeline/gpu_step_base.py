@@ -270,8 +270,9 @@ class MeasuringParts(StepPlaces):
         return failed
 
     def _is_measured(self, target: str) -> bool:
-        """Return whether the figures of a target are there."""
-        return (self.run_dir / BENCHMARKS.output(target)).is_dir()
+        """Return whether the figures of a target are there, or come from an earlier start alone."""
+        gone = self.dag.target_plan(target).provision.absence is not None
+        return gone or (self.run_dir / BENCHMARKS.output(target)).is_dir()
 
     def _binary(self, artifact: str, arch: str) -> tuple[BuildRecord, Path]:
         record = read_record(BuildRecord, self.run_dir / BUILDS.path(artifact, arch))

@@ -135,17 +135,17 @@ class MeasuringSteps(MeasuringParts):
             assert described is not None
             job = measure.original_job(self.dag.catalog, target, planned, described, copy)
             items.append(self._item(ORIGINALS, (target, planned.original), job))
-        places = CommandPlaces(
-            runner=self._lone_place(target),
-            compiler=lambda: self._compiler(self.dag.target(target).arch),
-            image=partial(open_image, self.dag.request.runtime),
-            gpu_uuid=self._first_gpu(target),
-        )
         bound = self._bound_elsewhere(target)
 
         def commands(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[OriginalRunRecord]:
             if any(item.name in bound for item in items):
                 raise self._needs_its_card(target, bound, (item.name for item in items))
+            places = CommandPlaces(
+                runner=self._lone_place(target),
+                compiler=lambda: self._compiler(self.dag.target(target).arch),
+                image=partial(open_image, self.dag.request.runtime),
+                gpu_uuid=self._first_gpu(target),
+            )
             return commands_at(places)(jobs, into)
 
         self._measure(ORIGINALS, target, items, self._counted(commands))
