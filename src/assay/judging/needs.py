@@ -99,17 +99,26 @@ def _units_below(catalog: Catalog, evaluation: Evaluation) -> set[str]:
     """Return the comparisons and programs that a figure is read from."""
     match evaluation:
         case Derived(numerator=first, denominator=second, under=under):
-            sides = [catalog.claims[name] for name in (first, second)]
-            meant = (
-                next((r.evaluation for r in side.all_readings() if r.id == under), side.evaluation)
-                for side in sides
-            )
-            return set[str]().union(*(_units_below(catalog, each) for each in meant))
+            found = set[str]()
+            for side in (catalog.claims[first], catalog.claims[second]):
+                for each in _as_meant(side, under):
+                    found |= _units_below(catalog, each)
+            return found
         case Program(program=program):
             return {job_id(program, evaluation.stated.arguments)}
         case Benchmark(terms=terms):
             return {term.comparison for term in terms}
     return set()
+
+
+def _as_meant(side: Claim, under: str | None) -> list[Evaluation]:
+    """Return how one side of a derived figure is answered: by the reading that is meant; by any,
+    where none is, for the figure then has the readings of its sides.
+    """
+    if under is None:
+        return list(_evaluations(side))
+    named = (reading.evaluation for reading in side.all_readings() if reading.id == under)
+    return [next(named, side.evaluation)]
 
 
 def primary_terms(claims: Iterable[Claim]) -> Iterator[Term]:
