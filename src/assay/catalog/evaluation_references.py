@@ -25,7 +25,7 @@ from assay.records.evaluations import (
     Term,
     Unanswerable,
 )
-from assay.records.readings import Reading
+from assay.records.readings import PRINTED, Reading
 from assay.records.units import Unit
 from assay.records.workloads import Arm, Operation, Workload
 from assay.shared.expressions import parse
@@ -88,6 +88,8 @@ def _check_derived(catalog: Catalog, where: str, evaluation: Derived) -> None:
         if isinstance(catalog.claims[name].evaluation, Derived):
             raise BadInput(f"{where}: is derived from '{name}', which is itself derived")
     readings = {r.id for name in names for r in catalog.claims[name].all_readings()}
+    if any(catalog.sources[catalog.source_of[name]].program_of(name) for name in names):
+        readings.add(PRINTED)
     if evaluation.under is not None and evaluation.under not in readings:
         raise BadInput(f"{where}: neither part has a reading '{evaluation.under}'")
     if evaluation.flops is not None:

@@ -23,7 +23,7 @@ from assay.records.originals import (
     OriginalSource,
     ReportedSize,
 )
-from assay.records.readings import AS_TYPED, Reading
+from assay.records.readings import AS_TYPED, PRINTED, Reading
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.shared.output_patterns import Take
@@ -32,8 +32,6 @@ from assay.statistics.summaries import repeated_runs
 
 REBUILT = "rebuilt"
 """Id of the reading that the claim's own evaluation becomes."""
-PRINTED = "original"
-"""Id of the reading that a figure becomes which the program counts otherwise."""
 AS_STATED = "the problem and the count as the source states them"
 SAYS = "the source's own program, by the count that it prints"
 

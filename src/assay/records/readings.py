@@ -12,6 +12,8 @@ PRIMARY = "primary"
 """Id of the reading that a verdict rests on."""
 AS_TYPED = "as_typed"
 """Id of the reading that every command typed otherwise than it states has by itself."""
+PRINTED = "original"
+"""Id of the reading that a figure becomes which the source's own program counts otherwise."""
 
 
 class FlopFormula(StrEnum):

@@ -158,8 +158,8 @@ class Why(StrEnum):
 
     OTHER_PROBLEM = (
         "other_problem",
-        "another problem ran than the source states",
-        "another problem ran",
+        "another problem seems to have run than the source states",
+        "another problem, it seems",
     )
     OTHER_WORK = "other_work", "other work was counted than was done", "other work counted"
     OTHER_WORDS = (
