@@ -6,7 +6,6 @@ from pathlib import Path
 from assay.evidence.report_contents import ReportContents, read_contents
 from assay.judging.judge import judge
 from assay.report.render import render_contents
-from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
 
@@ -26,4 +25,4 @@ def judged_anew(report: Path) -> ReportContents:
 
 def newest_texts() -> dict[str, str]:
     """Return the texts of the newest published report, as this version judges and renders it."""
-    return render_contents(ROOT, judged_anew(newest_report()), SharedSummaries())
+    return render_contents(ROOT, judged_anew(newest_report()))

@@ -16,7 +16,6 @@ from assay.findings.headline import KINDS, outcomes
 from assay.judging.counts import outcome
 from assay.report.render import render_contents
 from assay.report.verdict_text import lead_of
-from assay.statistics.shared_summaries import SharedSummaries
 from tests.report.newest import judged_anew, newest_report
 from tests.report.told import told_report
 
@@ -58,7 +57,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         contents = read_contents(told_report(tmp_path_factory.mktemp("counting") / "repo"))
     else:
         contents = judged_anew(newest_report())
-    return Made(contents, render_contents(ROOT, contents, SharedSummaries()))
+    return Made(contents, render_contents(ROOT, contents))
 
 
 def test_a_number_is_that_of_what_its_choice_shows(made: Made) -> None:

@@ -5,14 +5,13 @@ from typing import Any
 
 from assay.records.measurements import RivalSweep
 from assay.report.measurements import comparison_sections
-from assay.statistics.shared_summaries import SharedSummaries
 from tests import builders as b
 
 
 def section(**memory: int | None) -> Any:
     record = b.benchmark(arm_facts={"ours": b.facts("ours", **memory)})
     evidence = b.evidence([], checks=[b.correctness()], benchmarks=[record])
-    (found,) = comparison_sections(b.catalog([]), evidence, SharedSummaries(), {})
+    (found,) = comparison_sections(b.catalog([]), evidence, {})
     return found
 
 
@@ -40,7 +39,7 @@ def swept_section(*choices: int) -> Any:
         processes.append(process.model_copy(update={"arms": tuple(arms)}))
     record = record.model_copy(update={"processes": tuple(processes)})
     evidence = b.evidence([], checks=[b.correctness()], benchmarks=[record])
-    (found,) = comparison_sections(b.catalog([]), evidence, SharedSummaries(), {})
+    (found,) = comparison_sections(b.catalog([]), evidence, {})
     return found
 
 

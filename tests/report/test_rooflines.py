@@ -3,7 +3,6 @@
 from assay.records.measurements import BenchmarkRecord
 from assay.records.workloads import Arm, Comparison
 from assay.report.figures.rooflines import rooflines
-from assay.statistics.shared_summaries import SharedSummaries
 from tests import builders as b
 
 
@@ -25,7 +24,7 @@ def measured(*dtypes: str) -> tuple[str, ...]:
         dict.fromkeys(dtypes, 0.2), comparison="types", control=dtypes[0], arm_facts=facts
     )
     catalog = b.catalog(comparisons={"types": comparison}, workloads=workloads)
-    pictures = list(rooflines(catalog, b.evidence([], benchmarks=[record]), SharedSummaries()))
+    pictures = list(rooflines(catalog, b.evidence([], benchmarks=[record])))
     for picture in pictures:
         assert "TFLOP/s" in picture["svg"]
     return tuple(picture["caption"] for picture in pictures)
@@ -45,4 +44,4 @@ def test_fp8_has_its_own_below_its_own_peak() -> None:
 
 def test_nothing_measured_gives_none() -> None:
     catalog = b.catalog()
-    assert not list(rooflines(catalog, b.evidence([]), SharedSummaries()))
+    assert not list(rooflines(catalog, b.evidence([])))

@@ -12,7 +12,6 @@ import pytest
 from assay.base.errors import CheckFailed
 from assay.evidence.report_contents import ReportContents
 from assay.report.render import render, render_contents
-from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification import signed_files
 from assay.verification import verify as verifying
 from assay.verification.made_again import OtherVersion, Renderer
@@ -201,7 +200,7 @@ class TestTexts:
     def test_a_renderer_that_fails_verifies_nothing(
         self, report: Path, commit: str, code: str
     ) -> None:
-        def broken(contents: ReportContents, summaries: SharedSummaries) -> dict[str, str]:
+        def broken(contents: ReportContents) -> dict[str, str]:
             raise KeyError("a field of tomorrow")
 
         keys = [report.parents[2] / "key.pub"]

@@ -24,7 +24,7 @@ from assay.records.report_figures import (
 )
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.statistics import roofline
-from assay.statistics.shared_summaries import SharedSummaries
+from assay.statistics.summaries import arm_time
 
 _NESTED = r"evidence/(?:earlier/[a-z0-9_]+/evidence/)*"
 _BENCHMARK = re.compile(rf"{_NESTED}[a-z0-9_]+/benchmark/([a-z0-9_]+)\.json\.gz")
@@ -151,13 +151,12 @@ def machines(evidence: Evidence) -> Iterator[ReportMachine]:
 
 def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
     """Yield the rate of every arm that was timed."""
-    summaries = SharedSummaries()
     for (target, name), record in evidence.benchmarks.items():
         peaks = catalog.targets[target].peaks
         facts_of = {facts.arm: facts for process in record.processes for facts in process.arms}
         for arm in catalog.comparisons[name].arms:
             facts = facts_of.get(arm.id)
-            time = summaries.arm_time(record, arm.id, catalog.judging) if facts else None
+            time = arm_time(record, arm.id, catalog.judging) if facts else None
             if facts is None or time is None or not facts.flop:
                 continue
             rate = time.inverse(facts.flop * 1e-9)

@@ -21,7 +21,6 @@ from assay.records.plan import Answer, Provision
 from assay.records.units import Unit
 from assay.records.verdicts import MeasuredOn, Status, Verdict
 from assay.statistics import summaries as stats
-from assay.statistics.shared_summaries import SharedSummaries
 from assay.statistics.summaries import Summary
 
 SHOWN = "shown"
@@ -36,13 +35,17 @@ class Case:
 
     catalog: Catalog
     evidence: Evidence
-    summaries: SharedSummaries = field(default_factory=SharedSummaries, repr=False, compare=False)
+    summaries: dict[object, Summary | None] = field(default_factory=dict, repr=False)
     """Many claims rest on the same samples: each arm and each pair of arms is summarised once."""
 
     def arm_time(self, target: str, comparison: str, arm: str) -> Summary | None:
         """Return ``stats.arm_time`` of a benchmark record that is among the evidence."""
-        record = self.evidence.benchmarks[target, comparison]
-        return self.summaries.arm_time(record, arm, self.catalog.judging)
+        judging = self.catalog.judging
+        key = (target, comparison, arm, judging)
+        if key not in self.summaries:
+            record = self.evidence.benchmarks[target, comparison]
+            self.summaries[key] = stats.arm_time(record, arm, judging)
+        return self.summaries[key]
 
     def median_ms(self, target: str, comparison: str, arm: str) -> float | None:
         """Return ``stats.median_ms`` of a benchmark record that is among the evidence."""
@@ -50,8 +53,12 @@ class Case:
 
     def time_ratio(self, target: str, comparison: str, arm: str, over: str) -> Summary | None:
         """Return ``stats.time_ratio`` of a benchmark record that is among the evidence."""
-        record = self.evidence.benchmarks[target, comparison]
-        return self.summaries.time_ratio(record, arm, over, self.catalog.judging)
+        judging = self.catalog.judging
+        key = (target, comparison, arm, over, judging)
+        if key not in self.summaries:
+            record = self.evidence.benchmarks[target, comparison]
+            self.summaries[key] = stats.time_ratio(record, arm, over, judging)
+        return self.summaries[key]
 
     def control(self, target: str, comparison: str) -> Summary | None:
         """Return the A/A control of a benchmark record that is among the evidence."""

@@ -55,18 +55,11 @@ from assay.records.evaluations import (
 )
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict, VerdictsFile
-from assay.statistics.shared_summaries import SharedSummaries
 
 
-def judge(
-    catalog: Catalog, evidence: Evidence, summaries: SharedSummaries | None = None
-) -> VerdictsFile:
-    """Return the verdicts of a run.
-
-    ``summaries`` holds those that were made before and takes up those made here. Raises BadInput
-    where plan and catalog do not fit together.
-    """
-    case = Case(catalog, evidence, SharedSummaries() if summaries is None else summaries)
+def judge(catalog: Catalog, evidence: Evidence) -> VerdictsFile:
+    """Return the verdicts of a run. Raises BadInput where plan and catalog do not fit together."""
+    case = Case(catalog, evidence)
     return VerdictsFile(
         schema="assay/verdicts/2",
         run=evidence.plan.run,

@@ -18,27 +18,23 @@ from assay.report.figures.rooflines import facts_of, rate_of
 from assay.report.formatting import Row, link
 from assay.shared.counting import counted
 from assay.statistics import roofline
-from assay.statistics.shared_summaries import SharedSummaries
+from assay.statistics.summaries import CONTROL, arm_time, floor_of, time_ratio
 
 
 def comparison_sections(
-    catalog: Catalog,
-    evidence: Evidence,
-    summaries: SharedSummaries,
-    clocks: Mapping[ArmKey, ClockSpread],
+    catalog: Catalog, evidence: Evidence, clocks: Mapping[ArmKey, ClockSpread]
 ) -> Iterator[Row]:
     """Yield every comparison that was at least checked, per target, in the order of the plan."""
     for plan in evidence.plan.targets:
         for name in plan.comparisons:
             key = (plan.target, name)
             if key in evidence.correctness or key in evidence.benchmarks:
-                yield _comparison(catalog, evidence, summaries, clocks, *key)
+                yield _comparison(catalog, evidence, clocks, *key)
 
 
 def _comparison(
     catalog: Catalog,
     evidence: Evidence,
-    summaries: SharedSummaries,
     clocks: Mapping[ArmKey, ClockSpread],
     target: str,
     name: str,
@@ -52,7 +48,7 @@ def _comparison(
         {
             **_gated(catalog, arm, checks.get(arm.id)),
             "clock": _clock(clocks.get((target, name, arm.id))),
-            **_timed(catalog, summaries, target, arm, record),
+            **_timed(catalog, target, arm, record),
         }
         for arm in comparison.arms
     ]
@@ -68,7 +64,7 @@ def _comparison(
         "links": [link(evidence.place(path)) for there, path in paths if there is not None],
     }
     if record:
-        floor = summaries.noise_floor(record, comparison.control, catalog.judging)
+        floor = floor_of(time_ratio(record, comparison.control, CONTROL, catalog.judging))
         platform = evidence.platforms.get(target)
         limit = platform.device.gpu.power_limit_w if platform else None
         figure = traces(record, limit, f"trace-{target}-{name}")
@@ -110,13 +106,12 @@ def _gated(catalog: Catalog, arm: Arm, check: ArmCorrectness | None) -> Row:
 
 def _timed(
     catalog: Catalog,
-    summaries: SharedSummaries,
     target: str,
     arm: Arm,
     record: BenchmarkRecord | None,
 ) -> Row:
     facts = facts_of(record, arm.id) if record else None
-    time = summaries.arm_time(record, arm.id, catalog.judging) if record and facts else None
+    time = arm_time(record, arm.id, catalog.judging) if record and facts else None
     rate = bound = fmt.NOTHING
     if time and facts:
         rate = fmt.quantity(rate_of(facts, time).value(), "tflop_per_s")
@@ -221,9 +216,9 @@ def _stalls(kernel: ProfiledKernel) -> Iterator[str]:
         yield f"{fmt.words(why)} {100 * share:.0f}\N{NO-BREAK SPACE}%"
 
 
-def tuning_rows(catalog: Catalog, evidence: Evidence, summaries: SharedSummaries) -> Iterator[Row]:
+def tuning_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
     """Yield each choice whose sweep is among the evidence, and what that says of it."""
-    for outcome in outcomes(Case(catalog, evidence, summaries)):
+    for outcome in outcomes(Case(catalog, evidence)):
         choice = outcome.choice
         yield {
             "choice": choice,

@@ -35,7 +35,6 @@ from assay.report.replaceable import require_replaceable
 from assay.report.static_page import static_page
 from assay.report.view import build_view
 from assay.shared.files import write_bytes
-from assay.statistics.shared_summaries import SharedSummaries
 
 SCRIPT = "claims.js"
 """The page's script, among the templates."""
@@ -76,23 +75,17 @@ def _build(root: Path, run_dir: Path, report: Path) -> None:
         write_bytes(report / name, text.encode())
 
 
-def texts_of(root: Path, report: Path, summaries: SharedSummaries | None = None) -> dict[str, str]:
+def texts_of(root: Path, report: Path) -> dict[str, str]:
     """Return the readable texts of a report directory that holds evidence and verdicts, by name.
 
-    ``summaries``: those that judging the same evidence made. Raises BadInput for
-    missing or malformed records.
+    Raises BadInput for missing or malformed records.
     """
-    known = SharedSummaries() if summaries is None else summaries
-    return render_contents(root, read_contents(report), known)
+    return render_contents(root, read_contents(report))
 
 
-def render_contents(
-    root: Path, contents: ReportContents, summaries: SharedSummaries
-) -> dict[str, str]:
+def render_contents(root: Path, contents: ReportContents) -> dict[str, str]:
     """Return the texts of what a report holds; ``root`` and errors as for ``texts_of``."""
-    view = build_view(
-        contents.catalog, contents.evidence, contents.verdicts, contents.pipeline, summaries
-    )
+    view = build_view(contents.catalog, contents.evidence, contents.verdicts, contents.pipeline)
     return render_texts(root / "reports" / "templates", view)
 
 

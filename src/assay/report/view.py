@@ -29,17 +29,12 @@ from assay.report.story import (
     story,
     with_impossible,
 )
-from assay.statistics.shared_summaries import SharedSummaries
 
 
 def build_view(
-    catalog: Catalog,
-    evidence: Evidence,
-    verdicts: VerdictsFile,
-    pipeline: PipelineRecord,
-    summaries: SharedSummaries,
+    catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile, pipeline: PipelineRecord
 ) -> Row:
-    """Return what the templates print of a run; ``summaries``: those that judging made."""
+    """Return what the templates print of a run."""
     every, plan = verdicts.verdicts, evidence.plan
     clocks = clocks_of(evidence.benchmarks.values())
     counted_things = outcomes(catalog, every)
@@ -61,12 +56,12 @@ def build_view(
         "filters": list(filters(catalog, [f for line in lines.values() for f in line.facets])),
         "sources": list(source_rows(catalog, plan.sources, counted_things, lines)),
         "method": method_section(catalog, evidence, verdicts),
-        "rooflines": list(rooflines(catalog, evidence, summaries)),
+        "rooflines": list(rooflines(catalog, evidence)),
         "commands": [*of_programs, *programs.own_program_rows(catalog, evidence)],
         "originals": list(programs.original_rows(catalog, evidence)),
         "file_compiles": list(programs.file_compile_rows(evidence)),
-        "comparisons": list(comparison_sections(catalog, evidence, summaries, clocks)),
-        "tuning": list(tuning_rows(catalog, evidence, summaries)),
+        "comparisons": list(comparison_sections(catalog, evidence, clocks)),
+        "tuning": list(tuning_rows(catalog, evidence)),
         "builds": list(machine.build_rows(evidence, binaries)),
         "not_compiled": len(plan.not_compiled),
         "profile_columns": [title for _, title in COLUMNS],

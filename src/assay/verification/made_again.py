@@ -15,7 +15,6 @@ from assay.records.attestation import PipelineRecord
 from assay.records.manifest import TEXTS
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.shared.counting import counted
-from assay.statistics.shared_summaries import SharedSummaries
 
 LONGEST_VALUE = 60
 """Characters of a differing value that a sentence quotes."""
@@ -39,9 +38,8 @@ class OtherVersion(CheckFailed):
 class Renderer:
     """This version's way of making the readable texts; handed in, for stages know no other."""
 
-    texts: Callable[[ReportContents, SharedSummaries], dict[str, str]]
-    """The readable texts by name, rendered from a report's evidence and verdicts; the summaries
-    are those that judging it again made."""
+    texts: Callable[[ReportContents], dict[str, str]]
+    """The readable texts by name, rendered from a report's evidence and verdicts."""
     commit: str | None
     """The commit this version is."""
     clean_tree: bool | None
@@ -52,10 +50,10 @@ class Renderer:
         return same and self.clean_tree is True and pipeline.clean_tree is True
 
 
-def check_verdicts(log: CheckLog, contents: ReportContents, summaries: SharedSummaries) -> None:
-    """Judge again in this process; ``summaries`` takes up what that made."""
+def check_verdicts(log: CheckLog, contents: ReportContents) -> None:
+    """Judge again in this process."""
     with log.check("verdicts") as says:
-        again = judge(contents.catalog, contents.evidence, summaries)
+        again = judge(contents.catalog, contents.evidence)
         if dump_record(again) != contents.verdicts_data:
             raise CheckFailed(_difference(contents.verdicts, again))
         says(
@@ -93,7 +91,6 @@ def check_texts(
     report_dir: Path,
     contents: ReportContents,
     renderer: Renderer,
-    summaries: SharedSummaries,
 ) -> str | None:
     """Render the texts again and compare every byte.
 
@@ -102,7 +99,7 @@ def check_texts(
     """
     problem = None
     try:
-        texts = renderer.texts(contents, summaries)
+        texts = renderer.texts(contents)
     except Exception as error:
         # A template of today may ask for what an older record does not hold.
         problem = f"they cannot be rendered again: {type(error).__name__}: {error}"

@@ -17,7 +17,6 @@ from assay.judging.rules import RULES
 from assay.records.attestation import Predicate
 from assay.records.manifest import Manifest
 from assay.shared.counting import counted
-from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.benchmarks import check_measured
 from assay.verification.completeness import check_complete
 from assay.verification.contradictions import Findings
@@ -182,10 +181,9 @@ def _check_made(
     if any(check.name == "policy" and not check.passed for check in log.checks):
         log.skip(("verdicts",), "whoever judges by other rules may have asked for any work")
     else:
-        summaries = SharedSummaries()
-        check_verdicts(log, contents, summaries)
+        check_verdicts(log, contents)
         if renderer is not None and log.holds:
-            other = check_texts(log, report_dir, contents, renderer, summaries)
+            other = check_texts(log, report_dir, contents, renderer)
             if other is not None:
                 log.skip(("texts",), f"the report names another version, and {other}")
                 raise _other_version(

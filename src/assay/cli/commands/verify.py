@@ -29,7 +29,6 @@ from assay.findings.replication import FigureRun, measured_again, measured_by
 from assay.records.images import RuntimeWish
 from assay.records.verification import MeasuredAgain
 from assay.shared.counting import agreeing
-from assay.statistics.shared_summaries import SharedSummaries
 from assay.verification.guarantees import verification_record
 from assay.verification.made_again import Renderer
 from assay.verification.policy import Policy
@@ -180,12 +179,12 @@ def check_report(
     )
 
 
-def _render(contents: ReportContents, summaries: SharedSummaries) -> dict[str, str]:
+def _render(contents: ReportContents) -> dict[str, str]:
     """Render the texts as this checkout does."""
     # What draws and tabulates is loaded once there is something to draw.
     from assay.report.render import render_contents  # noqa: PLC0415
 
-    return render_contents(checkout.ROOT, contents, summaries)
+    return render_contents(checkout.ROOT, contents)
 
 
 def _rebuilding(

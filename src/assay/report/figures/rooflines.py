@@ -20,8 +20,7 @@ from assay.report.figures.svg import (
 )
 from assay.report.formatting import Row
 from assay.statistics import roofline
-from assay.statistics.shared_summaries import SharedSummaries
-from assay.statistics.summaries import Summary
+from assay.statistics.summaries import Summary, arm_time
 
 MOST_NAMED = 12
 """Variants with a number in a roofline: those that most claims speak of."""
@@ -48,7 +47,7 @@ def rate_of(facts: ArmFacts, time: Summary) -> Summary:
     return time.inverse(facts.flop * 1e-9)
 
 
-def rooflines(catalog: Catalog, evidence: Evidence, summaries: SharedSummaries) -> Iterator[Row]:
+def rooflines(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
     """Yield one roofline a target and tensor peak, with the fastest arm of every variant."""
     claims = _claims_on(catalog, evidence)
     for plan in evidence.plan.targets:
@@ -60,7 +59,7 @@ def rooflines(catalog: Catalog, evidence: Evidence, summaries: SharedSummaries) 
                 continue
             for arm in catalog.comparisons[comparison].arms:
                 facts = facts_of(record, arm.id)
-                time = summaries.arm_time(record, arm.id, catalog.judging) if facts else None
+                time = arm_time(record, arm.id, catalog.judging) if facts else None
                 if facts is None or time is None or facts.bytes == 0:
                     continue
                 variant = catalog.variants[arm.variant]
