@@ -201,7 +201,7 @@ def test_only_the_workflow_imports_snakemake(name: str):
 
 @each("report")
 def test_the_report_never_judges(name: str):
-    assert not {"assay.judging.judge", "assay.judging.claimed.audit"} & direct(name)
+    assert not {"assay.judging.judge", "assay.judging.printed_figures"} & direct(name)
 
 
 @pytest.mark.parametrize("name", ["sign", "manifest", "attestation"])

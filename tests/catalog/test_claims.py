@@ -12,7 +12,7 @@ import yaml
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.judging.claimed.audit import audit
+from assay.judging.printed_figures import audit
 from assay.records.evaluations import (
     Benchmark,
     Program,

@@ -41,7 +41,7 @@ def test_claims_that_one_measurement_answers_count_once_by_the_worst() -> None:
         row("d", Status.REPRODUCED),
     ]
     counts = count_verdicts(catalog("a", "b", "c", "d"), rows)
-    assert counts.published == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
+    assert counts["published"] == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
 
 
 def test_a_true_claim_of_a_project_does_not_vanish_behind_a_false_one_on_the_same_arm() -> None:
@@ -58,8 +58,8 @@ def test_a_true_claim_of_a_project_does_not_vanish_behind_a_false_one_on_the_sam
         row("b", Status.NOT_REPRODUCED, same_measurement=("a",)),
     ]
     expected = {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
-    assert count_verdicts(known, rows).own == expected
-    assert count_verdicts(dataclasses.replace(known, project=None), rows).own == {
+    assert count_verdicts(known, rows)["own"] == expected
+    assert count_verdicts(dataclasses.replace(known, project=None), rows)["own"] == {
         Status.NOT_REPRODUCED: 1
     }
 
@@ -70,7 +70,7 @@ def test_a_claim_counts_on_the_hardware_it_names_where_it_has_a_figure() -> None
         row("a", Status.ELSEWHERE, target="h200", as_if=Status.NOT_REPRODUCED),
     ]
     counts = count_verdicts(catalog("a"), rows)
-    assert (counts.published, counts.elsewhere) == ({Status.REPRODUCED: 1}, {})
+    assert (counts["published"], counts["elsewhere"]) == ({Status.REPRODUCED: 1}, {})
 
 
 def test_without_one_there_it_counts_by_what_it_would_be() -> None:
@@ -80,8 +80,8 @@ def test_without_one_there_it_counts_by_what_it_would_be() -> None:
         row("b", Status.NOT_RUN),
     ]
     counts = count_verdicts(catalog("a", "b"), rows)
-    assert counts.published == {Status.NOT_RUN: 1}
-    assert counts.elsewhere == {Status.NOT_REPRODUCED: 1}
+    assert counts["published"] == {Status.NOT_RUN: 1}
+    assert counts["elsewhere"] == {Status.NOT_REPRODUCED: 1}
 
 
 def test_arithmetic_is_counted_apart() -> None:
@@ -94,14 +94,14 @@ def test_arithmetic_is_counted_apart() -> None:
         row("x", Status.CONSISTENT),
     ]
     found = count_verdicts(catalog("a", mean=b.claim("mean", sums)), rows)
-    assert found.published == {Status.REPRODUCED: 1}
-    assert found.arithmetic == {Status.CONSISTENT: 2}
+    assert found["published"] == {Status.REPRODUCED: 1}
+    assert found["arithmetic"] == {Status.CONSISTENT: 2}
 
 
 def test_what_is_no_speed_is_no_speed_figure() -> None:
     warps = b.claim("warps", b.unanswerable(), value=4.0, unit=Unit.COUNT, kind=ClaimKind.STATISTIC)
     counts = count_verdicts(catalog("a", warps=warps), [row("warps", Status.NOT_RUN)])
-    assert (counts.published, counts.probes) == ({}, {Status.NOT_RUN: 1})
+    assert (counts["published"], counts["probes"]) == ({}, {Status.NOT_RUN: 1})
 
 
 def derived(name: str, **changes: Any) -> Claim:
@@ -124,9 +124,9 @@ def test_however_a_ratio_of_two_stated_figures_is_answered_it_is_no_third() -> N
     other = b.claim("time", rival, value=2.0, unit=Unit.MS, flop_formula=None)
     rows = [row(name, Status.REPRODUCED) for name in ("a", "time", "faster")]
     both = count_verdicts(catalog("a", time=other, faster=faster), rows)
-    assert (both.published, both.ratios) == ({Status.REPRODUCED: 2}, {Status.REPRODUCED: 1})
+    assert (both["published"], both["ratios"]) == ({Status.REPRODUCED: 2}, {Status.REPRODUCED: 1})
     alone = count_verdicts(catalog("a", faster=faster), [rows[0], rows[2]])
-    assert (alone.published, alone.ratios) == ({Status.REPRODUCED: 2}, {})
+    assert (alone["published"], alone["ratios"]) == ({Status.REPRODUCED: 2}, {})
 
 
 def test_what_is_elsewhere_is_never_counted_as_what_was_judged() -> None:
@@ -138,8 +138,8 @@ def test_what_is_elsewhere_is_never_counted_as_what_was_judged() -> None:
         for name in ("a", "probe", "gap")
     ]
     counts = count_verdicts(catalog("a", "b", probe=probe, gap=derived("gap")), rows)
-    assert counts.elsewhere == {Status.REPRODUCED: 1}
-    assert counts.probes == counts.ratios == {Status.ELSEWHERE: 1}
+    assert counts["elsewhere"] == {Status.REPRODUCED: 1}
+    assert counts["probes"] == counts["ratios"] == {Status.ELSEWHERE: 1}
 
 
 def test_one_measurement_that_answers_two_questions_counts_twice() -> None:
@@ -157,7 +157,7 @@ def test_one_measurement_that_answers_two_questions_counts_twice() -> None:
         )
     ]
     counts = count_verdicts(catalog(**claims), rows)
-    assert counts.published == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
+    assert counts["published"] == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
 
 
 def test_rows_that_one_sentence_makes_count_once_by_the_worst() -> None:
@@ -169,7 +169,7 @@ def test_rows_that_one_sentence_makes_count_once_by_the_worst() -> None:
         row("s3", Status.REPRODUCED),
     ]
     counts = count_verdicts(catalog("a", "b", **claims), rows)
-    assert counts.ratios == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
+    assert counts["ratios"] == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
 
 
 def test_strict_refuses_what_was_judged_and_not_what_it_would_be_elsewhere() -> None:
@@ -182,5 +182,3 @@ def test_strict_refuses_what_was_judged_and_not_what_it_would_be_elsewhere() -> 
     ]
     claims = catalog("a", "b", "c", "d")
     assert failing_strict(claims, rows) == 2
-    counts = count_verdicts(claims, rows)
-    assert counts.statuses() == (Status.REPRODUCED, Status.NOT_REPRODUCED, Status.INCONSISTENT)

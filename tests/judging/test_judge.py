@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from assay.base.errors import BadInput
 from assay.base.io import dump_record
 from assay.evidence.model import RecordedBuild
-from assay.judging.claimed.printed_ranges import from_base, to_base
 from assay.judging.decision import equivalence, one_sided
 from assay.judging.formulas import for_program
 from assay.judging.judge import judge
+from assay.judging.printed_figures import from_base, to_base
 from assay.judging.what_ran import PACKAGE
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.claims import Audit, Claim, ClaimKind, Relation

@@ -19,7 +19,7 @@ from assay.device.kernels import project_code
 from assay.device.kernels.prepare import prepare_arm
 from assay.device.tasks.correctness import check_arm
 from assay.judging.answers import Asked, make_answers
-from assay.judging.claimed.audit import audit
+from assay.judging.printed_figures import audit
 from assay.pipeline.project_check import every_problem
 from assay.records.evaluations import Unanswerable
 from assay.records.workload_specs import as_spec, workload_spec

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.catalog.claim_documents import unit_meant
-from assay.judging.claimed.printed_ranges import from_base, to_base
+from assay.judging.printed_figures import from_base, to_base
 from assay.records.units import Unit, unit_as_written
 
 

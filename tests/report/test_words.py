@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.evidence.report_contents import read_contents
-from assay.judging.claimed.printed_ranges import BOUNDS
+from assay.judging.printed_figures import BOUNDS
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Relation
 from assay.records.figure_words import quantity

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from assay.judging.case import Case, Failure, Measured, significant
-from assay.judging.claimed.printed_ranges import from_base
 from assay.judging.decision import Decision, one_sided_remedy
+from assay.judging.printed_figures import from_base
 from assay.judging.verdicts import REMEDY, claimed_value, decided, decision_on, fail
 from assay.judging.worst_term import (
     TermFigure,

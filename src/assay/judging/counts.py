@@ -13,7 +13,7 @@ are counted apart.
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.records.claims import METRIC_UNITS, Claim, ClaimKind
@@ -32,44 +32,10 @@ Tally = dict[Status, int]
 SPEED_UNITS = frozenset().union(*METRIC_UNITS.values())
 """Units of rates, times, bandwidths and their ratios."""
 RATIOS = frozenset({Metric.RATE_RATIO, Metric.TIME_RATIO})
-KINDS = {
-    "published": "published speed figures",
-    "elsewhere": "measured elsewhere only, as they would be there",
-    "ratios": "ratios of two such figures, measured with these",
-    "own": "this project's own claims",
-    "probes": "compile probes and other statements",
-    "arithmetic": "arithmetic and statements of the sources",
-    "assumed": "relations of theirs that rest on an assumption",
-}
-"""What is counted apart, in words, in the order of ``VerdictCounts``."""
-
-
-@dataclass(frozen=True)
-class VerdictCounts:
-    """How many of each kind came out how; statuses that nothing has are absent."""
-
-    published: Tally = field(default_factory=dict)
-    """Speed figures that sources publish, on the hardware that they name."""
-    elsewhere: Tally = field(default_factory=dict)
-    """Those that were measured on other hardware alone, by what they would be there."""
-    ratios: Tally = field(default_factory=dict)
-    """Ratios of two figures that the source states too: their samples are counted with the two."""
-    own: Tally = field(default_factory=dict)
-    """What this project says of its own kernels."""
-    probes: Tally = field(default_factory=dict)
-    """No speed: does it compile or run somewhere, how long is a file, how many warps."""
-    arithmetic: Tally = field(default_factory=dict)
-    """Figures and statements held against others of the same sources."""
-    assumed: Tally = field(default_factory=dict)
-    """The same, where they take something that the source does not print."""
-
-    def by_kind(self) -> dict[str, Tally]:
-        """Return every tally by the name of its kind, empty ones among them."""
-        return {name: getattr(self, name) for name in KINDS}
-
-    def statuses(self) -> tuple[Status, ...]:
-        """Return the statuses that anything has, in the order of their table."""
-        return tuple(s for s in Status if any(s in tally for tally in vars(self).values()))
+COUNTED_APART = ("published", "elsewhere", "ratios", "own", "probes", "arithmetic", "assumed")
+"""What is counted apart: published speed figures, those measured on other hardware alone (by what
+they would be there), ratios of two such figures, what this project says of its own kernels,
+statements without a speed, arithmetic of the sources, and relations that rest on an assumption."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +43,7 @@ class Counted:
     """One measurement, or one sentence, as it counts: by the worst of the verdicts it gives."""
 
     kind: str
-    """One of ``KINDS``."""
+    """One of ``COUNTED_APART``."""
     status: Status
     """Of a figure measured elsewhere only, what it would be on the hardware named."""
     worst: Verdict
@@ -86,15 +52,13 @@ class Counted:
     """All verdicts that it gives, in their order."""
 
 
-def count_verdicts(catalog: Catalog, verdicts: Iterable[Verdict]) -> VerdictCounts:
-    """Return the counts of a run's verdicts, or of any part of them."""
+def count_verdicts(catalog: Catalog, verdicts: Iterable[Verdict]) -> dict[str, Tally]:
+    """Return how many of each kind came out how; statuses that nothing has are absent."""
     numbers = Counter((each.kind, each.status) for each in counted_once(catalog, verdicts))
-    return VerdictCounts(
-        **{
-            kind: {status: numbers[kind, status] for status in Status if numbers[kind, status]}
-            for kind in KINDS
-        }
-    )
+    return {
+        kind: {status: numbers[kind, status] for status in Status if numbers[kind, status]}
+        for kind in COUNTED_APART
+    }
 
 
 def counted_once(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[Counted]:
@@ -127,7 +91,7 @@ def outcome(verdict: Verdict) -> Status:
 def failing_strict(catalog: Catalog, verdicts: Iterable[Verdict]) -> int:
     """Return how many of those that were judged have a status that ``--strict`` refuses."""
     judged = (verdict for verdict in verdicts if verdict.status is not Status.ELSEWHERE)
-    tallies = count_verdicts(catalog, judged).by_kind().values()
+    tallies = count_verdicts(catalog, judged).values()
     return sum(n for tally in tallies for status, n in tally.items() if status.facts.strict)
 
 
@@ -154,7 +118,7 @@ def one_a_claim(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def kind_of(catalog: Catalog, verdict: Verdict) -> str:
-    """Return under which of ``KINDS`` a verdict counts."""
+    """Return under which of ``COUNTED_APART`` a verdict counts."""
     claim = catalog.claims.get(verdict.claim)
     if claim is None:
         entry = catalog.audits.get(verdict.claim)

@@ -7,8 +7,8 @@ from assay.base.errors import BadInput
 from assay.evidence.model import build_of
 from assay.judging.benchmark import METRIC_UNIT, measure_term
 from assay.judging.case import Case, Failure, Measured, not_run, significant
-from assay.judging.claimed.printed_ranges import from_base
 from assay.judging.own_program import counted_otherwise, counts_of, own_program
+from assay.judging.printed_figures import from_base
 from assay.judging.program import measure_program, shape_matches
 from assay.judging.what_ran import together
 from assay.judging.worst_term import lowest_is_worst, measure_terms, worst_of

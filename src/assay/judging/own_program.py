@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from assay.evidence.stages import original_path
 from assay.judging.case import Case, Failure, Measured, not_run, reported, with_platform
-from assay.judging.claimed.printed_ranges import to_base
 from assay.judging.gates import last_words
+from assay.judging.printed_figures import to_base
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, NotRun, Program, Unanswerable
 from assay.records.figure_words import printed

@@ -8,7 +8,6 @@ from assay.base.errors import BadInput
 from assay.evidence.model import build_of, build_record_path
 from assay.evidence.stages import program_path
 from assay.judging.case import Case, Failure, Measured, not_run, with_platform
-from assay.judging.claimed.printed_ranges import to_base
 from assay.judging.cutlass_output import (
     DTYPES,
     MalformedOutput,
@@ -21,6 +20,7 @@ from assay.judging.cutlass_output import (
 )
 from assay.judging.formulas import Counting, Uncounted, for_program
 from assay.judging.gates import last_words
+from assay.judging.printed_figures import to_base
 from assay.judging.program_output import (
     by_speed,
     figure_name,

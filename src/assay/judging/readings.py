@@ -7,7 +7,6 @@ work than the source states: the verdict is ``misstated``. Every reading that wa
 from collections.abc import Iterable, Sequence
 
 from assay.judging.case import Case, Failure, Measured, optional_significant, reported, significant
-from assay.judging.claimed.printed_ranges import from_base
 from assay.judging.measured import measure_claim, measure_part, parts_of
 from assay.judging.own_program import (
     AS_STATED,
@@ -18,6 +17,7 @@ from assay.judging.own_program import (
     own_program,
     rebuilt_reading,
 )
+from assay.judging.printed_figures import from_base
 from assay.judging.verdicts import claimed_value, decision_on
 from assay.records.claims import TIME_UNITS, Claim, Relation
 from assay.records.evaluations import Derived

@@ -4,10 +4,10 @@ import re
 
 from assay.base.errors import BadInput
 from assay.judging.case import Case, Failure, Measured, measured_on, significant, verdict
-from assay.judging.claimed.printed_ranges import BOUNDS, from_base, to_base
 from assay.judging.decision import Decision, decide, margin_of
 from assay.judging.measured import alternatives, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
+from assay.judging.printed_figures import BOUNDS, from_base, to_base
 from assay.judging.program import Runs, check_unit, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
 from assay.judging.what_ran import program_version, versions_words

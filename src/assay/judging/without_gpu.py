@@ -8,7 +8,7 @@ from assay.base.errors import BadInput
 from assay.catalog.model import claim_files
 from assay.evidence.stages import inspections_path
 from assay.judging.case import Case, Failure, not_run, verdict
-from assay.judging.claimed.audit import audit
+from assay.judging.printed_figures import audit
 from assay.judging.what_ran import version_words
 from assay.records.arithmetic import Operand
 from assay.records.claims import (

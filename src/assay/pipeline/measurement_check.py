@@ -10,7 +10,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_text
 from assay.base.yaml_problems import suggest
 from assay.catalog.model import Catalog
-from assay.judging.claimed.impossible_figures import uncomputable
+from assay.judging.impossible_figures import uncomputable
 from assay.records.evaluations import Benchmark
 from assay.records.figure_words import short
 from assay.records.kernels import Variant

@@ -16,7 +16,7 @@ from assay.catalog.load import CheckedProject, check_project
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.judging.answers import Asked, make_answers
-from assay.judging.claimed.impossible_figures import impossible_figures
+from assay.judging.impossible_figures import impossible_figures
 from assay.judging.needs import comparisons_of, primary_terms
 from assay.pipeline.measurement_check import (
     compiled_arms_problems,

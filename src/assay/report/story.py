@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
 from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome
-from assay.judging.claimed.impossible_figures import impossible_claims
 from assay.judging.counts import rows_by_claim
+from assay.judging.impossible_figures import impossible_claims
 from assay.records.claims import Source, SourceFinding
 from assay.records.figure_places import FigurePlace, places, split
 from assay.records.verdicts import Status, Verdict, Why

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import bound_mark, computed_mark, printed_digits
-from assay.judging.claimed.printed_ranges import show
 from assay.judging.counts import outcome
+from assay.judging.printed_figures import show
 from assay.records.claims import LESS_IS_BETTER, METRIC_UNITS, Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import Derived, Metric, Program
 from assay.records.units import Unit

@@ -182,7 +182,7 @@ def make_predicate(
         commit=commit,
         judging=catalog.judging,
         verdicts=dict(sorted(counts.items())),
-        counts=count_verdicts(catalog, verdicts.verdicts).by_kind(),
+        counts=count_verdicts(catalog, verdicts.verdicts),
         provenance=provenance,
         project=None if catalog.project is None else catalog.project.sha256,
         created=created,

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judging.claimed.audit import audit
-from assay.judging.claimed.printed_ranges import PrintedRange, evaluate, resolve
+from assay.judging.printed_figures import PrintedRange, audit, evaluate, resolve
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import (
     Relation,

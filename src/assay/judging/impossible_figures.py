@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.judging.claimed.arm_figures import (
+from assay.judging.arm_figures import (
     PER_BASE,
     Launch,
     Launches,
@@ -20,9 +20,8 @@ from assay.judging.claimed.arm_figures import (
     other_ratio,
     within_bound,
 )
-from assay.judging.claimed.audit import audit
-from assay.judging.claimed.printed_ranges import from_base, resolve
 from assay.judging.formulas import CUTLASS_41, WHOLE
+from assay.judging.printed_figures import audit, from_base, resolve
 from assay.records.arithmetic import Operand
 from assay.records.claims import RATE_UNITS, Audit, Claim, Relation
 from assay.records.evaluations import Arithmetic

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from assay.catalog.model import Catalog
-from assay.judging.claimed import arm_figures
-from assay.judging.claimed.impossible_figures import (
+from assay.judging import arm_figures
+from assay.judging.impossible_figures import (
     impossible_claims,
     impossible_figures,
     uncomputable,
 )
-from assay.judging.claimed.printed_ranges import PrintedRange
+from assay.judging.printed_figures import PrintedRange
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.claims import Audit, Claim, Hardware, Relation
 from assay.records.evaluations import Arithmetic, Benchmark, Derived, Invocation, Program

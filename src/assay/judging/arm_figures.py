@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 
 from assay.catalog.model import Catalog
-from assay.judging.claimed.audit import stands
-from assay.judging.claimed.printed_ranges import BOUNDS, PrintedRange, evaluate, from_base, resolve
 from assay.judging.cutlass_output import DTYPES, figure_unit, printed_flop
 from assay.judging.formulas import Counting, Uncounted, for_benchmark, for_program, for_traffic
+from assay.judging.printed_figures import BOUNDS, PrintedRange, evaluate, from_base, resolve, stands
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Benchmark, Derived, Metric, Program, Term

@@ -1,1 +1,0 @@
-"""Printed figures held against each other and against datasheets: no evidence is asked."""
