@@ -6,13 +6,11 @@ from typing import Any
 import pytest
 
 from assay.catalog.model import Catalog
-from assay.judging import arm_figures
 from assay.judging.impossible_figures import (
     impossible_claims,
     impossible_figures,
     uncomputable,
 )
-from assay.judging.printed_figures import PrintedRange
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.claims import Audit, Claim, Hardware, Relation
 from assay.records.evaluations import Arithmetic, Benchmark, Derived, Invocation, Program
@@ -288,22 +286,6 @@ class TestOneArm:
     )
     def test_another_case_is_no_contradiction(self, changes: dict[str, Any]) -> None:
         assert self.contradictions(figure(100.0, Unit.TFLOP_PER_S, **changes)) == []
-
-    def test_some_thousand_figures_are_each_looked_at_once(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Not held against each other one by one: that took minutes."""
-        held: list[str] = []
-        found = arm_figures.claimed_ms
-
-        def counted(claim: Claim, *rest: Any) -> PrintedRange:
-            held.append(claim.id)
-            return found(claim, *rest)
-
-        monkeypatch.setattr(arm_figures, "claimed_ms", counted)
-        many = [figure(600 + n / 50, Unit.TFLOP_PER_S, f"x{n}") for n in range(500)]
-        assert self.contradictions(*many, figure(700.0, Unit.TFLOP_PER_S, "last")) == ["last"]
-        assert held == ["first", *(f"x{n}" for n in range(500)), "last"]
 
 
 class TestAudits:

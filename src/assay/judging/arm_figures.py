@@ -20,6 +20,7 @@ from assay.records.measurements import ArmFacts
 from assay.records.readings import FlopFormula
 from assay.records.units import Unit
 from assay.records.workload_specs import workload_spec
+from assay.records.workloads import Workload
 from assay.shared.launch_facts import launch_facts
 from assay.shared.stored_blocks import workload_blocks
 from assay.statistics.roofline import Dtype
@@ -53,66 +54,55 @@ class Launches:
         """Return what a claim's rate, time or bandwidth speaks of, a launch for each of its terms;
         none where it is no such figure, or nothing states its problem.
         """
-        match claim.evaluation:
-            case Benchmark(metric=metric, terms=terms) if metric in OF_ONE_LAUNCH:
-                found = [self._of_term(metric, term, claim.counting) for term in terms]
-            case Program() as evaluation:
-                found = [self._of_program(evaluation, claim.counting)]
-            case _:
-                found = []
-        return [launch for launch in found if launch is not None]
+        try:
+            match claim.evaluation:
+                case Benchmark(metric=metric, terms=terms) if metric in OF_ONE_LAUNCH:
+                    return [self._of_term(metric, term, claim.counting) for term in terms]
+                case Program() as evaluation:
+                    return [self._of_program(evaluation, claim.counting)]
+        except Uncounted:
+            pass
+        return []
 
     def counted_by(self, term: Term, arm: str, counting: Counting) -> float:
         """Return the FLOP of an arm as a claim counts them. Raises Uncounted."""
-        facts = self._arm(term.comparison, arm)
-        workload = self.catalog.workloads[facts.workload]
+        facts, workload = self._arm(term.comparison, arm)
         return facts.flop * for_benchmark(counting, facts, workload).factor
 
-    def _of_term(self, metric: Metric, term: Term, counting: Counting) -> Launch | None:
-        facts = self._arm(term.comparison, term.arm)
-        workload = self.catalog.workloads[facts.workload]
+    def _of_term(self, metric: Metric, term: Term, counting: Counting) -> Launch:
+        facts, workload = self._arm(term.comparison, term.arm)
         counted = 1.0
-        try:
-            if metric is Metric.RATE:
-                counted = facts.flop * for_benchmark(counting, facts, workload).factor
-            elif metric is Metric.BANDWIDTH:
-                counted = facts.bytes * for_traffic(counting, facts, workload).factor
-        except Uncounted:
-            return None
+        if metric is Metric.RATE:
+            counted = self.counted_by(term, term.arm, counting)
+        elif metric is Metric.BANDWIDTH:
+            counted = facts.bytes * for_traffic(counting, facts, workload).factor
         return Launch(facts.flop, facts.bytes, workload.dtype, counted)
 
-    def _of_program(self, evaluation: Program, counting: Counting) -> Launch | None:
+    def _of_program(self, evaluation: Program, counting: Counting) -> Launch:
         parser = self.catalog.programs[evaluation.program].parser
         shape, arguments = evaluation.stated.shape, evaluation.stated.arguments
         try:
             printed = printed_flop(parser, shape, arguments)
-            if printed is None:
-                return None
-            if figure_unit(evaluation.figure) is Unit.MS:
-                counted = 1.0
-            else:
-                counted = printed * for_program(counting, parser, shape, arguments).factor
-            done: float = printed
-            if parser == "cutlass_41":
-                done *= for_program(FlopFormula.NNZ, parser, shape, arguments).factor
-        except (KeyError, Uncounted):  # a size that the source leaves unsaid
-            return None
+        except KeyError:
+            printed = None
+        if printed is None:
+            raise Uncounted("the source leaves a size unsaid")
+        done, counted = float(printed), 1.0
+        if figure_unit(evaluation.figure) is not Unit.MS:
+            counted = printed * for_program(counting, parser, shape, arguments).factor
+        if parser == "cutlass_41":
+            done *= for_program(FlopFormula.NNZ, parser, shape, arguments).factor
         return Launch(done, 0.0, DTYPES[parser], counted)
 
-    def _arm(self, comparison: str, name: str) -> ArmFacts:
+    def _arm(self, comparison: str, name: str) -> tuple[ArmFacts, Workload]:
         arm = next(arm for arm in self.catalog.comparisons[comparison].arms if arm.id == name)
+        workload = self.catalog.workloads[arm.workload]
         if arm.workload not in self._facts:
-            spec = workload_spec(self.catalog.workloads[arm.workload])
+            spec = workload_spec(workload)
             facts = asdict(launch_facts(spec, *workload_blocks(spec, spec.seed)))
-            self._facts[arm.workload] = ArmFacts(
-                arm=arm.id,
-                variant=arm.variant,
-                workload=arm.workload,
-                binary_sha256=None,
-                warmup_ms=0.0,
-                **facts,
-            )
-        return self._facts[arm.workload]
+            facts |= {"arm": arm.id, "variant": arm.variant, "workload": arm.workload}
+            self._facts[arm.workload] = ArmFacts(binary_sha256=None, warmup_ms=0.0, **facts)
+        return self._facts[arm.workload], workload
 
 
 PER_BASE = {Unit.TFLOP_PER_S: 1e-9, Unit.GB_PER_S: 1e-6}
@@ -171,32 +161,29 @@ class _Timed:
     runs: PrintedRange
     """That further runs may print of what took such a time: on one GPU, as ratios."""
 
+    def contradicts(self, other: "_Timed") -> bool:
+        """Return whether a later figure of the same target and configuration leaves open no such
+        time.
+        """
+        if self.runs.meets(other.opened):
+            return False
+        mine, theirs = self.claim, other.claim
+        alike = (mine.configuration, mine.software) == (theirs.configuration, theirs.software)
+        return alike and not set(mine.hardware.targets).isdisjoint(theirs.hardware.targets)
+
 
 def contradicting_figures(launches: Launches) -> Iterator[tuple[str, str]]:
     """Yield (claim, how it contradicts a figure before it) where a source states two figures of one
     arm, on one target and in one configuration, that are further apart than two runs.
-
-    Of figures that agree, the one that ends first and the one that begins last stand for all.
     """
     for figures in figures_by_arm(launches.catalog).values():
-        ends: dict[tuple[object, ...], tuple[_Timed, ...]] = {}
+        agreeing: list[_Timed] = []
         for timed in (each for claim in figures for each in _timed(launches, claim)):
-            claim = timed.claim
-            under = frozenset(claim.configuration.items()), frozenset(claim.software.items())
-            known = {
-                (name, *under): ends.get((name, *under), ()) for name in claim.hardware.targets
-            }
-            before = (each for agreeing in known.values() for each in agreeing)
-            other = next((each for each in before if not each.runs.meets(timed.opened)), None)
-            if other is not None:
-                yield claim.id, _contradiction(other, timed)
-                continue
-            for key, agreeing in known.items():
-                every = (*agreeing, timed)
-                ends[key] = (
-                    min(every, key=lambda each: each.runs.high),
-                    max(every, key=lambda each: each.runs.low),
-                )
+            other = next((each for each in agreeing if each.contradicts(timed)), None)
+            if other is None:
+                agreeing.append(timed)
+            else:
+                yield timed.claim.id, _contradiction(other, timed)
 
 
 def _timed(launches: Launches, claim: Claim) -> Iterator[_Timed]:
@@ -292,14 +279,12 @@ def _ratio(
         return None
     factor = 1.0
     if metric is Metric.RATE_RATIO:
+        both = (term.arm, term.over or "")
         try:
-            counted = [
-                launches.counted_by(term, arm, claim.counting)
-                for arm in (term.arm, term.over or "")
-            ]
+            mine, theirs = (launches.counted_by(term, arm, claim.counting) for arm in both)
         except Uncounted:
             return None
-        factor = counted[0] / counted[1]
+        factor = mine / theirs
     quotient = evaluate(Formula.QUOTIENT, times)
     unit = claim.unit or Unit.RATIO
     ends = (from_base(factor * end, unit) for end in (quotient.value, quotient.low, quotient.high))
