@@ -3,7 +3,7 @@ nothing to judge.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from assay.base.errors import BadInput
@@ -15,7 +15,7 @@ from assay.records.evaluations import Benchmark
 from assay.records.figure_words import short
 from assay.records.kernels import Variant
 from assay.records.workload_specs import workload_spec
-from assay.records.workloads import Arm, Workload
+from assay.records.workloads import Workload
 from assay.shared.read_limits import MOST_CODE
 from assay.statistics.roofline import compute_ms
 
@@ -25,24 +25,15 @@ LONGEST_LAUNCH_MS = 60e3
 """At the peak of the fastest GPU; a measurement has hundreds of launches."""
 
 
-def is_by_function(catalog: Catalog, arm: Arm) -> bool:
-    """Return whether an arm is what the project's function returns under its name."""
-    return catalog.variants[arm.variant].kind == "callable"
-
-
 def compiled_arms_problems(
-    catalog: Catalog, folder: Path, measurement: str, words: Collection[str]
+    catalog: Catalog, folder: Path, measurement: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield (arm, what is wrong with it) of the arms of a measurement that are compiled.
-
-    ``words``: every name and text of its Python file, in which its inputs must be called something;
-    none where nothing is known of it.
-    """
+    """Yield (arm, what is wrong with it) of the arms of a measurement that are compiled."""
     targets = _targets_of(catalog, measurement)
     for arm in catalog.comparisons[measurement].arms:
         variant = catalog.variants[arm.variant]
         if variant.kind == "kernel":
-            for problem in _problems(catalog, folder, variant, words, targets):
+            for problem in _problems(catalog, folder, variant, targets):
                 yield arm.id, f"measurement '{measurement}': arm '{arm.id}': {problem}"
 
 
@@ -61,11 +52,7 @@ def _targets_of(catalog: Catalog, measurement: str) -> list[str]:
 
 
 def _problems(
-    catalog: Catalog,
-    folder: Path,
-    variant: Variant,
-    words: Collection[str],
-    targets: list[str],
+    catalog: Catalog, folder: Path, variant: Variant, targets: list[str]
 ) -> Iterator[str]:
     file = variant.source or ""
     try:
@@ -78,10 +65,6 @@ def _problems(
         yield f"{file} defines no '{variant.symbol}'{suggest(variant.symbol or '', defined)}"
     elif 'extern "C"' not in text:
         yield f'{file} has no extern "C" in it: nobody would find its launcher'
-    for operand in variant.operands:
-        if words and operand not in words:
-            meant = suggest(operand, words)
-            yield f"operands: nothing in the Python file is called '{operand}'{meant}"
     for target in targets:
         arch = catalog.targets[target].arch
         if arch not in variant.archs:

@@ -11,7 +11,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_bytes
 from assay.base.printable import with_short_names
 from assay.base.yaml_problems import MOST_TOLD
-from assay.catalog.code_outline import CodeOutlines
+from assay.catalog.code_outline import function_problems
 from assay.catalog.load import CheckedProject, check_project
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
@@ -20,7 +20,6 @@ from assay.judging.impossible_figures import impossible_figures
 from assay.judging.needs import comparisons_of, primary_terms
 from assay.pipeline.measurement_check import (
     compiled_arms_problems,
-    is_by_function,
     meaningless_numbers,
 )
 from assay.pipeline.run_files import foreign_place
@@ -128,14 +127,12 @@ def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
     for name, says in _commands(catalog, folder):
         yield here(name, f"command '{name}': {says}")
     measured = set(comparisons_of(catalog, catalog.claims.values()))
-    outlines = CodeOutlines(folder)
     for name in sorted(catalog.project.measures if catalog.project else ()):
         comparison, workload = catalog.comparisons[name], catalog.workloads[name]
-        made = [arm.id for arm in comparison.arms if is_by_function(catalog, arm)]
-        for each in outlines.problems(workload, made):
-            yield ProjectProblem(each.file, each.line, f"measurement '{name}': {each.says}")
-        words = outlines.words(workload)
-        for arm, says in compiled_arms_problems(catalog, folder, name, words):
+        file = workload.code.file if workload.code else PROJECT_FILE
+        for line, says in function_problems(folder, workload):
+            yield ProjectProblem(file, line, f"measurement '{name}': {says}")
+        for arm, says in compiled_arms_problems(catalog, folder, name):
             yield here(name, says, arm)
         unasked = _unused(catalog, comparison) if name in measured else [None]
         for unused in unasked:

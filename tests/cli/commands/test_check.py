@@ -81,7 +81,6 @@ class TestCheck:
         for words in (
             "case takes no 'columns', which it is called with: did you mean 'cols'?",
             "case needs 'cols', which no parameter gives",
-            "nothing there is called 'oracle'",
         ):
             line = self.line(mine, "softmax.py", "def case(")
             told = f"softmax.py, line {line}: measurement 'softmax': {words}"
