@@ -32,14 +32,15 @@ def absent(
     for arm in arms_of(term):
         build = case.evidence.builds.get((variants[arm], arch))
         if build is not None and build.status == "failed":
-            return _not_built(build, paths)
+            return not_built(build, paths)
     text = f"No result of comparison {comparison.id} on {target} is among the evidence."
     return not_run(NotRun.RUN_FAILED, text, paths)
 
 
-def _not_built(build: BuildRecord, paths: tuple[str, ...]) -> Failure:
+def not_built(build: BuildRecord, paths: tuple[str, ...], called: str = "") -> Failure:
+    """Return that a build failed, in the compiler's words; ``called``: how to call it."""
     does = "does not compile" if build.had_compiler else "was not compiled"
-    text = f"{build.id} {does} for {build.arch}: {last_words(build.diagnostics)}"
+    text = f"{called or build.id} {does} for {build.arch}: {last_words(build.diagnostics)}"
     return not_run(NotRun.BUILD_FAILED, text, paths)
 
 
@@ -75,7 +76,7 @@ def gate_correctness(
         arch = case.catalog.targets[correctness.target].arch
         build = case.evidence.builds.get((entry.variant, arch))
         if build is not None and build.status == "failed":
-            return _not_built(build, paths)
+            return not_built(build, paths)
         reason, words = _WITHOUT_OUTPUT[entry.status]
         detail = entry.detail.removeprefix(f"arm '{arm}': ").rstrip(".")
         text = f"{who} {words}: {detail}."

@@ -1,8 +1,9 @@
-"""Measured figures of original programs: the stated configuration, and the command as typed."""
+"""Measured figures of original programs: which of those printed answers, and what it rests on."""
 
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 from assay.base.errors import BadInput
 from assay.evidence.model import build_of, build_record_path
@@ -17,17 +18,12 @@ from assay.judging.cutlass_output import (
     job_id,
     parse,
     printed_flop,
+    reference_problem,
+    schedule,
 )
 from assay.judging.formulas import Counting, Uncounted, for_program
-from assay.judging.gates import last_words
+from assay.judging.gates import not_built
 from assay.judging.printed_figures import to_base
-from assay.judging.program_output import (
-    by_speed,
-    figure_name,
-    names_one,
-    others_beside,
-    verification,
-)
 from assay.records.evaluations import NotRun, Program
 from assay.records.figure_words import quantity
 from assay.records.kernels import OriginalProgram
@@ -45,7 +41,6 @@ class Runs:
 
     shape: Shape
     figure: str
-    values: tuple[float, ...]
     measured: Measured
 
 
@@ -60,35 +55,27 @@ def measure_program(
 
     None leaves them as printed.
     """
-    program = case.catalog.programs[evaluation.program]
-    job = job_id(program.id, arguments)
+    program, arch = case.catalog.programs[evaluation.program], case.catalog.targets[target].arch
+    job, built = job_id(program.id, arguments), build_record_path(case.evidence, program.id, arch)
     record = case.evidence.programs.get((target, job))
+    found = () if record is None else (program_path(target, job),)
+    paths = with_platform(case, target, (*found, *((built,) if built else ())))
     if record is None:
-        return _absent(case, target, program)
-    paths = with_platform(case, target, (program_path(target, job), *_build(case, target, program)))
+        return _absent(case, target, program, paths)
     outputs = _outputs(program, record, paths)
     if isinstance(outputs, Failure):
         return outputs
     return _runs(case, target, evaluation, record, outputs, formula, paths)
 
 
-def _build(case: Case, target: str, program: OriginalProgram) -> tuple[str, ...]:
-    arch = case.catalog.targets[target].arch
-    path = build_record_path(case.evidence, program.id, arch)
-    return () if path is None else (path,)
-
-
-def _absent(case: Case, target: str, program: OriginalProgram) -> Failure:
+def _absent(case: Case, target: str, program: OriginalProgram, paths: tuple[str, ...]) -> Failure:
     arch = case.catalog.targets[target].arch
     build = case.evidence.builds.get((program.id, arch))
-    paths = with_platform(case, target, _build(case, target, program))
     if arch not in program.archs:
         text = f"{program.title} is not made for {arch}."
         return not_run(NotRun.UNSUPPORTED_ARCH, text, paths)
     if build is not None and build.status == "failed":
-        does = "does not compile" if build.had_compiler else "was not compiled"
-        text = f"{program.title} {does} for {arch}: {last_words(build.diagnostics)}"
-        return not_run(NotRun.BUILD_FAILED, text, paths)
+        return not_built(build, paths, program.title)
     text = f"No run of {program.title} with these arguments on {target} is among the evidence."
     return not_run(NotRun.RUN_FAILED, text, paths)
 
@@ -132,13 +119,13 @@ def _runs(
 ) -> Runs | Failure:
     program = case.catalog.programs[evaluation.program]
     figure, beside = _answering(program, record, evaluation.figure, outputs)
-    check = verification(program, record, outputs, figure)
-    if check.passed is False:
+    passed, checked = verification(program, record, outputs, figure)
+    if passed is False:
         text = f"{program.title} found its own output wrong; no performance is reported."
         return Failure(
             Status.INCORRECT,
             "wrong_output",
-            text + check.words,
+            text + checked,
             paths,
             ran=describe(outputs[0].shape, record.arguments),
             binary_sha256=record.binary_sha256,
@@ -164,10 +151,18 @@ def _runs(
         conversion = replace(conversion, factor=1.0, sentence=None)
     factor, base = to_base(1.0, unit)
     summary = summary.scaled(factor * conversion.factor)
-    rate = _own_rate(program, shape, record.arguments, figure, statistics.median(values))
     peak = roofline.peak_tflop_per_s(case.catalog.targets[target].peaks, DTYPES[program.parser])
+    # Of the matrix products alone: what the program counts, for each FLOP that it does.
+    printed, own = printed_flop(program.parser, shape, record.arguments), 1.0
+    rate: float | None = None
+    if printed is not None:
+        own = for_program(FlopFormula.NNZ, program.parser, shape, record.arguments).factor
+        value = statistics.median(values) * factor
+        rate = printed * 1e-9 / value if base is Unit.MS else value
+        rate *= own if program.parser == "cutlass_41" else 1.0
+    counts = base is Unit.TFLOP_PER_S and printed is not None
     asserts = _asserts(case, target, program)
-    notes = (conversion.sentence, beside, check.words, asserts, _UNCONTROLLED)
+    notes = (conversion.sentence, beside, checked, asserts, _UNCONTROLLED)
     measured = Measured(
         summary=summary,
         unit=base,
@@ -178,11 +173,11 @@ def _runs(
         binary_sha256=record.binary_sha256,
         gpu_uuid=record.gpu_uuid,
         ran=describe(shape, record.arguments),
-        work_ratio=_work_ratio(program, shape, record.arguments, conversion.factor, base),
+        work_ratio=conversion.factor / own if counts else None,
         notes=tuple(note for note in notes if note),
         evidence=paths,
     )
-    return Runs(shape, figure, values, measured)
+    return Runs(shape, figure, measured)
 
 
 def _answering(
@@ -192,15 +187,80 @@ def _answering(
 
     Of a pattern the fastest whose output nothing found wrong; where all are wrong, the fastest.
     """
-    if names_one(figure):
-        return figure_name(figure, outputs), ""
-    names = by_speed(figure, outputs)
-    right = [n for n in names if verification(program, record, outputs, n).passed is not False]
+    if "*" not in figure:
+        return _figure_name(figure, outputs), ""
+    names = _by_speed(figure, outputs)
+    right = [n for n in names if verification(program, record, outputs, n)[0] is not False]
     if not names:
         failed = sorted({name for output in outputs for name in output.failed})
         return (failed[0] if failed else figure), ""
     chosen = (right or names)[0]
-    return chosen, others_beside(chosen, names, outputs)
+    return chosen, _others_beside(chosen, names, outputs)
+
+
+def _figure_name(figure: str, outputs: Sequence[ParsedOutput]) -> str:
+    """Return the printed name of a figure: its own, or the only one of the same schedule.
+
+    A command that ran another head size than stated prints the schedule with another tile.
+    """
+    names = {name for output in outputs for name in (*output.figures, *output.failed)}
+    alike = [name for name in names if schedule(name) == schedule(figure)]
+    return alike[0] if figure not in names and len(alike) == 1 else figure
+
+
+def _by_speed(pattern: str, outputs: Sequence[ParsedOutput]) -> list[str]:
+    """Return names that match ``pattern`` in every output, the fastest first, by their medians."""
+    printed = set.intersection(*({*output.figures} for output in outputs)) if outputs else set()
+    names = sorted(name for name in printed if fnmatchcase(name, pattern))
+    medians = {name: _median(name, outputs) for name in names}
+    slow_is_high = figure_unit(pattern) is Unit.MS
+    return sorted(names, key=lambda name: medians[name] if slow_is_high else -medians[name])
+
+
+def _others_beside(chosen: str, names: Sequence[str], outputs: Sequence[ParsedOutput]) -> str:
+    """Return a sentence that names the kernel that answers, and what the others printed."""
+    others = [
+        f"{name} {quantity(_median(name, outputs), figure_unit(name))}"
+        for name in names
+        if name != chosen
+    ]
+    beside = f" Beside it: {', '.join(others)}." if others else ""
+    return f"No kernel is named: the fastest that the program printed is {chosen}.{beside}"
+
+
+def _median(name: str, outputs: Sequence[ParsedOutput]) -> float:
+    return statistics.median(output.figures[name] for output in outputs)
+
+
+def verification(
+    program: OriginalProgram, record: ProgramRecord, outputs: Sequence[ParsedOutput], figure: str
+) -> tuple[bool | None, str]:
+    """Return whether the output behind ``figure`` passed the program's own check, with words for
+    the verdict; None where nothing says: its reference has limits of its own, and a run that
+    verifies may be cut short. Of the timed runs' own check no words are needed.
+    """
+    if any(figure in output.failed for output in outputs):
+        return False, ""
+    if all(output.passed is not None for output in outputs):
+        return True, ""
+    run = record.verification
+    if run is None:
+        return None, "The program was not asked to verify its output in these runs."
+    problem: str | None = None
+    try:
+        output = parse(program.parser, run.stdout)
+        problem = reference_problem(program.parser, output.shape, run.stderr)
+        if problem is None and figure in output.failed:
+            return False, " It did so in a run apart from the timed ones, told to check."
+        if problem is None and (figure not in output.figures or output.passed is None):
+            problem = "it prints no outcome of a check"
+    except MalformedOutput as error:
+        last = run.stderr.strip().splitlines()[-1:] or [str(error)]
+        problem = f"exit code {run.exit_code}: {last[0]}"
+    if problem is None:
+        return True, "The program checked its output once, untimed, and it passed."
+    why = problem.rstrip(".")
+    return None, f"The program was told to check its output once, and could not ({why})."
 
 
 def answering_figure(case: Case, target: str, evaluation: Program) -> str:
@@ -227,29 +287,6 @@ def _asserts(case: Case, target: str, program: OriginalProgram) -> str:
 
 
 _UNCONTROLLED = "A program that times itself has no A/A control."
-
-
-def _own_rate(
-    program: OriginalProgram, shape: Shape, arguments: Sequence[str], figure: str, value: float
-) -> float | None:
-    """TFLOP/s of the matrix products alone, from a printed rate or time."""
-    printed = printed_flop(program.parser, shape, arguments)
-    if printed is None:
-        return None
-    factor, base = to_base(1.0, figure_unit(figure))
-    rate = printed * 1e-9 / (value * factor) if base is Unit.MS else value * factor
-    if program.parser == "cutlass_41":
-        rate *= for_program(FlopFormula.NNZ, program.parser, shape, arguments).factor
-    return rate
-
-
-def _work_ratio(
-    program: OriginalProgram, shape: Shape, arguments: Sequence[str], factor: float, base: Unit
-) -> float | None:
-    """FLOPs that a restated rate counts for each one of the matrix products."""
-    if base is not Unit.TFLOP_PER_S or printed_flop(program.parser, shape, arguments) is None:
-        return None
-    return factor / for_program(FlopFormula.NNZ, program.parser, shape, arguments).factor
 
 
 def _broken(rate: float | None, peak: float) -> str | None:

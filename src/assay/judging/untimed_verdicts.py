@@ -6,8 +6,7 @@ from assay.judging.case import Case, Failure, measured_on, not_run, significant,
 from assay.judging.cutlass_output import job_id, parse
 from assay.judging.gates import absent, gate_correctness
 from assay.judging.measured import nearest
-from assay.judging.program import measure_program
-from assay.judging.program_output import verification
+from assay.judging.program import measure_program, verification
 from assay.judging.what_ran import program_version, versions_words, what_ran
 from assay.records.claims import (
     Claim,
@@ -175,25 +174,20 @@ def judge_self_check(
     program = case.catalog.programs[evaluation.program]
     record = case.evidence.programs[target, job_id(program.id, arguments)]
     outputs = [parse(program.parser, run.stdout) for run in record.runs]
-    checked = verification(program, record, outputs, runs.figure)
+    passed, checked = verification(program, record, outputs, runs.figure)
     paths = runs.measured.evidence
-    if not checked.passed:
-        return not_run(NotRun.RUN_FAILED, checked.words, paths)
-    words = checked.words or f"{program.title} passes its own check in {len(outputs)} runs."
+    if not passed:
+        return not_run(NotRun.RUN_FAILED, checked, paths)
+    words = checked or f"{program.title} passes its own check in {len(outputs)} runs."
+    versions = (
+        program_version(case, target, claim, program.id),
+        versions_words(case, target, claim),
+    )
     return verdict(
         case,
         answer,
         Status.REPRODUCED,
-        " ".join(
-            filter(
-                None,
-                (
-                    words,
-                    program_version(case, target, claim, program.id),
-                    versions_words(case, target, claim),
-                ),
-            )
-        ),
+        " ".join(sentence for sentence in (words, *versions) if sentence),
         claim=claim,
         measured=PASSES,
         artifact="original",

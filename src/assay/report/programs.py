@@ -7,7 +7,7 @@ from assay.evidence.model import Evidence, builds_of
 from assay.evidence.stages import original_path, program_path
 from assay.judging import cutlass_output as outputs
 from assay.judging.own_program import sizes_printed
-from assay.judging.program_output import verification
+from assay.judging.program import verification
 from assay.records.claims import Claim
 from assay.records.evaluations import Invocation, Program
 from assay.records.file_compiles import FileCompileRecord
@@ -205,7 +205,7 @@ def _own_check(program: OriginalProgram, record: ProgramRecord) -> bool | None:
     except outputs.MalformedOutput:
         return None
     figures = {name for output in found for name in (*output.figures, *output.failed)}
-    passed = [verification(program, record, found, name).passed for name in sorted(figures)]
+    passed = [verification(program, record, found, name)[0] for name in sorted(figures)]
     if False in passed:
         return False
     return None if None in passed or not passed else True
