@@ -570,7 +570,7 @@ class TestPrograms:
 
     def test_a_claim_in_the_wrong_dimension_is_refused(self) -> None:
         claim = b.claim("fmha", fmha(None), value=1.0, unit=Unit.MS)
-        with pytest.raises(BadInput, match="is printed in tflop_per_s"):
+        with pytest.raises(BadInput, match="claimed in ms, measured in tflop_per_s"):
             verdict_on(claim, programs=[runs_88(STATED, 600.0)])
 
 

@@ -231,3 +231,12 @@ def verdict(
         evidence=reported(case, evidence),
         **fields,
     )
+
+
+def adding(
+    case: Case, to: Verdict, words: str = "", evidence: tuple[str, ...] = (), **changes: Any
+) -> Verdict:
+    """Return a verdict that says more, names more records, or has other fields."""
+    text = f"{to.explanation} {words}" if words else to.explanation
+    paths = tuple(dict.fromkeys((*to.evidence, *reported(case, evidence))))
+    return to.model_copy(update={"explanation": text, "evidence": paths, **changes})

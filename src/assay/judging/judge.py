@@ -8,7 +8,7 @@ from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import plan_path
-from assay.judging.case import Case, Failure, Measured, not_run, verdict
+from assay.judging.case import Case, Failure, Measured, adding, not_run, verdict
 from assay.judging.causes import as_elsewhere, cause_of, say_what_is_shared, with_known_causes
 from assay.judging.compile_verdicts import judge_compiles, judge_support
 from assay.judging.composed_verdicts import Part, judge_worst_term, no_better_than_parts
@@ -16,16 +16,13 @@ from assay.judging.measured import measure_claim, nearest
 from assay.judging.own_program import (
     answers_alone,
     counted_otherwise,
+    how_to_get_it,
     own_program,
-    say_how_to_get_it,
-    with_failure,
-    with_reading,
 )
 from assay.judging.readings import weigh_readings
 from assay.judging.rules import RULES
 from assay.judging.untimed_verdicts import judge_execution, judge_gate_figure, judge_self_check
 from assay.judging.verdicts import (
-    concluded,
     decided,
     decision_on,
     fail,
@@ -103,10 +100,11 @@ def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:
     if isinstance(own, Failure) and answers_alone(claim):
         return fail(case, answer, claim, own)
     result = _judge_without(case, answer, claim)
-    if isinstance(own, Failure):
-        return with_failure(case, result, own)
-    beside = counted_otherwise(case, claim, answer.target)
-    return with_reading(case, result, beside[1]) if beside else say_how_to_get_it(case, result)
+    beside = None if own else counted_otherwise(case, claim, answer.target)
+    printed = own or (beside and beside[1])
+    if isinstance(printed, Failure):
+        return adding(case, result, printed.explanation, printed.evidence)
+    return adding(case, result, " ".join(printed.notes) if printed else how_to_get_it(case, result))
 
 
 def _judge_without(case: Case, answer: Answer, claim: Claim) -> Verdict:
@@ -158,7 +156,11 @@ def _on_gpu(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
         case Benchmark() as evaluation if len(evaluation.terms) > 1:
             result = judge_worst_term(case, answer, claim, evaluation, target)
         case Benchmark() | Derived() as evaluation:
-            result = concluded(case, answer, claim, measure_claim(case, claim, target))
+            found = measure_claim(case, claim, target)
+            if isinstance(found, Failure):
+                result = fail(case, answer, claim, found)
+            else:
+                result = decided(case, answer, claim, found)
         case _:
             return not_run(NotRun.NOT_IMPLEMENTED, "No rule answers this kind of claim.")
     result = weigh_readings(case, claim, target, result)

@@ -9,7 +9,7 @@ is no work done. Where it gives no figure, the verdict is what it would have bee
 from dataclasses import dataclass
 
 from assay.evidence.stages import original_path
-from assay.judging.case import Case, Failure, Measured, not_run, reported, with_platform
+from assay.judging.case import Case, Failure, Measured, not_run, with_platform
 from assay.judging.gates import last_words
 from assay.judging.printed_figures import to_base
 from assay.records.claims import Claim
@@ -190,38 +190,15 @@ def rebuilt_reading(case: Case, claim: Claim, target: str) -> tuple[Reading, ...
     )
 
 
-def say_how_to_get_it(case: Case, verdict: Verdict) -> Verdict:
-    """Return the verdict on what was rebuilt, saying how the source's own program would run."""
+def how_to_get_it(case: Case, verdict: Verdict) -> str:
+    """Return how the source's own program would run, for a verdict on what was rebuilt."""
     original = case.catalog.sources[verdict.source].program_of(verdict.claim)
-    if verdict.artifact != "reimplemented" or original is None:
-        return verdict
-    figure = original.figure_of(verdict.claim)
-    if figure is None:
-        return verdict
+    figure = original.figure_of(verdict.claim) if original else None
+    if verdict.artifact != "reimplemented" or original is None or figure is None:
+        return ""
     text = ", ".join(original.options_of(verdict.source))
     gives = "it decides" if figure.counts is None else "what it prints is a reading too"
-    words = f"{verdict.explanation} With a checkout of it, {gives}: {text}, on a machine's own "
-    return verdict.model_copy(update={"explanation": f"{words}compiler (--runtime host)."})
-
-
-def with_failure(case: Case, verdict: Verdict, failure: Failure) -> Verdict:
-    """Return a verdict that the source's own program had no part in, which says why."""
-    return verdict.model_copy(
-        update={
-            "explanation": f"{verdict.explanation} {failure.explanation}",
-            "evidence": tuple(
-                dict.fromkeys((*verdict.evidence, *reported(case, failure.evidence)))
-            ),
-        }
-    )
-
-
-def with_reading(case: Case, verdict: Verdict, printed: Measured | Failure) -> Verdict:
-    """Return a verdict beside whose readings the source's own program stands, saying what ran."""
-    if isinstance(printed, Failure):
-        return with_failure(case, verdict, printed)
-    told = " ".join((verdict.explanation, *printed.notes))
-    return verdict.model_copy(update={"explanation": told})
+    return f"With a checkout of it, {gives}: {text}, on a machine's own compiler (--runtime host)."
 
 
 def _values(

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from assay.base.errors import BadInput
 from assay.evidence.model import build_of, build_record_path
 from assay.evidence.stages import program_path
 from assay.judging.case import Case, Failure, Measured, not_run, with_platform
@@ -305,13 +304,3 @@ def describe(shape: Shape, arguments: Sequence[str]) -> str:
 def shape_matches(shape: Shape, stated: Shape) -> bool:
     """Return whether the reported problem is the stated one, in every size that is stated."""
     return all(key in shape and shape[key] == value for key, value in stated.items())
-
-
-def check_unit(claim_id: str, unit: Unit | None, figure: str) -> Unit:
-    """Return the claim's unit. Raises BadInput where a rate is claimed of a printed time or so."""
-    if unit is None or to_base(1.0, unit)[1] is not to_base(1.0, figure_unit(figure))[1]:
-        raise BadInput(
-            f"claim '{claim_id}': figure '{figure}' is printed in {figure_unit(figure).value}, "
-            f"the claim is in {unit.value if unit else 'no unit'}"
-        )
-    return unit

@@ -3,12 +3,20 @@
 import re
 
 from assay.base.errors import BadInput
-from assay.judging.case import Case, Failure, Measured, measured_on, significant, verdict
+from assay.judging.case import (
+    Case,
+    Failure,
+    Measured,
+    adding,
+    measured_on,
+    significant,
+    verdict,
+)
 from assay.judging.decision import Decision, decide, margin_of
 from assay.judging.measured import alternatives, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
 from assay.judging.printed_figures import BOUNDS, from_base, to_base
-from assay.judging.program import Runs, check_unit, measure_program, shape_matches
+from assay.judging.program import Runs, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
 from assay.judging.what_ran import program_version, versions_words
 from assay.records.claims import Claim
@@ -32,27 +40,23 @@ def judge_program(
     case: Case, answer: Answer, claim: Claim, evaluation: Program, target: str
 ) -> Verdict:
     """Judge the stated configuration; the command as typed is run, compared and told of."""
-    check_unit(claim.id, claim.unit, evaluation.figure)
-    stated_shape = evaluation.stated.shape
     stated = measure_program(case, target, evaluation, evaluation.stated.arguments, claim.counting)
-    typed: Runs | Failure | None = None
-    if evaluation.typed is not None and evaluation.typed != evaluation.stated.arguments:
-        typed = measure_program(case, target, evaluation, evaluation.typed, None)
-    if isinstance(stated, Runs) and not shape_matches(stated.shape, stated_shape):
+    if isinstance(stated, Runs) and not shape_matches(stated.shape, evaluation.stated.shape):
         stated = _other_problem(evaluation, stated)
+    typed: Runs | Failure | None = None
+    same = evaluation.typed == evaluation.stated.arguments
+    words = "This is the command as typed." if same else "The source types no command."
+    if evaluation.typed is not None and not same:
+        typed = measure_program(case, target, evaluation, evaluation.typed, None)
+        words = _typed_words(claim, evaluation, typed)
     if isinstance(stated, Failure):
-        return _without_stated(case, answer, claim, evaluation, stated, typed)
-    decision = decision_on(case, claim, stated.measured)
+        # A typed run of the same problem never stands in: its arguments may differ in what the
+        # program does not report (a mask, say).
+        return adding(case, fail(case, answer, claim, stated), words if typed else "")
     version = program_version(case, target, claim, evaluation.program)
-    if typed is None:
-        same = evaluation.typed == evaluation.stated.arguments
-        words = "This is the command as typed." if same else "The source types no command."
-        return decided(case, answer, claim, stated.measured, decision, f"{version} {words}".strip())
-    words = f"{version} {_typed_words(claim, evaluation, typed)}".strip()
-    result = decided(case, answer, claim, stated.measured, decision, words)
-    extra = typed.measured.evidence if isinstance(typed, Runs) else typed.evidence
-    paths = (*result.evidence, *map(case.evidence.place, extra))
-    return result.model_copy(update={"evidence": tuple(dict.fromkeys(paths))})
+    result = decided(case, answer, claim, stated.measured, words=f"{version} {words}".strip())
+    extra = typed.measured if isinstance(typed, Runs) else typed
+    return adding(case, result, evidence=extra.evidence if extra else ())
 
 
 def _other_problem(evaluation: Program, runs: Runs) -> Failure:
@@ -71,25 +75,6 @@ def _other_problem(evaluation: Program, runs: Runs) -> Failure:
         gpu_uuid=runs.measured.gpu_uuid,
         artifact="original",
     )
-
-
-def _without_stated(
-    case: Case,
-    answer: Answer,
-    claim: Claim,
-    evaluation: Program,
-    stated: Failure,
-    typed: Runs | Failure | None,
-) -> Verdict:
-    """No usable run of the stated configuration; a typed run of the same problem never stands in.
-
-    Its arguments may differ in what the program does not report (a mask, say).
-    """
-    result = fail(case, answer, claim, stated)
-    if typed is None:
-        return result
-    words = _typed_words(claim, evaluation, typed)
-    return result.model_copy(update={"explanation": f"{result.explanation} {words}"})
 
 
 def _typed_words(claim: Claim, evaluation: Program, typed: Runs | Failure) -> str:
@@ -126,13 +111,6 @@ FIGURES = re.compile(r"Measured \S.*? against the claimed \S.*?: ")
 """A verdict's figures in its explanation, up to how they stand to each other (``decided``)."""
 REMEDY = re.compile(r" What would decide it: .*?\.(?= |$)")
 """The sentence of an open verdict on what would decide it."""
-
-
-def concluded(case: Case, answer: Answer, claim: Claim, found: Measured | Failure) -> Verdict:
-    """Return the verdict on what was measured for a claim, or on why nothing was."""
-    if isinstance(found, Failure):
-        return fail(case, answer, claim, found)
-    return decided(case, answer, claim, found)
 
 
 def decided(
