@@ -15,6 +15,7 @@ from assay.records.evaluations import (
     Completeness,
     Derived,
     DeviceCode,
+    Evaluation,
     Execution,
     Inspection,
     NotRun,
@@ -58,10 +59,6 @@ class Asked:
         provisions = tuple(target.provision for target in plan.targets)
         held = tuple(each for each in plan.targets if each.provision.kind == "recorded")
         return cls(plan.sources, provisions, given, compiled, frozenset(plan.claims), held)
-
-    def held_of(self, target: str) -> TargetPlan | None:
-        """Return what there is of a recorded target."""
-        return next((each for each in self.held if each.target == target), None)
 
 
 def make_answers(catalog: Catalog, asked: Asked, claims: Iterable[Claim]) -> Iterator[Answer]:
@@ -114,20 +111,15 @@ def _compiled_answer(catalog: Catalog, asked: Asked, claim: Claim, evaluation: C
     before = {job.key for each in asked.held for job in each.compilations}
     if (evaluation.compilation, evaluation.arch) in asked.compiled | before:
         return _answer(claim.id, None, "compute", None, "needs no GPU")
-    detail = _how_to_compile(catalog, claim, evaluation)
-    return _answer(claim.id, None, "not_run", NotRun.ORIGINAL_UNAVAILABLE, detail)
-
-
-def _how_to_compile(catalog: Catalog, claim: Claim, evaluation: Compiles) -> str:
-    """Return the sentence for a run without a checkout: what would answer the claim."""
     source = catalog.source_of[claim.id]
     published = catalog.published_file(source, evaluation.compilation)
     assert published is not None
-    return (
+    detail = (
         f"{published.file} is not in this repository ({published.public}): give a checkout with "
         f"--original {source}=DIR and --runtime host, and it is compiled for {evaluation.arch} as "
         "published; that needs no GPU."
     )
+    return _answer(claim.id, None, "not_run", NotRun.ORIGINAL_UNAVAILABLE, detail)
 
 
 def _by_command(catalog: Catalog, claim: Claim) -> bool:
@@ -160,7 +152,7 @@ def _answer_on(catalog: Catalog, asked: Asked, claim: Claim, provision: Provisio
     if not _arch_supported(catalog, claim, arch):
         detail = f"What the claim needs is not built for {arch}."
         return _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
-    held = asked.held_of(name)
+    held = next((each for each in asked.held if each.target == name), None)
     if held is not None and not _is_recorded(catalog, claim, held):
         return _unrecorded_answer(claim, provision)
     way = "measure" if provision.kind == "device" else "recorded"
@@ -175,13 +167,14 @@ def _unrecorded_answer(claim: Claim, provision: Provision) -> Answer:
     """
     taken, absence = provision.recorded_in, provision.absence
     if absence is None:
-        lack = (
+        reason = NotRun.NOT_RECORDED
+        detail = (
             f"{taken}, which figures are taken from, has no record of it that fits today's "
             f"configuration."
         )
-        return _answer(claim.id, provision.target, "not_run", NotRun.NOT_RECORDED, lack)
-    reason = provision.reason or NotRun.NO_DEVICE
-    detail = f"{capital(absence.rstrip('.'))}, and {taken} has no record of it."
+    else:
+        reason = provision.reason or NotRun.NO_DEVICE
+        detail = f"{capital(absence.rstrip('.'))}, and {taken} has no record of it."
     return _answer(claim.id, provision.target, "not_run", reason, detail)
 
 
@@ -189,26 +182,28 @@ def _parts(catalog: Catalog, evaluation: Derived) -> tuple[Claim, Claim]:
     return catalog.claims[evaluation.numerator], catalog.claims[evaluation.denominator]
 
 
-def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
-    match claim.evaluation:
-        case Program(program=program):
-            return arch in catalog.programs[program].archs
+def _terms(evaluation: Evaluation) -> tuple[Term, ...]:
+    match evaluation:
         case Benchmark(terms=terms) | Execution(terms=terms):
-            archs = (
-                catalog.variants[arm.variant].archs
-                for term in terms
-                for arm in catalog.comparisons[term.comparison].arms
-                if arm.id in (term.arm, term.over)
-            )
-            return all(not named or arch in named for named in archs)
+            return terms
         case Accuracy(term=term) | Completeness(term=term):
-            arms = catalog.comparisons[term.comparison].arms
-            variants = (catalog.variants[arm.variant] for arm in arms if arm.id == term.arm)
-            return all(not variant.archs or arch in variant.archs for variant in variants)
-        case Derived() as evaluation:
-            return all(_arch_supported(catalog, p, arch) for p in _parts(catalog, evaluation))
-        case _:
-            return True
+            return (term,)
+    return ()
+
+
+def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
+    evaluation = claim.evaluation
+    if isinstance(evaluation, Program):
+        return arch in catalog.programs[evaluation.program].archs
+    if isinstance(evaluation, Derived):
+        return all(_arch_supported(catalog, part, arch) for part in _parts(catalog, evaluation))
+    archs = (
+        catalog.variants[arm.variant].archs
+        for term in _terms(evaluation)
+        for arm in catalog.comparisons[term.comparison].arms
+        if arm.id in (term.arm, term.over)
+    )
+    return all(not named or arch in named for named in archs)
 
 
 def _own_program_answers(catalog: Catalog, claim: Claim, held: TargetPlan) -> bool:
@@ -227,12 +222,7 @@ def _is_recorded(catalog: Catalog, claim: Claim, held: TargetPlan) -> bool:
     """Return whether what the claim needs is among what there is of a recorded target."""
     if _own_program_answers(catalog, claim, held):
         return True
-    terms: tuple[Term, ...]
     match claim.evaluation:
-        case Execution(terms=given) | Benchmark(terms=given):
-            terms = given
-        case Accuracy(term=term) | Completeness(term=term):
-            terms = (term,)
         case Program(program=program, stated=stated):
             return job_id(program, stated.arguments) in {job.id for job in held.programs}
         case Derived() as evaluation:
@@ -241,9 +231,7 @@ def _is_recorded(catalog: Catalog, claim: Claim, held: TargetPlan) -> bool:
             source = catalog.sources[catalog.source_of[claim.id]]
             original = source.program_of(claim.id) or source.original
             return original is None or original.id in {job.original for job in held.originals}
-        case _:
-            terms = ()
-    return all(term.comparison in held.comparisons for term in terms)
+    return all(term.comparison in held.comparisons for term in _terms(claim.evaluation))
 
 
 def _answer(claim: str, target: str | None, way: str, reason: NotRun | None, detail: str) -> Answer:

@@ -144,11 +144,6 @@ def significant(value: float, digits: int = 6) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def optional_significant(value: float | None) -> float | None:
-    """Return ``significant`` of a value that may be absent."""
-    return None if value is None else significant(value)
-
-
 def reported(case: Case, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return evidence paths as they stand in a report directory, without repetitions."""
     return tuple(dict.fromkeys(map(case.evidence.place, paths)))

@@ -1,6 +1,6 @@
 """The measured quantity behind a claim, whichever way it was measured, and what comes nearest."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from assay.base.errors import BadInput
@@ -211,33 +211,28 @@ def nearest(case: Case, claim: Claim) -> tuple[Nearest, ...]:
     """
     evaluation = claim.evaluation
     if isinstance(evaluation, Unanswerable):
-        entries = [
-            entry
-            for item in evaluation.nearest
-            for entry in (
-                _nearest_quantity(case, item)
-                if isinstance(item, Quantity)
-                else _nearest_claim(case, case.catalog.claims[item])
-            )
-        ]
-        return tuple(entries)
+        found = (
+            _nearest_quantity(case, each)
+            if isinstance(each, Quantity)
+            else _nearest_claim(case, case.catalog.claims[each])
+            for each in evaluation.nearest
+        )
+        return tuple(entry for entries in found for entry in entries)
     if isinstance(evaluation, Support | Execution | Compiles):
-        quantities = (_nearest_quantity(case, quantity) for quantity in evaluation.nearest)
-        return tuple(entry for found in quantities for entry in found if entry.measured is not None)
+        return _measured_quantities(case, evaluation.nearest)
     return alternatives(case, claim)
 
 
 def alternatives(case: Case, claim: Claim) -> tuple[Nearest, ...]:
     """Return other readings of the source, measured too and shown beside the verdict."""
     evaluation = claim.evaluation
-    if not isinstance(evaluation, Benchmark):
-        return ()
-    return tuple(
-        entry
-        for quantity in evaluation.alternatives
-        for entry in _nearest_quantity(case, quantity)
-        if entry.measured is not None
-    )
+    given = evaluation.alternatives if isinstance(evaluation, Benchmark) else ()
+    return _measured_quantities(case, given)
+
+
+def _measured_quantities(case: Case, quantities: Iterable[Quantity]) -> tuple[Nearest, ...]:
+    found = (_nearest_quantity(case, quantity) for quantity in quantities)
+    return tuple(entry for entries in found for entry in entries if entry.measured is not None)
 
 
 def _nearest_claim(case: Case, claim: Claim) -> list[Nearest]:
@@ -251,7 +246,7 @@ def _nearest_claim(case: Case, claim: Claim) -> list[Nearest]:
         measured = measure_claim(case, claim, target)
         if isinstance(measured, Measured) and measured.broken is None:
             entries.append(_entry(claim.id, target, measured, claim.unit))
-    return entries or [Nearest(what=claim.id, target=None, measured=None, unit=None, ci90=None)]
+    return entries or [_unmeasured(claim.id)]
 
 
 def _nearest_support(case: Case, claim: str, evaluation: Support) -> Nearest:
@@ -260,8 +255,7 @@ def _nearest_support(case: Case, claim: str, evaluation: Support) -> Nearest:
     outcome = {None: "was not compiled", "built": "compiles", "failed": "does not compile"}[
         build.status if build else None
     ]
-    what = f"{claim}: {evaluation.probe} {outcome} for {evaluation.arch}"
-    return Nearest(what=what, target=None, measured=None, unit=None, ci90=None)
+    return _unmeasured(f"{claim}: {evaluation.probe} {outcome} for {evaluation.arch}")
 
 
 def _nearest_quantity(case: Case, quantity: Quantity) -> list[Nearest]:
@@ -274,7 +268,11 @@ def _nearest_quantity(case: Case, quantity: Quantity) -> list[Nearest]:
         measured = measure_term(case, target, metric, term, FlopFormula.NNZ)
         if isinstance(measured, Measured) and measured.broken is None:
             entries.append(_entry(what, target, measured, METRIC_UNIT[metric]))
-    return entries or [Nearest(what=what, target=None, measured=None, unit=None, ci90=None)]
+    return entries or [_unmeasured(what)]
+
+
+def _unmeasured(what: str) -> Nearest:
+    return Nearest(what=what, target=None, measured=None, unit=None, ci90=None)
 
 
 def _entry(what: str, target: str, measured: Measured, unit: Unit) -> Nearest:

@@ -6,7 +6,7 @@ work than the source states: the verdict is ``misstated``. Every reading that wa
 
 from collections.abc import Iterable, Sequence
 
-from assay.judging.case import Case, Failure, Measured, optional_significant, reported, significant
+from assay.judging.case import Case, Failure, Measured, adding, significant
 from assay.judging.measured import measure_claim, measure_part, parts_of
 from assay.judging.own_program import (
     AS_STATED,
@@ -97,17 +97,16 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
     )
     holding = [reading for reading, outcome, _ in tried if outcome.holds]
     outcomes = [outcome for _, outcome, _ in tried]
-    paths = reported(case, tuple(path for *_, found in tried for path in found))
     fields, words = _toppled(
         claim, verdict, [(reading.differs, outcome) for reading, outcome, _ in tried]
     )
-    return verdict.model_copy(
-        update={
-            **fields,
-            "explanation": f"{verdict.explanation} {_told(holding, outcomes)}{words}",
-            "readings": (first, *outcomes),
-            "evidence": tuple(dict.fromkeys((*verdict.evidence, *paths))),
-        }
+    return adding(
+        case,
+        verdict,
+        f"{_told(holding, outcomes)}{words}",
+        tuple(path for *_, found in tried for path in found),
+        readings=(first, *outcomes),
+        **fields,
     )
 
 
@@ -186,35 +185,24 @@ def _outcome(
     measured: Measured | Failure,
 ) -> tuple[VerdictReading, tuple[str, ...]]:
     """How the claim as it is meant stands by what was measured, and the records of that."""
+    outcome = VerdictReading(
+        id=reading.id, says=reading.says, primary=False, measured=None, ci90=None, holds=None
+    )
     if isinstance(measured, Failure) or measured.broken is not None:
         reason = measured.explanation if isinstance(measured, Failure) else measured.broken
-        absent = VerdictReading(
-            id=reading.id,
-            says=reading.says,
-            primary=False,
-            measured=None,
-            ci90=None,
-            holds=None,
-            reason=reason,
-        )
-        return absent, measured.evidence
-    _, base = claimed_value(meant)
-    unit = meant.unit or base
-    decision = decision_on(case, meant, measured)
-    holds = _holds(meant, decision.status)
+        return outcome.model_copy(update={"reason": reason}), measured.evidence
+    unit = meant.unit or claimed_value(meant)[1]
+    holds = _holds(meant, decision_on(case, meant, measured).status)
     wanting = _wanting_parts(case, meant, target) if holds else {}
     low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())
-    outcome = VerdictReading(
-        id=reading.id,
-        says=reading.says,
-        primary=False,
-        measured=significant(from_base(measured.summary.value(), unit)),
-        ci90=(low, high),
-        holds=_worse_of(holds, wanting.values()),
-        work_ratio=_work_ratio(measured),
-        reason=_told_parts(wanting),
-    )
-    return outcome, measured.evidence
+    found: dict[str, object] = {
+        "measured": significant(from_base(measured.summary.value(), unit)),
+        "ci90": (low, high),
+        "holds": _worse_of(holds, wanting.values()),
+        "work_ratio": _work_ratio(measured),
+        "reason": _told_parts(wanting),
+    }
+    return outcome.model_copy(update=found), measured.evidence
 
 
 def _wanting_parts(case: Case, claim: Claim, target: str) -> dict[str, bool | None]:
@@ -263,8 +251,9 @@ def _holds(claim: Claim, status: Status) -> bool | None:
 
 
 def _work_ratio(measured: Measured) -> float | None:
-    known = measured.unit is Unit.TFLOP_PER_S and measured.work_ratio is not None
-    return optional_significant(measured.work_ratio) if known else None
+    if measured.unit is not Unit.TFLOP_PER_S or measured.work_ratio is None:
+        return None
+    return significant(measured.work_ratio)
 
 
 def _told(holding: list[Reading | PrintedReading], tried: list[VerdictReading]) -> str:
