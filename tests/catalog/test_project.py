@@ -520,7 +520,7 @@ class TestCommands:
         [
             ("607 TFLIP/s", "'TFLIP/s' is none"),
             ("600-610 TFLOP/s", "a range its middle"),
-            ("607,5 TFLOP/s", "write value: 607.5 TFLOP/s"),
+            ("607,5 TFLOP/s", "is no figure such as"),
             (True, "must be a number or a text"),
             ("0 TFLOP/s", "cannot be a figure"),
         ],

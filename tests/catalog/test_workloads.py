@@ -112,16 +112,6 @@ class TestReadingsOnly:
         with pytest.raises(BadInput, match="holds 'stage1' against arm 'stage2'"):
             load_catalog(tree)
 
-    def test_no_configuration_is_chosen_beside_it(self, tree: Path) -> None:
-        self.edit(
-            tree,
-            "config/comparisons/tuning.yaml",
-            "{id: g32, variant: bsr_gemm_wgmma, workload: bsr_128x128_16of64}",
-            "{id: g32, variant: bsr_gemm_wgmma, workload: bsr_128x128_16of64, reading_only: true}",
-        )
-        with pytest.raises(BadInput, match="for readings only, and no rival is such"):
-            load_catalog(tree)
-
     def test_a_kernel_writes_the_output_that_its_problem_has(self, tree: Path) -> None:
         self.edit(
             tree,

@@ -34,15 +34,8 @@ FIGURE = re.compile(
     r"\s*(?P<unit>[^0-9\s.,;:~<>+-].{0,30}?)?\s*"
 )
 """Thousands may be parted by commas, and by nothing else."""
-HOW_ELSE = "a bound has its relation, a range its middle and half its width as resolution"
+HOW_ELSE = "a bound has a relation (at_least), a range its middle and half its width as resolution"
 BOUNDS = ("at_least", "at_most")
-SIGNS = {
-    ">": "relation: at_least", "\N{GREATER-THAN OR EQUAL TO}": "relation: at_least",
-    "<": "relation: at_most", "\N{LESS-THAN OR EQUAL TO}": "relation: at_most",
-    "~": "resolution: twice what it may be off by",
-    "\N{ALMOST EQUAL TO}": "resolution: twice what it may be off by",
-}  # fmt: skip
-"""What is written beside a figure in the place of a sign ahead of it."""
 LONGEST_TYPED = 40
 """Characters of a number that a sentence quotes."""
 
@@ -106,8 +99,8 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
     if isinstance(claim.get("value"), str):
         found = FIGURE.fullmatch(claim["value"])
         if found is None:
-            says = f"'{shortened(claim['value'], LONGEST_TYPED)}' {_how_else(claim['value'])}"
-            return claim, [document.problem((*at, "value"), f"value: {says}")]
+            says = f"is no figure such as '610 TFLOP/s': {HOW_ELSE}"
+            return claim, [document.problem((*at, "value"), _not_taken(claim["value"], says))]
         typed = found["number"].replace(",", "")
         if (problem := number_problem(typed)) is not None:
             return claim, [document.problem((*at, "value"), _not_taken(typed, problem))]
@@ -135,16 +128,6 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
             if bound and claim["resolution"] == 0:
                 claim.setdefault("decimals", decimals(typed))
     return claim, problems
-
-
-def _how_else(typed: str) -> str:
-    """Return how a value is written that is no figure alone, as a sentence about it."""
-    sign, plain = typed.strip()[:1], typed.strip().lstrip("<>=~ " + "".join(SIGNS))
-    if sign in SIGNS and FIGURE.fullmatch(plain):
-        return f"begins with a sign: write value: {plain}, and {SIGNS[sign]}"
-    if re.fullmatch(r"[0-9]+,[0-9]+\D*", plain):
-        return f"has a comma: write value: {plain.replace(',', '.')}"
-    return f"is no figure such as '610 TFLOP/s': {HOW_ELSE}"
 
 
 def _not_taken(typed: str, problem: str) -> str:

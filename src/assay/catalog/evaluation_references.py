@@ -25,7 +25,7 @@ from assay.records.evaluations import (
     Term,
     Unanswerable,
 )
-from assay.records.readings import PRINTED, Reading
+from assay.records.readings import PRINTED
 from assay.records.units import Unit
 from assay.records.workloads import Arm, Operation, Workload
 from assay.shared.expressions import parse
@@ -37,47 +37,56 @@ FORMED = {"quotient": Unit.RATIO, "percent_gain": Unit.PERCENT}
 """Unit of what a formula makes of two figures."""
 
 
-def check_evaluation(
-    catalog: Catalog, where: str, evaluation: Evaluation, *, reading: bool = False
-) -> None:
-    """Check what an evaluation names; ``reading``: whether it is one of a claim's readings, which
-    may rest on arms that are timed for readings alone. Raises BadInput.
+def check_claim(catalog: Catalog, where: str, claim: Claim, *, reading: bool = False) -> None:
+    """Check what a claim's answer names, its formulas and its unit; ``reading``: whether it is
+    meant under a reading, which may rest on arms that are timed for readings alone.
+
+    Raises BadInput.
     """
+    _check_evaluation(catalog, where, claim.evaluation, reading=reading)
+    if claim.flops is not None:
+        _check_names(claim.flops, where, _names_of_rates(catalog, where, claim.evaluation))
+    if claim.bytes is not None:
+        _check_names(claim.bytes, where, _names_of_bandwidths(catalog, where, claim.evaluation))
+    if isinstance(claim.evaluation, Derived):
+        _check_formed(catalog, where, claim, claim.evaluation)
+
+
+def _check_evaluation(
+    catalog: Catalog, where: str, evaluation: Evaluation, *, reading: bool
+) -> None:
+    for term in _terms(evaluation):
+        done = reading or isinstance(evaluation, Completeness)
+        _check_term(catalog, where, term, reading=done)
     match evaluation:
-        case Arithmetic():
-            check_operands(catalog, where, evaluation.operands)
-        case Benchmark():
-            for term in evaluation.terms:
-                _check_term(catalog, where, term, reading=reading)
-            for quantity in evaluation.alternatives:
-                _check_term(catalog, where, quantity.term, reading=reading)
-        case Program():
-            require_known(where, "program", evaluation.program, catalog.programs)
+        case Arithmetic(operands=operands):
+            check_operands(catalog, where, operands)
+        case Program(program=program):
+            require_known(where, "program", program, catalog.programs)
         case Derived():
             _check_derived(catalog, where, evaluation)
-        case Accuracy():
-            _check_term(catalog, where, evaluation.term)
-        case Completeness():
-            _check_term(catalog, where, evaluation.term, reading=True)
-        case Support() | Execution() | DeviceCode() | Compiles():
-            _check_support(catalog, where, evaluation)
-        case Unanswerable():
-            _check_nearest(catalog, where, evaluation)
+        case DeviceCode(rival=rival):
+            require_known(where, "rival", rival, catalog.rivals)
+        case Support(probe=probe):
+            require_known(where, "probe", probe, {**catalog.probes, **catalog.programs})
+        case Unanswerable(nearest=nearest):
+            for name in nearest:
+                if isinstance(name, str):
+                    require_known(where, "claim", name, catalog.claims)
 
 
-def _check_support(
-    catalog: Catalog, where: str, evaluation: Support | Execution | DeviceCode | Compiles
-) -> None:
-    if isinstance(evaluation, DeviceCode):
-        require_known(where, "rival", evaluation.rival, catalog.rivals)
-        return
-    terms = [quantity.term for quantity in evaluation.nearest]
-    if isinstance(evaluation, Support):
-        require_known(where, "probe", evaluation.probe, {**catalog.probes, **catalog.programs})
-    elif isinstance(evaluation, Execution):
-        terms += evaluation.terms
-    for term in terms:
-        _check_term(catalog, where, term)
+def _terms(evaluation: Evaluation) -> list[Term]:
+    """Return the terms that an evaluation rests on or is shown beside."""
+    match evaluation:
+        case Benchmark(terms=terms, alternatives=beside) | Execution(terms=terms, nearest=beside):
+            return [*terms, *(each.term for each in beside)]
+        case Accuracy(term=term) | Completeness(term=term):
+            return [term]
+        case Support(nearest=beside) | Compiles(nearest=beside):
+            return [each.term for each in beside]
+        case Unanswerable(nearest=beside):
+            return [each.term for each in beside if isinstance(each, Quantity)]
+    return []
 
 
 def _check_derived(catalog: Catalog, where: str, evaluation: Derived) -> None:
@@ -98,13 +107,10 @@ def _check_derived(catalog: Catalog, where: str, evaluation: Derived) -> None:
             _check_names(evaluation.flops, where, counted)
 
 
-def check_formed(catalog: Catalog, where: str, claim: Claim) -> None:
+def _check_formed(catalog: Catalog, where: str, claim: Claim, evaluation: Derived) -> None:
     """Check that a figure formed of two others is in its formula's unit, and that something can be
-    formed of them. Raises BadInput.
+    formed of them.
     """
-    evaluation = claim.evaluation
-    if not isinstance(evaluation, Derived):
-        return
     unit = FORMED[evaluation.formula]
     if claim.unit is not unit:
         typed = claim.unit.typed if claim.unit else "no unit"
@@ -120,23 +126,6 @@ def check_formed(catalog: Catalog, where: str, claim: Claim) -> None:
             f"{where}: '{parts[0].id}' is in {top.typed} and '{parts[1].id}' in {bottom.typed}: "
             "no figure is formed of the two"
         )
-
-
-def check_reading(catalog: Catalog, where: str, claim: Claim, reading: Reading) -> None:
-    """Check what a reading runs; it alone may rest on arms that are timed for readings."""
-    check_evaluation(catalog, where, reading.evaluation, reading=True)
-    check_formulas(catalog, where, claim.under(reading))
-    check_formed(catalog, where, claim.under(reading))
-
-
-def check_formulas(catalog: Catalog, where: str, claim: Claim) -> None:
-    """Check that a formula for FLOPs is of a rate, one for bytes of a bandwidth, and that they name
-    what every problem measured has.
-    """
-    if claim.flops is not None:
-        _check_names(claim.flops, where, _names_of_rates(catalog, where, claim.evaluation))
-    if claim.bytes is not None:
-        _check_names(claim.bytes, where, _names_of_bandwidths(catalog, where, claim.evaluation))
 
 
 def _check_names(formula: str, where: str, problems: Iterable[tuple[str, frozenset[str]]]) -> None:
@@ -184,14 +173,6 @@ def names_of_problem(workload: Workload) -> frozenset[str]:
     if workload.operation is Operation.CALLABLE:
         return frozenset(workload.numbers)
     return names_of_operation(workload.operation.value)
-
-
-def _check_nearest(catalog: Catalog, where: str, evaluation: Unanswerable) -> None:
-    for nearest in evaluation.nearest:
-        if isinstance(nearest, Quantity):
-            _check_term(catalog, where, nearest.term)
-        else:
-            require_known(where, "claim", nearest, catalog.claims)
 
 
 def _check_term(catalog: Catalog, where: str, term: Term, *, reading: bool = False) -> None:

@@ -1,21 +1,18 @@
 """References between the files of a catalog: what is named exists, and may stand where it does."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from assay.base.errors import BadInput
 from assay.catalog.evaluation_references import (
     arm_of,
-    check_evaluation,
-    check_formed,
-    check_formulas,
+    check_claim,
     check_operands,
-    check_reading,
     require_known,
 )
 from assay.catalog.model import Catalog
-from assay.records.claims import Audit, Claim
+from assay.records.claims import Claim
 from assay.records.evaluations import (
     Benchmark,
     Compiles,
@@ -23,7 +20,7 @@ from assay.records.evaluations import (
     Unanswerable,
 )
 from assay.records.figure_places import places
-from assay.records.kernels import OperatorKernel, Variant
+from assay.records.kernels import Variant
 from assay.records.originals import FigurePattern
 from assay.records.tuning import TuningChoice, TuningSweep
 from assay.records.workloads import Arm, Comparison, Workload
@@ -44,48 +41,59 @@ def check_references(catalog: Catalog) -> None:
     """Raise BadInput for the first id that names nothing, or may not stand where it does, with the
     number of the others.
     """
-    found = list(reference_problems(catalog))
-    if found:
+    if found := reference_problems(catalog):
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise BadInput(f"{found[0].says}{more}")
 
 
-def reference_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
-    """Yield what is wrong with entries whose names do not all fit, once for each part of one."""
-    for of, part, check in _checks(catalog):
-        try:
-            check()
-        except BadInput as error:
-            yield ReferenceProblem(of, str(error), part)
-
-
-def _checks(catalog: Catalog) -> Iterator[tuple[str, str, Callable[[], None]]]:
-    """Yield (id, part, what checks it) of every entry, claims' own files first after what they
-    name.
+def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
+    """Return what is wrong with entries whose names do not all fit, once for each part of one;
+    claims first after what they name.
     """
+    found: list[ReferenceProblem] = []
+
+    @contextmanager
+    def checked(of: str, part: str = "") -> Iterator[None]:
+        try:
+            yield
+        except BadInput as error:
+            found.append(ReferenceProblem(of, str(error), part))
+
     for comparison in catalog.comparisons.values():
-        yield comparison.id, "protocol", partial(_check_protocol, catalog, comparison)
-        yield comparison.id, "", partial(_check_comparison, catalog, comparison)
+        where = _called(catalog, comparison)
+        with checked(comparison.id, "protocol"):
+            require_known(where, "protocol", comparison.protocol, catalog.protocols)
+        with checked(comparison.id):
+            _check_comparison(catalog, where, comparison)
     for variant in catalog.variants.values():
-        if variant.rival is not None:
-            where = f"variant '{variant.id}'"
-            known = partial(require_known, where, "rival", variant.rival, catalog.rivals)
-            yield variant.id, "", known
+        with checked(variant.id):
+            if variant.rival is not None:
+                require_known(f"variant '{variant.id}'", "rival", variant.rival, catalog.rivals)
     for claim in catalog.claims.values():
-        for part, check in _claim_checks(catalog, claim):
-            yield claim.id, part, check
+        where = f"{_file_of(catalog, catalog.source_of[claim.id])}claim '{claim.id}'"
+        for target in claim.hardware.targets:
+            with checked(claim.id, "target"):
+                require_known(where, "target", target, catalog.targets)
+        with checked(claim.id, "answer"):
+            check_claim(catalog, where, claim)
+        for reading in claim.readings:
+            with checked(claim.id):
+                meant = claim.under(reading)
+                check_claim(catalog, f"{where}: reading '{reading.id}'", meant, reading=True)
     for audit in catalog.audits.values():
-        yield audit.id, "", partial(_check_audit, catalog, audit)
-    yield "", "", partial(_check_originals, catalog)
-    yield "", "", partial(_check_findings, catalog)
-    yield "", "", partial(_check_published_files, catalog)
-    for entry in catalog.operators:
-        yield entry.variant, "", partial(_check_operator, catalog, entry)
+        where = f"{_file_of(catalog, catalog.source_of[audit.id])}audit '{audit.id}'"
+        with checked(audit.id):
+            check_operands(catalog, where, filter(None, (*audit.operands, audit.claimed)))
+    for check in (_check_originals, _check_findings, _check_published_files):
+        with checked(""):
+            check(catalog)
     for sweep in catalog.tuning.sweeps:
-        yield sweep.id, "", partial(_check_sweep, catalog, sweep)
+        with checked(sweep.id):
+            _check_sweep(catalog, sweep)
     for choice in catalog.tuning.choices:
-        where = f"tuning.yaml: choice '{choice.id}'"
-        yield choice.id, "", partial(_check_choice, catalog, where, choice)
+        with checked(choice.id):
+            _check_choice(catalog, f"tuning.yaml: choice '{choice.id}'", choice)
+    return found
 
 
 def _file_of(catalog: Catalog, source: str) -> str:
@@ -101,13 +109,7 @@ def _called(catalog: Catalog, comparison: Comparison) -> str:
     return f"{'measurement' if own else 'comparison'} '{comparison.id}'"
 
 
-def _check_protocol(catalog: Catalog, comparison: Comparison) -> None:
-    where = _called(catalog, comparison)
-    require_known(where, "protocol", comparison.protocol, catalog.protocols)
-
-
-def _check_comparison(catalog: Catalog, comparison: Comparison) -> None:
-    where = _called(catalog, comparison)
+def _check_comparison(catalog: Catalog, where: str, comparison: Comparison) -> None:
     for arm in comparison.arms:
         require_known(where, "variant", arm.variant, catalog.variants)
         require_known(where, "workload", arm.workload, catalog.workloads)
@@ -118,30 +120,6 @@ def _check_comparison(catalog: Catalog, comparison: Comparison) -> None:
                 f"{workload.operation.value} workload"
             )
         _check_arm(where, arm, variant, workload)
-
-
-def _claim_checks(catalog: Catalog, claim: Claim) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield what checks each part of a claim: all that is wrong with it is told at once."""
-    where = f"{_file_of(catalog, catalog.source_of[claim.id])}claim '{claim.id}'"
-    for target in claim.hardware.targets:
-        yield "target", partial(require_known, where, "target", target, catalog.targets)
-    yield "answer", partial(_check_answer, catalog, where, claim)
-    for reading in claim.readings:
-        called = f"{where}: reading '{reading.id}'"
-        yield "", partial(check_reading, catalog, called, claim, reading)
-
-
-def _check_answer(catalog: Catalog, where: str, claim: Claim) -> None:
-    check_evaluation(catalog, where, claim.evaluation)
-    check_formulas(catalog, where, claim)
-    check_formed(catalog, where, claim)
-
-
-def _check_audit(catalog: Catalog, audit: Audit) -> None:
-    where = f"{_file_of(catalog, catalog.source_of[audit.id])}audit '{audit.id}'"
-    check_operands(catalog, where, audit.operands)
-    if audit.claimed is not None:
-        check_operands(catalog, where, (audit.claimed,))
 
 
 def _check_findings(catalog: Catalog) -> None:
@@ -201,23 +179,6 @@ def _check_arm(where: str, arm: Arm, variant: Variant, workload: Workload) -> No
         raise BadInput(f"{where}: arm '{arm.id}' must be reading_only, for {why}")
 
 
-def _check_operator(catalog: Catalog, entry: OperatorKernel) -> None:
-    """An operator calls a compiled kernel, and says what blocks each sparse operand has, or of what
-    head dimension an attention is.
-    """
-    require_known("kernel.yaml: operators", "variant", entry.variant, catalog.variants)
-    variant = catalog.variants[entry.variant]
-    for key, value, abi in (
-        ("block_b", entry.block_b, "bsr_bsr_gemm"),
-        ("head_dim", entry.head_dim, "block_sparse_attention"),
-    ):
-        if variant.kind != "kernel" or (variant.abi == abi) != (value is not None):
-            raise BadInput(
-                f"kernel.yaml: operators: {entry.variant} must be a compiled kernel, and have "
-                f"{key} where it is {abi}, and only there"
-            )
-
-
 def _check_sweep(catalog: Catalog, sweep: TuningSweep) -> None:
     """A sweep begins with an arm, and the choice that would be made of it is one."""
     where = f"tuning.yaml: sweep '{sweep.id}'"
@@ -237,15 +198,11 @@ def _check_choice(catalog: Catalog, where: str, choice: TuningChoice) -> None:
     require_known(where, "variant", choice.variant, catalog.variants)
     name = choice.evidence.comparison
     arm = arm_of(catalog, where, name, choice.evidence.arm)
-    marked = [each.id for each in catalog.comparisons[name].arms if each.reading_only]
-    objection = choice.objection(catalog.workloads[arm.workload])
-    if marked:
-        says = f"'{name}' measures '{marked[0]}' for readings only, and no rival is such"
-    elif arm.variant != choice.variant:
+    if arm.variant != choice.variant:
         says = f"arm '{arm.id}' of '{name}' is variant '{arm.variant}', not '{choice.variant}'"
     elif catalog.targets[choice.target].arch not in catalog.variants[choice.variant].archs:
         says = f"'{choice.variant}' is not built for {choice.target}"
-    elif objection is not None:
+    elif objection := choice.objection(catalog.workloads[arm.workload]):
         says = f"its evidence is taken on '{arm.workload}', which {objection}"
     else:
         return

@@ -126,7 +126,7 @@ class TestCheck:
             ("    answer: {measurement: softmax, arm: fused}\n", "",
              "a claim says what answers it: answer or evaluation, one of the two"),
             ("640 TFLOP/s", "600-640 TFLOP/s", "'600-640 TFLOP/s' is no figure such as"),
-            ("640 TFLOP/s", "'>= 2x'", "write value: 2x, and relation: at_least"),
+            ("640 TFLOP/s", "'>= 2x'", "a bound has a relation (at_least)"),
             ("flops: 4 * rows * columns ", "flops: 4096 ", "flops: must be a text: put it into"),
             ("{comparison: cublas_sizes, arm: n8192}", "bench",
              "answer: must be a mapping"),
