@@ -7,10 +7,9 @@ from pathlib import Path
 from assay.base.errors import BadInput
 from assay.base.printable import shortened, shown_line
 from assay.base.strict_yaml import YamlPath
-from assay.base.yaml_problems import YamlProblem, read_placed_yaml, suggest
-from assay.catalog.claim_documents import read_document
-from assay.catalog.project_claims import lower_audits, lower_claims
-from assay.catalog.project_commands import lower_commands
+from assay.base.yaml_problems import YamlProblem, read_placed_yaml
+from assay.catalog.claim_documents import ProjectReading, placed, read_document
+from assay.catalog.project_claims import lower_audits, lower_claims, lower_commands
 from assay.catalog.project_folder import (
     PROJECT_FILE,
     bounds_problem,
@@ -18,10 +17,8 @@ from assay.catalog.project_folder import (
     digest_of,
     digests,
     file_problem,
-    is_name,
 )
 from assay.catalog.project_measurements import lower_measurements
-from assay.catalog.project_reading import ProjectReading, placed
 from assay.records.base import Record
 from assay.records.claims import ClaimsFile, Source
 from assay.records.kernels import Variant
@@ -155,8 +152,7 @@ def _files(reading: ProjectReading, listed: Sequence[object]) -> dict[str, str]:
         if (problem := file_problem(folder, name)) is None:
             there.add(name)
         else:
-            meant = suggest(name, _names_beside(folder, name)) if at[1:] else ""
-            says = f"{shortened(shown_line(name), LONGEST_QUOTED)}: {problem}{meant}"
+            says = f"{shortened(shown_line(name), LONGEST_QUOTED)}: {problem}"
             reading.refuse(at, f"files: {says}" if at[1:] else says)
     try:
         if (problem := bounds_problem(folder, there)) is None:
@@ -165,12 +161,3 @@ def _files(reading: ProjectReading, listed: Sequence[object]) -> dict[str, str]:
         problem = str(error)
     reading.refuse(("files",), problem)
     return {}
-
-
-def _names_beside(folder: Path, name: str) -> list[str]:
-    """Return the files of a file's folder, named as the file is."""
-    path = folder / name
-    if not is_name(name) or path.exists() or not path.parent.is_dir():
-        return []
-    there = sorted(each.name for each in path.parent.iterdir() if each.is_file())
-    return [(Path(name).parent / each).as_posix() for each in there]

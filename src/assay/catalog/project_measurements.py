@@ -4,8 +4,8 @@ from typing import Any
 
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import suggest
+from assay.catalog.claim_documents import ProjectReading, placed
 from assay.catalog.project_folder import PROJECT_FILE
-from assay.catalog.project_reading import ProjectReading, placed
 from assay.records.compiler_words import refused_words
 from assay.records.kernels import Variant
 from assay.records.projects import Measurement
@@ -35,12 +35,9 @@ def lower_measurements(
             line = reading.document.places.line((*at, "arms", arm))
             reading.lines.setdefault(_arm_id(entry.id, arm), line)
         file, function = entry.callable.split(":")
-        if file not in files:
-            says = f"{called}: there is no file {file}{suggest(file, files)}"
-            reading.refuse((*at, "callable"), says)
-        if entry.control is not None and entry.control not in entry.arms:
-            meant = suggest(entry.control, entry.arms)
-            reading.refuse((*at, "control"), f"{called}: control: no arm '{entry.control}'{meant}")
+        reading.knows((*at, "callable"), f"{called}: there is no file", file, files)
+        if entry.control is not None:
+            reading.knows((*at, "control"), f"{called}: control: no arm", entry.control, entry.arms)
         _check_formulas(reading, at, entry)
         _check_names(reading, at, entry)
         _check_packages(reading, at, entry)
@@ -149,23 +146,19 @@ def _check_names(reading: ProjectReading, at: YamlPath, entry: Measurement) -> N
     for arm in sorted(entry.arms.keys() & RESERVED):
         says = f"'{arm}' is no arm in what the function returns: name the arm otherwise"
         reading.refuse((*at, "arms", arm), f"{called}: arms: {says}")
-    for name in sorted(entry.small.keys() - entry.parameters.keys()):
-        meant = suggest(name, entry.parameters)
-        reading.refuse(
-            (*at, "small", name), f"{called}: small: there is no parameter '{name}'{meant}"
-        )
+    for name in sorted(entry.small):
+        says = f"{called}: small: there is no parameter"
+        reading.knows((*at, "small", name), says, name, entry.parameters)
 
 
 def _check_packages(reading: ProjectReading, at: YamlPath, entry: Measurement) -> None:
     """Note packages of arms that are not there, or are compiled here."""
     for arm in entry.packages:
-        called = f"measurement '{entry.id}': packages"
-        if arm not in entry.arms:
-            meant = suggest(arm, entry.arms)
-            reading.refuse((*at, "packages"), f"{called}: no arm '{arm}'{meant}")
-        elif not isinstance(entry.arms[arm], str):
+        here, called = (*at, "packages"), f"measurement '{entry.id}': packages"
+        known = reading.knows(here, f"{called}: no arm", arm, entry.arms)
+        if known and not isinstance(entry.arms[arm], str):
             says = f"{called}: arm '{arm}' is compiled here, and comes from no package"
-            reading.refuse((*at, "packages"), says)
+            reading.refuse(here, says)
 
 
 def _check_cuda(
@@ -176,16 +169,12 @@ def _check_cuda(
         if isinstance(arm, str):
             continue
         called, here = f"measurement '{entry.id}': arm '{name}'", (*at, "arms", name)
-        if arm.source not in files:
-            meant = suggest(arm.source, files)
-            reading.refuse((*here, "source"), f"{called}: there is no file {arm.source}{meant}")
+        reading.knows((*here, "source"), f"{called}: there is no file", arm.source, files)
         for size in arm.sizes:
             value = entry.parameters.get(size)
-            if size not in entry.parameters:
-                meant = suggest(size, entry.parameters)
-                says = f"{called}: sizes: there is no parameter '{size}'{meant}"
-                reading.refuse((*here, "sizes"), says)
-            elif not _is_size(value):
+            says = f"{called}: sizes: there is no parameter"
+            known = reading.knows((*here, "sizes"), says, size, entry.parameters)
+            if known and not _is_size(value):
                 says = f"{called}: sizes: '{size}' is {value}, and no whole number of 32 bits"
                 reading.refuse((*here, "sizes"), says)
             if size in entry.small and not _is_size(small := entry.small[size]):

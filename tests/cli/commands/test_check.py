@@ -233,7 +233,7 @@ class TestCudaArms:
         ("stands", "put", "says"),
         [
             ("sizes: [rows,", "sizes: [rowz,", "no parameter 'rowz'"),
-            ("csrc/rows.cu", "csrc/row.cu", "there is no file csrc/row.cu"),
+            ("csrc/rows.cu", "csrc/row.cu", "there is no file 'csrc/row.cu'"),
             ("archs: [sm_90a]", "archs: [sm_90a]\n        flags: [-Xcompiler=-fplugin=x.so]",
              "-Xcompiler=-fplugin=x.so is not among those"),
             ("archs: [sm_90a]", "archs: [sm_90a]\n        flags: [-cubin]", "-cubin is not among"),
