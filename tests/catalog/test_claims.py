@@ -89,16 +89,6 @@ INCONSISTENT_IF = {
 """Those that need an assumption."""
 
 
-class TestAcrossSources:
-    """Audits that hold figures of two documents against each other."""
-
-    def test_claims_and_places_of_another_source(self, catalog: Catalog) -> None:
-        for entry in catalog.audits.values():
-            named = {catalog.source_of[each.claim] for each in entry.operands if each.claim}
-            if named - {catalog.source_of[entry.id]}:
-                assert entry.assumes is not None, entry.id
-
-
 class TestArithmetic:
     """The relations between published figures, recomputed from the figures as transcribed."""
 
@@ -110,35 +100,6 @@ class TestArithmetic:
         }
         assert {name for name, assumed in found if not assumed} == INCONSISTENT
         assert {name for name, assumed in found if assumed} == INCONSISTENT_IF
-
-
-@pytest.fixture(scope="module")
-def no_claims() -> dict[str, list[tuple[str, str]]]:
-    """(lines, reason) of every row of the page's tables of what is no claim, by source."""
-    page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8").split("\n## assay:")[0]
-    sections = re.split(r"^### (\w+):.*$", page, flags=re.MULTILINE)[1:]
-    row = re.compile(r"^\| (\d[\d, ]*) \|.*\| ([^|]+) \|$", re.MULTILINE)
-    return {
-        name: row.findall(body) for name, body in zip(sections[::2], sections[1::2], strict=True)
-    }
-
-
-class TestPage:
-    """docs/claims.md: what is no claim of a document, and why."""
-
-    def test_there_is_a_table_a_document(
-        self, catalog: Catalog, no_claims: dict[str, list[tuple[str, str]]]
-    ) -> None:
-        assert [*no_claims] == [name for name in catalog.sources if name != "assay"]
-        assert all(no_claims.values())
-
-    def test_an_audit_that_it_names_is_one(
-        self, catalog: Catalog, no_claims: dict[str, list[tuple[str, str]]]
-    ) -> None:
-        for source, rows in no_claims.items():
-            audits = {audit.id for audit in catalog.sources[source].audits}
-            named = re.findall(r"\bs\d+_audit_\w+", " ".join(reason for _, reason in rows))
-            assert set(named) <= audits
 
 
 class TestOwnTargets:

@@ -61,11 +61,6 @@ class TestWhatIsWrong:
         assert "line 3: attemts: there is no such key: did you mean 'attempts'?" in said
         assert f"{PROJECT_CLUSTER_FILE}: line 2: there is no target 'h300'" in said
 
-    def test_a_list_is_no_site(self, tmp_path: Path):
-        write_bytes(tmp_path / CLUSTER_FILE, b"- schema\n")
-        with pytest.raises(BadInput, match="is no mapping"):
-            load_cluster(tmp_path, None, TARGETS, STAGES)
-
 
 class TestWishes:
     """Each key by whatever says most of the job."""

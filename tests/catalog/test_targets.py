@@ -76,16 +76,3 @@ def test_a_target_that_nobody_asks_for_adds_nothing(catalog: Catalog) -> None:
     assert steps == set(targets)
     own = {*catalog.claims["bsr_gemm_vs_cublas"].hardware.targets, *targets, None}
     assert {answer.target for answer in plan.answers} <= own
-
-
-def test_an_a100_runs_what_is_compiled_for_it_and_nothing_else(catalog: Catalog) -> None:
-    plan = planned(catalog, "a100")
-    (target,) = plan.targets
-    builds = {job.id for job in plan.builds if job.arch == "sm_80"}
-    assert builds >= {"bsr_gemm_mma", "bsr_bsr_stage3", "cutlass_example_41"}
-    assert "sm_90a" not in {job.arch for job in plan.builds if job.kind == "variant"}
-    assert plan.toolchains == ("a100",)
-    assert {job.program for job in target.programs} <= builds
-    measured = {answer.claim for answer in plan.answers if answer.way == "measure"}
-    assert {"s002_final", "bsr_gemm_mma_vs_cublas"} <= measured
-    assert "bsr_gemm_vs_cublas" not in measured

@@ -76,11 +76,6 @@ class TestReadingsOnly:
         assert old in text
         (tree / path).write_text(text.replace(old, new, 1), encoding="utf-8")
 
-    def test_an_arm_that_must_be_marked_is_refused_without(self, tree: Path) -> None:
-        self.edit(tree, "config/comparisons/readings.yaml", ", reading_only: true", "")
-        with pytest.raises(BadInput, match="arm 'stage2' must be reading_only, for a search"):
-            load_catalog(tree)
-
     def test_unwritten_values_must_be_marked_as_well(self, tree: Path) -> None:
         self.edit(
             tree,
@@ -91,15 +86,6 @@ class TestReadingsOnly:
             "    output_dtype: float32\n    distribution: unwritten",
         )
         with pytest.raises(BadInput, match="must be reading_only, for its values are never"):
-            load_catalog(tree)
-
-    @pytest.mark.parametrize(
-        "arm",
-        ["{comparison: bsr_bsr_as_run, arm: stage2}", "{comparison: bsr_bsr_as_run, arm: bk96}"],
-    )
-    def test_no_claim_rests_on_it(self, tree: Path, arm: str) -> None:
-        self.edit(tree, "config/claims/002.yaml", "{comparison: bsr_bsr_stages, arm: stage0}", arm)
-        with pytest.raises(BadInput, match="which is timed for readings only"):
             load_catalog(tree)
 
     def test_nothing_is_held_against_it(self, tree: Path) -> None:

@@ -33,17 +33,6 @@ def catalog(*names: str, **others: Claim) -> Catalog:
     return b.catalog([*(b.claim(name, BENCH) for name in names), *others.values()])
 
 
-def test_claims_that_one_measurement_answers_count_once_by_the_worst() -> None:
-    rows = [
-        row("a", Status.REPRODUCED, same_measurement=("b", "c")),
-        row("b", Status.NOT_REPRODUCED, same_measurement=("a", "c")),
-        row("c", Status.REPRODUCED, same_measurement=("a", "b")),
-        row("d", Status.REPRODUCED),
-    ]
-    counts = count_verdicts(catalog("a", "b", "c", "d"), rows)
-    assert counts["published"] == {Status.REPRODUCED: 1, Status.NOT_REPRODUCED: 1}
-
-
 def test_a_true_claim_of_a_project_does_not_vanish_behind_a_false_one_on_the_same_arm() -> None:
     known = catalog("a", "b")
     paper = known.sources["paper"]
@@ -62,15 +51,6 @@ def test_a_true_claim_of_a_project_does_not_vanish_behind_a_false_one_on_the_sam
     assert count_verdicts(dataclasses.replace(known, project=None), rows)["own"] == {
         Status.NOT_REPRODUCED: 1
     }
-
-
-def test_a_claim_counts_on_the_hardware_it_names_where_it_has_a_figure() -> None:
-    rows = [
-        row("a", Status.REPRODUCED),
-        row("a", Status.ELSEWHERE, target="h200", as_if=Status.NOT_REPRODUCED),
-    ]
-    counts = count_verdicts(catalog("a"), rows)
-    assert (counts["published"], counts["elsewhere"]) == ({Status.REPRODUCED: 1}, {})
 
 
 def test_without_one_there_it_counts_by_what_it_would_be() -> None:

@@ -23,12 +23,6 @@ class TestExample88:
         }
         assert parsed.passed is True
 
-    def test_failed_output_has_no_figure(self) -> None:
-        parsed = parse("cutlass_88", b.output_88(FMHA, mark="FAIL"))
-        assert parsed.passed is False
-        assert parsed.figures == {}
-        assert parsed.failed == ("tma_ws_cooperative_128x64x64", "tma_ws_ping_pong_128x64x64")
-
     @pytest.mark.parametrize(
         ("text", "reason"),
         [

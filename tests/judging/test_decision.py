@@ -111,25 +111,6 @@ class TestRemedies:
         assert one(claim, b.benchmark()).status is Status.REPRODUCED
 
 
-class TestSharedMeasurements:
-    """Claims answered by the same samples are one observation."""
-
-    def claims(self) -> list[Claim]:
-        return [
-            *(b.claim(f"run{n}", rate(), value=OURS_RATE * (1 + n / 1000)) for n in range(5)),
-            b.claim("mean", rate(), value=OURS_RATE),
-            b.claim("rival", rate("rival"), value=RIVAL_RATE),
-        ]
-
-    def test_each_names_the_others(self) -> None:
-        *runs, mean, rival = verdicts(self.claims(), b.benchmark())
-        assert mean.same_measurement == ("run0", "run1", "run2", "run3", "run4")
-        assert runs[0].same_measurement == ("run1", "run2", "run3", "run4", "mean")
-        assert "6 verdicts, one observation" in mean.explanation
-        assert rival.same_measurement == ()
-        assert "one observation" not in rival.explanation
-
-
 class TestModes:
     def test_a_bimodal_figure_is_shown_with_both_groups(self) -> None:
         record = b.benchmark(process_sd=0.001, block_sd=0.001)
@@ -183,16 +164,3 @@ class TestPairing:
         assert found.ci90 is not None
         assert found.ci90[1] / found.ci90[0] > 1.04
         assert "measured apart" in found.explanation
-
-
-class TestOwnStatements:
-    def test_a_figure_of_this_project_was_not_rebuilt_from_anything(self) -> None:
-        claim = b.claim("rate", rate(), value=OURS_RATE * 1.3)
-        catalog = b.catalog([claim])
-        paper = catalog.sources["paper"]
-        ours = paper.model_copy(update={"source": paper.source.model_copy(update={"file": None})})
-        own = one(claim, b.benchmark(), sources={"paper": ours})
-        other = one(claim, b.benchmark())
-        assert own.status is other.status is Status.NOT_REPRODUCED
-        assert "rebuilt" not in own.explanation
-        assert "rebuilt here" in other.explanation

@@ -57,14 +57,6 @@ def read() -> Claim:
     return claim("read", rate("duel", "ours"), *others)
 
 
-def test_comparisons_programs_and_builds_of_every_reading_are_planned(read: Claim) -> None:
-    plan = planned([read])
-    (target,) = plan.targets
-    assert target.comparisons == ("duel", "other")
-    assert [job.arguments for job in target.programs] == [OTHER]
-    assert {job.id for job in plan.builds} == {"our_kernel", "other_kernel", "ex88"}
-
-
 def test_what_only_a_reading_uses_is_not_compiled_where_nothing_runs(read: Claim) -> None:
     plan = planned([read], "none")
     assert {job.id for job in plan.builds} == {"our_kernel"}

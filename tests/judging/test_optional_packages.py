@@ -6,7 +6,7 @@ import pytest
 
 from assay.judging.judge import judge
 from assay.judging.without_gpu import loads
-from assay.records.claims import Claim, ClaimKind, Hardware
+from assay.records.claims import Claim, ClaimKind
 from assay.records.evaluations import DeviceCode, Execution, Term
 from assay.records.inspections import ArchCode, DeviceCodeResult, SharedObject
 from assay.records.verdicts import Status, Verdict, Why
@@ -39,13 +39,6 @@ class TestExecution:
         )  # fmt: skip
         assert verdict.ci90 is None and verdict.why is None
         assert "evidence/h100/correctness/duel.json" in verdict.evidence
-
-    def test_on_other_hardware_it_is_elsewhere(self) -> None:
-        claim = self.CLAIM.model_copy(
-            update={"hardware": Hardware(target="l4", as_stated="NVIDIA L4")}
-        )
-        verdict = verdict_on(claim, checks=[b.correctness()])
-        assert (verdict.status, verdict.as_if) == (Status.ELSEWHERE, Status.REPRODUCED)
 
     def test_without_the_package_the_line_that_installs_it_is_said(self) -> None:
         checks = [b.correctness(statuses={"ours": "not_installed"})]

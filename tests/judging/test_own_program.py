@@ -195,14 +195,6 @@ class TestItCountsOtherwise:
         assert "winner.cu (SHA-256 bbbb" in verdict.explanation
         assert "what the original program prints is a reading" in verdict.explanation
 
-    def test_a_program_that_fails_is_told_beside_the_verdict(self) -> None:
-        verdict = self.verdict(OURS_RATE, record(line("", code=1)))
-        assert verdict.status is Status.REPRODUCED
-        assert "gave no figure" in verdict.explanation
-        assert "the original program was not run" in verdict.explanation
-        assert verdict.readings[-1].id == "original"
-        assert verdict.readings[-1].measured is None
-
     def test_without_it_the_verdict_says_what_it_would_give(self) -> None:
         words = self.verdict(OURS_RATE, None).explanation
         assert "With a checkout of it, what it prints is a reading too: --original paper" in words

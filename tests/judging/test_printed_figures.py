@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judging.printed_figures import PrintedRange, audit, evaluate, resolve
+from assay.judging.printed_figures import PrintedRange, audit, evaluate
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import (
     Relation,
 )
-from assay.records.units import Unit
-from tests import builders as b
 
 
 def literal(value: float, resolution: float = 0.0) -> Operand:
@@ -36,12 +34,6 @@ def consistent(
 
 class TestFigures:
     """Relations of the published documents whose truth is known."""
-
-    def test_time_flop_and_rate(self) -> None:
-        operands = [literal(677_376_000), literal(0.0245, 0.0001)]
-        assert consistent(Formula.RATE_FROM_FLOP_AND_MS, operands, literal(27.6, 0.1))
-        other = [literal(536_870_912), literal(0.0245, 0.0001)]
-        assert not consistent(Formula.RATE_FROM_FLOP_AND_MS, other, literal(27.6, 0.1))
 
     def test_five_runs(self) -> None:
         runs = [literal(value, 0.1) for value in (607.4, 599.6, 603.3, 604.2, 595.8)]
@@ -71,10 +63,6 @@ class TestMultiple:
 
 
 class TestAgreement:
-    def test_all_must_be_able_to_be_one_figure(self) -> None:
-        assert consistent(Formula.AGREE, [literal(607, 1), literal(607.4, 0.1)], None)
-        assert not consistent(Formula.AGREE, [literal(607, 1), literal(840, 1)], None)
-
     def test_two_ranges_disagree_where_the_third_is_their_only_bridge(self) -> None:
         low, high = (Operand(value=a, to=z, resolution=0, what="x") for a, z in ((1, 2), (3, 4)))
         bridge = Operand(value=1, to=4, resolution=0, what="y")
@@ -106,16 +94,6 @@ class TestRelations:
         assert not consistent(Formula.QUOTIENT, operands, literal(4), Relation.AT_LEAST)
         assert consistent(Formula.QUOTIENT, operands, literal(4), Relation.AT_MOST)
         assert not consistent(Formula.QUOTIENT, operands, literal(2), Relation.AT_MOST)
-
-
-class TestUnits:
-    def test_claims_enter_in_base_units(self) -> None:
-        printed = b.claim(
-            "printed", b.unanswerable(), value=27631.6, unit=Unit.GFLOP_PER_S, resolution=0.1
-        )
-        interval = resolve(Operand(claim="printed"), {"printed": printed})
-        assert interval.value == pytest.approx(27.6316)
-        assert interval.high - interval.low == pytest.approx(1e-4)
 
 
 class TestMisuse:

@@ -1,11 +1,9 @@
 """Claims over the worst of several terms, on synthetic evidence whose truth is known."""
 
-import math
 from typing import Any
 
 import pytest
 
-from assay.judging import worst_term as worst
 from assay.judging.judge import judge
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Benchmark, Metric, Term
@@ -13,7 +11,6 @@ from assay.records.measurements import BenchmarkRecord
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.records.workloads import Arm, Comparison, Judging
-from assay.statistics.summaries import Summary
 from tests import builders as b
 
 TIMES = {"rival": 0.2, "low": 0.2 / 0.8, "middle": 0.2 / 0.9, "high": 0.2 / 1.1}
@@ -88,11 +85,6 @@ class TestDecision:
         assert found.measured == pytest.approx(0.8, rel=0.01)
         assert "high over rival of many 1.1" in found.explanation
 
-    def test_inconclusive_when_the_worst_straddles(self) -> None:
-        found = verdict(claim(0.8))
-        assert (found.status, found.reason) == (Status.INCONCLUSIVE, "interval_straddles")
-        assert "What would decide it" in found.explanation
-
     def test_at_most_is_about_the_highest(self) -> None:
         held = verdict(claim(1.2, relation=Relation.AT_MOST))
         assert held.status is Status.REPRODUCED
@@ -127,33 +119,3 @@ class TestDecision:
         assert failing.status is Status.NOT_REPRODUCED
         assert "middle over rival of other not run" in failing.explanation
         assert failing.explanation.startswith("The worst of the 1 of 2 terms that have a figure is")
-
-
-class TestInterval:
-    def test_its_low_end_is_the_worst_terms_own_and_its_high_end_is_stricter(self) -> None:
-        alone = verdict(claim(0.75, term("low")))
-        together = verdict(claim(0.75))
-        assert alone.ci90 is not None and together.ci90 is not None
-        assert together.ci90[0] == alone.ci90[0]
-        assert together.ci90[1] > alone.ci90[1]
-        assert together.measured == alone.measured
-
-    def test_bounds_take_the_lowest_of_either_end(self) -> None:
-        one = Summary(0.0, -0.02, 0.03, 5, 20, 400, 0)
-        two = Summary(0.01, -0.05, 0.09, 5, 20, 400, 1)
-        found = worst.bounds([one, two], lowest=True)
-        assert (found.estimate, found.low, found.high) == (0.0, -0.05, 0.03)
-        found = worst.bounds([one, two], lowest=False)
-        assert (found.estimate, found.low, found.high) == (0.01, -0.02, 0.09)
-
-    def test_only_the_failing_end_is_widened(self) -> None:
-        own = Summary(0.0, -0.02, 0.03, 5, 20, 400, 0)
-        wide = Summary(0.0, -0.06, 0.08, 5, 20, 400, 0)
-        assert worst.for_decision(own, wide, lowest=True).interval() == (
-            math.exp(-0.02),
-            math.exp(0.08),
-        )
-        assert worst.for_decision(own, wide, lowest=False).interval() == (
-            math.exp(-0.06),
-            math.exp(0.03),
-        )

@@ -6,17 +6,6 @@ from assay.statistics import roofline
 from tests import builders as b
 
 
-class TestBound:
-    def test_compute_bound_work_is_flop_over_peak(self) -> None:
-        facts = b.facts("rival", bytes=1)
-        bound = roofline.bound_ms(facts, "float16", b.target().peaks)
-        assert bound == pytest.approx(b.FLOP["rival"] / 989.4e12 * 1e3)
-
-    def test_memory_bound_work_is_bytes_over_bandwidth(self) -> None:
-        facts = b.facts("rival", flop=1, bytes=3_350_000_000)
-        assert roofline.bound_ms(facts, "float16", b.target().peaks) == pytest.approx(1.0)
-
-
 class TestFloor:
     def test_forgives_what_the_cache_can_hold(self) -> None:
         """50 MiB may still lie in L2 when the timer stops; what exceeds them may not."""

@@ -24,17 +24,6 @@ class TestEstimate:
         with pytest.raises(ValueError, match="at least two processes"):
             stats.summarise([[1.0, 2.0]], 2, 0, b.judging())
 
-    def test_pools_both_turns_of_a_block(self) -> None:
-        summary = stats.arm_time(b.benchmark(), "ours", b.judging())
-        assert summary is not None
-        assert summary.value() == pytest.approx(b.TIMES_MS["ours"], rel=0.02)
-        assert summary.samples == 5 * 4 * 2 * 3
-
-    def test_void_blocks_do_not_count_and_are_counted(self) -> None:
-        record = b.benchmark(void="thermal slowdown")
-        assert stats.arm_time(record, "ours", b.judging()) is None
-        assert stats.discarded_blocks(record) == 20
-
     @given(
         st.lists(st.lists(st.floats(-2, 2), min_size=1, max_size=5), min_size=2, max_size=7),
         st.floats(-3, 3),
@@ -60,14 +49,6 @@ class TestInterval:
         assert half - 1e-6 <= summary.high < 1.1 * half
         assert summary.spread == pytest.approx(0.05)
 
-    def test_blocks_that_all_processes_share_do_not_widen_it(self) -> None:
-        """A trend that every process repeats is no scatter between processes."""
-        trend = [-0.04, -0.01, 0.01, 0.04]
-        centres = [0.00, 0.01, 0.02, 0.03, 0.04]
-        flat = stats.summarise([[c] * 4 for c in centres], 20, 0, b.judging())
-        tilted = stats.summarise([[c + t for t in trend] for c in centres], 20, 0, b.judging())
-        assert tilted.high - tilted.low < 1.1 * (flat.high - flat.low)
-
     def test_processes_that_agree_by_luck_still_show_the_scatter_inside_them(self) -> None:
         blocks = [-0.1, 0.0, 0.1]
         summary = stats.summarise([blocks] * 5, 15, 0, b.judging())
@@ -89,15 +70,6 @@ class TestInterval:
             assert (less.blocks, less.samples) == (19, full.samples - 6 - 2)
             assert less.low == pytest.approx(full.low, abs=0.01)
             assert less.high == pytest.approx(full.high, abs=0.01)
-
-    def test_a_process_with_one_usable_block_does_not_count(self) -> None:
-        record = b.benchmark()
-        blocks = record.processes[0].blocks
-        voided = [block.model_copy(update={"void": "thermal"}) for block in blocks[1:]]
-        thin = record.processes[0].model_copy(update={"blocks": (blocks[0], *voided)})
-        record = record.model_copy(update={"processes": (thin, *record.processes[1:])})
-        summary = stats.arm_time(record, "ours", b.judging())
-        assert summary is not None and summary.processes == 4
 
     def test_a_time_of_zero_is_a_time_no_hardware_reaches(self) -> None:
         summary = stats.arm_time(b.benchmark({"ours": 0.0, "rival": 0.2}), "ours", b.judging())
@@ -146,9 +118,6 @@ class TestMoreProcesses:
         assert needed is not None
         assert half_width(0.02, needed, rules) <= 0.01 < half_width(0.02, needed - 1, rules)
 
-    def test_none_is_proposed_where_the_figure_lies_at_the_edge(self) -> None:
-        assert stats.processes_needed(0.02, 1e-5, b.judging(), 6) is None
-
 
 class TestModes:
     """Two clusters are shown, never averaged away."""
@@ -166,9 +135,3 @@ class TestModes:
         many = [generator.normal(0, 0.02, 400) for _ in range(200)]
         assert sum(two_modes(run, "processes", b.judging()) is not None for run in runs) < 40
         assert all(two_modes(values, "launches", b.judging()) is None for values in many)
-
-    def test_modes_move_with_the_figure(self) -> None:
-        values = [[math.log(2.0)]] * 3 + [[math.log(4.0)]] * 2
-        rate = stats.summarise(values, 5, 0, b.judging()).inverse(8.0).scaled(10.0)
-        assert rate.modes is not None
-        assert rate.modes.values() == pytest.approx((40.0, 20.0))
