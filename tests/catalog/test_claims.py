@@ -13,10 +13,7 @@ from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.judging.printed_figures import audit
-from assay.records.evaluations import (
-    Benchmark,
-    Program,
-)
+from assay.records.evaluations import Benchmark, Program
 from assay.shared.expressions import parse
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,12 +2,7 @@
 
 import pytest
 
-from assay.judging.cutlass_output import (
-    MalformedOutput,
-    causal_41,
-    parse,
-    printed_flop,
-)
+from assay.judging.cutlass_output import MalformedOutput, causal_41, parse, printed_flop
 from tests import builders as b
 
 FMHA = {"tma ws cooperative 128x64x64": 401.5, "tma ws ping-pong 128x64x64": 433.25}

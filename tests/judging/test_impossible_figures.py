@@ -6,11 +6,7 @@ from typing import Any
 import pytest
 
 from assay.catalog.model import Catalog
-from assay.judging.impossible_figures import (
-    impossible_claims,
-    impossible_figures,
-    uncomputable,
-)
+from assay.judging.impossible_figures import impossible_claims, impossible_figures, uncomputable
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.claims import Audit, Claim, Hardware, Relation
 from assay.records.evaluations import Arithmetic, Benchmark, Derived, Invocation, Program

@@ -95,10 +95,7 @@ class TestEquivalence:
         assert (status is Status.EXCEEDED) == (summary.low > edge)
         assert (status is Status.NOT_REPRODUCED) == (summary.high < -edge)
         mirrored = equivalence(summary, 1.0, margin, "below").status
-        swap = {
-            Status.EXCEEDED: Status.NOT_REPRODUCED,
-            Status.NOT_REPRODUCED: Status.EXCEEDED,
-        }
+        swap = {Status.EXCEEDED: Status.NOT_REPRODUCED, Status.NOT_REPRODUCED: Status.EXCEEDED}
         assert mirrored is swap.get(status, status)
 
 
@@ -428,11 +425,7 @@ class TestPrograms:
                 "",
                 "its reference does not fit K=131072",
             ),
-            (
-                b.output_88({PING_PONG: 600.0}, mark="--"),
-                "",
-                "it prints no outcome of a check",
-            ),
+            (b.output_88({PING_PONG: 600.0}, mark="--"), "", "it prints no outcome of a check"),
         ],
     )
     def test_a_verification_that_could_not_be_made_says_so(
@@ -482,10 +475,7 @@ class TestPrograms:
         outputs = [b.output_41(27631.6, 0.0245)] * 5
         record = b.program_record("ex41", ("--causal=false",), outputs)
         stated = Invocation(arguments=("--causal=false",), shape={"seq_length": 512})
-        for figure, value, unit in (
-            ("gflop_per_s", 27.6, Unit.TFLOP_PER_S),
-            ("ms", 24.5, Unit.US),
-        ):
+        for figure, value, unit in (("gflop_per_s", 27.6, Unit.TFLOP_PER_S), ("ms", 24.5, Unit.US)):
             evaluation = Program(
                 kind="program", program="ex41", figure=figure, typed=None, stated=stated
             )

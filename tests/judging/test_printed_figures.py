@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from assay.judging.printed_figures import PrintedRange, audit, evaluate
 from assay.records.arithmetic import Formula, Operand
-from assay.records.claims import (
-    Relation,
-)
+from assay.records.claims import Relation
 
 
 def literal(value: float, resolution: float = 0.0) -> Operand:

@@ -100,8 +100,7 @@ class TestReadings:
         assert (verdict.readings[1].holds, verdict.readings[1].reason) == (None, "No run times it.")
 
     @pytest.mark.parametrize(
-        ("differs", "status"),
-        [("unstated", Status.INCONCLUSIVE), ("build", Status.NOT_REPRODUCED)],
+        ("differs", "status"), [("unstated", Status.INCONCLUSIVE), ("build", Status.NOT_REPRODUCED)]
     )
     def test_a_figure_that_one_open_choice_misses_and_another_beats_is_open(
         self, differs: str, status: Status

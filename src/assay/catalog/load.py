@@ -13,11 +13,7 @@ from assay.catalog.model import NO_TUNING, Catalog, ProjectFacts
 from assay.catalog.project import Project, load_project
 from assay.catalog.project_folder import EVIDENCE_FOLDER, PROJECT_FILE, project_of
 from assay.catalog.references import check_references, reference_problems
-from assay.records.claims import (
-    Audit,
-    Claim,
-    ClaimsFile,
-)
+from assay.records.claims import Audit, Claim, ClaimsFile
 from assay.records.kernels import KernelManifest
 from assay.records.rivals import RivalsFile
 from assay.records.site_files import SITE_FILES

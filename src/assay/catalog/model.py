@@ -5,22 +5,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from assay.base.errors import BadInput
-from assay.records.claims import (
-    Audit,
-    Claim,
-    ClaimsFile,
-)
+from assay.records.claims import Audit, Claim, ClaimsFile
 from assay.records.file_compiles import PublishedFile
 from assay.records.kernels import OperatorKernel, OriginalProgram, Probe, Variant
 from assay.records.rivals import Rival
 from assay.records.targets import Target
 from assay.records.tuning import TuningChoice, TuningFile
-from assay.records.workloads import (
-    Comparison,
-    Judging,
-    Protocol,
-    Workload,
-)
+from assay.records.workloads import Comparison, Judging, Protocol, Workload
 
 NO_TUNING = TuningFile(schema="assay/tuning/1")
 """What evidence holds that was recorded before there was a config/tuning.yaml."""

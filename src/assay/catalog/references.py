@@ -5,20 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from assay.base.errors import BadInput
-from assay.catalog.evaluation_references import (
-    arm_of,
-    check_claim,
-    check_operands,
-    require_known,
-)
+from assay.catalog.evaluation_references import arm_of, check_claim, check_operands, require_known
 from assay.catalog.model import Catalog
 from assay.records.claims import Claim
-from assay.records.evaluations import (
-    Benchmark,
-    Compiles,
-    Program,
-    Unanswerable,
-)
+from assay.records.evaluations import Benchmark, Compiles, Program, Unanswerable
 from assay.records.figure_places import places
 from assay.records.kernels import Variant
 from assay.records.originals import FigurePattern

@@ -20,10 +20,7 @@ from assay.judging.what_ran import what_ran
 from assay.records.builds import BuildRecord
 from assay.records.evaluations import Metric, NotRun, Term
 from assay.records.figure_words import quantity, short
-from assay.records.measurements import (
-    ArmFacts,
-    BenchmarkRecord,
-)
+from assay.records.measurements import ArmFacts, BenchmarkRecord
 from assay.records.units import Unit
 from assay.records.verdicts import Status
 from assay.records.workloads import Workload

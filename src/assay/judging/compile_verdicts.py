@@ -5,14 +5,8 @@ from assay.evidence.stages import build_path
 from assay.judging.case import SHOWN, Case, Failure, not_run, stated_value, verdict
 from assay.judging.gates import last_words
 from assay.judging.what_ran import compiler_words, version_words
-from assay.records.claims import (
-    Claim,
-)
-from assay.records.evaluations import (
-    Compiles,
-    NotRun,
-    Support,
-)
+from assay.records.claims import Claim
+from assay.records.evaluations import Compiles, NotRun, Support
 from assay.records.file_compiles import FileCompileRecord
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict

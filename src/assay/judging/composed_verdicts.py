@@ -13,13 +13,7 @@ from assay.judging.case import Case, Failure, Measured, significant
 from assay.judging.decision import Decision, one_sided_remedy
 from assay.judging.printed_figures import from_base
 from assay.judging.verdicts import REMEDY, claimed_value, decided, decision_on, fail
-from assay.judging.worst_term import (
-    TermFigure,
-    lowest_is_worst,
-    measure_terms,
-    stricter,
-    worst_of,
-)
+from assay.judging.worst_term import TermFigure, lowest_is_worst, measure_terms, stricter, worst_of
 from assay.records.claims import METRIC_UNITS, Claim, Relation
 from assay.records.evaluations import Benchmark, Metric
 from assay.records.figure_words import number, quantity, readable

@@ -17,14 +17,7 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.records.claims import METRIC_UNITS, Claim, ClaimKind
-from assay.records.evaluations import (
-    Arithmetic,
-    Benchmark,
-    Completeness,
-    Derived,
-    Metric,
-    Term,
-)
+from assay.records.evaluations import Arithmetic, Benchmark, Completeness, Derived, Metric, Term
 from assay.records.verdicts import Status, Verdict
 
 Tally = dict[Status, int]

@@ -159,11 +159,7 @@ def gate_record(
 
 
 def _not_timed(
-    case: Case,
-    record: BenchmarkRecord,
-    checked: ArmCorrectness,
-    own: bool,
-    paths: tuple[str, ...],
+    case: Case, record: BenchmarkRecord, checked: ArmCorrectness, own: bool, paths: tuple[str, ...]
 ) -> Failure:
     """Return why an arm that passed the gate has no time: a wrong output is a verdict."""
     why = record.not_timed[checked.arm]

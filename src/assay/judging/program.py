@@ -44,11 +44,7 @@ class Runs:
 
 
 def measure_program(
-    case: Case,
-    target: str,
-    evaluation: Program,
-    arguments: Sequence[str],
-    formula: Counting,
+    case: Case, target: str, evaluation: Program, arguments: Sequence[str], formula: Counting
 ) -> Runs | Failure:
     """Return figures of the program run with ``arguments``, restated by ``formula``.
 

@@ -8,10 +8,7 @@ from assay.judging.gates import absent, gate_correctness
 from assay.judging.measured import nearest
 from assay.judging.program import measure_program, verification
 from assay.judging.what_ran import program_version, versions_words, what_ran
-from assay.records.claims import (
-    Claim,
-    Relation,
-)
+from assay.records.claims import Claim, Relation
 from assay.records.evaluations import (
     PASSES,
     RUNS,

@@ -3,15 +3,7 @@
 import re
 
 from assay.base.errors import BadInput
-from assay.judging.case import (
-    Case,
-    Failure,
-    Measured,
-    adding,
-    measured_on,
-    significant,
-    verdict,
-)
+from assay.judging.case import Case, Failure, Measured, adding, measured_on, significant, verdict
 from assay.judging.decision import Decision, decide, margin_of
 from assay.judging.measured import alternatives, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
@@ -20,9 +12,7 @@ from assay.judging.program import Runs, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
 from assay.judging.what_ran import program_version, versions_words
 from assay.records.claims import Claim
-from assay.records.evaluations import (
-    Program,
-)
+from assay.records.evaluations import Program
 from assay.records.figure_words import (
     declared_percent,
     number,
