@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from assay.evidence.model import build_record_path
 from assay.evidence.stages import benchmark_path, correctness_path
@@ -46,27 +47,29 @@ def measure_term(
     case: Case, target: str, metric: Metric, term: Term, formula: Counting
 ) -> Measured | Failure:
     """Measure one term on one target: every gate of the design page, then the quantity."""
-    paths = evidence_paths(case, target, term)
-    comparison = case.catalog.comparisons[term.comparison]
+    try:
+        found = _gated(case, target, term) or _measure(case, target, metric, term, formula)
+    except Uncounted as error:
+        found = not_run(NotRun.NOT_RECORDED, str(error))
+    return replace(found, evidence=evidence_paths(case, target, term))
+
+
+def _gated(case: Case, target: str, term: Term) -> Failure | None:
+    """Return why the times of a term do not count, or None."""
     correctness = case.evidence.correctness.get((target, term.comparison))
     if correctness is None:
-        return absent(case, target, comparison, term, paths)
+        return absent(case, target, case.catalog.comparisons[term.comparison], term)
     for arm in arms_of(term):
-        failure = gate_correctness(case, correctness, arm, arm == term.arm, paths)
-        if failure is not None:
+        if failure := gate_correctness(case, correctness, arm, arm == term.arm):
             return failure
     record = case.evidence.benchmarks.get((target, term.comparison))
     if record is None:
         text = f"Comparison {term.comparison} was checked but not timed."
-        return not_run(NotRun.RUN_FAILED, text, paths)
+        return not_run(NotRun.RUN_FAILED, text)
     for arm in arms_of(term):
-        failure = gate_record(case, target, record, correctness, arm, arm == term.arm, paths)
-        if failure is not None:
+        if failure := gate_record(case, target, record, correctness, arm, arm == term.arm):
             return failure
-    try:
-        return _measure(case, target, metric, term, formula, record, paths)
-    except Uncounted as error:
-        return not_run(NotRun.NOT_RECORDED, str(error), paths)
+    return None
 
 
 def evidence_paths(case: Case, target: str, term: Term) -> tuple[str, ...]:
@@ -86,14 +89,9 @@ def evidence_paths(case: Case, target: str, term: Term) -> tuple[str, ...]:
 
 
 def _measure(
-    case: Case,
-    target: str,
-    metric: Metric,
-    term: Term,
-    formula: Counting,
-    record: BenchmarkRecord,
-    paths: tuple[str, ...],
+    case: Case, target: str, metric: Metric, term: Term, formula: Counting
 ) -> Measured | Failure:
+    record = case.evidence.benchmarks[target, term.comparison]
     facts = {entry.arm: entry for entry in record.processes[0].arms}
     mine = facts[term.arm]
     workload = case.catalog.workloads[mine.workload]
@@ -105,7 +103,7 @@ def _measure(
     times = {arm: case.median_ms(target, term.comparison, arm) for arm in arms_of(term)}
     own_ms = times[term.arm]
     if summary is None or own_ms is None:
-        return Failure(Status.INCONCLUSIVE, "no_usable_blocks", _unusable(record, term), paths)
+        return Failure(Status.INCONCLUSIVE, "no_usable_blocks", _unusable(record, term))
     convert = for_traffic if metric is Metric.BANDWIDTH else for_benchmark
     conversion = convert(formula, mine, workload)
     summary = _in_metric(case, metric, term, formula, facts, summary, conversion)
@@ -130,7 +128,7 @@ def _measure(
             *((conversion.sentence,) if conversion.sentence and metric in COUNTED else ()),
             *_of_earlier_sources(case, target, [facts[arm] for arm in arms_of(term)]),
         ),
-        evidence=paths,
+        evidence=(),
     )
 
 

@@ -56,28 +56,29 @@ def measure_program(
     found = () if record is None else (program_path(target, job),)
     paths = with_platform(case, target, (*found, *((built,) if built else ())))
     if record is None:
-        return _absent(case, target, program, paths)
-    outputs = _outputs(program, record, paths)
+        return replace(_absent(case, target, program), evidence=paths)
+    outputs = _outputs(program, record)
     if isinstance(outputs, Failure):
-        return outputs
-    return _runs(case, target, evaluation, record, outputs, formula, paths)
+        return replace(outputs, evidence=paths)
+    found = _runs(case, target, evaluation, record, outputs, formula)
+    if isinstance(found, Failure):
+        return replace(found, evidence=paths)
+    return replace(found, measured=replace(found.measured, evidence=paths))
 
 
-def _absent(case: Case, target: str, program: OriginalProgram, paths: tuple[str, ...]) -> Failure:
+def _absent(case: Case, target: str, program: OriginalProgram) -> Failure:
     arch = case.catalog.targets[target].arch
     build = case.evidence.builds.get((program.id, arch))
     if arch not in program.archs:
         text = f"{program.title} is not made for {arch}."
-        return not_run(NotRun.UNSUPPORTED_ARCH, text, paths)
+        return not_run(NotRun.UNSUPPORTED_ARCH, text)
     if build is not None and build.status == "failed":
-        return not_built(build, paths, program.title)
+        return not_built(build, program.title)
     text = f"No run of {program.title} with these arguments on {target} is among the evidence."
-    return not_run(NotRun.RUN_FAILED, text, paths)
+    return not_run(NotRun.RUN_FAILED, text)
 
 
-def _outputs(
-    program: OriginalProgram, record: ProgramRecord, paths: tuple[str, ...]
-) -> list[ParsedOutput] | Failure:
+def _outputs(program: OriginalProgram, record: ProgramRecord) -> list[ParsedOutput] | Failure:
     """All runs parsed; a failed self-check outranks an exit code, which outranks the rest."""
     outputs: list[ParsedOutput] = []
     for number, run in enumerate(record.runs, start=1):
@@ -89,17 +90,17 @@ def _outputs(
                 f"Run {number} of {program.title} gave no result "
                 f"(exit code {run.exit_code}): {last[0]}"
             )
-            return not_run(NotRun.RUN_FAILED, text, paths)
+            return not_run(NotRun.RUN_FAILED, text)
         if run.exit_code != 0 and output.passed is not False:
             text = f"Run {number} of {program.title} ended with exit code {run.exit_code}."
-            return not_run(NotRun.RUN_FAILED, text, paths)
+            return not_run(NotRun.RUN_FAILED, text)
         outputs.append(output)
     if not outputs:
-        return not_run(NotRun.RUN_FAILED, f"{program.title} was never started.", paths)
+        return not_run(NotRun.RUN_FAILED, f"{program.title} was never started.")
     shapes = [output.shape for output in outputs if output.shape]
     if any(shape != shapes[0] for shape in shapes):
         text = f"The runs of {program.title} report different problems."
-        return not_run(NotRun.RUN_FAILED, text, paths)
+        return not_run(NotRun.RUN_FAILED, text)
     return outputs
 
 
@@ -110,7 +111,6 @@ def _runs(
     record: ProgramRecord,
     outputs: list[ParsedOutput],
     formula: Counting,
-    paths: tuple[str, ...],
 ) -> Runs | Failure:
     program = case.catalog.programs[evaluation.program]
     figure, beside = _answering(program, record, evaluation.figure, outputs)
@@ -121,7 +121,6 @@ def _runs(
             Status.INCORRECT,
             "wrong_output",
             text + checked,
-            paths,
             ran=describe(outputs[0].shape, record.arguments),
             binary_sha256=record.binary_sha256,
             gpu_uuid=record.gpu_uuid,
@@ -131,17 +130,17 @@ def _runs(
     if len(values) < len(outputs):
         known = ", ".join(sorted({name for output in outputs for name in output.figures}))
         text = f"{program.title} did not print {figure} in every run; it printed {known or 'none'}."
-        return not_run(NotRun.RUN_FAILED, text, paths)
+        return not_run(NotRun.RUN_FAILED, text)
     shape = outputs[0].shape
     summary = repeated_runs(values, case.catalog.judging)
     if summary is None:
         text = f"{program.title} ran only once: no interval can be formed."
-        return Failure(Status.INCONCLUSIVE, "too_few_processes", text, paths)
+        return Failure(Status.INCONCLUSIVE, "too_few_processes", text)
     unit = figure_unit(figure)
     try:
         conversion = for_program(formula, program.parser, shape, record.arguments)
     except Uncounted as error:
-        return not_run(NotRun.CONFIGURATION_MISSING, str(error), paths)
+        return not_run(NotRun.CONFIGURATION_MISSING, str(error))
     if unit is Unit.MS:
         conversion = replace(conversion, factor=1.0, sentence=None)
     factor, base = to_base(1.0, unit)
@@ -170,7 +169,7 @@ def _runs(
         ran=describe(shape, record.arguments),
         work_ratio=conversion.factor / own if counts else None,
         notes=tuple(note for note in notes if note),
-        evidence=paths,
+        evidence=(),
     )
     return Runs(shape, figure, measured)
 
@@ -266,7 +265,7 @@ def answering_figure(case: Case, target: str, evaluation: Program) -> str:
     program = case.catalog.programs[evaluation.program]
     job = job_id(program.id, evaluation.stated.arguments)
     record = case.evidence.programs.get((target, job))
-    outputs = None if record is None else _outputs(program, record, ())
+    outputs = None if record is None else _outputs(program, record)
     if record is None or outputs is None or isinstance(outputs, Failure):
         return evaluation.figure
     return _answering(program, record, evaluation.figure, outputs)[0]

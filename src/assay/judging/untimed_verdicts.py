@@ -1,5 +1,7 @@
 """Verdicts on what runs on a GPU and is not timed: outputs, checks, whether it runs at all."""
 
+from dataclasses import replace
+
 from assay.evidence.stages import correctness_path
 from assay.judging.benchmark import evidence_paths
 from assay.judging.case import Case, Failure, measured_on, not_run, significant, verdict
@@ -45,10 +47,10 @@ def judge_gate_figure(
     paths = (correctness_path(target, term.comparison),)
     record = case.evidence.correctness.get((target, term.comparison))
     if record is None:
-        return absent(case, target, case.catalog.comparisons[term.comparison], term, paths)
-    failure = gate_correctness(case, record, term.arm, True, paths)
-    if failure is not None:
-        return failure
+        failure = absent(case, target, case.catalog.comparisons[term.comparison], term)
+        return replace(failure, evidence=paths)
+    if failed := gate_correctness(case, record, term.arm, True):
+        return replace(failed, evidence=paths)
     arm = next(arm for arm in record.arms if arm.arm == term.arm)
     if isinstance(evaluation, Accuracy):
         found, explanation = _largest_error(case, claim, target, arm)
@@ -121,16 +123,17 @@ def judge_execution(
     for term in evaluation.terms:
         record = case.evidence.correctness.get((target, term.comparison))
         if record is None:
-            return absent(case, target, case.catalog.comparisons[term.comparison], term, paths)
-        failure, gpu = gate_correctness(case, record, term.arm, True, paths), record.gpu_uuid
-        if failure is None:
+            failure = absent(case, target, case.catalog.comparisons[term.comparison], term)
+            return replace(failure, evidence=paths)
+        failed, gpu = gate_correctness(case, record, term.arm, True), record.gpu_uuid
+        if failed is None:
             checks = sum(len(arm.checks) for arm in record.arms if arm.arm == term.arm)
             words.append(f"{_arm(case, term)} passes {counted(checks, 'check')}")
-        elif failure.reason == NotRun.NOT_IN_BUILD.value:
+        elif failed.reason == NotRun.NOT_IN_BUILD.value:
             refused = True
-            words.append(failure.explanation.rstrip("."))
+            words.append(failed.explanation.rstrip("."))
         else:
-            return failure
+            return replace(failed, evidence=paths)
     platform = case.evidence.platforms.get(target)
     variants = [_planned(case, term).variant for term in evaluation.terms]
     return verdict(
