@@ -104,10 +104,12 @@ def _measure(
     own_ms = times[term.arm]
     if summary is None or own_ms is None:
         return Failure(Status.INCONCLUSIVE, "no_usable_blocks", _unusable(record, term))
-    convert = for_traffic if metric is Metric.BANDWIDTH else for_benchmark
-    conversion = convert(formula, mine, workload)
-    summary = _in_metric(case, metric, term, formula, facts, summary, conversion)
+    summary, limit, counts = _in_metric(case, target, metric, term, formula, facts, summary)
     peaks = case.catalog.targets[target].peaks
+    workloads = case.catalog.workloads
+    parts = [describe(facts[arm], workloads[facts[arm].workload]) for arm in arms_of(term)]
+    l2 = f"{case.catalog.protocols[record.protocol].l2} L2"
+    runs = counted(len(record.processes), "process", "processes")
     ran = what_ran(case, target, [facts[arm].variant for arm in arms_of(term)])
     return Measured(
         summary=summary,
@@ -117,15 +119,15 @@ def _measure(
         control=case.control(target, term.comparison),
         roofline_fraction=roofline.fraction(own_ms, mine, workload.dtype, peaks),
         broken=_broken(case, target, record, facts, times),
-        limit=_limit(case, target, metric, mine, workload, conversion),
+        limit=limit,
         binary_sha256=mine.binary_sha256,
         gpu_uuid=record.gpu_uuid,
-        ran=_ran(case, record, term, facts),
+        ran=f"{' over '.join(parts)}; {l2}, {runs}",
         built_from=ran.made_from,
         packages=ran.packages,
-        work_ratio=conversion.factor if metric is Metric.RATE else None,
+        work_ratio=counts.factor if metric is Metric.RATE else None,
         notes=(
-            *((conversion.sentence,) if conversion.sentence and metric in COUNTED else ()),
+            *((counts.sentence,) if counts.sentence and metric in COUNTED else ()),
             *_of_earlier_sources(case, target, [facts[arm] for arm in arms_of(term)]),
         ),
         evidence=(),
@@ -135,13 +137,14 @@ def _measure(
 def _of_earlier_sources(case: Case, target: str, arms: Sequence[ArmFacts]) -> Iterator[str]:
     """Sentences on recorded figures whose kernels have another source by now, and not the same
     device code."""
-    arch = case.catalog.targets[target].arch
+    arch, provision = case.catalog.targets[target].arch, case.provision(target)
     for variant, measured in {arm.variant: arm.binary_sha256 for arm in arms}.items():
-        commit = case.earlier_source(target, variant)
+        commit = provision.earlier_sources.get(variant) if provision else None
         then = case.evidence.target_builds.get(target, {}).get((variant, arch))
         now = case.evidence.builds.get((variant, arch))
-        made_it = then is not None and then.artifact and then.artifact.sha256 == measured
-        same = _same_code(then, now) if made_it else None
+        same = None
+        if then is not None and then.artifact and then.artifact.sha256 == measured:
+            same = _same_code(then, now)
         if commit and not same:
             code = (
                 "and so is what the compiler makes of them"
@@ -154,15 +157,14 @@ def _of_earlier_sources(case: Case, target: str, arms: Sequence[ArmFacts]) -> It
             )
 
 
-def _same_code(then: BuildRecord | None, now: BuildRecord | None) -> bool | None:
+def _same_code(then: BuildRecord, now: BuildRecord | None) -> bool | None:
     """Return whether two builds have the same machine code; None where nobody looked."""
-    if then is None or now is None:
+    if now is None:
         return None
     if then.cubins and then.cubins == now.cubins:
         return True
-    if then.code_sha256 is None or now.code_sha256 is None:
-        return None
-    return then.code_sha256 == now.code_sha256
+    known = then.code_sha256 is not None and now.code_sha256 is not None
+    return then.code_sha256 == now.code_sha256 if known else None
 
 
 def _unusable(record: BenchmarkRecord, term: Term) -> str:
@@ -184,26 +186,35 @@ def _unusable(record: BenchmarkRecord, term: Term) -> str:
 
 def _in_metric(
     case: Case,
+    target: str,
     metric: Metric,
     term: Term,
     formula: Counting,
     facts: dict[str, ArmFacts],
     summary: Summary,
-    conversion: Conversion,
-) -> Summary:
-    """From ln(ms), or ln(time over / time arm), to the metric's base unit."""
-    mine = facts[term.arm]
-    if metric is Metric.RATE:
-        return summary.inverse(mine.flop * 1e-9 * conversion.factor)
-    if metric is Metric.BANDWIDTH:
-        return summary.inverse(mine.bytes * 1e-6 * conversion.factor)
-    if metric is Metric.RATE_RATIO and term.over is not None:
-        theirs = facts[term.over]
-        over = AS_IS
-        if formula is not None:
+) -> tuple[Summary, float | None, Conversion]:
+    """From ln(ms), or ln(time over / time arm), to the metric's base unit, with the best value that
+    the roofline allows there, and how the work was counted.
+    """
+    mine, peaks = facts[term.arm], case.catalog.targets[target].peaks
+    workload = case.catalog.workloads[mine.workload]
+    convert = for_traffic if metric is Metric.BANDWIDTH else for_benchmark
+    counts = convert(formula, mine, workload)
+    match metric:
+        case Metric.RATE:
+            limit = roofline.rate_limit_tflop_per_s(mine, workload.dtype, peaks) * counts.factor
+            return summary.inverse(mine.flop * 1e-9 * counts.factor), limit, counts
+        case Metric.TIME:
+            return summary, roofline.bound_ms(mine, workload.dtype, peaks), counts
+        case Metric.BANDWIDTH:
+            most = peaks.memory_gb_per_s if counts is AS_IS else None
+            return summary.inverse(mine.bytes * 1e-6 * counts.factor), most, counts
+        case Metric.RATE_RATIO if term.over is not None:
+            theirs = facts[term.over]
             over = for_benchmark(formula, theirs, case.catalog.workloads[theirs.workload])
-        return summary.scaled(mine.flop * conversion.factor / (theirs.flop * over.factor))
-    return summary
+            ratio = mine.flop * counts.factor / (theirs.flop * over.factor)
+            return summary.scaled(ratio), None, counts
+    return summary, None, counts
 
 
 def _broken(
@@ -226,34 +237,6 @@ def _broken(
                 "broken measurement, not a record"
             )
     return None
-
-
-def _limit(
-    case: Case,
-    target: str,
-    metric: Metric,
-    facts: ArmFacts,
-    workload: Workload,
-    conversion: Conversion,
-) -> float | None:
-    peaks = case.catalog.targets[target].peaks
-    if metric is Metric.RATE:
-        limit = roofline.rate_limit_tflop_per_s(facts, workload.dtype, peaks)
-        return limit * conversion.factor
-    if metric is Metric.TIME:
-        return roofline.bound_ms(facts, workload.dtype, peaks)
-    if metric is Metric.BANDWIDTH:
-        return peaks.memory_gb_per_s if conversion is AS_IS else None
-    return None
-
-
-def _ran(case: Case, record: BenchmarkRecord, term: Term, facts: dict[str, ArmFacts]) -> str:
-    protocol = case.catalog.protocols[record.protocol]
-    parts = [
-        describe(facts[arm], case.catalog.workloads[facts[arm].workload]) for arm in arms_of(term)
-    ]
-    l2 = f"{protocol.l2} L2"
-    return f"{' over '.join(parts)}; {l2}, {counted(len(record.processes), 'process', 'processes')}"
 
 
 def describe(facts: ArmFacts, workload: Workload) -> str:

@@ -76,11 +76,6 @@ class Case:
                 return plan.provision
         return None
 
-    def earlier_source(self, target: str, variant: str) -> str | None:
-        """Return the commit whose source was measured, where that is not today's source."""
-        provision = self.provision(target)
-        return provision.earlier_sources.get(variant) if provision else None
-
     def measured_targets(self) -> tuple[str, ...]:
         """Return the targets that the plan has measurements of, in its order."""
         plans = self.evidence.plan.targets

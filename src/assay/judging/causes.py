@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from assay.judging.case import Case
 from assay.judging.counts import outcome, rows_by_claim
@@ -19,7 +18,8 @@ from assay.records.evaluations import (
 )
 from assay.records.verdicts import Status, Verdict, Why
 
-NOT_RUN_CAUSES: dict[NotRun, Why] = {
+_BY_REASON: dict[str, Why] = {
+    "other_shape": Why.OTHER_PROBLEM,
     NotRun.NO_DEVICE: Why.NO_DEVICE,
     NotRun.DRIVER_TOO_OLD: Why.NO_DEVICE,
     NotRun.NOT_SELECTED: Why.NO_DEVICE,
@@ -33,12 +33,6 @@ NOT_RUN_CAUSES: dict[NotRun, Why] = {
     NotRun.RIVAL_MISSING: Why.ORIGINAL_ABSENT,
     NotRun.RUN_FAILED: Why.NOT_MEASURED,
     NotRun.NOT_RECORDED: Why.NOT_MEASURED,
-}
-"""Every reason for which a claim has no measured answer."""
-
-_BY_REASON: dict[str, Why] = {
-    "other_shape": Why.OTHER_PROBLEM,
-    **{reason.value: why for reason, why in NOT_RUN_CAUSES.items()},
 }
 """Causes of what was not run, by a verdict's reason; of any other it was not measured."""
 
@@ -88,42 +82,25 @@ def with_known_causes(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
     showed.
     """
     every = tuple(verdicts)
-    found = {claim: _Found.among(rows) for claim, rows in rows_by_claim(every).items()}
-    return tuple(_with_known_cause(each, found[each.claim]) for each in every)
+    rows = rows_by_claim(every)
+    return tuple(_with_known_cause(each, rows[each.claim]) for each in every)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """The verdicts of one claim whose causes the others take."""
+def _with_known_cause(verdict: Verdict, rows: Sequence[Verdict]) -> Verdict:
+    """Return one of the verdicts of a claim with the cause that another of them found.
 
-    misstated: Verdict | None
-    """Found misstated on another GPU than its source names, because the author's program ran there
-    or a declared reading holds: it is then the cause of a kernel that was rebuilt, and of a ratio
-    whose parts are missed, of which nothing more is known than that."""
-    tried: Verdict | None
-    """Not run on a GPU that there was: what stood in its way there is the cause of a figure without
-    a GPU."""
-
-    @classmethod
-    def among(cls, rows: Sequence[Verdict]) -> "_Found":
-        """Return the first of each."""
-        idle = (row for row in rows if row.status is Status.NOT_RUN)
-        return cls(
-            next((row for row in rows if row.as_if is Status.MISSTATED and row.why), None),
-            next((row for row in idle if row.why not in (None, Why.NO_DEVICE)), None),
-        )
-
-
-def _with_known_cause(verdict: Verdict, found: _Found) -> Verdict:
+    Found misstated on another GPU than its source names, because the author's program ran there or
+    a declared reading holds, it has the cause of a kernel that was rebuilt, and of a ratio whose
+    parts are missed, of which nothing more is known than that. What stood in the way on a GPU that
+    there was is the cause of a figure without a GPU.
+    """
     if outcome(verdict) in HELD:
         return verdict.model_copy(update={"why": None, "why_on": None})
-    causes: dict[Why | None, Verdict | None]
-    causes = {
-        Why.REBUILT: found.misstated,
-        Why.PART_MISSED: found.misstated,
-        Why.NO_DEVICE: found.tried,
-    }
-    on = causes.get(verdict.why)
+    misstated = (row for row in rows if row.as_if is Status.MISSTATED and row.why)
+    idle = (row for row in rows if row.status is Status.NOT_RUN)
+    tried = (row for row in idle if row.why not in (None, Why.NO_DEVICE))
+    found = {Why.REBUILT: misstated, Why.PART_MISSED: misstated, Why.NO_DEVICE: tried}
+    on = next(found[verdict.why], None) if verdict.why in found else None
     return verdict.model_copy(update={"why": on.why, "why_on": on.target}) if on else verdict
 
 

@@ -110,11 +110,6 @@ class Part:
     """Its status by the plain meaning of its words: another than the verdict's where the figure is
     misstated."""
 
-    def under(self, *, a_reading_holds: bool) -> Status:
-        """Return what a ratio may take from it: to be misstated only where a reading of the ratio
-        holds."""
-        return self.verdict.status if a_reading_holds else self.plain
-
 
 def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict:
     """Return the verdict on a ratio, with status and cause of the worse part where that is worse.
@@ -130,7 +125,8 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
     if verdict.status is Status.NOT_REPRODUCED and _outrun(found):
         return _comparator_faster(verdict, found)
     holds = any(reading.holds for reading in verdict.readings if not reading.primary)
-    taken = {name: part.under(a_reading_holds=holds) for name, part in parts.items()}
+    # To be misstated is taken only where a reading of the ratio holds.
+    taken = {n: part.verdict.status if holds else part.plain for n, part in parts.items()}
     lacking = [name for name, status in taken.items() if status not in GOOD]
     if not lacking:
         return verdict

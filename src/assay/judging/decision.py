@@ -63,14 +63,12 @@ class Decision:
     """What would make an inconclusive verdict conclusive."""
 
 
-def margin_for(unit: Unit, judging: Judging) -> float:
-    """Return the declared margin: ratios of interleaved arms have one of their own."""
-    return judging.ratio_margin if unit is Unit.RATIO else judging.absolute_margin
-
-
 def margin_of(claim: Claim, unit: Unit, judging: Judging) -> float:
-    """Return a claim's margin: the declared one, or what its tilde allows where that is more."""
-    return max(margin_for(unit, judging), claim.rounding)
+    """Return a claim's margin: the declared one, which ratios of interleaved arms have of their
+    own, or what its tilde allows where that is more.
+    """
+    declared = judging.ratio_margin if unit is Unit.RATIO else judging.absolute_margin
+    return max(declared, claim.rounding)
 
 
 def decide(

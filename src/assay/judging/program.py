@@ -53,8 +53,8 @@ def measure_program(
     program, arch = case.catalog.programs[evaluation.program], case.catalog.targets[target].arch
     job, built = job_id(program.id, arguments), build_record_path(case.evidence, program.id, arch)
     record = case.evidence.programs.get((target, job))
-    found = () if record is None else (program_path(target, job),)
-    paths = with_platform(case, target, (*found, *((built,) if built else ())))
+    ran = () if record is None else (program_path(target, job),)
+    paths = with_platform(case, target, (*ran, *((built,) if built else ())))
     if record is None:
         return replace(_absent(case, target, program), evidence=paths)
     outputs = _outputs(program, record)

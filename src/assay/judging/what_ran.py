@@ -35,7 +35,7 @@ def what_ran(case: Case, target: str, variants: Iterable[str]) -> WhatRan:
     every = [case.catalog.variants[name] for name in dict.fromkeys(variants)]
     if rebuilt := [each for each in every if each.artifact == "reimplemented"]:
         return WhatRan("reimplemented", _made_from(rebuilt[:1]))
-    if libraries := [each for each in every if is_library(each)]:
+    if libraries := [each for each in every if each.kind == "library" or each.package is not None]:
         packages = dict.fromkeys(_package(case, target, each) for each in libraries)
         return WhatRan("library", _made_from(libraries), tuple(packages))
     return WhatRan("original", _made_from(every))
@@ -49,11 +49,6 @@ def together(sides: Iterable[Measured]) -> WhatRan:
     texts = dict.fromkeys(side.built_from for side in of if side.built_from)
     packages = dict.fromkeys(name for side in of for name in side.packages)
     return WhatRan(of[0].artifact, "; ".join(texts) or None, tuple(packages))
-
-
-def is_library(variant: Variant) -> bool:
-    """Return whether a variant calls a library's own kernel."""
-    return variant.kind == "library" or variant.package is not None
 
 
 def _made_from(variants: Iterable[Variant]) -> str:
@@ -145,21 +140,6 @@ def _alike(one: str, other: str, parts: int | None) -> bool:
     return one.split(".")[:parts] == other.split(".")[:parts]
 
 
-def environment_words(claim: Claim, cuda: str, driver: str) -> str:
-    """Return a sentence on CUDA and the driver where the claim states others; else nothing."""
-    ran: dict[str, str] = {}
-    for key, version, parts in (("cuda", cuda, CUDA_PARTS), ("driver", driver, None)):
-        stated = claim.software.get(key)
-        if stated is not None and not _alike(version, stated, parts):
-            ran[key] = version
-    if not ran:
-        return ""
-    called = {"cuda": "CUDA", "driver": "driver"}
-    here = " and ".join(f"{called[key]} {version}" for key, version in ran.items())
-    there = " and ".join(f"{called[key]} {claim.software[key]}" for key in ran)
-    return f"It ran with {here}; the source states {there}."
-
-
 def versions_words(case: Case, target: str, claim: Claim) -> str:
     """Return sentences on versions other than a claim states: of the programs that a ratio is of,
     of CUDA and of the driver.
@@ -168,10 +148,21 @@ def versions_words(case: Case, target: str, claim: Claim) -> str:
     sides = (
         (evaluation.numerator, evaluation.denominator) if isinstance(evaluation, Derived) else ()
     )
-    parts = [case.catalog.claims[name].evaluation for name in sides]
-    programs = dict.fromkeys(part.program for part in parts if isinstance(part, Program))
+    of = [case.catalog.claims[name].evaluation for name in sides]
+    programs = dict.fromkeys(part.program for part in of if isinstance(part, Program))
     told = [program_version(case, target, claim, name) for name in programs]
     if platform is not None:
         device = platform.device
-        told.append(environment_words(claim, device.cuda_runtime, device.driver))
+        ran = {
+            ("CUDA", "cuda"): (device.cuda_runtime, CUDA_PARTS),
+            ("driver", "driver"): (device.driver, None),
+        }
+        others = [
+            (name, version, stated)
+            for (name, key), (version, parts) in ran.items()
+            if (stated := claim.software.get(key)) and not _alike(version, stated, parts)
+        ]
+        here = " and ".join(f"{name} {version}" for name, version, _ in others)
+        there = " and ".join(f"{name} {stated}" for name, _, stated in others)
+        told.append(f"It ran with {here}; the source states {there}." if others else "")
     return " ".join(dict.fromkeys(words for words in told if words))
