@@ -43,7 +43,7 @@ class Built:
 
     @property
     def folder(self) -> Path:
-        """Its archive, record and bill of materials."""
+        """Its archive and record."""
         return self.root / "results" / "cache" / "images" / self.record.definition
 
 

@@ -100,7 +100,6 @@ def record(image_id: str, sif_sha256: str | None = None) -> ImageRecord:
         dockerfile_sha256=None,
         debian_packages=(),
         python_packages=(),
-        sbom_sha256=zero,
         sif_sha256=sif_sha256,
     )
 

@@ -30,7 +30,7 @@ for path, count in opened.items():
 print("LOADED", *sorted({name.split(".")[0] for name in sys.modules}))
 """
 NOT_FOR_READERS = {
-    "cyclonedx", "docker", "elftools", "matplotlib", "pytest", "requests", "snakemake", "torch",
+    "docker", "elftools", "matplotlib", "pytest", "requests", "snakemake", "torch",
 }  # fmt: skip
 """What builds, measures and packs needs these; each takes a tenth of a second or more to load."""
 MOST_OPENED = 5

@@ -13,7 +13,6 @@ rule toolchain_image:
         lock=ASSAY.ours("requirements/toolchain.txt"),
     output:
         record=f"{RUN}/images/{{target}}.json",
-        sbom=f"{RUN}/images/{{target}}.cdx.json",
     log:
         f"{LOGS}/images/{{target}}.log",
     conda:
@@ -34,7 +33,6 @@ use rule platform as runner_image with:
         lock=ASSAY.ours("requirements/runner.txt"),
     output:
         record=f"{RUN}/{{target}}/image.json",
-        sbom=f"{RUN}/{{target}}/image.cdx.json",
     log:
         f"{LOGS}/{{target}}/image.log",
     params:

@@ -31,5 +31,5 @@ def compiler_place(root: Path, wish: str) -> Place:
     if chosen.name == "host":
         find_host_compiler()
         return Place(HostRuntime())
-    image, _ = make_image(root, chosen.name, "toolchain", target)
+    image = make_image(root, chosen.name, "toolchain", target)
     return Place(chosen.runtime, image)

@@ -42,16 +42,14 @@ class RunStage(Generic[K, R]):
     """What a plan calls for; the empty key stands for the run itself."""
     wildcards: tuple[str, ...]
     """What the parts of a key are called in the stage's rule."""
-    beside: Callable[[str], str] | None = None
-    """The file that lies beside each record, from its path."""
 
     def paths(self, plan: Plan) -> dict[K, str]:
         """Return where the records lie that a plan calls for."""
         return {key: self.path(*_parts(key)) for key in self.keys(plan)}
 
     def files(self, plan: Plan) -> list[str]:
-        """Return the records, and what lies beside them."""
-        return with_beside(self, self.paths(plan).values())
+        """Return where the records lie, as a list."""
+        return list(self.paths(plan).values())
 
     def steps(self, plan: Plan) -> Iterator[dict[str, str]]:
         """Yield the arguments of each of the stage's steps."""
@@ -81,8 +79,6 @@ class TargetStage(Generic[K, R]):
     """Whether the step has a GPU to itself where the target is measured in this run."""
     failed: FailedForm[R] | None = None
     """The record of a measurement that came to nothing."""
-    beside: Callable[[str], str] | None = None
-    """The file that lies beside each record, from its path."""
 
     def keys(self, plan: TargetPlan) -> list[K]:
         """Return what the plan of one target calls for."""
@@ -101,8 +97,8 @@ class TargetStage(Generic[K, R]):
         }
 
     def files(self, plan: TargetPlan) -> list[str]:
-        """Return the records, and what lies beside them."""
-        return with_beside(self, self.paths(plan).values())
+        """Return where the records lie, as a list."""
+        return list(self.paths(plan).values())
 
     def output(self, target: str) -> str:
         """Return what the stage's step writes: a lone record, or the folder of a batch."""
@@ -121,11 +117,3 @@ def run_path(plan: TargetPlan, path: str) -> str:
 
 def _parts(key: str | tuple[str, ...]) -> tuple[str, ...]:
     return (key,) if isinstance(key, str) else key
-
-
-def with_beside(
-    stage: RunStage[Any, Any] | TargetStage[Any, Any], paths: Iterable[str]
-) -> list[str]:
-    """Return paths of a stage's records, and of what lies beside each."""
-    records = list(paths)
-    return records + ([stage.beside(path) for path in records] if stage.beside else [])

@@ -98,14 +98,9 @@ def nested_reports(plans: Iterable[TargetPlan]) -> list[str]:
     return list(dict.fromkeys(nested_name(folder) for folder in within if folder))
 
 
-def sbom_path(image: str) -> str:
-    """Return the bill of materials beside an image's record."""
-    return f"{image.removesuffix('.json')}.cdx.json"
-
-
 TOOLCHAIN_IMAGES: RunStage[str, ImageRecord] = RunStage(
     Stage.TOOLCHAIN_IMAGE, ImageRecord, toolchain_image_path,
-    keys=lambda plan: plan.toolchains, wildcards=("target",), beside=sbom_path,
+    keys=lambda plan: plan.toolchains, wildcards=("target",),
 )  # fmt: skip
 INSPECTIONS: RunStage[tuple[str, ...], InspectionsRecord] = RunStage(
     Stage.INSPECT, InspectionsRecord, inspections_path,
@@ -122,7 +117,7 @@ FILE_COMPILES: RunStage[tuple[str, str], FileCompileRecord] = RunStage(
 
 RUNNER_IMAGES: TargetStage[str, ImageRecord] = TargetStage(
     Stage.RUNNER_IMAGE, ImageRecord, runner_image_path, "runner_images", Purpose.MACHINE,
-    field="runner", holds_gpu=False, beside=sbom_path,
+    field="runner", holds_gpu=False,
 )  # fmt: skip
 PLATFORMS: TargetStage[str, PlatformRecord] = TargetStage(
     Stage.PLATFORM, PlatformRecord, platform_path, "platforms", Purpose.MACHINE

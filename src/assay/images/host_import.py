@@ -20,10 +20,10 @@ from assay.base.isolation import isolated
 from assay.base.pip_locks import tail
 from assay.base.progress import exclusive, say
 from assay.images import engine_work
-from assay.images.bill_of_materials import read_contents
 from assay.images.definition import labels_of, load_inputs
 from assay.images.disk import CHUNK, counting, disk_sentence
-from assay.images.make import RECORD, engine_name, write_description
+from assay.images.installed_packages import read_packages
+from assay.images.make import RECORD, engine_name, write_image_record
 from assay.images.obtain import check_found, image_folder
 from assay.records.images import ImageBase, ImageRecord, ImagesFile, RuntimeName
 from assay.records.targets import Target
@@ -167,10 +167,9 @@ def _import(
             raise CheckFailed(f"the engine took this machine's files for {found['Architecture']}")
         sites = [str(path) for path in extra]
         engine_work.tag(client, image, tag)
-        return write_description(
+        return write_image_record(
             folder,
-            read_contents(client, image, sites, (), python),
-            inputs.base.source_date_epoch,
+            read_packages(client, image, sites, (), python),
             target=target.id,
             role="runner",
             runtime=runtime,

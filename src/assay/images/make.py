@@ -16,15 +16,15 @@ from assay.base.progress import say
 from assay.images import engine_work
 from assay.images.archive import Archive, ImageConfig, tar_chunks, write_archive
 from assay.images.base import ensure_base
-from assay.images.bill_of_materials import ImageContents, bill_of_materials, read_contents
 from assay.images.definition import Definition, pip_entry
 from assay.images.disk import chunks_of, partial
+from assay.images.installed_packages import InstalledPackages, read_packages
 from assay.images.wheels import Wheel, ensure_wheels
 from assay.records.images import ImageBase, ImageRecord, RuntimeName
 from assay.runtimes.connection import product
 from assay.shared.files import sha256_bytes, write_bytes
 
-ARCHIVE, RECORD, SBOM = "image.tar", "record.json", "sbom.json"
+ARCHIVE, RECORD = "image.tar", "record.json"
 PIP_TEXT = "pip.txt"
 
 
@@ -45,7 +45,7 @@ def make(
     runtime: RuntimeName,
     folder: Path,
 ) -> None:
-    """Build an image into ``folder``: archive, record, bill of materials; whole or absent.
+    """Build an image into ``folder``: archive and record, whole or absent.
 
     Nothing stays in the engine but the image itself, under its tag. Raises MissingEnvironment,
     CheckFailed and OSError.
@@ -85,12 +85,11 @@ def _describe(
     archive: Archive,
     folder: Path,
 ) -> None:
-    """Look into the loaded image; write its record and bill of materials."""
+    """Look into the loaded image; write its record."""
     sites = (definition.mine.site,) if definition.mine.site else ()
-    write_description(
+    write_image_record(
         folder,
-        read_contents(client, definition.tag, sites, inputs.wheels),
-        definition.inputs.base.source_date_epoch,
+        read_packages(client, definition.tag, sites, inputs.wheels),
         target=definition.target.id,
         role=definition.role,
         runtime=runtime,
@@ -105,23 +104,16 @@ def _describe(
     )
 
 
-def write_description(
-    folder: Path, contents: ImageContents, epoch: int, **facts: Any
-) -> ImageRecord:
-    """Write an image's bill of materials, dated ``epoch``, and its record; ``facts``: fields of
-    that.
-    """
-    sbom = bill_of_materials(facts["tag"], facts["image_id"], contents, epoch)
+def write_image_record(folder: Path, packages: InstalledPackages, **facts: Any) -> ImageRecord:
+    """Write an image's record; ``facts``: its other fields."""
     record = ImageRecord(
         schema="assay/image/1",
         architecture="amd64",
-        debian_packages=contents.debian,
-        python_packages=contents.python,
-        sbom_sha256=sha256_bytes(sbom),
-        nsight_compute=contents.nsight_compute,
+        debian_packages=packages.debian,
+        python_packages=packages.python,
+        nsight_compute=packages.nsight_compute,
         **facts,
     )
-    write_bytes(folder / SBOM, sbom)
     write_record(record, folder / RECORD)
     return record
 

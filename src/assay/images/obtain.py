@@ -1,7 +1,7 @@
 """The image of a target and role, ready to run: from engine, cache or bundle, or made.
 
-A cached image is a folder ``results/cache/images/<definition>`` with the archive that engines load,
-its record and its bill of materials. The record's digests say whether the archive is whole.
+A cached image is a folder ``results/cache/images/<definition>`` with the archive that engines load
+and its record. The record's digests say whether the archive is whole.
 """
 
 import tarfile
@@ -19,10 +19,9 @@ from assay.images import engine_work
 from assay.images.archive import verify_archive
 from assay.images.definition import Definition, define
 from assay.images.disk import disk_sentence
-from assay.images.make import ARCHIVE, RECORD, SBOM, engine_name, make
+from assay.images.make import ARCHIVE, RECORD, engine_name, make
 from assay.records.images import ImageRecord, Role, RuntimeName
 from assay.records.targets import Target
-from assay.shared.files import sha256_file
 
 IMAGES = "images"
 """Folder of images in the cache, and in a bundle."""
@@ -71,7 +70,7 @@ def prebuilt_folder(prebuilt: Path, target: str, role: Role) -> Path:
 
 
 def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> Path:
-    """Return the folder that holds a record's archive and bill of materials.
+    """Return the folder that holds a record's archive.
 
     Raises MissingEnvironment when there is none any more.
     """
@@ -121,8 +120,6 @@ def read_image(folder: Path, definition: Definition) -> ImageRecord:
             f"{folder}: holds {record.tag}, and this checkout defines {definition.tag}: use the "
             "checkout that the image was made with, or make the image again"
         )
-    if sha256_file(folder / SBOM) != record.sbom_sha256:
-        raise CheckFailed(f"{folder / SBOM} was changed: remove {folder} and start again")
     return record
 
 

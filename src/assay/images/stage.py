@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.base.errors import BadInput
 from assay.images.definition import define
 from assay.images.host_import import import_host
-from assay.images.make import ARCHIVE, SBOM
+from assay.images.make import ARCHIVE
 from assay.images.obtain import IMAGES, folder_of, image_folder, obtain
 from assay.records.images import ImageRecord, Role, RuntimeName
 from assay.records.targets import Target
@@ -24,8 +24,8 @@ def make_image(
     *,
     prebuilt: Path | None = None,
     host_python: str | None = None,
-) -> tuple[ImageRecord, bytes]:
-    """Return the record of an image that ``runtime`` can start now, and its bill of materials.
+) -> ImageRecord:
+    """Return the record of an image that ``runtime`` can start now.
 
     ``prebuilt`` is a bundle that may hold it. With ``host_python`` it is made of this machine's own
     files, and that is the Python there which has PyTorch.
@@ -40,12 +40,15 @@ def make_image(
         record = import_host(root, target, client, runtime, python=host_python)
     else:
         record = obtain(root, target, role, client, runtime, prebuilt=prebuilt)
-    folder = folder_of(root, record, prebuilt)
     if runtime == "apptainer":
         sif = sif_path(root, record)
-        digest = sha256_file(sif) if sif.is_file() else make_sif(folder / ARCHIVE, sif)
+        digest = (
+            sha256_file(sif)
+            if sif.is_file()
+            else make_sif(folder_of(root, record, prebuilt) / ARCHIVE, sif)
+        )
         record = record.model_copy(update={"sif_sha256": digest})
-    return record, (folder / SBOM).read_bytes()
+    return record
 
 
 def sif_path(root: Path, record: ImageRecord) -> Path:

@@ -62,8 +62,7 @@ class Steps(MeasuringSteps):
         """Build or find the image that compiles, and load it where it will run."""
         path = evidence.toolchain_image_path(target)
         if (prebuilt := self._prebuilt()) is not None:
-            for name in (path, evidence.sbom_path(path)):
-                write_bytes(self.run_dir / name, (prebuilt / name).read_bytes())
+            write_bytes(self.run_dir / path, (prebuilt / path).read_bytes())
         else:
             self._make_image("toolchain", target, path)
 
@@ -144,7 +143,7 @@ class Steps(MeasuringSteps):
 
     def _make_image(self, role: Role, target: str, path: str) -> None:
         request = self.dag.request
-        record, sbom = make_image(
+        record = make_image(
             self.root,
             request.runtime,
             role,
@@ -152,7 +151,6 @@ class Steps(MeasuringSteps):
             prebuilt=self._prebuilt(),
             host_python=request.device_python if request.host_image and role == "runner" else None,
         )
-        write_bytes(self.run_dir / evidence.sbom_path(path), sbom)
         write_record_if_changed(record, self.run_dir / path)
 
     def _prebuilt(self) -> Path | None:

@@ -76,8 +76,8 @@ class ImageRecord(Record):
     """Digest of the rendered Dockerfile; None for an image made without one."""
     debian_packages: tuple[DebianPackage, ...]
     python_packages: tuple[PythonPackage, ...]
-    sbom_sha256: Sha256
-    """Digest of the bill of materials beside this record."""
+    sbom_sha256: Sha256 | None = None
+    """Of a bill of materials beside this record, in reports of earlier versions."""
     sif_sha256: Sha256 | None = None
     """Digest of the SIF file that Apptainer runs; SIF files of one image are never identical."""
     nsight_compute: str | None = None

@@ -9,7 +9,6 @@ from assay.evidence.stages import (
     build_path,
     operators_path,
     runner_image_path,
-    sbom_path,
     slurm_jobs_path,
     toolchain_image_path,
 )
@@ -19,7 +18,7 @@ from assay.records.operators import OperatorsRecord
 from assay.records.slurm_jobs import SlurmJob
 from assay.records.timings import Stage
 from assay.report import formatting as fmt
-from assay.report.formatting import Link, Row, link
+from assay.report.formatting import Row, link
 from assay.shared.counting import counted
 
 BESIDE = {
@@ -84,8 +83,7 @@ def image_rows(evidence: Evidence) -> Iterator[Row]:
         ("measures", evidence.runner_images, runner_image_path),
     ):
         for target, record in records.items():
-            bill = Link("bill of materials", evidence.place(sbom_path(place(target))))
-            links = (link(evidence.place(place(target))), bill)
+            links = (link(evidence.place(place(target))),)
             yield {"record": record, "role": role, "links": links, "made": MADE[record.base.kind]}
 
 

@@ -19,12 +19,7 @@ from assay.base.io import read_bytes, read_record
 from assay.base.pip_locks import TOOLCHAIN_LOCK, lock_digest, lock_hashes, normal
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.evidence.stages import (
-    pipeline_path,
-    runner_image_path,
-    sbom_path,
-    toolchain_image_path,
-)
+from assay.evidence.stages import pipeline_path, runner_image_path, toolchain_image_path
 from assay.records.attestation import STATEMENT_TYPE, PipelineRecord
 from assay.records.builds import BuildRecord, ToolchainRecord
 from assay.records.images import ImageRecord
@@ -136,8 +131,12 @@ def _statement(evidence_dir: Path, evidence: Evidence) -> dict[str, Any] | None:
         *_parts_of_images(records),
     ]
     byproducts = [
-        {"name": f"evidence/{sbom_path(path)}", "digest": {"sha256": record.sbom_sha256}}
+        {
+            "name": f"evidence/{path.removesuffix('.json')}.cdx.json",
+            "digest": {"sha256": record.sbom_sha256},
+        }
         for path, record in images
+        if record.sbom_sha256
     ]
     external = {
         "run": evidence.plan.run,

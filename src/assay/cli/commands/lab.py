@@ -71,7 +71,7 @@ def image(
     catalog.check_selection((), [target])
     if runtime in ("auto", "host"):
         raise BadInput(f"--runtime {runtime}: name docker, podman or apptainer")
-    record, _ = make_image(checkout.ROOT, known(runtime), role, catalog.targets[target])
+    record = make_image(checkout.ROOT, known(runtime), role, catalog.targets[target])
     say(f"{record.tag}: {record.image_id}")
     say(
         f"{fmt.size(record.bytes)}, {counted(len(record.debian_packages), 'Debian package')}, "
