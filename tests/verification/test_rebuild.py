@@ -2,22 +2,19 @@
 
 import dataclasses
 import json
-import lzma
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from elftools.elf.elffile import ELFFile
 
 from assay.base.check_log import CheckLog
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record, write_record
 from assay.building.build import build
-from assay.building.line_tables import FOLDER, OPTION, keep_skeleton, restored, skeleton_path
+from assay.building.line_tables import OPTION
 from assay.building.nvcc import Compiled
 from assay.building.recipe import command_of, command_problem
 from assay.building.toolchain import LOCK, Toolchain, ensure_toolchain
@@ -30,7 +27,6 @@ from assay.records.builds import BuildRecord, CompileCost, FileDigest
 from assay.records.verification import ProofState
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
-from assay.shared.files import sha256_bytes
 from assay.verification import rebuild as module
 from assay.verification.rebuild import RebuildResult, Rebuilt, rebuild
 from assay.verification.rebuild_check import conclude
@@ -332,7 +328,6 @@ def newest_with_kernels() -> tuple[Path, Catalog, dict[tuple[str, str], BuildRec
 
 NEWEST, CATALOG, RECORDS = newest_with_kernels()
 RECORD = RECORDS["bsr_gemm_mma", ARCH]
-NOWHERE = Path("/nonexistent")
 
 
 class TestRecordedCommands:
@@ -423,27 +418,22 @@ class TestComparing:
         return path
 
     def test_other_bytes_by_the_same_host_compiler_differ(self, file: Path):
-        status, detail = compare(RECORD, self.outcome(file), RECORD.toolchain, NOWHERE)
+        status, detail = compare(RECORD, self.outcome(file), RECORD.toolchain)
         assert status is RebuildStatus.DIFFERS
         assert "another linker or C library, or another binary" in detail
 
     def test_other_bytes_by_another_host_compiler_with_equal_cubins(self, file: Path):
         ours = RECORD.toolchain.model_copy(update={"host_compiler": "g++ 14"})
-        assert (
-            compare(RECORD, self.outcome(file), ours, NOWHERE)[0] is RebuildStatus.CUBINS_IDENTICAL
-        )
+        assert compare(RECORD, self.outcome(file), ours)[0] is RebuildStatus.CUBINS_IDENTICAL
 
     def test_no_cubins_vouch_for_nothing(self, file: Path):
         ours = RECORD.toolchain.model_copy(update={"host_compiler": "g++ 14"})
         record = RECORD.model_copy(update={"cubins": ()})
-        assert (
-            compare(record, self.outcome(file, cubins=()), ours, NOWHERE)[0]
-            is RebuildStatus.DIFFERS
-        )
+        assert compare(record, self.outcome(file, cubins=()), ours)[0] is RebuildStatus.DIFFERS
 
     def test_a_refusal_of_what_was_built(self):
         refused = self.outcome(None, diagnostics="ptxas fatal: no", cubins=(), resources=())
-        status, detail = compare(RECORD, refused, RECORD.toolchain, NOWHERE)
+        status, detail = compare(RECORD, refused, RECORD.toolchain)
         assert status is RebuildStatus.NOT_BUILT
         assert "ptxas fatal: no" in detail
 
@@ -452,11 +442,11 @@ class TestComparing:
             update={"status": "failed", "artifact": None, "diagnostics": "ptxas fatal: this"}
         )
         refused = self.outcome(None, diagnostics="ptxas fatal: that", cubins=(), resources=())
-        assert compare(record, refused, RECORD.toolchain, NOWHERE)[0] is RebuildStatus.DIFFERS
+        assert compare(record, refused, RECORD.toolchain)[0] is RebuildStatus.DIFFERS
 
     def test_line_tables_are_named_as_the_likely_reason(self, file: Path):
         record = RECORD.model_copy(update={"command": (*RECORD.command, "-lineinfo")})
-        status, detail = compare(record, self.outcome(file, cubins=()), RECORD.toolchain, NOWHERE)
+        status, detail = compare(record, self.outcome(file, cubins=()), RECORD.toolchain)
         assert status is RebuildStatus.DIFFERS
         assert "headers of the C++ library" in detail
 
@@ -466,78 +456,35 @@ class TestLineTables:
 
     OTHERS = RECORD.toolchain.model_copy(update={"host_compiler": "g++ 14"})
 
-    @pytest.fixture
-    def cubin(self, root: Path) -> bytes:
-        """A cubin that a published record lists, its instructions left out."""
-        return lzma.decompress(next((root / FOLDER).glob("*.xz")).read_bytes())
+    LINED = RECORD.model_copy(
+        update={"command": (*RECORD.command, OPTION), "code_sha256": "c0" * 32}
+    )
 
-    @pytest.fixture
-    def record(self, cubin: bytes) -> BuildRecord:
-        digest = FileDigest(path="k.cubin", sha256=sha256_bytes(cubin), bytes=len(cubin))
-        return RECORD.model_copy(update={"command": (*RECORD.command, OPTION), "cubins": (digest,)})
-
-    def outcome(self, folder: Path, cubin: bytes, **changes: Any) -> Compiled:
-        """What a compiler made: an artifact, and beside it the cubin inside it."""
-        (folder / "keep").mkdir()
-        (folder / "keep" / "k.cubin").write_bytes(cubin)
-        (folder / "other.so").write_bytes(b"other bytes")
-        digest = FileDigest(path="k.cubin", sha256=sha256_bytes(cubin), bytes=len(cubin))
-        given = {"resources": RECORD.resources, "diagnostics": "", "cost": COST, **changes}
-        return Compiled(
-            artifact=folder / "other.so", cubins=(digest,), asserts=False, code_sha256=None, **given
-        )
-
-    @staticmethod
-    def changed(cubin: bytes, section: str) -> bytes:
-        """The cubin with one byte of a section changed."""
-        found = ELFFile(BytesIO(cubin)).get_section_by_name(section)
-        at = found["sh_offset"] + found["sh_size"] - 1
-        return cubin[:at] + bytes([cubin[at] ^ 1]) + cubin[at + 1 :]
-
-    def test_an_outcome_of_its_own(self, tmp_path: Path, cubin: bytes, record: BuildRecord) -> None:
-        keep_skeleton(tmp_path, cubin)
-        outcome = self.outcome(tmp_path, self.changed(cubin, ".debug_line"))
-        status, detail = compare(record, outcome, self.OTHERS, tmp_path)
-        assert status is RebuildStatus.LINE_TABLES_DIFFER
-        assert detail == f"by {record.toolchain.host_compiler} then, by g++ 14 here"
-
-    def test_other_instructions_are_no_line_tables(
-        self, tmp_path: Path, cubin: bytes, record: BuildRecord
+    @pytest.mark.parametrize(
+        ("record", "outcome", "same"),
+        [
+            ({}, {}, True),
+            ({"command": RECORD.command}, {}, False),
+            ({"code_sha256": None}, {"code_sha256": None}, False),
+            ({}, {"code_sha256": "c1" * 32}, False),
+            ({}, {"resources": ()}, False),
+        ],
+    )
+    def test_the_digest_of_all_else_decides(
+        self, tmp_path: Path, record: dict[str, Any], outcome: dict[str, Any], same: bool
     ) -> None:
-        keep_skeleton(tmp_path, cubin)
-        names = [s.name for s in ELFFile(BytesIO(cubin)).iter_sections()]
-        text = next(name for name in names if name.startswith(".text."))
-        outcome = self.outcome(tmp_path, self.changed(cubin, text))
-        status, detail = compare(record, outcome, self.OTHERS, tmp_path)
-        assert status is RebuildStatus.DIFFERS
-        assert "headers of the C++ library" in detail
-
-    def test_nothing_is_excused_where_it_cannot_be_shown(
-        self, tmp_path: Path, cubin: bytes, record: BuildRecord
-    ) -> None:
-        outcome = self.outcome(tmp_path, self.changed(cubin, ".debug_line"))
-        assert compare(record, outcome, self.OTHERS, tmp_path)[0] is RebuildStatus.DIFFERS
-
-    def test_headers_of_the_same_compiler_may_have_other_dates(
-        self, tmp_path: Path, cubin: bytes, record: BuildRecord
-    ) -> None:
-        """So they have in an image, which is dated by SOURCE_DATE_EPOCH."""
-        keep_skeleton(tmp_path, cubin)
-        outcome = self.outcome(tmp_path, self.changed(cubin, ".debug_line"))
-        status, detail = compare(record, outcome, record.toolchain, tmp_path)
-        assert status is RebuildStatus.LINE_TABLES_DIFFER
-        assert detail.endswith("then and here, whose files have other dates")
-
-    @pytest.mark.parametrize("lie", ["resources", "command"])
-    def test_all_else_has_to_be_equal(
-        self, tmp_path: Path, cubin: bytes, record: BuildRecord, lie: str
-    ) -> None:
-        keep_skeleton(tmp_path, cubin)
-        changes = {"resources": ()} if lie == "resources" else {}
-        outcome = self.outcome(tmp_path, self.changed(cubin, ".debug_line"), **changes)
-        if lie == "command":
-            record = record.model_copy(update={"command": RECORD.command})
-        assert compare(record, outcome, self.OTHERS, tmp_path)[0] is RebuildStatus.DIFFERS
+        (tmp_path / "other.so").write_bytes(b"other bytes")
+        given = {"resources": RECORD.resources, "code_sha256": "c0" * 32, **outcome}
+        cubin = FileDigest(path="k.cubin", sha256="ab" * 32, bytes=1)
+        made = Compiled(
+            artifact=tmp_path / "other.so", cubins=(cubin,), asserts=False, diagnostics="",
+            cost=COST, **given,
+        )  # fmt: skip
+        held = self.LINED.model_copy(update=record)
+        for ours in (self.OTHERS, RECORD.toolchain):
+            status, detail = compare(held, made, ours)
+            assert (status is RebuildStatus.LINE_TABLES_DIFFER) is same
+        assert not same or detail.endswith("then and here, whose files have other dates")
 
     def test_it_passes_and_a_note_says_what_was_excused(self, tmp_path: Path) -> None:
         detail = "by g++ 12 then, by g++ 14 here"
@@ -553,16 +500,6 @@ class TestLineTables:
         assert "line tables" not in plain
         assert "but for line tables, which name headers of the host compiler" in lined
         assert lined.endswith("lined for sm_90a")
-
-    def test_the_newest_report_s_line_tables_are_kept(self, root: Path) -> None:
-        """A report by another host compiler than this needs ``python -m tools.line_tables``."""
-        lined = [record for record in RECORDS.values() if OPTION in record.command]
-        assert lined
-        for record in lined:
-            for cubin in record.cubins:
-                kept = lzma.decompress(skeleton_path(root, cubin.sha256).read_bytes())
-                assert len(kept) == cubin.bytes
-                assert restored(kept, kept) == kept
 
 
 def test_published_records_are_read_back():

@@ -238,7 +238,7 @@ def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[RebuildStatus, str]:
         except SourceMissing as error:
             return RebuildStatus.SOURCE_MISSING, str(error)
         with compiled(compilation, Tree(tree, tree / PROJECT), job.toolchain) as outcome:
-            status, detail = compare(record, outcome, ours, job.root)
+            status, detail = compare(record, outcome, ours)
     if compilation.key != record.key and status is RebuildStatus.DIFFERS:
         detail += "; its key is another than this version gives to the same inputs, so it was "
         detail += "compiled in another directory, which some names depend on"

@@ -1,10 +1,9 @@
 """The outcome of compiling once more, held against the record of the first time."""
 
 from enum import StrEnum
-from pathlib import Path
 
-from assay.building.line_tables import OPTION, differ_in_line_tables_alone
-from assay.building.nvcc import KEEP, Compiled
+from assay.building.line_tables import OPTION
+from assay.building.nvcc import Compiled
 from assay.records.builds import BuildRecord, ToolchainRecord
 from assay.shared.files import sha256_file
 
@@ -21,8 +20,7 @@ class RebuildStatus(StrEnum):
     """All device code is the same; host code, by another compiler, is not."""
     LINE_TABLES_DIFFER = "line_tables_differ"
     """The same but for line tables in the device code, which name headers of the host compiler
-    with their dates. With the recorded line tables in it, each cubin is the recorded one, byte for
-    byte."""
+    with their dates."""
     DIFFERS = "differs"
     SOURCE_MISSING = "source_missing"
     TOOLCHAIN_DIFFERS = "toolchain_differs"
@@ -37,18 +35,15 @@ PROVEN = frozenset(
 
 
 def compare(
-    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord, root: Path
+    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
 ) -> tuple[RebuildStatus, str]:
-    """Hold an outcome against its record. Says why bytes may differ, as far as records tell.
-
-    ``root`` is the checkout, which keeps line tables of published cubins.
-    """
+    """Hold an outcome against its record. Says why bytes may differ, as far as records tell."""
     if outcome.artifact is None:
         return _refused(record, outcome.diagnostics)
     if record.artifact is None:
         return RebuildStatus.DIFFERS, "the compiler accepts here what the evidence says it refuses"
     if reason := _device_reason(record, outcome, ours):
-        if _only_line_tables(record, outcome, root):
+        if _only_line_tables(record, outcome):
             return RebuildStatus.LINE_TABLES_DIFFER, _by_whom(record, ours)
         return RebuildStatus.DIFFERS, reason
     sha256 = sha256_file(outcome.artifact)
@@ -79,22 +74,17 @@ def _by_whom(record: BuildRecord, ours: ToolchainRecord) -> str:
     return f"by {then} then, by {here} here"
 
 
-def _only_line_tables(record: BuildRecord, outcome: Compiled, root: Path) -> bool:
+def _only_line_tables(record: BuildRecord, outcome: Compiled) -> bool:
     """Return whether cubins differ in what headers of the host compiler leave in them, and no more.
 
     Headers of the same version are enough: an image that is the same everywhere dates its files
     otherwise than the package does.
     """
-    if outcome.artifact is None:
-        return False
-    then = {cubin.path: cubin.sha256 for cubin in record.cubins}
-    now = {cubin.path: cubin.sha256 for cubin in outcome.cubins}
-    if OPTION not in record.command or then.keys() != now.keys():
-        return False
-    kept = outcome.artifact.parent / KEEP
-    return outcome.resources == record.resources and all(
-        now[name] == digest or differ_in_line_tables_alone(root, digest, kept / name)
-        for name, digest in then.items()
+    return (
+        OPTION in record.command
+        and record.code_sha256 is not None
+        and record.code_sha256 == outcome.code_sha256
+        and record.resources == outcome.resources
     )
 
 
