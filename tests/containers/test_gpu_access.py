@@ -1,6 +1,5 @@
 """How a container gets the GPUs: by engine, by specification, or by the driver."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -64,63 +63,48 @@ class TestDriver:
         assert found(host) is None
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a specification, on a machine without a driver."""
-    write(tmp_path)
-    monkeypatch.setattr(gpu_access, "CDI_FOLDERS", (tmp_path,))
-    monkeypatch.setattr(gpu_access, "find_driver", lambda: None)
-    return tmp_path
-
-
-def write(folder: Path, library: str = "/lib/libcuda.so.1", **further: object) -> None:
-    """Write a specification of a harmless device node and a file."""
-    edits = {"deviceNodes": [{"path": "/dev/net/tun", "hostPath": "/dev/zero"}]}
-    common = {
-        "env": [f"LD_LIBRARY_PATH={INSIDE}"],
-        "mounts": [{"hostPath": library, "containerPath": f"{INSIDE}/libcuda.so.1"}],
-        **further,
-    }
-    spec = {"cdiVersion": "0.5.0", "kind": "nvidia.com/gpu", "containerEdits": common}
-    spec["devices"] = [{"name": "all", "containerEdits": edits}]
-    (folder / "x.json").write_text(json.dumps(spec))
-
-
 class TestAccess:
     """The first way that works."""
 
-    def test_the_engines_own_cdi_comes_first(self, folder: Path):
-        listed = {"DiscoveredDevices": [{"Source": "cdi", "ID": "nvidia.com/gpu=all"}]}
-        for info in ({"CDISpecDirs": [str(folder)], "Runtimes": TOOLKIT}, listed):
-            (request,) = find_access(info, is_podman=False).requests
-            assert (request["Driver"], request["DeviceIDs"]) == ("cdi", ["nvidia.com/gpu=all"])
+    @pytest.fixture(autouse=True)
+    def no_driver(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(gpu_access, "find_driver", lambda: None)
 
-    def test_then_the_toolkits_requests(self, tmp_path: Path):
-        (tmp_path / "broken.yaml").write_text("kind: nvidia.com/gpu\ndevices: []\n")
-        (tmp_path / "worse.json").write_text("[{")
+    @pytest.mark.parametrize(
+        ("text", "told"), [('"name": "all"', True), ("name: all", True), ('"name": "0"', False)]
+    )
+    def test_the_engines_own_cdi_comes_first(self, tmp_path: Path, text: str, told: bool):
+        (tmp_path / "x.json").write_text(f'{{"kind": "nvidia.com/gpu", {text}}}')
         info = {"CDISpecDirs": [str(tmp_path)], "Runtimes": TOOLKIT}
         (request,) = find_access(info, is_podman=False).requests
+        assert (request["Driver"] == "cdi") is told
+
+    def test_devices_that_the_engine_found_count_too(self):
+        listed = {"DiscoveredDevices": [{"Source": "cdi", "ID": "nvidia.com/gpu=all"}]}
+        (request,) = find_access(listed, is_podman=False).requests
+        assert (request["Driver"], request["DeviceIDs"]) == ("cdi", ["nvidia.com/gpu=all"])
+
+    def test_then_the_toolkits_requests(self):
+        (request,) = find_access({"Runtimes": TOOLKIT}, is_podman=False).requests
         assert (request["Capabilities"], request["Count"]) == ([["gpu"]], -1)
 
-    def test_podman_gets_it_by_hand(self, folder: Path):
-        access = find_access({"CDISpecDirs": [str(folder)]}, is_podman=True)
-        assert access.requests == ()
-        assert access.devices == ("/dev/zero:/dev/net/tun:rwm",)
-        assert access.mounts == {f"{INSIDE}/libcuda.so.1": "/lib/libcuda.so.1"}
-
-    def test_hooks_are_not_done_by_hand_and_without_a_driver_it_says_what_to_do(self, folder: Path):
-        write(folder, hooks=[{"hookName": "createContainer", "path": "/x"}])
+    def test_without_a_driver_it_says_what_to_do(self):
         with pytest.raises(MissingEnvironment, match="install the driver"):
-            find_access({}, is_podman=True)
+            find_access({"Runtimes": TOOLKIT}, is_podman=True)
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=getattr(pytest.mark, n)) for n in ENGINES])
-def test_a_real_container_gets_what_a_specification_lists(name: str, folder: Path, monkeypatch):
-    library, inside = folder / "libcuda.so.1", f"{INSIDE}/libcuda.so.1"
+def test_a_real_container_gets_what_it_is_given(name: str, tmp_path: Path, monkeypatch):
+    library, inside = tmp_path / "libcuda.so.1", f"{INSIDE}/libcuda.so.1"
     library.write_text("a driver's library\n")
-    write(folder, str(library))
+    access = Access(
+        "a test's",
+        devices=("/dev/zero:/dev/net/tun:rwm",),
+        mounts={inside: str(library)},
+        environment={"LD_LIBRARY_PATH": INSIDE},
+    )
     with bench(name) as engine:
-        monkeypatch.setattr(engine.runtime, "_access", find_access({}, is_podman=True))
+        monkeypatch.setattr(engine.runtime, "_access", access)
         script = (
             f"test -c /dev/net/tun; echo $?; cat {inside}; echo $LD_LIBRARY_PATH; touch {inside}"
         )

@@ -1,30 +1,25 @@
 """How a container of Docker or Podman gets this host's NVIDIA GPUs.
 
-By the engine's own CDI (Container Device Interface), by the NVIDIA container toolkit, or by us: a
-CDI specification applied mount by mount, else the driver's nodes and libraries, which are mounted
-under each of their names into one folder that LD_LIBRARY_PATH names.
-
-Format: https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
+By the engine's own CDI (Container Device Interface), by the NVIDIA container toolkit, or by us: the
+driver's nodes and libraries, which are mounted under each of their names into one folder that
+LD_LIBRARY_PATH names.
 """
 
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import docker.types
 
-from assay.base.errors import BadInput, MissingEnvironment
-from assay.base.io import read_text
-from assay.base.strict_yaml import parse_yaml
-from assay.shared.read_limits import Unreadable
+from assay.base.errors import MissingEnvironment
 
 KIND = "nvidia.com/gpu"
 ALL = f"{KIND}=all"
-CDI_FOLDERS = (Path("/etc/cdi"), Path("/var/run/cdi"))
 INSIDE = "/usr/local/nvidia/lib64"
 """Folder of the driver's libraries inside of containers."""
 LIBRARIES = (
@@ -54,8 +49,8 @@ LIBRARY_FOLDERS = (
 """Beside what ldconfig knows."""
 NODES = re.compile(r"nvidia(\d+|ctl|-uvm|-uvm-tools)")
 NO_DRIVER = (
-    "this machine's NVIDIA driver was not found (no /dev/nvidiactl or no libcuda.so.1), and no CDI "
-    "specification describes it; install the driver"
+    "this machine's NVIDIA driver was not found (no /dev/nvidiactl or no libcuda.so.1), and the "
+    "engine has no CDI specification of it; install the driver"
 )
 
 
@@ -76,54 +71,33 @@ class Access:
 def find_access(info: Mapping[str, Any], *, is_podman: bool) -> Access:
     """Return the first way that this engine has of giving a container all GPUs.
 
-    Docker before 25 knows no CDI, and Podman's service ignores device requests without a word: for
-    them we do what a specification without hooks says. Raises MissingEnvironment when none works.
+    Docker before 25 knows no CDI, and Podman's service ignores device requests without a word: they
+    get the driver by hand. Raises MissingEnvironment when none works.
     """
     if not is_podman:
         listed = [one.get("ID") for one in info.get("DiscoveredDevices") or ()]
         folders = map(Path, info.get("CDISpecDirs") or ())
-        if ALL in listed or any(True for folder in folders for _ in _edits_of_all(folder)):
+        if ALL in listed or any(map(_describes_gpus, folders)):
             request = docker.types.DeviceRequest(driver="cdi", device_ids=[ALL])
             return Access(how="the engine's CDI", requests=(request,))
         hook = "nvidia-container-runtime-hook"
         if "nvidia" in (info.get("Runtimes") or {}) or shutil.which(hook):
             request = docker.types.DeviceRequest(count=-1, capabilities=[["gpu"]])
             return Access(how="the NVIDIA container toolkit", requests=(request,))
-    for edits in (edits for folder in CDI_FOLDERS for edits in _edits_of_all(folder)):
-        if not any(part.get("hooks") for part in edits):
-            return _specified(edits)
     access = find_driver()
     if access is None:
         raise MissingEnvironment(NO_DRIVER)
     return access
 
 
-def _edits_of_all(folder: Path) -> Iterator[list[dict[str, Any]]]:
-    """Yield what each specification of NVIDIA's GPUs in a folder has for all of them; broken files
-    are passed over.
-    """
-    for path in sorted([*folder.glob("*.json"), *folder.glob("*.yaml")]):
-        try:
-            spec = parse_yaml(read_text(path))
-            every = [one["containerEdits"] for one in spec["devices"] if one["name"] == "all"]
-            if spec["kind"] == KIND and every:
-                yield [*every, spec.get("containerEdits") or {}]
-        except (BadInput, Unreadable, KeyError, TypeError):
-            continue
-
-
-def _specified(edits: list[dict[str, Any]]) -> Access:
-    nodes = {one["path"]: one for part in edits for one in part.get("deviceNodes") or ()}
-    mounts = [one for part in edits for one in part.get("mounts") or ()]
-    return Access(
-        "CDI specification applied by hand",
-        devices=tuple(
-            f"{node.get('hostPath') or path}:{path}:{node.get('permissions') or 'rwm'}"
-            for path, node in nodes.items()
-        ),
-        mounts={one["containerPath"]: one["hostPath"] for one in mounts},
-        environment=dict(pair.split("=", 1) for part in edits for pair in part.get("env") or ()),
-    )
+def _describes_gpus(folder: Path) -> bool:
+    """Return whether a CDI specification in a folder describes all of NVIDIA's GPUs."""
+    for path in (*folder.glob("*.json"), *folder.glob("*.yaml")):
+        with suppress(OSError):
+            text = path.read_text(errors="replace")
+            if KIND in text and re.search(r"""\bname["']?\s*:\s*["']?all\b""", text):
+                return True
+    return False
 
 
 def find_driver(
