@@ -116,7 +116,7 @@ class TestAMachineWithGpus:
 
     def test_a_cluster_measures_too(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(diagnosis.shutil, "which", lambda _: "/usr/bin/sbatch")
-        monkeypatch.setattr(diagnosis, "slurm_gpu_models", lambda: {"h100", "a10"})
+        monkeypatch.setattr(diagnosis, "gpu_types", lambda: {"h100", "a10"})
         machine = Machine(root, load_catalog(root), "python3", (), None, {}, "", "no g++")
         assert (
             machine.abilities()["measure"]

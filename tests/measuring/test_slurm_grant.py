@@ -11,6 +11,8 @@ from assay.catalog.load import load_catalog
 from assay.measuring.slurm_grant import (
     GpuRefused,
     assert_grant,
+    gpu_types,
+    gpus_of_node,
     parse_grant,
     slurm_grant,
     why_ended,
@@ -127,3 +129,21 @@ class TestAskingSlurm:
     ) -> None:
         (tmp_path / "answer").write_text(SHOWN.replace("RUNNING", state))
         assert why_ended("1") == says
+
+    def test_sinfo_says_which_gpus_there_are(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sinfo = tmp_path / "sinfo"
+        # A line for each partition that a node is in.
+        sinfo.write_text(
+            "#!/bin/sh\n"
+            'case "$*" in *--nodes=gpu08*) exit 1;; esac\n'
+            "echo 'gpu:h100:8(S:0-1),gpu:l4:1'\necho '(null)'\necho 'gpu:h100:8(S:0-1),nvme:2'\n"
+        )
+        sinfo.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        assert gpu_types() == {"h100", "l4"}
+        found = {name: gpus_of_node("gpu07", name) for name in ("h100", "l4", "h200")}
+        assert found == {"h100": 8, "l4": 1, "h200": 0}
+        with pytest.raises(MissingEnvironment, match="Slurm does not answer sinfo"):
+            gpus_of_node("gpu08", "h100")

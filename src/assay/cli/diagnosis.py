@@ -25,7 +25,8 @@ from assay.measuring.host_driver import (
     remedy_of_old_driver,
 )
 from assay.measuring.local_gpu import Absence, find_gpu, lacking_packages
-from assay.pipeline.request import site_of, slurm_gpu_models
+from assay.measuring.slurm_grant import gpu_types
+from assay.pipeline.request import site_of
 from assay.records.images import RuntimeName
 from assay.runtimes.base import Runtime, RuntimeAbsent
 from assay.runtimes.choose import OPENERS, open_runtime
@@ -158,7 +159,7 @@ class Machine:
         if shutil.which("sbatch") is None:
             return []
         try:
-            cluster, types = site_of(self.root, self.catalog, project), slurm_gpu_models()
+            cluster, types = site_of(self.root, self.catalog, project), gpu_types()
         except (BadInput, MissingEnvironment):
             return []  # reproduce --executor slurm says what is wrong
         targets = self.catalog.targets.items()

@@ -1,4 +1,4 @@
-"""Slurm's word on the job that this process is part of, and on jobs that have ended."""
+"""Slurm's word on its GPUs, on the job that this process is part of, and on jobs that ended."""
 
 import re
 import subprocess
@@ -17,6 +17,7 @@ TYPED_GPU = (
 site tracks types), then what was asked for."""
 PART_OF_GPU = r"^\s*(?:JOB_GRES|(?:Alloc)?TRES)=\S*\b(shard|mps)\b"
 ASK_S = 60
+SINFO_GPU = re.compile(r"gpu:([A-Za-z0-9_.-]+):(\d+)")
 ENDED = {
     "TIMEOUT": "it reached its time limit",
     "NODE_FAIL": "its node failed",
@@ -104,6 +105,28 @@ def assert_grant(target: Target, gpu_type: str, grant: SlurmGrant) -> None:
         raise GpuRefused(f"job {grant.job_id} was given {grant.gpu_count} GPUs, not one")
 
 
+def gpu_types() -> set[str]:
+    """Return the GPU types of the cluster's nodes. Raises MissingEnvironment."""
+    return {name for name, _ in SINFO_GPU.findall(_sinfo("--Format=Gres:400"))}
+
+
+def gpus_of_node(node: str, gpu_type: str) -> int:
+    """Return how many GPUs of a type a node has. Raises MissingEnvironment."""
+    shown = _sinfo("--Node", f"--nodes={node}", "--Format=Gres:400")
+    counts = (int(count) for name, count in SINFO_GPU.findall(shown) if name == gpu_type)
+    return max(counts, default=0)
+
+
+def _sinfo(*options: str) -> str:
+    try:
+        return _run("sinfo", "--noheader", *options)
+    except subprocess.CalledProcessError as error:
+        last = error.stderr.strip().rpartition("\n")[2] or f"it ends with code {error.returncode}"
+        raise MissingEnvironment(f"Slurm does not answer sinfo: {last}") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingEnvironment(f"Slurm does not answer sinfo: {error}") from error
+
+
 def why_ended(job_id: str) -> str:
     """Return why a job ended that left no word, as far as Slurm still knows."""
     try:
@@ -115,10 +138,11 @@ def why_ended(job_id: str) -> str:
 
 
 def _shown(job_id: str) -> str:
-    return subprocess.run(
-        ["scontrol", "show", "job", "--details", job_id],
-        capture_output=True, text=True, check=True, timeout=ASK_S,
-    ).stdout  # fmt: skip
+    return _run("scontrol", "show", "job", "--details", job_id)
+
+
+def _run(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=ASK_S).stdout
 
 
 def _word(pattern: str, text: str) -> str:

@@ -17,7 +17,7 @@ from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
-from assay.measuring.slurm_partitions import gpus_of_node
+from assay.measuring.slurm_grant import gpus_of_node
 from assay.pipeline.definitions import Definitions
 from assay.pipeline.run_files import VERIFIED, read_bound, report_path, run_path, same
 from assay.pipeline.slurm_jobs import node_of

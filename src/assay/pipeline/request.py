@@ -21,7 +21,7 @@ from assay.judging.needs import closure, comparisons_of, programs_of
 from assay.measuring.device_process import device_python
 from assay.measuring.host_driver import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
-from assay.measuring.slurm_partitions import slurm_partitions
+from assay.measuring.slurm_grant import gpu_types
 from assay.pipeline.earlier_start import measured_before
 from assay.pipeline.original_requests import (
     OriginalWishes,
@@ -359,12 +359,7 @@ def _device(
 def _device_of_cluster(cluster: ClusterFile, target: Target) -> Provision | Absence:
     """Return the target's device if the cluster has one, else why not."""
     gpu_type = gpu_type_of(cluster, target)
-    if gpu_type not in slurm_gpu_models():
+    if gpu_type not in gpu_types():
         return Absence(NotRun.NO_DEVICE, f"the cluster offers no GPU of type {gpu_type}")
     detail = f"measured on the cluster's {gpu_type} nodes"
     return Provision(target=target.id, kind="device", recorded_in=None, detail=detail)
-
-
-def slurm_gpu_models() -> set[str]:
-    """GPU types that the cluster's nodes offer. Raises MissingEnvironment when it is silent."""
-    return {name for partition in slurm_partitions().values() for name in partition.gpu_types}
