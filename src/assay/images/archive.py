@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay.images.disk import CHUNK, counting
+from assay.images.disk import CHUNK, working
 from assay.images.layer import BLOCK, Layer, layer_size, read_index, write_layer
 from assay.shared.files import sha256_bytes
 
@@ -61,9 +61,9 @@ def write_archive(exported: Path, output: Path, config: ImageConfig, tag: str) -
     with exported.open("rb") as stream:
         entries = read_index(stream, config.epoch)
     size = layer_size(entries)
-    with output.open("wb") as stream, counting() as counter:
+    with output.open("wb") as stream, working():
         stream.write(_header(LAYER, size, config.epoch))
-        layer = write_layer(exported, entries, stream, counter.through)
+        layer = write_layer(exported, entries, stream)
         stream.write(bytes(-size % BLOCK))
         document = config.document(layer.sha256)
         image = sha256_bytes(document)
@@ -110,7 +110,7 @@ def verify_archive(path: Path, tag: str | None = None) -> tuple[str, tuple[str, 
     """
     found: dict[str, str] = {}
     manifest: list[dict[str, Any]] = []
-    with path.open("rb") as stream, tarfile.open(fileobj=stream, mode="r:") as archive, counting():
+    with path.open("rb") as stream, tarfile.open(fileobj=stream, mode="r:") as archive, working():
         for member in archive:
             content = archive.extractfile(member)
             if content is None:

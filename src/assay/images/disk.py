@@ -3,7 +3,7 @@
 import errno
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
@@ -46,24 +46,9 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-class Counter:
-    """Counts bytes as they pass, for a line of progress."""
-
-    total = 0
-
-    def through(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the same chunks."""
-        for chunk in chunks:
-            self.total += len(chunk)
-            yield chunk
-
-
-@contextmanager
-def counting() -> Iterator[Counter]:
-    """A counter whose state is said every few seconds."""
-    counter = Counter()
-    with ticking(TICK_S, lambda: f", {counter.total / 1e9:.1f} GB"):
-        yield counter
+def working() -> AbstractContextManager[None]:
+    """Say every few seconds that the body still runs."""
+    return ticking(TICK_S, lambda: "")
 
 
 def chunks_of(path: Path) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ import requests
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say, ticking
-from assay.images.disk import CHUNK, TICK_S, chunks_of, counting
+from assay.images.disk import CHUNK, TICK_S, chunks_of, working
 from assay.runtimes import owners
 from assay.runtimes.base import disk_is_full
 
@@ -139,17 +139,16 @@ def export(client: docker.DockerClient, image: str, output: Path) -> None:
     with asking(client, "exporting an image"):
         container = client.api.create_container(image, command=["true"], labels=_labels())["Id"]
         try:
-            with counting() as counter, output.open("wb") as stream:
-                for chunk in counter.through(client.api.export(container, chunk_size=CHUNK)):
-                    stream.write(chunk)
+            with working(), output.open("wb") as stream:
+                stream.writelines(client.api.export(container, chunk_size=CHUNK))
         finally:
             client.api.remove_container(container, force=True, v=True)
 
 
 def load(client: docker.DockerClient, archive: Path) -> None:
     """Load an archive of ours."""
-    with asking(client, "loading an image"), counting() as counter:
-        for message in client.api.load_image(counter.through(chunks_of(archive))) or ():
+    with asking(client, "loading an image"), working():
+        for message in client.api.load_image(chunks_of(archive)) or ():
             _raise_error(json.dumps(message))
 
 

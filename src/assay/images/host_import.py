@@ -21,7 +21,7 @@ from assay.base.pip_locks import tail
 from assay.base.progress import exclusive, say
 from assay.images import engine_work
 from assay.images.definition import labels_of, load_inputs
-from assay.images.disk import CHUNK, counting, disk_sentence
+from assay.images.disk import CHUNK, disk_sentence, working
 from assay.images.installed_packages import read_packages
 from assay.images.make import RECORD, engine_name, write_image_record
 from assay.images.obtain import check_found, image_folder
@@ -155,10 +155,8 @@ def _import(
     changes = [f'ENV {name}="{value}"' for name, value in sorted(inputs.environment.items())]
     changes += [f'LABEL {name}="{value}"' for name, value in sorted(labels.items())]
     paths = [*(Path(path) for path in inputs.host_import.include), *extra]
-    with counting() as counter:
-        chunks = counter.through(
-            host_chunks(system, paths, extra, inputs.host_import.exclude, inputs)
-        )
+    with working():
+        chunks = host_chunks(system, paths, extra, inputs.host_import.exclude, inputs)
         image = engine_work.import_stream(client, chunks, changes)
     try:
         found = engine_work.inspect(client, image)
@@ -178,7 +176,7 @@ def _import(
             tag=tag,
             image_id=image,
             layers=tuple(found["RootFS"]["Layers"]),
-            bytes=counter.total,
+            bytes=found["Size"],
             base=ImageBase(kind="host", reference=os_name(system), sha256=None),
             dockerfile_sha256=None,
         )

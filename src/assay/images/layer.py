@@ -8,7 +8,7 @@ import copy
 import hashlib
 import os
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -203,16 +203,11 @@ def layer_chunks(source: BinaryIO, entries: list[Entry]) -> Iterator[bytes]:
     yield bytes(2 * BLOCK)
 
 
-def write_layer(
-    source: Path,
-    entries: list[Entry],
-    output: BinaryIO,
-    passing: Callable[[Iterator[bytes]], Iterator[bytes]] = iter,
-) -> Layer:
-    """Write the new archive to ``output``; ``passing`` sees the pieces go by."""
+def write_layer(source: Path, entries: list[Entry], output: BinaryIO) -> Layer:
+    """Write the new archive to ``output``."""
     digest = hashlib.sha256()
     with source.open("rb") as stream:
-        for chunk in passing(layer_chunks(stream, entries)):
+        for chunk in layer_chunks(stream, entries):
             digest.update(chunk)
             output.write(chunk)
     return Layer(digest.hexdigest(), sum(entry.info.size for entry in entries))
