@@ -107,7 +107,6 @@ class TestInAContainer:
             (None, NotRun.NO_DEVICE),
             (OLD, NotRun.DRIVER_TOO_OLD),
             (OTHER, NotRun.NO_DEVICE),
-            (HostDriver("580.65.06", 13000, ()), NotRun.NO_DEVICE),
         ],
     )
     def test_what_keeps_it_from_measuring(

@@ -79,7 +79,7 @@ def held_gpu(
     """
     ask_driver("--list-gpus")  # raises with its words, where it does not answer
     driver = find_host_driver()
-    if driver is None or not driver.gpus:
+    if driver is None:
         raise MissingEnvironment("the NVIDIA driver of this node does not answer")
     visible = visible_gpus(driver.gpus, environ)
     if len(visible) != 1:
@@ -105,8 +105,7 @@ def held_gpu(
             f"{counted(processes, 'other process', 'other processes')} on it"
         )
     number = driver.gpus.index(gpu) if index is None else index
-    release = driver.release or "unknown"
-    return HeldGpu(index=number, product=gpu.product, uuid=gpu.uuid, driver=release)
+    return HeldGpu(index=number, product=gpu.product, uuid=gpu.uuid, driver=driver.release)
 
 
 def _mps_daemon(folder: Path) -> bool:

@@ -5,7 +5,6 @@ import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.building.toolchain import DRIVER_API, OLDEST_DRIVER
@@ -33,25 +32,23 @@ class HostGpu:
 
 @dataclass(frozen=True)
 class HostDriver:
-    """A driver that is loaded; None where it does not say."""
+    """A driver that answers."""
 
-    release: str | None
+    release: str
     """Of the kernel module, as 580.65.06."""
     cuda: int | None
-    """Newest CUDA that libcuda offers, as 13000; a compatibility package's libcuda counts."""
+    """Newest CUDA that libcuda offers, as 13000; a compatibility package's libcuda counts.
+    None where libcuda does not say."""
     gpus: tuple[HostGpu, ...]
 
     def __str__(self) -> str:
         """Return both versions in a phrase."""
-        release = self.release or "of unknown release"
-        return phrase(release, dotted(self.cuda)) if self.cuda else f"driver {release}"
+        return phrase(self.release, dotted(self.cuda)) if self.cuda else f"driver {self.release}"
 
     @property
     def too_old(self) -> bool:
-        """Return whether binaries of this toolchain do not start here. What CUDA offers decides."""
-        if self.cuda is not None:
-            return self.cuda < DRIVER_API
-        return self.release is not None and _numbers(self.release) < _numbers(OLDEST_DRIVER)
+        """Return whether binaries of this toolchain do not start here."""
+        return self.cuda is not None and self.cuda < DRIVER_API
 
     def gpu_of(self, target: Target) -> HostGpu | None:
         """Return the first GPU that is the target's product."""
@@ -97,38 +94,15 @@ def dotted(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def find_host_driver(root: Path = Path("/")) -> HostDriver | None:
-    """Ask the machine below ``root`` for its driver; None where none is loaded.
-
-    A libcuda alone is no driver: compatibility packages and containers bring one along.
-    """
-    gpus, stated = _listed_gpus()
-    release = _loaded_release(root) or stated
-    if release is None and not gpus and not (root / "dev/nvidiactl").exists():
-        return None
-    return HostDriver(release, _cuda_of_libcuda(), gpus)
-
-
-def _loaded_release(root: Path) -> str | None:
-    """Release of the loaded kernel module, by its own account."""
-    try:
-        text = (root / "proc/driver/nvidia/version").read_text(encoding="utf-8")
-    except OSError:
-        return None
-    found = re.search(r"Kernel Module\s+(?:for \S+\s+)?(\d+(?:\.\d+)+)", text)
-    return found.group(1) if found else None
-
-
-def _listed_gpus() -> tuple[tuple[HostGpu, ...], str | None]:
-    """GPUs that nvidia-smi lists, and the driver's release; nothing where it does not answer."""
+def find_host_driver() -> HostDriver | None:
+    """Ask this machine for its driver; None where nvidia-smi lists no GPU."""
     try:
         rows = [row.split(",", 4) for row in ask_driver(f"--query-gpu={COLUMNS}").splitlines()]
     except MissingEnvironment:
-        return (), None
+        return None
     rows = [[word.strip() for word in row] for row in rows if len(row) == COLUMNS.count(",") + 1]
     gpus = tuple(HostGpu(name, uuid, mig == "Enabled") for _, uuid, _, mig, name in rows)
-    stated = rows[0][2] if rows else ""
-    return gpus, stated if re.fullmatch(r"\d+(\.\d+)*", stated) else None  # "[N/A]", say
+    return HostDriver(rows[0][2], _cuda_of_libcuda(), gpus) if rows else None
 
 
 def ask_driver(query: str) -> str:
@@ -155,7 +129,3 @@ def _cuda_of_libcuda() -> int | None:
     except (OSError, AttributeError):
         return None
     return number.value if answer == 0 and number.value else None
-
-
-def _numbers(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in release.split("."))

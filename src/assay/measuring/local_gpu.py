@@ -71,7 +71,7 @@ def find_gpu(
         if driver is None or not gpus or driver.too_old:
             return _absence(target, driver) or _no_gpu(target, "nvidia-smi lists none")
         return FoundGpus(gpus[0].product, tuple(gpu.uuid for gpu in gpus))
-    if driver is not None and driver.gpus and driver.gpu_of(target) is None:
+    if driver is not None and driver.gpu_of(target) is None:
         return _other_gpus(target, driver)  # no Python is started to hear the same
     place = Place(HostRuntime(), python=python, packages=tuple(packages))
     try:
@@ -126,10 +126,10 @@ def _absence(target: Target, driver: HostDriver | None) -> Absence | None:
     if driver is None:
         return Absence(NotRun.NO_DEVICE, NO_DRIVER)
     gpu = driver.gpu_of(target)
-    if driver.gpus and gpu is None:
+    if gpu is None:
         return _other_gpus(target, driver)
     if driver.too_old:
-        return _too_old(gpu.product if gpu else target.product, str(driver))
+        return _too_old(gpu.product, str(driver))
     return None
 
 
