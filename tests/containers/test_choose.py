@@ -6,7 +6,7 @@ import pytest
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.runtimes import gpu_access
-from assay.runtimes.choose import OPENERS, choose, open_runtime
+from assay.runtimes.choose import RUNTIMES, choose, open_runtime
 from assay.runtimes.host import HostRuntime
 from tests.containers.engines import ENGINES
 from tests.containers.fixtures import bench
@@ -29,7 +29,7 @@ class TestBareMachine:
         assert choice.name == "host"
         assert isinstance(choice.runtime, HostRuntime)
         reasons = dict(choice.reasons)
-        assert list(reasons) == list(OPENERS) == ["docker", "podman", "apptainer", "host"]
+        assert list(reasons) == list(RUNTIMES) == ["docker", "podman", "apptainer", "host"]
         assert reasons["docker"].startswith("the Docker daemon is not running")
         assert reasons["podman"].startswith("Podman's service is not running")
         assert reasons["apptainer"].startswith("Apptainer is not installed")
@@ -81,6 +81,5 @@ class TestRunningEngine:
 
     def test_it_does_not_do_for_a_gpu_that_is_not_there(self, name: str, running, monkeypatch):
         monkeypatch.setattr(gpu_access, "find_driver", lambda: None)
-        monkeypatch.setattr(gpu_access, "CDI_FOLDERS", ())
         with pytest.raises(MissingEnvironment, match="NVIDIA driver was not found"):
             choose(name, gpu=True)

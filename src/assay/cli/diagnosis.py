@@ -29,7 +29,7 @@ from assay.measuring.slurm_grant import gpu_types
 from assay.pipeline.request import site_of
 from assay.records.images import RuntimeName
 from assay.runtimes.base import Runtime, RuntimeAbsent
-from assay.runtimes.choose import OPENERS, open_runtime
+from assay.runtimes.choose import RUNTIMES, open_runtime
 from assay.verification.trusted_keys import trusted_keys
 
 DEVICE_PYTHON = (
@@ -241,7 +241,7 @@ def _engines() -> tuple[dict[RuntimeName, Runtime], list[Finding]]:
     """Return container runtimes that work, and a finding on each."""
     working: dict[RuntimeName, Runtime] = {}
     findings = []
-    for name in OPENERS:
+    for name in RUNTIMES:
         if name == "host":
             continue
         try:

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.records.images import EngineName, ImageRecord, RuntimeName, is_engine
+from assay.records.images import ImageRecord, RuntimeName, is_engine
 from assay.runtimes.apptainer import ApptainerRuntime
 from assay.runtimes.base import CommandOutcome, Runtime, RuntimeAbsent, Task
 from assay.runtimes.connection import connect
 from assay.runtimes.engine import EngineRuntime, find_image
 from assay.runtimes.host import HostRuntime
 
+RUNTIMES: tuple[RuntimeName, ...] = ("docker", "podman", "apptainer", "host")
+"""In the order in which auto tries them."""
 SifOf = Callable[[ImageRecord], Path]
 """Where the SIF file of an image lies."""
 
@@ -73,7 +75,7 @@ def choose(
     tells what else keeps ``auto`` from taking one. Raises
     MissingEnvironment when the runtime asked for does not work, BadInput for an unknown one.
     """
-    wanted = tuple(OPENERS) if wish == "auto" else (known(wish),)
+    wanted = RUNTIMES if wish == "auto" else (known(wish),)
     reasons: list[tuple[RuntimeName, str]] = []
     absent: list[tuple[RuntimeName, str]] = []
     for name in wanted:
@@ -97,21 +99,21 @@ def choose(
 def say_absent(absent: Mapping[RuntimeName, str]) -> str:
     """Return one line on runtimes of which there is nothing here, by name."""
     told = ", ".join(f"{name} ({why})" for name, why in absent.items())
-    every = len(absent) == len(OPENERS) - 1  # the host is always here
+    every = len(absent) == len(RUNTIMES) - 1  # the host is always here
     return f"no container runtime here: {told}" if every else f"not here: {told}"
 
 
 def open_runtime(name: str, *, gpu: bool = False, sif_of: SifOf = no_sif) -> Runtime:
     """Return the runtime ``name``, ready to run. Raises like choose()."""
-    return OPENERS[known(name)](gpu, sif_of)
+    return _open(known(name), gpu=gpu, sif_of=sif_of)
 
 
 def known(name: str) -> RuntimeName:
     """``name`` as the name of a runtime. Raises BadInput for another."""
-    for one in OPENERS:
+    for one in RUNTIMES:
         if one == name:
             return one
-    raise BadInput(f"there is no runtime '{name}'; known: auto, {', '.join(OPENERS)}")
+    raise BadInput(f"there is no runtime '{name}'; known: auto, {', '.join(RUNTIMES)}")
 
 
 def _works(runtime: Runtime, gpu: bool) -> str:
@@ -121,27 +123,15 @@ def _works(runtime: Runtime, gpu: bool) -> str:
     return told
 
 
-def _engine(name: EngineName) -> Callable[[bool, SifOf], Runtime]:
-    def open_it(gpu: bool, sif_of: SifOf) -> Runtime:
-        runtime = EngineRuntime(name, connect(name))
+def _open(name: RuntimeName, *, gpu: bool, sif_of: SifOf) -> Runtime:
+    if name == "host":
+        return HostRuntime()
+    if name == "apptainer":
+        apptainer = ApptainerRuntime.find(sif_of)
         if gpu:
-            runtime.gpu_access()
-        return runtime
-
-    return open_it
-
-
-def _apptainer(gpu: bool, sif_of: SifOf) -> Runtime:
-    runtime = ApptainerRuntime.find(sif_of)
+            apptainer.check_gpu()
+        return apptainer
+    engine = EngineRuntime(name, connect(name))
     if gpu:
-        runtime.check_gpu()
-    return runtime
-
-
-OPENERS: Mapping[RuntimeName, Callable[[bool, SifOf], Runtime]] = {
-    "docker": _engine("docker"),
-    "podman": _engine("podman"),
-    "apptainer": _apptainer,
-    "host": lambda gpu, sif_of: HostRuntime(),
-}
-"""How each is opened, in the order in which auto tries them."""
+        engine.gpu_access()
+    return engine

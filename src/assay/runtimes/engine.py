@@ -166,16 +166,13 @@ def lines(pieces: Iterable[bytes]) -> Iterator[str]:
     Pieces end anywhere, inside of a character too. What is no UTF-8 becomes U+FFFD. A last line
     without an end counts.
     """
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    rest: list[str] = []
-    for piece in pieces:
-        *whole, last = decoder.decode(piece).split("\n")
+    rest = ""
+    for text in codecs.iterdecode(pieces, "utf-8", "replace"):
+        *whole, rest = (rest + text).split("\n")
         for line in whole:
-            yield "".join([*rest, line]).removesuffix("\r")
-            rest = []
-        rest.append(last)
-    if line := "".join([*rest, decoder.decode(b"", final=True)]):
-        yield line
+            yield line.removesuffix("\r")
+    if rest:
+        yield rest
 
 
 def find_image(client: docker.DockerClient, reference: str) -> FoundImage:
