@@ -88,7 +88,11 @@ def test_a_job_is_read_back_as_it_was_written(job: DeviceJob, tmp_path: Path) ->
     ("place", "value"),
     [
         ("job.protocol.samples", "ten"),
+        ("job.protocol.samples", True),
         ("job.protocol.samples", ...),
+        ("job.protocol.checked_turns", 10**400),
+        ("job.comparison.arms.0.workload.pattern", []),
+        ("job.comparison.arms", {}),
         ("job.protocol.sampels", 10),
         ("job.protocol.checked_turns", float("nan")),
         ("job.protocol.samples", -5),
@@ -116,7 +120,7 @@ def test_refuses_in_one_sentence(tmp_path: Path, place: str, value: Any) -> None
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"a": 1, "a": 2}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["{", "[]", '{"b": {"a": 1, "a": 2}}', "[" * 100_000])
 def test_refuses_what_is_no_object_of_json(tmp_path: Path, text: str) -> None:
     path = tmp_path / "job.json"
     path.write_text(text)
