@@ -11,19 +11,17 @@ from typing import Any
 
 import docker
 import docker.errors
-import docker.types
 import requests
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say, ticking
 from assay.images.disk import CHUNK, TICK_S, chunks_of, working
 from assay.runtimes import owners
-from assay.runtimes.base import disk_is_full
+from assay.runtimes.base import Task, disk_is_full
+from assay.runtimes.engine import EngineRuntime, FoundImage, image_digest
 
 PATIENCE_S = 3600
 """How long an engine may be silent: installing gigabytes prints nothing."""
-LIMITS = (("nofile", 1024, 4096), ("nproc", 4096, 4096))
-"""Podman's service applies none of its own to containers it is asked for."""
 STEP = re.compile(r"^\s*---> ([0-9a-f]{12,64})\s*$", re.M)
 RAN = re.compile(r"^Step \d+/\d+ : (\S.*)$", re.M)
 
@@ -137,7 +135,8 @@ def build(
 def export(client: docker.DockerClient, image: str, output: Path) -> None:
     """Write the file system of a container of ``image`` as a tar archive. The container goes."""
     with asking(client, "exporting an image"):
-        container = client.api.create_container(image, command=["true"], labels=_labels())["Id"]
+        labels = {owners.LABEL: owners.myself()}  # a later start removes it if this one is killed
+        container = client.api.create_container(image, command=["true"], labels=labels)["Id"]
         try:
             with working(), output.open("wb") as stream:
                 stream.writelines(client.api.export(container, chunk_size=CHUNK))
@@ -163,7 +162,7 @@ def image_id(client: docker.DockerClient, name: str) -> str:
     """Return the id an engine gives to what ``name`` stands for. Raises
     docker.errors.ImageNotFound.
     """
-    return _digest(client.api.inspect_image(name)["Id"])
+    return image_digest(client.api.inspect_image(name)["Id"])
 
 
 def inspect(client: docker.DockerClient, name: str) -> dict[str, Any] | None:
@@ -173,47 +172,26 @@ def inspect(client: docker.DockerClient, name: str) -> dict[str, Any] | None:
             found: dict[str, Any] = client.api.inspect_image(name)
         except docker.errors.ImageNotFound:
             return None
-    found["Id"] = _digest(found["Id"])
+    found["Id"] = image_digest(found["Id"])
     return found
-
-
-def _digest(value: str) -> str:
-    return value if value.startswith("sha256:") else f"sha256:{value}"
 
 
 def read_inside(
     client: docker.DockerClient, image: str, code: str, python: str = "python3"
-) -> bytes:
-    """Standard output of ``python -c code`` in a container without a network.
+) -> list[str]:
+    """Return the lines that ``python -c code`` prints in a container without a network.
 
     Raises CheckFailed when it fails there.
     """
     with asking(client, "looking into an image"):
-        container = client.api.create_container(
-            image,
-            command=[python, "-c", code],
-            labels=_labels(),
-            host_config=client.api.create_host_config(
-                network_mode="none",
-                ulimits=[docker.types.Ulimit(name=n, soft=s, hard=h) for n, s, h in LIMITS],
-            ),
-        )["Id"]
-        try:
-            client.api.start(container)
-            status = client.api.wait(container)["StatusCode"]
-            output: bytes = client.api.logs(container, stdout=True, stderr=False)
-            errors: bytes = client.api.logs(container, stdout=False, stderr=True)
-        finally:
-            client.api.remove_container(container, force=True, v=True)
-    if status != 0:
-        last = errors.decode(errors="replace").strip().splitlines()[-1:] or ["nothing said"]
-        raise CheckFailed(f"{python} in the image ended with {status}: {last[0]}")
-    return output
-
-
-def _labels() -> dict[str, str]:
-    """Return whose container it is: a later start removes it if this process is killed."""
-    return {owners.LABEL: owners.myself()}
+        found = FoundImage(image_id(client, image))
+    lines: list[str] = []
+    task = Task((python, "-c", code), Path("/"), "look into an image")
+    outcome = EngineRuntime("docker", client).run(task, found, lines.append)
+    if outcome.exit_code != 0:
+        last = lines[-1] if lines else "nothing said"
+        raise CheckFailed(f"{python} in the image ended with {outcome.exit_code}: {last}")
+    return lines
 
 
 def remove_images(client: docker.DockerClient, names: list[str]) -> None:

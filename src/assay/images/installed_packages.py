@@ -54,7 +54,7 @@ def read_packages(
     CheckFailed when a wheel is not installed, or in another version.
     """
     code = CODE.replace("SITES", repr(list(sites)))
-    answer = json.loads(read_inside(client, image, code, python))
+    answer = json.loads(read_inside(client, image, code, python)[-1])
     files = {(wheel.name, wheel.path.name.split("-")[1]): wheel for wheel in wheels}
     installed = []
     for name, version in answer["python"]:

@@ -102,7 +102,7 @@ class EngineRuntime:
         api = self.client.api
         try:
             container = api.create_container_from_config(settings, name)["Id"]
-            found = _digest(api.inspect_container(container)["Image"])
+            found = image_digest(api.inspect_container(container)["Image"])
             if found != image_id:
                 raise CheckFailed(f"{self._described} took image {found} instead of {image_id}")
             # Before the start, so that not a byte is missed: the engine keeps no log.
@@ -191,7 +191,7 @@ def find_image(client: docker.DockerClient, reference: str) -> FoundImage:
             image = client.images.pull(reference)
     except _GONE as error:
         raise MissingEnvironment(f"image {reference} cannot be had: {reason(error)}") from error
-    return FoundImage(_digest(str(image.id)))
+    return FoundImage(image_digest(str(image.id)))
 
 
 def exit_code(code: int) -> int:
@@ -221,6 +221,6 @@ def reap(client: docker.DockerClient) -> list[str]:
     return removed
 
 
-def _digest(text: str) -> str:
+def image_digest(text: str) -> str:
     """Return an image's id as Docker writes it; Podman leaves the algorithm out in places."""
     return text if text.startswith("sha256:") else f"sha256:{text}"
