@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
-from assay.base.progress import exclusive, say, watch
+from assay.base.pip_locks import tail
+from assay.base.progress import exclusive, quote, say, watch
 from assay.images.disk import TICK_S, partial
 from assay.images.layer import FORMAT as LAYER_FORMAT
 from assay.images.layer import normalise
@@ -79,7 +80,7 @@ def make_base(
     with partial(path, "making the base image") as unfinished:
         try:
             say(f"making the base image from Debian {inputs.suite}: {', '.join(sorted(packages))}")
-            code = watch(command, log, environment, tick_s=TICK_S, describe=last_step)
+            code = watch(command, log, environment, tick_s=TICK_S, describe=lambda _: "")
             if code != 0:
                 raise MissingEnvironment(_failure(inputs, source, code, log))
             normalise(raw, unfinished, epoch)
@@ -92,16 +93,16 @@ def make_base(
 
 def _failure(inputs: BaseInputs, source: str, code: int, log: Path) -> str:
     """Return why mmdebstrap failed, and what helps."""
-    text = log.read_text(errors="replace")
-    if disk_is_full(text):
+    if disk_is_full(log.read_text(errors="replace")):
         return (
             f"the disk is full while making the base image: free some space below {log.parent} "
             "and the temporary directory, and start again"
         )
+    quote(tail(log))
     return (
         f"mmdebstrap could not make a Debian {inputs.suite} from {source!r} "
-        f"({first_error(text) or f'exit code {code}, see {log}'}): give this machine access to a "
-        f"Debian mirror, or name one in {MIRROR_VARIABLE}"
+        f"(exit code {code}, see the lines above): give this machine access to a Debian mirror, or "
+        f"name one in {MIRROR_VARIABLE}"
     )
 
 
@@ -159,18 +160,6 @@ def apt_options() -> list[str]:
         if PASSED_ON.match(name) and value not in ("", '"";'):
             found.append(line)
     return found
-
-
-def last_step(log: str) -> str:
-    """Return what mmdebstrap is at."""
-    steps = [line[3:].rstrip(".") for line in log.splitlines() if line.startswith("I: ")]
-    return f", {steps[-1]}" if steps else ""
-
-
-def first_error(log: str) -> str | None:
-    """Return the first line of apt or mmdebstrap that says what went wrong."""
-    lines = (line.strip() for line in log.splitlines())
-    return next((line[3:].strip() for line in lines if line.startswith(("E: ", "W: Fail"))), None)
 
 
 def _output(*command: str) -> list[str]:

@@ -8,7 +8,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError
 
 from assay.base.errors import BadInput
 from assay.base.io import dump_record, load_yaml, read_text
-from assay.base.pip_locks import lock_digest
+from assay.base.pip_locks import lock_digest, lock_versions
 from assay.images.base import base_definition
 from assay.images.layer import FORMAT as LAYER_FORMAT
 from assay.records.images import ImagesFile, Role, RoleInputs
@@ -103,7 +103,7 @@ def render(
             debian_packages=sorted(mine.debian_packages),
             site=mine.site,
             epoch=inputs.base.source_date_epoch,
-            pip_wheel=f"pip-{pip_version(root)}-py3-none-any.whl",
+            pip_wheel=f"pip-{lock_versions(root / PIP_LOCK)['pip']}-py3-none-any.whl",
         )
     except TemplateError as error:
         raise BadInput(f"{root / TEMPLATE}: {error}") from error
@@ -115,8 +115,3 @@ def pip_entry(root: Path) -> str:
     if match is None:
         raise BadInput(f"{root / PIP_LOCK}: does not pin pip")
     return match.group(0).rstrip().removesuffix("\\").rstrip() + "\n"
-
-
-def pip_version(root: Path) -> str:
-    """Return the version of pip that the lock names."""
-    return re.split(r"==|[ \\]", pip_entry(root))[1]
