@@ -10,7 +10,7 @@ from assay.catalog.load import load_catalog
 from assay.cli import diagnosis
 from assay.cli.diagnosis import Machine, State, diagnose
 from assay.measuring import local_gpu
-from assay.measuring.host_driver import HostDriver, HostGpu
+from assay.measuring.host_machine import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
 from assay.records.evaluations import NotRun
 from tests.report_fixtures import write_repository

@@ -6,7 +6,7 @@ import pytest
 
 from assay.catalog.load import load_catalog
 from assay.cli.plan_words import plan_lines, preview_lines, roughly
-from assay.measuring.host_driver import NO_DRIVER
+from assay.measuring.host_machine import NO_DRIVER
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preview import every_step
 from assay.records.evaluations import Benchmark, Metric, NotRun, Term

@@ -15,7 +15,7 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.runtimes import settings
 from assay.runtimes.base import Bind, Task
 from assay.runtimes.connection import connect
-from assay.runtimes.engine import EngineRuntime, exit_code, reap
+from assay.runtimes.engine import EngineRuntime, reap
 from assay.runtimes.gpu_access import Access
 from assay.runtimes.settings import environment_of, user_of
 from tests.containers.engines import ENGINES
@@ -92,10 +92,6 @@ class TestInside:
         assert "HOME=/tmp" in lines
         assert not any(line.startswith("OUTER=") for line in lines)
 
-    def test_arguments_arrive_as_they_are(self, engine: Bench):
-        _, lines = engine.run("printf", "[%s]\\n", "", "a b", "$HOME", "'\"\\", "ä")
-        assert lines == ["[]", "[a b]", "[$HOME]", "['\"\\]", "[ä]"]
-
     def test_limits_are_in_force(self, engine: Bench):
         script = (
             "cat /sys/fs/cgroup/memory/memory.limit_in_bytes || cat /sys/fs/cgroup/memory.max;"
@@ -108,11 +104,6 @@ class TestInside:
         assert int(blocks) * int(size) == settings.SHARED_MEMORY
         assert lines[2].split()[4:6] == ["0", "0"]
 
-    def test_a_fork_bomb_meets_the_limit(self, engine: Bench, monkeypatch):
-        monkeypatch.setattr(settings, "PIDS", 20)
-        _, lines = engine.shell("for i in $(seq 40); do sleep 3 & done; echo unreachable")
-        assert any("can't fork" in line for line in lines)
-
 
 class TestEnd:
     """The end of a command is told with its cause."""
@@ -121,10 +112,8 @@ class TestEnd:
         ("script", "expected"),
         [
             ("exit 0", 0),
-            ("exit 7", 7),
             ("exit 255", 255),
             ("kill -9 $$", -signal.SIGKILL),
-            ("kill -SEGV $$", -signal.SIGSEGV),
             ("kill -ABRT $$", -signal.SIGABRT),
         ],
     )
@@ -164,15 +153,14 @@ class TestOutput:
 class TestRemoval:
     """Nothing is left, whatever happens; the fixture above looks after each of these too."""
 
-    @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-    def test_an_exception_in_the_caller(self, engine: Bench, error: type[BaseException]):
+    def test_an_exception_in_the_caller(self, engine: Bench):
         def stop(line: str) -> None:
             assert engine.containers() != []
-            raise error(line)
+            raise KeyboardInterrupt(line)
 
         task = Task(("sh", "-c", "echo up; sleep 600"), Path("/"), "a test")
         started = time.monotonic()
-        with pytest.raises(error, match="up"):
+        with pytest.raises(KeyboardInterrupt, match="up"):
             engine.runtime.run(task, engine.image, stop)
         assert time.monotonic() - started < 10
 
@@ -184,10 +172,9 @@ class TestRemoval:
         with pytest.raises(CheckFailed, match=f"took image {other} instead of"):
             engine.run("true")
 
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-    def test_a_caller_that_is_asked_to_end_removes_it(self, engine: Bench, number: signal.Signals):
+    def test_a_caller_that_is_asked_to_end_removes_it(self, engine: Bench):
         process = self.start_caller(engine)
-        process.send_signal(number)
+        process.send_signal(signal.SIGHUP)
         assert process.wait(20) != 0
         assert engine.containers() == []
 
@@ -332,12 +319,6 @@ class TestSettings:
     def test_the_user_inside_is_the_caller_outside(self, info, is_podman, expected, monkeypatch):
         monkeypatch.setattr(settings, "caller", lambda: "7:8")
         assert user_of(info, is_podman=is_podman) == expected
-
-    @pytest.mark.parametrize(
-        ("code", "expected"), [(0, 0), (1, 1), (128, 128), (137, -9), (192, -64), (255, 255)]
-    )
-    def test_signals_are_told_from_codes(self, code: int, expected: int):
-        assert exit_code(code) == expected
 
     def test_library_paths_are_joined(self):
         task = Task(("x",), Path("/"), "x", environment={"LD_LIBRARY_PATH": "/a"})

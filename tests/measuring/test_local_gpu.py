@@ -9,7 +9,7 @@ from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.measuring import local_gpu
-from assay.measuring.host_driver import HostDriver, HostGpu
+from assay.measuring.host_machine import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.records.evaluations import NotRun
 from assay.records.targets import Target

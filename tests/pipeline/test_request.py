@@ -9,7 +9,7 @@ import pytest
 from assay.base.commits import git_state
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
-from assay.measuring.host_driver import HostDriver, HostGpu
+from assay.measuring.host_machine import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
 from assay.pipeline import request as requests
 from assay.pipeline.plan import make_plan

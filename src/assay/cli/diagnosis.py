@@ -18,7 +18,7 @@ from assay.catalog.cluster import gpu_type_of
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.images.stage import objection
-from assay.measuring.host_driver import (
+from assay.measuring.host_machine import (
     NO_DRIVER,
     HostDriver,
     find_host_driver,

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from assay.catalog.model import Catalog
-from assay.measuring.host_driver import NO_DRIVER
+from assay.measuring.host_machine import NO_DRIVER
 from assay.pipeline.plan import unanswered
 from assay.pipeline.preview import (
     ON_GPU,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from assay.base.deadline import deadline
-from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.base.progress import say
 from assay.measuring.device_process import NoMemory
@@ -65,27 +65,21 @@ def recorded_anyhow(
         try:
             with nullcontext() if patience_s is None else deadline(patience_s):
                 results = measure(jobs, into)
+        except AssayError as error:
+            lost = isinstance(error, MissingEnvironment) and not isinstance(error, NoMemory)
+            if lost and not measured:
+                raise
+            sentence = str(error)
         except Exception as error:
-            sentence = _sentence(error, measured)
+            # A defect of ours, and no reason to lose a run; the trace is for whoever mends.
+            traceback.print_exception(error)
+            sentence = f"{type(error).__name__}: {error}"
         return [
             accepted(result, job, path, sentence)
             for result, job, path in zip(results, jobs, into, strict=True)
         ]
 
     return measure_all
-
-
-def _sentence(error: Exception, measured: bool) -> str:
-    """Return what to say of an error, where it is not one to stop for."""
-    if isinstance(error, MissingEnvironment):
-        if not measured and not isinstance(error, NoMemory):
-            raise error
-        return str(error)
-    if isinstance(error, BadInput | CheckFailed):
-        return str(error)
-    # A defect of ours, and no reason to lose a run; the trace is for whoever mends.
-    traceback.print_exception(error)
-    return f"{type(error).__name__}: {error}"
 
 
 def now() -> str:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
-from assay.measuring.host_driver import ask_driver, find_host_driver, visible_gpus
+from assay.measuring.host_machine import ask_driver, find_host_driver, visible_gpus
 from assay.measuring.slurm_grant import GpuRefused
 from assay.records.cluster import ClusterFile
 from assay.records.slurm_jobs import CgroupLimits, HeldGpu

@@ -9,7 +9,7 @@ from assay.base.errors import MissingEnvironment
 from assay.base.isolation import python_variables
 from assay.building.toolchain import DRIVER_API
 from assay.measuring.device_jobs import probe_device
-from assay.measuring.host_driver import NO_DRIVER, HostDriver, phrase, remedy_of_old_driver
+from assay.measuring.host_machine import NO_DRIVER, HostDriver, phrase, remedy_of_old_driver
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName
 from assay.records.targets import Target

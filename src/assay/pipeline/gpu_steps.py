@@ -26,7 +26,7 @@ from assay.evidence.stages import (
 )
 from assay.measuring import device_jobs as measure
 from assay.measuring.command_runs import CommandPlaces, commands_at
-from assay.measuring.host_platform import joined
+from assay.measuring.host_machine import joined
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Measure, Results, kept_record

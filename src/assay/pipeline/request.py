@@ -19,7 +19,7 @@ from assay.evidence.stages import TARGET_STAGES, toolchain_image_path
 from assay.images.stage import objection
 from assay.judging.needs import closure, comparisons_of, programs_of
 from assay.measuring.device_process import device_python
-from assay.measuring.host_driver import HostDriver, find_host_driver
+from assay.measuring.host_machine import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.measuring.slurm_grant import gpu_types
 from assay.pipeline.earlier_start import measured_before

@@ -25,7 +25,7 @@ from assay.catalog.project import project_files
 from assay.catalog.project_folder import EVIDENCE_FOLDER
 from assay.evidence.stages import pipeline_path, plan_path
 from assay.evidence.timings import write_timing
-from assay.measuring.host_platform import package_directories
+from assay.measuring.host_machine import package_directories
 from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage

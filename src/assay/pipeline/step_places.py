@@ -19,7 +19,7 @@ from assay.images.stage import sif_path
 from assay.measuring.device_jobs import probe_devices
 from assay.measuring.gpu_places import cores_of_gpus
 from assay.measuring.held_gpu import cgroup_limits, held_gpu, prepare_node
-from assay.measuring.host_platform import joined, record_platform
+from assay.measuring.host_machine import joined, record_platform
 from assay.measuring.slurm_grant import assert_grant, slurm_grant
 from assay.pipeline.dag import Dag, load_dag
 from assay.pipeline.slurm_jobs import JobJournal, salt_of

@@ -5,8 +5,15 @@ from pathlib import Path
 import pytest
 
 from assay.building.toolchain import DRIVER_API, OLDEST_DRIVER, locked_versions
-from assay.measuring import host_driver
-from assay.measuring.host_driver import HostDriver, HostGpu, dotted, find_host_driver, visible_gpus
+from assay.measuring import host_machine
+from assay.measuring.host_machine import (
+    HostDriver,
+    HostGpu,
+    dotted,
+    find_host_driver,
+    package_directories,
+    visible_gpus,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = "0, GPU-a, {0}, Disabled, NVIDIA H200\n1, GPU-b, {0}, Enabled, NVIDIA A10\n"
@@ -18,7 +25,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The root of a machine with no driver and no nvidia-smi, whose libcuda is not there."""
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.setattr(host_driver, "_cuda_of_libcuda", lambda: None)
+    monkeypatch.setattr(host_machine, "_cuda_of_libcuda", lambda: None)
     return tmp_path
 
 
@@ -32,7 +39,7 @@ def list_gpus(machine: Path, text: str) -> None:
 def test_without_an_answer_there_is_no_driver(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host_driver, "_cuda_of_libcuda", lambda: 13000)
+    monkeypatch.setattr(host_machine, "_cuda_of_libcuda", lambda: 13000)
     assert find_host_driver() is None, "a libcuda alone is none"
     list_gpus(machine, "No devices were found\n")
     assert find_host_driver() is None
@@ -64,3 +71,18 @@ def test_the_constants_are_those_of_the_locked_compiler() -> None:
     nvcc = locked_versions(ROOT)["nvidia-cuda-nvcc"]
     assert nvcc.startswith(f"{dotted(DRIVER_API)}.")
     assert not HostDriver(OLDEST_DRIVER, DRIVER_API, ()).too_old
+
+
+def test_a_directory_of_packages_is_told_with_the_versions_that_lie_there(tmp_path: Path) -> None:
+    for name, metadata in {
+        "torch-2.11.0.dist-info": "Name: torch\nVersion: 2.11.0\n",
+        "nvidia_ml_py-13.580.dist-info": "Name: nvidia-ml-py\nVersion: 13.580\n",
+        "broken-1.dist-info": "",
+    }.items():
+        (tmp_path / "full" / name).mkdir(parents=True)
+        (tmp_path / "full" / name / "METADATA").write_text(f"Metadata-Version: 2.1\n{metadata}")
+    (tmp_path / "empty").mkdir()
+    full, empty = package_directories([tmp_path / "full", tmp_path / "empty"])
+    assert (full.path, empty.path) == (str(tmp_path / "full"), str(tmp_path / "empty"))
+    assert full.packages == {"nvidia-ml-py": "13.580", "torch": "2.11.0"}
+    assert empty.packages == {}
