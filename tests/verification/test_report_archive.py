@@ -22,7 +22,7 @@ from assay.verification.report_archive import (
     pack_report,
     report_name,
 )
-from assay.verification.trust import published_reports
+from assay.verification.trust import published_reports, reports_measuring
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {"attestation.json": b"{}\n", "evidence/h100/a.json.gz": bytes(range(256)) * 9, "z": b""}
@@ -195,9 +195,17 @@ class TestPublishedReports:
     """Directories and archives in one order: the one signed last first."""
 
     def keep(
-        self, root: Path, name: str, created: str, *, packed: bool, plan: bytes | None = None
+        self,
+        root: Path,
+        name: str,
+        created: str,
+        *,
+        packed: bool,
+        plan: bytes | None = None,
+        measured: int = 9,
     ) -> None:
-        statement = base64.b64encode(json.dumps({"predicate": {"created": created}}).encode())
+        stated = {"created": created, "verdicts": {"reproduced": measured, "not_run": 70}}
+        statement = base64.b64encode(json.dumps({"predicate": stated}).encode())
         envelope = json.dumps({"payload": statement.decode()}).encode()
         files = {"attestation.json": envelope, "manifest.json": b"{}"}
         files |= {"evidence/plan.json": plan} if plan is not None else {}
@@ -229,10 +237,12 @@ class TestPublishedReports:
         self.keep(tmp_path, "part", "2026-03-01", packed=True, plan=plan(c="measure", a="not_run"))
         self.keep(tmp_path, "odd", "2026-04-01", packed=True, plan=b'{"answers": [{}]}')
 
-        def order(claims: set[str] | None) -> list[str]:
-            return [report_name(path) for path in published_reports(tmp_path, claims)]
+        def order(*claims: str) -> list[str]:
+            return [report_name(p) for p in reports_measuring(tmp_path, claims, ["h200"])]
 
-        assert order(None) == ["whole", "part", "odd"]
-        assert order({"a", "b", "c"}) == ["whole", "part", "odd"]
-        assert order({"a", "c"}) == ["part", "whole", "odd"]
-        assert order({"c"}) == ["part", "odd", "whole"]
+        assert order("a", "b", "c") == ["whole", "part", "odd"]
+        assert order("a", "c") == ["part", "whole", "odd"]
+        assert order("c") == ["part", "odd", "whole"]
+        self.keep(tmp_path, "few", "2026-05-01", packed=True, measured=1)
+        assert order("a", "b") == ["whole", "odd", "part"]
+        assert order("c") == ["part", "few", "odd", "whole"]

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -42,7 +42,7 @@ from assay.records.targets import Target
 from assay.runtimes.choose import ChosenRuntime, choose
 from assay.verification.attestation import load_public_key
 from assay.verification.sign import load_or_create_signer
-from assay.verification.trust import published_reports
+from assay.verification.trust import reports_measuring
 from assay.verification.trusted_keys import project_keys, trusted_keys
 
 """Where nobody names another, the Python that is asked for a GPU."""
@@ -146,7 +146,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             missing[target] = found
     # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
     elsewhere = [t for t, why in missing.items() if why.reason is not NotRun.DRIVER_TOO_OLD]
-    reports = _published(root, catalog, options) if elsewhere else []
+    reports = _published(root, catalog, options, elsewhere) if elsewhere else []
     published = find_recorded(root, catalog, elsewhere, reports, keys)
     taken |= published
     for target, why in missing.items():
@@ -228,11 +228,14 @@ def _distinct(taken: Mapping[str, Taken]) -> tuple[EarlierReport, ...]:
     return tuple(found.values())
 
 
-def _published(root: Path, catalog: Catalog, options: Options) -> list[Path]:
-    """Return the published reports, that first which measured most of what is asked for."""
+def _published(
+    root: Path, catalog: Catalog, options: Options, targets: Collection[str]
+) -> list[Path]:
+    """Return published reports, that first which measured most of what is asked for."""
     claims = closure(catalog, catalog.claims_of(options.sources, options.claims))
     asked = {claim.id for claim in claims} | {job.id for job in programs_of(claims)}
-    return published_reports(root, asked.union(comparisons_of(catalog, claims)), options.project)
+    asked |= set(comparisons_of(catalog, claims))
+    return reports_measuring(root, asked, targets, options.project)
 
 
 def _with_gpus_here(

@@ -1,7 +1,7 @@
 """The reports that a repository publishes, by what they say of themselves: nothing verifies it."""
 
 import base64
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,31 +11,50 @@ from assay.evidence.stages import plan_path
 from assay.records.manifest import ATTESTATION, MANIFEST
 from assay.shared.bounded_json import parse_bounded
 from assay.shared.read_limits import MOST_DOCUMENT, whole_file_bytes
-from assay.verification.report_archive import SUFFIX, is_archive, read_archive, report_name
+from assay.verification.report_archive import (
+    SUFFIX,
+    early_file,
+    is_archive,
+    read_archive,
+    report_name,
+)
 
 UNREADABLE = (OSError, ValueError, AssayError, KeyError, TypeError, AttributeError)
 PLAN = f"evidence/{plan_path()}"
+UNMEASURED = ("not_run", "consistent", "inconsistent")
+"""Verdicts that no measurement answers."""
 
 
-def published_reports(
-    root: Path, claims: Collection[str] | None = None, project: Path | None = None
-) -> list[Path]:
-    """Return reports that belong to the repository, and to a ``project`` where one is given: the
-    one that measured most of ``claims`` first (None: of all that there are), and of such as
-    measured as many, the one signed last.
-
-    ``claims``: ids of claims, and of the comparisons and programs that answer them: of a project's
-    claims no report of ours knows any.
+def published_reports(root: Path, project: Path | None = None) -> list[Path]:
+    """Return the reports that belong to the repository, and to a ``project`` where one is given:
+    the one with most measured verdicts first, and of such with as many the one signed last.
 
     Directories or archives of such: to be read through ``opened_report``.
     """
-    found = [
-        report
+    found = {
+        report: (*_stated(report), report_name(report))
         for home in dict.fromkeys(filter(None, (root, project)))
         for report in reports_in(home / "reports" / "published")
-    ]
-    keys = {path: (_measured(path, claims), _created(path), report_name(path)) for path in found}
-    return sorted(found, key=keys.__getitem__, reverse=True)
+    }
+    return sorted(found, key=found.__getitem__, reverse=True)
+
+
+def reports_measuring(
+    root: Path, asked: Collection[str], targets: Collection[str], project: Path | None = None
+) -> list[Path]:
+    """Return published reports, that first which measured most of ``asked`` on ``targets``.
+
+    No archive is unpacked that states fewer verdicts than another report measured of these.
+    ``asked``: ids of claims, and of the comparisons and programs that answer them: of a project's
+    claims no report of ours knows any.
+    """
+    found, most = dict[Path, tuple[int, str]](), 0
+    for report in published_reports(root, project):
+        stated, created = _stated(report)
+        if not is_archive(report) or stated >= most:
+            names, answers = _measured(report, asked, targets)
+            found[report], most = (names, created), max(most, answers)
+    return sorted(found, key=found.__getitem__, reverse=True)
 
 
 def reports_in(folder: Path) -> list[Path]:
@@ -47,7 +66,7 @@ def reports_in(folder: Path) -> list[Path]:
 def may_speak_of(report: Path, claim: str) -> bool:
     """Return whether a report's plan names a claim; of one that cannot be read nobody knows."""
     try:
-        return any(each["claim"] == claim for each in _document(report, PLAN)["answers"])
+        return any(each["claim"] == claim for each in _plan(report)["answers"])
     except UNREADABLE:
         return True
 
@@ -59,46 +78,57 @@ def may_measure(report: Path, targets: Collection[str]) -> bool:
     try:
         return any(
             each["target"] in targets and each["provision"]["kind"] != "none"
-            for each in _document(report, PLAN)["targets"]
+            for each in _plan(report)["targets"]
         )
     except UNREADABLE:
         return True
 
 
-def _measured(report: Path, claims: Collection[str] | None) -> int:
-    """Return how many claims a report's plan has measured; 0 where it cannot be read."""
+def _measured(report: Path, asked: Collection[str], targets: Collection[str]) -> tuple[int, int]:
+    """Return how much of ``asked`` a report's plan has measured, and how many answers those are on
+    ``targets``; none where it cannot be read.
+    """
     try:
-        plan = _document(report, PLAN)
-        ways = ("measure", "recorded")
-        measured = {each["claim"] for each in plan["answers"] if each["way"] in ways}
-        if claims is None:
-            return len(measured)
-        targets = plan.get("targets", ())
-        there = {name for target in targets for name in target["comparisons"]}
-        there |= {job["id"] for target in targets for job in target["programs"]}
-        return len((measured | there).intersection(claims))
+        plan = _plan(report)
+        answers = [
+            each["claim"]
+            for each in plan["answers"]
+            if each["claim"] in asked and each["way"] in ("measure", "recorded")
+            if each["target"] in targets
+        ]
+        ran = {name for each in plan.get("targets", ()) for name in each["comparisons"]}
+        ran |= {job["id"] for each in plan.get("targets", ()) for job in each["programs"]}
     except UNREADABLE:
-        return 0
+        return 0, 0
+    return len(ran.intersection(asked).union(answers)), len(answers)
 
 
-def _created(report: Path) -> str:
-    """Return when a report says that it was signed; empty where it cannot be read."""
+def _stated(report: Path) -> tuple[int, str]:
+    """Return how many measured verdicts a report states, and when it says that it was signed; 0 and
+    nothing where it cannot be read.
+    """
     try:
-        payload = base64.b64decode(_document(report, ATTESTATION)["payload"])
-        return str(parse_bounded(payload)["predicate"]["created"])
+        data = (
+            early_file(report, ATTESTATION)
+            if is_archive(report)
+            else whole_file_bytes(report / ATTESTATION, MOST_DOCUMENT)
+        )
+        stated = parse_bounded(base64.b64decode(parse_bounded(data)["payload"]))["predicate"]
+        counts = stated["verdicts"].items()
+        measured = sum(count for status, count in counts if status not in UNMEASURED)
+        return measured, str(stated["created"])
     except UNREADABLE:
-        return ""
+        return 0, ""
 
 
-def _document(report: Path, name: str) -> Any:
-    """Return a JSON document of a report. Raises one of UNREADABLE."""
+def _plan(report: Path) -> Any:
+    """Return a report's plan as JSON. Raises one of UNREADABLE."""
     if is_archive(report):
-        return parse_bounded(_of_archive(report, report.stat().st_mtime_ns)[name])
-    return parse_bounded(whole_file_bytes(report / name, MOST_DOCUMENT))
+        return parse_bounded(_packed_plan(report, report.stat().st_mtime_ns))
+    return parse_bounded(whole_file_bytes(report / PLAN, MOST_DOCUMENT))
 
 
 @cache
-def _of_archive(report: Path, changed_ns: int) -> Mapping[str, bytes]:
-    """Return both, unpacked once a process while the archive is as it was at ``changed_ns``."""
-    files = read_archive(report)
-    return {name: files[name] for name in (PLAN, ATTESTATION) if name in files}
+def _packed_plan(report: Path, changed_ns: int) -> bytes:
+    """Return a plan, unpacked once a process while the archive is as it was at ``changed_ns``."""
+    return read_archive(report)[PLAN]
