@@ -6,20 +6,19 @@ import json
 import lzma
 import os
 import shutil
-import socket
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from assay.shared.files import sha256_bytes
 from assay.verification.attestation import load_signer
 from assay.verification.report_archive import SUFFIX, pack_report
-from tests.cases.bases import OTHER_RUN, RUN
+from tests.cases.bases import RUN
 from tests.cases.bombs import gzip_bomb
 from tests.cases.site import Site, set_in, spelled
 from tests.cases.spellings import SPELLINGS
@@ -126,35 +125,8 @@ def replace_by(path: str, kind: str) -> Change:
         place.unlink()
         if kind == "pipe":
             os.mkfifo(place)
-        elif kind == "folder":
-            place.mkdir()
-        elif kind == "socket":
-            _bind(place)
         else:
-            place.symlink_to("/dev/zero" if kind == "device" else place.name)
-
-    return change
-
-
-def _bind(place: Path) -> None:
-    """Make a socket; by a short name, for its address has room for 108 bytes."""
-    here = Path.cwd()
-    os.chdir(place.parent)
-    try:
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(place.name)
-    finally:
-        os.chdir(here)
-
-
-def link_to_equal(path: str, hard: bool = False) -> Change:
-    """Put a link to the very same content where a file or folder lies."""
-
-    def change(site: Site) -> None:
-        moved = site.scratch / "elsewhere"
-        shutil.move(site.report / path, moved)
-        place = site.report / path
-        place.hardlink_to(moved) if hard else place.symlink_to(moved)
+            place.symlink_to(place.name)
 
     return change
 
@@ -183,54 +155,22 @@ def odd_name(name: bytes) -> Change:
     return lambda site: Path(os.fsdecode(os.fsencode(site.evidence) + b"/" + name)).touch()
 
 
-def of_other_run(*paths: str) -> Change:
-    """Take files of another report that the same key signed."""
-
-    def change(site: Site) -> None:
-        for path in paths:
-            shutil.copy(site.base / "repo" / "reports" / OTHER_RUN / path, site.report / path)
-
-    return change
-
-
-def kept_as(name: str, folder: str = "", linked: bool = False) -> Change:
-    """Keep the report below a checkout under another name, or a link to it; without a folder
-    elsewhere.
-    """
+def kept_as(name: str, folder: str = "") -> Change:
+    """Keep the report below a checkout under another name; without a folder elsewhere."""
 
     def change(site: Site) -> None:
         site.repository = site.scratch / "checkout"
         place = site.repository / folder if folder else site.scratch / "elsewhere"
         place.mkdir(parents=True)
         site.given = place / name
-        if linked:
-            site.given.symlink_to(site.report)
-        else:
-            site.report.rename(site.given)
+        site.report.rename(site.given)
 
     return change
 
 
-def behind_a_linked_folder(site: Site) -> None:
-    """Keep it under another run's name where the checkout's ``reports`` leads to."""
-    site.repository = site.scratch / "checkout"
-    site.repository.mkdir()
-    (site.scratch / "large disk").mkdir()
-    (site.repository / "reports").symlink_to(site.scratch / "large disk")
-    site.given = site.report.rename(site.scratch / "large disk" / "other_run")
-
-
-def no_report(kind: str) -> Change:
-    """Ask for what is no report: nothing at all, a file, an empty folder."""
-
-    def change(site: Site) -> None:
-        site.given = site.scratch / kind
-        if kind == "file":
-            site.given.touch()
-        elif kind == "folder":
-            site.given.mkdir()
-
-    return change
+def no_report(site: Site) -> None:
+    """Ask for what is not there."""
+    site.given = site.scratch / "none"
 
 
 # Documents.
@@ -299,14 +239,6 @@ def envelope(member: str, value: Any) -> Change:
     return put(ATTESTATION, member, value)
 
 
-def signature(change: Callable[[bytes], bytes]) -> Change:
-    """Change the bytes of the signature."""
-    return envelope(
-        "signatures.0.sig",
-        lambda text: base64.b64encode(change(base64.b64decode(text))).decode(),
-    )
-
-
 def respell_envelope(way: Callable[[str, Any], str | bytes]) -> Change:
     """Say the same in other bytes: (text, document) -> text."""
 
@@ -333,11 +265,6 @@ def stolen_id(site: Site) -> None:
     """A stranger's signature, which names the trusted key."""
     forged = json.loads(site.seal(site.sealed(), "enemy"))
     site.edit(ATTESTATION, "signatures.0.sig", forged["signatures"][0]["sig"])
-
-
-def signer_file(who: str, times: int = 1) -> Change:
-    """Put another public key beside the report than the one that signed."""
-    return lambda site: site.put("signer.pub", (site.base / f"{who}.pub").read_bytes() * times)
 
 
 def trusting(*who: str) -> Change:
@@ -370,18 +297,10 @@ def _openssh(site: Site, who: str) -> str:
     return key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode() + " x@y\n"
 
 
-def trusting_kind(kind: str) -> Change:
+def trusting_rsa(site: Site) -> None:
     """Trust a key of another kind than Ed25519."""
-
-    def change(site: Site) -> None:
-        rsa_key, ec_key = (
-            rsa.generate_private_key(65537, 1024),
-            ec.generate_private_key(ec.SECP256R1()),
-        )
-        key = (rsa_key if kind == "RSA" else ec_key).public_key()
-        _trust(site, key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
-
-    return change
+    key = rsa.generate_private_key(65537, 1024).public_key()
+    _trust(site, key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
 
 
 def _trust(site: Site, data: bytes) -> None:
@@ -424,27 +343,16 @@ def packed(change: Callable[[bytes], bytes], name: str = RUN) -> Change:
     return changed
 
 
-def packed_among_published(named: str, linked: bool = False) -> Change:
-    """Keep an archive of that name among a checkout's published reports, or a link to it."""
-
-    def change(site: Site) -> None:
-        site.repository = site.scratch / "checkout"
-        folder = site.repository / "reports" / "published"
-        folder.mkdir(parents=True)
-        real = (site.scratch if linked else folder) / f"{named}{SUFFIX}"
-        real.write_bytes(pack_report(site.report.rename(site.scratch / named)))
-        site.given = real
-        if linked:
-            site.given = folder / f"yesterday{SUFFIX}"
-            site.given.symlink_to(real)
-
-    return change
+def packed_among_published(site: Site) -> None:
+    """Keep an archive among a checkout's published reports."""
+    site.repository = site.scratch / "checkout"
+    site.given = site.repository / "reports" / "published" / f"{RUN}{SUFFIX}"
+    site.given.parent.mkdir(parents=True)
+    site.given.write_bytes(pack_report(site.report))
 
 
-def entries(*names: str, tail: int = 1024, **fields: Any) -> Change:
-    """Give an archive of files of one byte, of which the last has other ``fields``; so many zeros
-    end it.
-    """
+def entries(*names: str, **fields: Any) -> Change:
+    """Give an archive of files of one byte, of which the last has other ``fields``."""
 
     def change(site: Site) -> None:
         data = b""
@@ -453,10 +361,9 @@ def entries(*names: str, tail: int = 1024, **fields: Any) -> Change:
             info.size, info.mode = 1, 0o644
             for each, value in fields.items() if number == len(names) else ():
                 setattr(info, each, value)
-            data += info.tobuf(tarfile.GNU_FORMAT if info.size < 0 else tarfile.USTAR_FORMAT)
-            data += b"x" + bytes(511)
+            data += info.tobuf(tarfile.USTAR_FORMAT) + b"x" + bytes(511)
         site.given = site.scratch / f"run{SUFFIX}"
-        site.given.write_bytes(lzma.compress(data + bytes(tail)))
+        site.given.write_bytes(lzma.compress(data + bytes(1024)))
 
     return change
 

@@ -10,23 +10,11 @@ def _inserted(data: bytes, member: bytes) -> bytes:
 
 
 SPELLINGS: dict[str, Callable[[bytes], bytes]] = {
-    "byte order mark": lambda data: b"\xef\xbb\xbf" + data,
     "UTF-16": lambda data: data.decode().encode("utf-16"),
-    "Latin-1": lambda data: _inserted(data, '"é": 1'.encode("latin-1")),
     "half a surrogate": lambda data: _inserted(data, b'"\xed\xa0\x80": 1'),
     "trailing data": lambda data: data + b"{}",
-    "zero byte": lambda data: data + b"\0",
-    "comment": lambda data: data + b"// the end\n",
-    "trailing comma": lambda data: data.rstrip()[:-1] + b",}",
-    "single quotes": lambda data: data.replace(b'"', b"'"),
     "cut": lambda data: data[: len(data) // 2],
-    "nothing": lambda _: b"",
-    "null": lambda _: b"null",
-    "list": lambda data: b"[" + data + b"]",
-    "NaN": lambda data: _inserted(data, b'"at": NaN'),
-    "infinity": lambda data: _inserted(data, b'"at": -Infinity'),
     "huge number": lambda data: _inserted(data, b'"at": ' + b"9" * 5000),
-    "huge exponent": lambda data: _inserted(data, b'"at": 1e999'),
     "deep": lambda data: _inserted(data, b'"at": ' + b"[" * 100_000),
     "wide": lambda data: _inserted(data, b'"at": [' + b"[]," * 600_000 + b"[]]"),
     "long key": lambda data: _inserted(data, b'"' + b"k" * 400 + b'": 1'),
