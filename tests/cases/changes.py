@@ -393,11 +393,6 @@ def plan_answers(change: Callable[[list[Any]], list[Any]]) -> Change:
     return put("evidence/plan.json", "answers", change)
 
 
-def plan_target(member: str, value: Any) -> Change:
-    """Change what the plan asks for on a target."""
-    return put("evidence/plan.json", f"targets.*.{member}", value)
-
-
 def evidence_of_the_other_gpu(site: Site) -> None:
     """File the H100's evidence as the H200's, with the other target's name in each record."""
     other = site.evidence / "h200"

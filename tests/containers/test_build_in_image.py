@@ -64,7 +64,7 @@ class TestSameBytes:
                 if (name := f"{each.arch}/{each.id}") in PROGRAMS or each.kind != "program"
             ]
             place = ensure_toolchain(ROOT, toolchain_place)
-            again = rebuild(report, ROOT, place, jobs=2, only=only)
+            again = rebuild(report, ROOT, place, only=only)
         assert not again.problems
         assert {entry.id for entry in again.builds} >= {"attention_fused_d64", "cutlass_example_57"}
         unlike = {

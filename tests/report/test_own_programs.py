@@ -34,4 +34,4 @@ def test_the_report_tells_it_and_verifies(tmp_path: Path) -> None:
     ):
         assert words in page
     assert (report / "evidence" / "h100" / "original" / "demo_own.json.gz").is_file()
-    assert verify(report, [report / "signer.pub"]).passed
+    assert verify(report, [report / "signer.pub"]).holds

@@ -128,7 +128,7 @@ class TestTrouble:
     def test_the_signed_report_has_it_all_and_verifies(self, trouble: Trouble) -> None:
         report = trouble.place.root / "reports" / trouble.run.name
         key = trouble.place.folder / "key.pub"
-        assert verify(report, [key], repository=trouble.place.root).passed
+        assert verify(report, [key], repository=trouble.place.root).holds
         record = read_record(SlurmJobsRecord, report / "evidence" / "slurm_jobs.json")
         assert len(record.jobs) == len(trouble.run.journal())
         assert not any(job.node == NODE for job in record.jobs)

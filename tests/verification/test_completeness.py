@@ -5,14 +5,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from assay.evidence.model import Evidence
 from assay.records.claims import ClaimKind
 from assay.records.evaluations import Inspection, Support
 from assay.records.plan import Answer, BuildJob
 from assay.records.units import Unit
-from assay.verification.completeness import _check_probes, _check_run_records
+from assay.verification.completeness import _check_run_records
 from assay.verification.contradictions import Findings
 from tests import builders as b
 
@@ -30,34 +28,19 @@ LINES = b.claim(
 JOB = BuildJob(id="ex88", kind="program", arch="sm_90a")
 
 
-def evidence(builds: Sequence[BuildJob] = (), not_compiled: Sequence[BuildJob] = ()) -> Evidence:
+def evidence(builds: Sequence[BuildJob]) -> Evidence:
     answers = [
         Answer(claim=claim.id, target=None, way="compute", reason=None, detail="")
         for claim in (COMPILES, LINES)
     ]
     made = b.evidence(answers)
-    update = {"builds": tuple(builds), "not_compiled": tuple(not_compiled)}
-    return replace(made, plan=made.plan.model_copy(update=update))
+    return replace(made, plan=made.plan.model_copy(update={"builds": tuple(builds)}))
 
 
 def codes(check: Any, *arguments: Any) -> list[str]:
     findings = Findings()
     check(*arguments, findings)
     return [each.code for each in findings.contradictions]
-
-
-@pytest.mark.parametrize(
-    ("plan", "wrong"),
-    [
-        ({"builds": [JOB]}, []),
-        ({"not_compiled": [JOB]}, []),  # a machine without a GPU leaves original programs out
-        ({}, ["figures-not-planned"]),
-    ],
-)
-def test_what_is_said_to_compile_is_compiled_or_said_to_be_left_out(
-    plan: dict[str, Any], wrong: list[str]
-) -> None:
-    assert codes(_check_probes, b.catalog([COMPILES, LINES]), evidence(**plan).plan) == wrong
 
 
 def test_builds_and_inspections_have_their_records() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from assay.base.errors import CheckFailed
 from assay.verification.policy import Policy, differences
-from assay.verification.verify import VerificationLog, VerificationResult, verify
+from assay.verification.verify import VerificationLog, verify
 from tests.report_fixtures import signed_report, write_repository
 
 
@@ -31,7 +31,7 @@ def change(root: Path, name: str, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new))
 
 
-def check(report: Path, folder: Path, *, accepted: bool = False) -> VerificationResult:
+def check(report: Path, folder: Path, *, accepted: bool = False) -> VerificationLog:
     return verify(report, [report.parents[2] / "key.pub"], policy=Policy(folder, accepted))
 
 
@@ -51,11 +51,11 @@ def test_other_rules_are_refused_by_name_and_value(
         check(report, own)
     assert raised.value.code == "policy"
     result = check(report, own, accepted=True)
-    assert result.passed
+    assert result.holds
     (accepted,) = [entry for entry in result.checks if entry.name == "policy"]
     assert accepted.detail.startswith("accepted: judged by other rules")
     assert "that margins, " in accepted.unproven[0]
-    assert check(report, root).passed
+    assert check(report, root).holds
 
 
 def test_what_other_rules_ask_for_is_not_judged(root: Path, own: Path) -> None:

@@ -38,7 +38,7 @@ def test_it_is_intact_and_of_the_project_as_it_stands_where_its_rules_are_todays
             with pytest.raises(OtherVersion):
                 verify(report, trusted_keys(ROOT), repository=ROOT)
             return
-        assert verify(report, trusted_keys(ROOT), repository=ROOT).passed
+        assert verify(report, trusted_keys(ROOT), repository=ROOT).holds
     ours = load_catalog(ROOT, archive.parents[2]).project
     assert signed is not None
     assert ours is not None

@@ -19,7 +19,7 @@ from assay.verification.envelope import parse_envelope, seal
 from assay.verification.provenance import provenance_payload
 from assay.verification.report_archive import opened_report
 from assay.verification.sign import public_key_path, sign
-from assay.verification.verify import VerificationResult, verify
+from assay.verification.verify import VerificationLog, verify
 from tests.report_fixtures import (
     REPOSITORY,
     binary_sha256,
@@ -54,7 +54,7 @@ def statement(report: Path) -> Any:
     return json.loads(base64.b64decode(json.loads((report / PROVENANCE).read_bytes())["payload"]))
 
 
-def checked(report: Path) -> VerificationResult:
+def checked(report: Path) -> VerificationLog:
     return verify(report, [public_key_path(base_of(report) / "key")])
 
 
@@ -176,7 +176,7 @@ def test_the_lock_lies_in_the_evidence_where_the_records_name_it(
     definition = statement(report)["predicate"]["buildDefinition"]
     (wheel,) = [each for each in definition["resolvedDependencies"] if "uri" in each]
     assert wheel.get("digest") == ({"sha256": WHEEL} if same else None)
-    assert verify(report, [public_key_path(tmp_path / "key")]).passed
+    assert verify(report, [public_key_path(tmp_path / "key")]).holds
 
 
 class TestVerified:
@@ -211,7 +211,7 @@ class TestVerified:
         record["command"] = ["nvcc", "-O0"]
         write_bytes(path, (json.dumps(record, indent=2, sort_keys=True) + "\n").encode())
         sign(report, base_of(report) / "key")
-        assert checked(report).passed
+        assert checked(report).holds
         write_bytes(report / PROVENANCE, before)
         state(report, sha256_bytes(parse_envelope(before).payload))
         assert refused(report)[0] == "provenance-records"

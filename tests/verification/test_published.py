@@ -45,7 +45,7 @@ def test_the_newest_passes_with_its_pages_by_this_version_and_its_configuration(
     renderer = Renderer(partial(render_contents, ROOT), None, None)
     keys, policy = trusted_keys(ROOT), Policy(ROOT)
     result = verify(REPORTS[0], keys, repository=ROOT, renderer=renderer, policy=policy)
-    assert result.passed
+    assert result.holds
     assert result.checks[-1].name == "texts"
 
 
@@ -69,7 +69,7 @@ class TestEveryPublishedReport:
         verdicts = read_record(VerdictsFile, report / VERDICTS)
         commit = read_record(PipelineRecord, report / "evidence" / pipeline_path()).commit
         if verdicts.rules == RULES:
-            assert verify(report, trusted_keys(ROOT), repository=ROOT, log=log).passed
+            assert verify(report, trusted_keys(ROOT), repository=ROOT, log=log).holds
             assert log.checks[-1].name == "verdicts"
         else:
             with pytest.raises(OtherVersion) as raised:

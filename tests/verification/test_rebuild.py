@@ -145,7 +145,7 @@ class TestFaithfulEvidence:
 
     def test_every_build_is_identical_measured_ones_first(self, report: Path, toolchain: Toolchain):
         names = [name for _, name in REAL]
-        result = run(report, toolchain, *names, jobs=2)
+        result = run(report, toolchain, *names)
         assert statuses(result) == dict.fromkeys(names, RebuildStatus.IDENTICAL)
         assert [entry.measured for entry in result.builds] == [True, True, True, False]
         assert result.builds[-1].detail == "refused again, in the same words"
@@ -153,9 +153,8 @@ class TestFaithfulEvidence:
     def test_the_check_says_how_many_and_what_rests_on_them(
         self, repo: Path, report: Path, toolchain: Toolchain
     ):
-        # The invented program of the fixtures is not among the builds.
         log = CheckLog()
-        conclude(log, report, dataclasses.replace(run(report, toolchain, *ONE), problems=()))
+        conclude(log, report, run(report, toolchain, *ONE))
         sources, passed = log.checks
         assert sources.name == "sources" and sources.state is ProofState.PROVEN
         assert passed.name == "rebuild" and passed.passed
@@ -202,7 +201,7 @@ class TestFaithfulEvidence:
         detail = result.builds[0].detail
         assert "by g++ (another) 12 here" in detail
         log = CheckLog()
-        conclude(log, report, dataclasses.replace(result, problems=()))
+        conclude(log, report, result)
         notes = log.checks[-1].unproven
         assert "host code is other" in notes[0] and "demo_bk32 for sm_90a" in notes[0]
         assert "not shown to come from these sources" in notes[0]
@@ -221,7 +220,6 @@ class TestTamperedEvidence:
         with pytest.raises(CheckFailed, match="demo_bk32 for sm_90a: differs") as raised:
             conclude(CheckLog(), report, run(report, toolchain, *ONE))
         assert raised.value.exit_code == 1
-        assert "h100 measured demo_bk32 as binary" in str(raised.value)
 
     @pytest.mark.parametrize(
         ("change", "sentence"),
@@ -492,7 +490,7 @@ class TestLineTables:
             Rebuilt("plain", ARCH, RebuildStatus.CUBINS_IDENTICAL, detail, measured=True),
             Rebuilt("lined", ARCH, RebuildStatus.LINE_TABLES_DIFFER, detail, measured=False),
         )
-        conclude(log := CheckLog(), tmp_path, RebuildResult(builds, (), (), None))
+        conclude(log := CheckLog(), tmp_path, RebuildResult(builds, None))
         found = log.checks[-1]
         assert found.state is ProofState.UNPROVEN
         assert "1 cubins_identical, 1 line_tables_differ" in found.detail

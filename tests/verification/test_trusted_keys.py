@@ -136,4 +136,4 @@ class TestNotes:
     def test_a_key_that_another_signs_over(self, report: Path, tmp_path: Path) -> None:
         root = self.note(report, '    revoked: {day: "2026-11-01", reason: lost}')
         sign(report, tmp_path / "two")
-        assert verify(report, trusted_keys(root)).passed
+        assert verify(report, trusted_keys(root)).holds

@@ -16,7 +16,7 @@ from assay.verification import signed_files
 from assay.verification import verify as verifying
 from assay.verification.made_again import OtherVersion, Renderer
 from assay.verification.sign import public_key_path, sign
-from assay.verification.verify import VerificationResult, verify
+from assay.verification.verify import VerificationLog, verify
 from tests.report_fixtures import (
     COMMIT,
     recorded_run,
@@ -64,7 +64,7 @@ def report(base: Path) -> Path:
     return base / "repo" / "reports" / "demo_run"
 
 
-def check(report: Path, key: str = "key") -> VerificationResult:
+def check(report: Path, key: str = "key") -> VerificationLog:
     return verify(report, [public_key_path(report.parents[2] / key)])
 
 
@@ -91,13 +91,13 @@ class TestSoundReport:
 
     def test_passes_every_check(self, report: Path) -> None:
         result = check(report)
-        assert result.passed
+        assert result.holds
         assert [entry.name for entry in result.checks] == [
             "signature", "statement", "shape", "contents",
             "evidence", "declared", "origins", "complete", "machine", "gate", "problems",
             "binaries", "measured", "provenance", "verdicts",
         ]  # fmt: skip
-        assert result.run == "demo_run"
+        assert result.signed and result.signed.manifest.run == "demo_run"
 
     def test_a_changed_byte_ends_it_before_anything_is_opened(
         self, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -169,7 +169,7 @@ class TestTexts:
         (report / name).write_text(text.replace("demo_run", "Wonderful"))
         sign(report, report.parents[2] / "key")
 
-    def verified(self, report: Path, **changes: Any) -> VerificationResult:
+    def verified(self, report: Path, **changes: Any) -> VerificationLog:
         base = report.parents[2]
         return verify(report, [base / "key.pub"], renderer=self.renderer(base, **changes))
 
@@ -178,7 +178,7 @@ class TestTexts:
         self, report: Path, name: str
     ) -> None:
         self.rewrite(report, name)
-        assert check(report).passed, "without a renderer nothing tells"
+        assert check(report).holds, "without a renderer nothing tells"
         base = report.parents[2]
         assert f"{name}: the evidence" in failure(report, "texts", renderer=self.renderer(base))
 

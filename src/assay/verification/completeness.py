@@ -13,8 +13,7 @@ from assay.evidence.stages import (
 )
 from assay.judging.answers import Asked, make_answers
 from assay.judging.cutlass_output import job_id
-from assay.judging.needs import comparisons_of, needed_on, programs_of
-from assay.records.evaluations import Inspection, Support
+from assay.records.evaluations import Inspection
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
 from assay.verification.contradictions import Findings, names
@@ -33,11 +32,11 @@ def check_complete(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile)
     _check_sources(catalog, evidence.plan, findings)
     _check_answers(catalog, evidence.plan, findings)
     _check_verdicts(evidence.plan, verdicts, findings)
-    _check_probes(catalog, evidence.plan, findings)
     _check_run_records(catalog, evidence, findings)
     for plan in evidence.plan.targets:
-        _check_figures(catalog, evidence.plan, plan, findings)
-        _check_guards(catalog, plan, findings)
+        for job in plan.programs:
+            if job_id(job.program, job.arguments) != job.id:
+                findings.refuse("misfiled", f"{plan.target}: program {job.id} is another")
         _check_records(catalog, evidence, plan, findings)
     check_file_compiles(evidence, findings)
     return findings
@@ -98,16 +97,6 @@ def _check_answers(catalog: Catalog, plan: Plan, findings: Findings) -> None:
         )
 
 
-def _check_probes(catalog: Catalog, plan: Plan, findings: Findings) -> None:
-    """What is said to compile, or not to, is compiled by the run, or said not to have been."""
-    builds = {(job.id, job.arch) for job in (*plan.builds, *plan.not_compiled)}
-    for claim in {answer.claim for answer in plan.answers if answer.way == "compute"}:
-        asked = catalog.claims[claim].evaluation if claim in catalog.claims else None
-        if isinstance(asked, Support) and (asked.probe, asked.arch) not in builds:
-            says = f"the plan answers {claim} by a build that it does not call for: {asked.probe}"
-            findings.refuse("figures-not-planned", says)
-
-
 def _check_run_records(catalog: Catalog, evidence: Evidence, findings: Findings) -> None:
     """What the run did once, for no target, has its record: each build, each look into a file."""
     planned = {(job.id, job.arch) for job in evidence.plan.builds}
@@ -143,48 +132,6 @@ def _check_verdicts(plan: Plan, verdicts: VerdictsFile, findings: Findings) -> N
         more = {claim for claim, _ in set(given) - set(planned)}
         says = f"without a verdict: {names(missing)}" if missing else f"unplanned: {names(more)}"
         findings.refuse("verdicts-left-out", f"plan and verdicts do not fit: {says or 'twice'}")
-
-
-def _check_figures(catalog: Catalog, plan: Plan, of: TargetPlan, findings: Findings) -> None:
-    """What is measured in a run is what its answers rest on."""
-    for job in of.programs:
-        if job_id(job.program, job.arguments) != job.id:
-            findings.refuse("misfiled", f"{of.target}: program {job.id} of the plan is another")
-    if of.provision.kind != "device":
-        return
-    arch = catalog.targets[of.target].arch
-    claims = needed_on(catalog, plan.answers, of.target)
-    jobs = {job.id for job in programs_of(claims) if arch in catalog.programs[job.program].archs}
-    left = set(comparisons_of(catalog, claims)) - set(of.comparisons)
-    left |= jobs - {job.id for job in of.programs}
-    if left:
-        says = f"{of.target}: the plan answers by what it does not call for: {names(left)}"
-        findings.refuse("figures-not-planned", says)
-
-
-def _check_guards(catalog: Catalog, plan: TargetPlan, findings: Findings) -> None:
-    """What is measured in a run is guarded by what today's plans call for."""
-    if plan.provision.kind != "device":
-        return
-    arch = catalog.targets[plan.target].arch
-    compiled = {
-        arm.variant
-        for name in plan.comparisons
-        for arm in catalog.comparisons[name].arms
-        if (variant := catalog.variants[arm.variant]).kind == "kernel" and arch in variant.archs
-    }
-    profiled = {name for name in plan.comparisons if catalog.comparisons[name].profile}
-    arms = {(name, arm) for name in profiled for arm in catalog.comparisons[name].profile}
-    lacking: dict[str, set[str]] = {
-        "kernels that cheat": set() if plan.cheats else set(plan.comparisons),
-        "compute-sanitizer on {}": compiled - set(plan.sanitized),
-        "a second stopwatch on {}": profiled - set(plan.stopwatches),
-        "Nsight Compute on {}": set(map(".".join, arms - set(plan.profiles))),
-    }
-    for what, left in lacking.items():
-        if left:
-            says = f"{plan.target}: the plan does not call for {what.format(names(left))}"
-            findings.refuse("guard-not-planned", says)
 
 
 def _check_records(

@@ -8,7 +8,6 @@ a project, which is its signer's, from the signed copy.
 
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
@@ -25,7 +24,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import MOST_BYTES, project_of
 from assay.evidence.load import load_evidence
-from assay.evidence.model import BuildKey, Evidence, binaries_of, builds_of
+from assay.evidence.model import BuildKey, Evidence, builds_of
 from assay.evidence.stages import pipeline_path
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord, FileDigest
@@ -56,9 +55,6 @@ class RebuildResult:
     """All builds, those that measurements rest on first."""
 
     builds: tuple[Rebuilt, ...]
-    problems: tuple[str, ...]
-    """Measurements of this run whose binary no build record describes."""
-    notes: tuple[str, ...]
     commit: str | None
     """The commit that made the report."""
     left_out: int = 0
@@ -83,7 +79,6 @@ def rebuild(
     toolchain: Toolchain,
     *,
     only: Sequence[str] = (),
-    jobs: int = 1,
     progress: Callable[[str], None] = say,
 ) -> RebuildResult:
     """Compile the builds of a verified report with the sources they were made from.
@@ -95,7 +90,7 @@ def rebuild(
     evidence = load_evidence(report_dir / "evidence")
     catalog = load_catalog(report_dir / "evidence")
     commit = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path()).commit
-    measured, problems, notes = _measured(catalog, evidence)
+    measured = _measured(catalog, evidence)
     records = _selected(evidence, only)
     records.sort(key=lambda record: (record.id, record.arch) not in measured)
     project = project_of(report_dir / "evidence")
@@ -113,21 +108,8 @@ def rebuild(
         progress(f"rebuild {count}: {result.name}: {status} ({monotonic() - started:.0f} s)")
         return result
 
-    builds = _in_parallel(one, records, jobs) if jobs > 1 else tuple(map(one, records))
     left_out = len(builds_of(evidence)) - len(records)
-    return RebuildResult(builds, problems, notes, commit, left_out)
-
-
-def _in_parallel(
-    one: Callable[[BuildRecord], Rebuilt], records: Sequence[BuildRecord], jobs: int
-) -> tuple[Rebuilt, ...]:
-    """In the given order; after an interruption none is begun."""
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        try:
-            return tuple(pool.map(one, records))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    return RebuildResult(tuple(map(one, records)), commit, left_out)
 
 
 def check_selection(report_dir: Path, only: Sequence[str]) -> None:
@@ -167,33 +149,16 @@ def _check_names(builds: Sequence[tuple[str, str]], only: Sequence[str]) -> None
             raise BadInput(f"the evidence holds no build '{name}' ({hint})")
 
 
-def _measured(
-    catalog: Catalog, evidence: Evidence
-) -> tuple[set[BuildKey], tuple[str, ...], tuple[str, ...]]:
-    """Builds whose artifact was measured; where that is another binary, a problem or a note."""
-    ran: dict[tuple[str, str, str], None] = {}
-    for (target, _), benchmark in evidence.benchmarks.items():
-        for process in benchmark.processes:
-            for facts in process.arms:
-                if facts.binary_sha256 is not None:
-                    ran[facts.variant, target, facts.binary_sha256] = None
-    for (target, _), program in evidence.programs.items():
-        ran[program.program, target, program.binary_sha256] = None
-    taken_over = {p.target for p in evidence.plan.targets if p.provision.kind == "recorded"}
-    keys: set[BuildKey] = set()
-    problems: list[str] = []
-    notes: list[str] = []
-    for name, target, sha256 in ran:
-        key = (name, catalog.targets[target].arch)
-        if sha256 in binaries_of(evidence, *key):
-            keys.add(key)
-            continue
-        sentence = f"{target} measured {name} as binary {sha256[:16]}..., which is no build of this"
-        if target in taken_over:
-            notes.append(f"{sentence} report: rebuild the report the figures come from")
-        else:
-            problems.append(f"{sentence} run")
-    return keys, tuple(problems), tuple(notes)
+def _measured(catalog: Catalog, evidence: Evidence) -> set[BuildKey]:
+    """Return the builds whose artifact was measured."""
+    ran = {
+        (facts.variant, catalog.targets[target].arch)
+        for (target, _), benchmark in evidence.benchmarks.items()
+        for process in benchmark.processes
+        for facts in process.arms
+    }
+    programs = evidence.programs.items()
+    return ran | {(run.program, catalog.targets[target].arch) for (target, _), run in programs}
 
 
 def _source(job: _Job, source: FileDigest) -> bytes:

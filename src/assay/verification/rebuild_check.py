@@ -26,20 +26,19 @@ def conclude(log: CheckLog, report_dir: Path, result: RebuildResult) -> None:
     failed = [build for build in result.builds if build.status not in PROVEN]
     _conclude_sources(log, result, missing)
     others = [f"{build.name}: {build.status}" for build in failed if build not in missing]
-    if others or result.problems:
-        log.add(failed_check("rebuild", listed([*others, *result.problems])))
+    if others:
+        log.add(failed_check("rebuild", listed(others)))
     elif missing:
         log.skip(("rebuild",), f"sources of {counted(len(missing), 'build')} are missing")
     else:
         log.add(passed_check("rebuild", _compiled(result), _left_open(result)))
-    if failed or result.problems:
+    if failed:
         lines = [f"\n  {build.name}: {build.status}: {build.detail}" for build in failed]
-        lines += [f"\n  {problem}" for problem in result.problems]
         raise CheckFailed(
             f"{report_dir}: {len(failed)} of {counted(len(result.builds), 'build')} "
             f"{agreeing(len(failed), 'is', 'are')} not shown to come "
             f"from their sources:{''.join(lines)}{_remedy(failed, result.commit)}",
-            code="rebuild" if others or result.problems else "source-missing",
+            code="rebuild" if others else "source-missing",
         )
 
 
@@ -68,7 +67,7 @@ def _compiled(result: RebuildResult) -> str:
 
 def _left_open(result: RebuildResult) -> list[str]:
     """Return what compiling does not show: other host code, binaries and builds left out."""
-    left = [*_host_code(result.builds), *result.notes]
+    left = _host_code(result.builds)
     if result.left_out:
         left.append(f"what {counted(result.left_out, 'build')} came of, which --only left out")
     return left

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.base.check_log import CheckLog, NamedCheck
+from assay.base.check_log import CheckLog
 from assay.base.commits import COMMIT
 from assay.base.errors import BadInput, CheckFailed
 from assay.catalog.load import load_catalog
@@ -65,24 +65,6 @@ class VerificationLog(CheckLog):
     """Of a project whose claims are judged, as its evidence has it."""
 
 
-@dataclass(frozen=True)
-class VerificationResult:
-    """All checks of a report, in the order in which they ran."""
-
-    run: str
-    keyid: str
-    checks: tuple[NamedCheck, ...]
-    notes: tuple[str, ...]
-    """Things worth knowing that are no failures."""
-    unproven: tuple[str, ...] = ()
-    """What the records hold nothing to prove by, or lack as those of older versions do."""
-
-    @property
-    def passed(self) -> bool:
-        """Return whether every check holds; ``verify`` raises where one does not."""
-        return all(check.passed for check in self.checks)
-
-
 def verify(
     report_dir: Path,
     trusted_keys: Sequence[Path],
@@ -91,7 +73,7 @@ def verify(
     origin_keys: Sequence[Path] = (),
     policy: Policy | None = None,
     log: VerificationLog | None = None,
-) -> VerificationResult:
+) -> VerificationLog:
     """Check a report directory against the given public keys.
 
     The report itself must be signed by one of ``trusted_keys``; a report
@@ -147,9 +129,7 @@ def verify(
         log.notes += remarks(contents.catalog, contents.evidence, predicate.created, now)
         _check_made(log, report_dir, contents, renderer)
     log.raise_if_failed(report_dir)
-    return VerificationResult(
-        predicate.run, signed.keyid, tuple(log.checks), tuple(log.notes), log.unproven
-    )
+    return log
 
 
 def require_intact(
