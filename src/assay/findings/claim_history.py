@@ -22,8 +22,6 @@ class HistoryEntry:
     figure: ReportFigure
     machine: ReportMachine | None
     """None where it was not measured."""
-    asked: str
-    """What its report measures the claim on; empty where it says nothing of that."""
     signed: str
     """When the report was signed; empty where nobody vouches for it."""
     rules: int
@@ -48,8 +46,6 @@ class HistoryLine:
     """How the line before came out, in words, where that is another way."""
     changed: tuple[str, ...] = ()
     """What else is another than in the line before: names from ``PARTS``."""
-    earlier: HistoryEntry | None = None
-    """Of a line without an answer: the last measurement on the same target before it."""
 
     @property
     def last(self) -> HistoryEntry:
@@ -93,7 +89,6 @@ def report_entries(place: int, report: ReportFigures) -> Iterator[HistoryEntry]:
             figure.target or "",
             figure,
             report.machine(figure) if measured else None,
-            asked=said.answered_by if (said := report.claims.get(figure.claim)) else "",
             signed=report.created or "",
             rules=report.rules,
         )
@@ -110,7 +105,7 @@ def in_order(entries: Iterable[HistoryEntry]) -> list[HistoryLine]:
         last: HistoryEntry | None = None
         for line in group:
             answered = line.last.figure.answered
-            found.append(_after(last, line, answered=answered) if last else line)
+            found.append(_after(last, line) if last and answered else line)
             if answered and line.last.signed:  # from what nobody vouches for nothing changes
                 last = line.last
     return found
@@ -131,9 +126,7 @@ def _order(line: HistoryLine) -> tuple[str, str, int]:
     return first.target, first.at, first.place
 
 
-def _after(last: HistoryEntry, line: HistoryLine, *, answered: bool) -> HistoryLine:
-    if not answered:
-        return replace(line, earlier=last if last.machine else None)
+def _after(last: HistoryEntry, line: HistoryLine) -> HistoryLine:
     entry = line.last
     one, two = _conditions(last), _conditions(entry)
     return replace(

@@ -9,7 +9,6 @@ from typing import Any
 from assay.base.printable import shortened
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.findings.answered_by import answered_by
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.headline import headline_counts, outcomes, page_kind
 from assay.judging.causes import with_known_causes
@@ -187,7 +186,6 @@ def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str
                     claimed=claimed_figure(
                         verdict.claimed, verdict.unit, verdict.relation, entry, catalog.claims
                     ),
-                    answered_by=answered_by(catalog, verdict.claim),
                     kind=page_kind(catalog, verdict),
                 ),
             )

@@ -40,8 +40,8 @@ from assay.records.plan import EarlierReport, Plan, Provision, TargetPlan
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_bytes
 from assay.verification.contradictions import Findings
-from assay.verification.nested import check_nested
 from assay.verification.report_archive import opened_report, report_name
+from assay.verification.signed_files import check_nested
 from assay.verification.trust import may_measure
 from assay.verification.trusted_keys import load_trusted_keys
 from assay.verification.verify import VerificationLog, require_intact

@@ -65,9 +65,6 @@ class ClaimInShort(Record):
     claimed: str
     """The figure with its unit and as many digits as the source prints; empty where there is none.
     """
-    answered_by: str = ""
-    """The kernel or program that its figure is measured on, by the report's own catalog; empty
-    where nothing is measured for it."""
     kind: str = ""
     """What a page counts it as: one of ``findings.headline.KINDS``; empty where nobody says."""
 

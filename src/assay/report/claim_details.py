@@ -7,9 +7,11 @@ from assay.base.printable import capital
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
-from assay.findings.work_done import WorkDone, work_by_reading
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Claim
+from assay.records.evaluations import Benchmark, Metric
+from assay.records.measurements import ArmFacts
+from assay.records.readings import PRIMARY
 from assay.records.verdicts import Nearest, Verdict, VerdictReading
 from assay.report import formatting as fmt
 from assay.report.formatting import Fact, Link, Row, record_link
@@ -52,7 +54,7 @@ def verdict_details(
 def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictDetail:
     entry = entry_of(catalog, verdict)
     machines = [evidence.place(platform_path(target)) for target in evidence.platforms]
-    work = work_by_reading(catalog, evidence, verdict)
+    work = _work_by_reading(catalog, evidence, verdict)
     return VerdictDetail(
         text=verdict_text(catalog, verdict),
         told=_explanation(verdict),
@@ -115,12 +117,31 @@ def _near(near: Nearest, verdict: Verdict) -> str:
     )
 
 
-def _reading(verdict: Verdict, reading: VerdictReading, of: Mapping[str, WorkDone]) -> Row:
+def _work_by_reading(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> dict[str, ArmFacts]:
+    """Return what a launch does by every reading of a verdict that is the rate of one arm."""
+    claim = catalog.claims.get(verdict.claim)
+    if claim is None or verdict.target is None:
+        return {}
+    found: dict[str, ArmFacts] = {}
+    every = [(PRIMARY, claim.evaluation), *((r.id, r.evaluation) for r in claim.all_readings())]
+    for name, evaluation in every:
+        if isinstance(evaluation, Benchmark) and evaluation.metric is Metric.RATE:
+            term = evaluation.terms[0]
+            record = evidence.benchmarks.get((verdict.target, term.comparison))
+            arms = record.processes[0].arms if record and record.processes else ()
+            for facts in (each for each in arms if each.arm == term.arm):
+                found[name] = facts
+    return found
+
+
+def _reading(verdict: Verdict, reading: VerdictReading, of: Mapping[str, ArmFacts]) -> Row:
     """Return one meaning of a claim's words: its figure, the work it counts, whether it holds."""
     work, ratio = of.get(reading.id), reading.work_ratio
-    products = fmt.whole(work.products) if work else fmt.NOTHING
-    if work and work.products is not None and work.misses_products:
-        products += f" of {fmt.whole(work.true_products)}"
+    done = work.counts.get("products") if work else None
+    true = work.counts.get("true_products") if work else None
+    products = fmt.whole(done) if work else fmt.NOTHING
+    if done is not None and done < (true or 0):
+        products += f" of {fmt.whole(true)}"
     return {
         "says": reading.says,
         "primary": reading.primary,
@@ -128,7 +149,7 @@ def _reading(verdict: Verdict, reading: VerdictReading, of: Mapping[str, WorkDon
         "interval": fmt.interval_of(reading.measured, verdict.unit, reading.ci90, verdict.claimed),
         "products": products,
         "done": fmt.operations(work.flop) if work else fmt.NOTHING,
-        "counted": fmt.operations(work.counted_flop if work else None),
+        "counted": fmt.operations(work.flop * ratio if work and ratio is not None else None),
         "factor": fmt.NOTHING if ratio is None else fmt.short(ratio),
         "ratio": ratio,
         "holds": "not measured" if reading.measured is None else HOLDS[reading.holds],

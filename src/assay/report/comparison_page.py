@@ -152,18 +152,6 @@ def judged_otherwise(line: HistoryLine) -> tuple[str, ...]:
     return tuple(f"{status} by rules {rules}" for rules, status in line.judged_otherwise())
 
 
-def earlier_words(line: HistoryLine, report: str) -> str:
-    """Return, for a line without a figure, what ``report`` before it has; empty without one."""
-    if line.earlier is None:
-        return ""
-    before, now = line.earlier.asked, line.last.asked
-    had = line.earlier.figure
-    figure = fmt.figure(had.measured, had.unit, had.claimed)
-    if not before or not now or before == now:
-        return f"{report} has {figure}, which was not taken over"
-    return f"{report} has {figure}, measured on {before}; by now {now} answers the claim"
-
-
 def difference(figure: ComparedFigure) -> str:
     """Return how far the last figure lies from the first."""
     if figure.asked_otherwise:

@@ -16,7 +16,7 @@ from assay.findings.headline import KINDS
 from assay.findings.replication import again_in_history, again_line
 from assay.records.report_figures import ClaimInShort, ReportFigure, ReportFigures
 from assay.records.verdicts import Status
-from assay.report.comparison_page import cell, earlier_words, judged_otherwise
+from assay.report.comparison_page import cell, judged_otherwise
 from assay.report.formatting import Row
 from assay.report.quoted_report import badge, badge_words
 from assay.report.static_page import static_page
@@ -167,10 +167,8 @@ class Site:
         }
 
     def _verdict(self, line: HistoryLine) -> str:
-        """Return how a line came out, by earlier rules too, and what a run before it measured."""
-        earlier = line.earlier and earlier_words(line, self.reports[line.earlier.place].name)
-        told = [cell(line.last.figure), *judged_otherwise(line)]
-        return "; ".join([*told, *([earlier] if earlier else [])])
+        """Return how a line came out, by earlier rules too."""
+        return "; ".join([cell(line.last.figure), *judged_otherwise(line)])
 
 
 def letters(entries: Sequence[HistoryEntry]) -> dict[int, str]:

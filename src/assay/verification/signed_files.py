@@ -9,17 +9,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.check_log import CheckLog, listed
-from assay.base.errors import CheckFailed
-from assay.base.io import parse_record
+from assay.base.errors import AssayError, CheckFailed
+from assay.base.io import parse_record, read_bytes
+from assay.evidence.stages import earlier_path
 from assay.records.attestation import Statement
-from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, VERDICTS, Manifest
+from assay.records.builds import FileDigest
+from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, SIGNER, VERDICTS, Manifest
+from assay.records.plan import Plan
 from assay.records.verdicts import VerdictsFile
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, MOST_FILE, MOST_KEY_FILE
 from assay.verification.attestation import parse_statement, public_pem
+from assay.verification.contradictions import Findings, names
 from assay.verification.envelope import check_signatures, parse_envelope
-from assay.verification.manifest import changed_files, check_shape, plain_bytes, walk
+from assay.verification.manifest import (
+    EVIDENCE,
+    UNLISTED,
+    changed_files,
+    check_shape,
+    plain_bytes,
+    walk,
+)
 from assay.verification.report_archive import is_archive, read_archive, report_name
 from assay.verification.trusted_keys import TrustedKey
 
@@ -161,3 +172,69 @@ def signed_verdicts(report: Path, keys: Sequence[TrustedKey]) -> tuple[TrustedKe
     if digests.get(VERDICTS) != sha256_bytes(data):
         raise CheckFailed(f"{report}: {VERDICTS} is not what was signed", code="contents")
     return signed.signers[0], parse_record(VerdictsFile, data, report / VERDICTS)
+
+
+NESTED = f"{EVIDENCE}{earlier_path('')}"
+
+
+def check_origins(
+    report_dir: Path, manifest: Manifest, plan: Plan, keys: Sequence[TrustedKey]
+) -> Findings:
+    """Return what is wrong with reports that figures come from: none of them is taken on trust."""
+    findings = Findings()
+    sound = check_nested(report_dir, manifest, keys, findings)
+    for target in plan.targets:
+        within = target.provision.within
+        if target.provision.kind == "recorded" and f"{EVIDENCE}{within}" not in sound:
+            says = f"{target.target}: no report lies in the evidence that vouches for its figures"
+            findings.refuse("origin-missing", says)
+    return findings
+
+
+def check_nested(
+    folder: Path,
+    manifest: Manifest,
+    keys: Sequence[TrustedKey],
+    findings: Findings,
+    prefix: str = "",
+) -> set[str]:
+    """Return the evidence folders of the reports that lie in the one at ``folder``.
+
+    ``manifest``: what that lists. Adds whatever is not as a trusted key signed it. ``prefix``: of
+    paths below the outermost report.
+    """
+    files, found = {each.path: each for each in manifest.files}, set[str]()
+    nested = {
+        path.removeprefix(NESTED).partition("/")[0] for path in files if path.startswith(NESTED)
+    }
+    for name in sorted(nested):
+        top = f"{NESTED}{name}/"
+        held = {path.removeprefix(top): f for path, f in files.items() if path.startswith(top)}
+        where = f"{prefix}{top}"
+        try:
+            signed = list_signed_by(
+                read_bytes(folder / top / ATTESTATION, MOST_ENVELOPE),
+                read_bytes(folder / top / MANIFEST, MOST_DOCUMENT),
+                keys,
+                Path(where, MANIFEST),
+            )
+        except AssayError as error:
+            findings.refuse(f"origin-{error.code}", f"{where}: {error}")
+            continue
+        if signed.manifest.run != name:
+            says = f"{where} is the report of run '{signed.manifest.run}'"
+            findings.refuse("origin-run", says)
+        listed = {each.path: each for each in signed.manifest.files}
+        beside = UNLISTED | ({PROVENANCE} if signed.statement.predicate.provenance else set())
+        there = {path: _content(each) for path, each in held.items() if path not in beside}
+        wanted = {path: _content(each) for path, each in listed.items()}
+        if wrong := {p for p in there.keys() | wanted.keys() if there.get(p) != wanted.get(p)}:
+            says = f"{where}: not as report '{signed.manifest.run}' was signed: {names(wrong)}"
+            findings.refuse("origin-file", says)
+        found.add(f"{where}{EVIDENCE}".rstrip("/"))
+        found |= check_nested(folder / top, signed.manifest, keys, findings, where)
+    return found
+
+
+def _content(file: FileDigest) -> tuple[str, int]:
+    return file.sha256, file.bytes

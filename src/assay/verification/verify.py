@@ -17,18 +17,21 @@ from assay.judging.rules import RULES
 from assay.records.attestation import Predicate
 from assay.records.manifest import Manifest
 from assay.shared.counting import counted
-from assay.verification.benchmarks import check_measured
 from assay.verification.completeness import check_complete
 from assay.verification.contradictions import Findings
-from assay.verification.gate import check_gates
+from assay.verification.gate import check_gates, check_measured
 from assay.verification.machine import check_machines, remarks
 from assay.verification.made_again import OtherVersion, Renderer, check_texts, check_verdicts
-from assay.verification.nested import check_origins
 from assay.verification.policy import Policy, check_policy
 from assay.verification.problems import check_binaries, check_problems
 from assay.verification.provenance import check_provenance
 from assay.verification.sign import make_predicate
-from assay.verification.signed_files import SignedFiles, check_place, check_signed_files
+from assay.verification.signed_files import (
+    SignedFiles,
+    check_origins,
+    check_place,
+    check_signed_files,
+)
 from assay.verification.trusted_keys import TrustedKey, distinct_keys, load_trusted_keys
 
 DERIVED: dict[str, tuple[Callable[[Catalog, Evidence], Findings], str]] = {

@@ -13,11 +13,11 @@ from assay.cli.console import TableColumn
 from assay.cli.given_reports import given_reports, reports_on
 from assay.cli.options import FreshOption, KeyOption, ReportsArgument
 from assay.cli.project_folder import ProjectOption, project_folder
-from assay.findings.claim_history import HistoryEntry, HistoryLine, claim_history
+from assay.findings.claim_history import HistoryLine, claim_history
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
 from assay.findings.replication import again_in_history, again_line
-from assay.report.comparison_page import carriers, cell, earlier_words, judged_otherwise
+from assay.report.comparison_page import carriers, cell, judged_otherwise
 from assay.shared.counting import agreeing, counted
 
 COLUMNS = (
@@ -80,11 +80,10 @@ def _row(line: HistoryLine, reports: Sequence[GivenReport]) -> tuple[str, ...]:
     on = last.machine
     status = [] if line.before is None else [f"{line.before} before"]
     figure = f"{reports[last.place].mark}{cell(last.figure)}"
-    earlier = line.earlier and earlier_words(line, reports[line.earlier.place].name)
     return (
         last.target,
         last.at[:16].replace("T", " ") if on else "not measured",
-        "; ".join([figure, *judged_otherwise(line), *([earlier] if earlier else [])]),
+        "; ".join([figure, *judged_otherwise(line)]),
         ", ".join([*status, *line.changed]),
         on.gpu_uuid[:12] if on else "",
         on.driver if on else "",
@@ -102,8 +101,6 @@ def _document(line: HistoryLine, reports: Sequence[GivenReport]) -> dict[str, ob
         "machine": last.machine and last.machine.model_dump(mode="json"),
         "status_before": line.before,
         "changed": list(line.changed),
-        "measured_on": last.asked or None,
-        "earlier": line.earlier and _earlier(line.earlier, reports),
         "reports": [
             {
                 "report": reports[entry.place].name,
@@ -116,13 +113,4 @@ def _document(line: HistoryLine, reports: Sequence[GivenReport]) -> dict[str, ob
             }
             for entry in line.entries
         ],
-    }
-
-
-def _earlier(entry: HistoryEntry, reports: Sequence[GivenReport]) -> dict[str, object]:
-    """Return the measurement before a line that has none."""
-    return {
-        "report": reports[entry.place].name,
-        "measured_on": entry.asked or None,
-        "figure": entry.figure.model_dump(mode="json"),
     }

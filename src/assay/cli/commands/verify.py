@@ -198,7 +198,7 @@ def _rebuilding(
     # Compilers, containers and binaries: nothing else of verifying needs their modules.
     from assay.building import toolchain  # noqa: PLC0415
     from assay.cli.compiler_place import compiler_place  # noqa: PLC0415
-    from assay.verification import rebuild, rebuild_check  # noqa: PLC0415
+    from assay.verification import rebuild  # noqa: PLC0415
 
     if only:
         rebuild.check_selection(folder, only)
@@ -207,6 +207,6 @@ def _rebuilding(
     def compare(log: CheckLog) -> None:
         tools = toolchain.ensure_toolchain(checkout.ROOT, place)
         found = rebuild.rebuild(folder, checkout.ROOT, tools, only=only)
-        rebuild_check.conclude(log, folder, found)
+        rebuild.conclude(log, folder, found)
 
     return compare
