@@ -31,8 +31,6 @@ _BY_REASON: dict[str, Why] = {
     NotRun.ORIGINAL_UNAVAILABLE: Why.ORIGINAL_ABSENT,
     NotRun.NOT_INSTALLED: Why.NOT_BUILT,
     NotRun.RIVAL_MISSING: Why.ORIGINAL_ABSENT,
-    NotRun.RUN_FAILED: Why.NOT_MEASURED,
-    NotRun.NOT_RECORDED: Why.NOT_MEASURED,
 }
 """Causes of what was not run, by a verdict's reason; of any other it was not measured."""
 

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from assay.base.errors import BadInput
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Claim, Relation
-from assay.records.figure_words import printed, short
+from assay.records.figure_words import PRECISE, printed, short
 from assay.records.units import Unit
 
-PRECISE = 6
-"""Significant digits of a figure that arithmetic gives."""
 ROUNDING = 1e-9
 """Relative slack for binary rounding: 5.45 is not exactly the upper end of 5.4 plus 0.05."""
 BOUNDS = {Relation.AT_LEAST: " or more", Relation.AT_MOST: " or less"}

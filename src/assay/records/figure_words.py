@@ -8,6 +8,8 @@ DIGITS = 4
 """Significant ones of a measured figure, zeros at its end among them."""
 DIGITS_OF_SHARES = 3
 """The same of a share, which is told in per cent."""
+PRECISE = 6
+"""Significant digits of a figure that arithmetic over printed ones gives."""
 EXACT = 12
 """Digits beyond which two numbers are one: what is left is how machines keep decimals."""
 COUNTED = frozenset(unit.value for unit in Unit if unit.facts.exact)

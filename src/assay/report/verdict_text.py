@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import bound_mark, computed_mark, printed_digits
 from assay.judging.counts import outcome
-from assay.judging.printed_figures import show
 from assay.records.claims import LESS_IS_BETTER, METRIC_UNITS, Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import Derived, Metric, Program
+from assay.records.figure_words import PRECISE, short
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
@@ -171,7 +171,7 @@ def is_rebuilt(catalog: Catalog, verdict: Verdict) -> bool:
 def _shown(verdict: Verdict) -> str:
     """Return a verdict's figure; what printed figures give has the digits of its sentence."""
     if verdict.artifact == "arithmetic" and isinstance(verdict.measured, float):
-        return fmt.with_unit(show(verdict.measured), verdict.unit)
+        return fmt.with_unit(short(verdict.measured, PRECISE), verdict.unit)
     return fmt.figure(verdict.measured, verdict.unit, verdict.claimed)
 
 

@@ -155,18 +155,14 @@ def summarise(
     if len(processes) < 2 or not all(processes):
         raise ValueError("a summary needs at least two processes, each with a block")
     blocks = [[[[value] for value in row] for row in processes]]
-    return summarise_cells(_cells(blocks, (1.0,)), samples, discarded, judging)
-
-
-def summarise_cells(cells: Cells, samples: int, discarded: int, judging: Judging) -> Summary:
-    """Summary of the logs of all samples; needs two processes, each with a block."""
+    cells = _cells(blocks, (1.0,))
     return summary_of(cells, interval(cells, judging), samples, discarded, judging)
 
 
 def summary_of(
     cells: Cells, found: Interval, samples: int, discarded: int, judging: Judging
 ) -> Summary:
-    """Summary of cells whose interval is known."""
+    """Summary of the logs of all samples, whose interval is known."""
     centres = cells.process_values
     estimate = float(np.median(centres))
     return Summary(
@@ -228,7 +224,8 @@ def _summarise_record(
 ) -> Summary | None:
     if cells is None:
         return None
-    return summarise_cells(cells, int(cells.counts.sum()), discarded_blocks(record), judging)
+    found, samples = interval(cells, judging), int(cells.counts.sum())
+    return summary_of(cells, found, samples, discarded_blocks(record), judging)
 
 
 def _record_cells(
