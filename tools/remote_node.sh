@@ -40,7 +40,7 @@ find_python() {
 
 probe() {
     [ "$(uname -sm)" = "Linux x86_64" ] || echo "lacks Linux on x86-64"
-    for name in rsync tar setsid flock tail; do
+    for name in rsync setsid flock tail; do
         command -v "$name" > /dev/null || echo "lacks $name"
     done
     if gpus=$(nvidia-smi --query-gpu=name --format=csv,noheader 2> /dev/null) && [ -n "$gpus" ]; then
@@ -48,7 +48,7 @@ probe() {
     else
         echo "lacks a GPU that nvidia-smi names (have NVIDIA's driver installed)"
     fi
-    [ "$bundle" = 1 ] || find_python
+    find_python
     state
 }
 
@@ -60,20 +60,9 @@ prepare() {
     mkdir -p "$job" "$folder/given" "$folder/source" && touch "$mark" || echo "refused $folder cannot be made"
 }
 
-# What an older bundle had and this one has not goes away, but for what its runs made.
-unpack() {
-    cd "$folder" || exit 1
-    find source -mindepth 1 -maxdepth 1 ! -name results ! -name reports ! -name '.venv*' -exec rm -rf {} +
-    tar -xf bundle.tar --strip-components=1 && rm bundle.tar
-}
-
 start() {
     if is_running; then
         echo "refused a run goes on there already"
-        return
-    fi
-    if [ -e "$folder/bundle.tar" ] && ! (unpack); then
-        echo "refused the bundle cannot be unpacked there"
         return
     fi
     rm -f "$job/exit"

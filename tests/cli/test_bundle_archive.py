@@ -4,15 +4,14 @@ import os
 import subprocess
 import sys
 import tarfile
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.cli.bundle_archive import bundle_files, pack
 from assay.cli.commands import bundle as make
+from assay.cli.commands.bundle import bundle_files, pack
 from tests import tar_filters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,8 +140,6 @@ def test_it_holds_the_wheels_of_the_toolchain(
 ) -> None:
     """By which a project's CUDA arms are compiled on a node without a network."""
     fetched: list[tuple[str, str]] = []
-    monkeypatch.setattr(make, "only_run", lambda *_: nullcontext())
-    monkeypatch.setattr(make, "bound_run", lambda *_, **__: nullcontext())
     monkeypatch.setattr(make, "run_workflow", lambda *_, **__: None)
     monkeypatch.setattr(make, "fetch", lambda lock, python, _: fetched.append((lock.name, python)))
     monkeypatch.setattr(make, "pack", lambda *given: given[-1].write_bytes(b""))

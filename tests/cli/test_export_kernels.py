@@ -9,8 +9,8 @@ import pytest
 from assay.base.errors import CheckFailed
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.cli import export_kernels as kernel_set
-from assay.cli.export_kernels import make_kernel_set
+from assay.cli.commands import lab as kernel_set
+from assay.cli.commands.lab import make_kernel_set
 from assay.measuring.operator_kernels import kernel_entries, offered, operators_job
 from assay.pipeline.plan import make_plan
 from assay.records.builds import FileDigest

@@ -2,13 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from assay.catalog.load import load_catalog
-from assay.cli.plan_words import plan_lines, preview_lines, roughly
+from assay.cli.plan_words import claim_lines, guessed_run_seconds, plan_lines
 from assay.measuring.host_machine import NO_DRIVER
 from assay.pipeline.plan import make_plan
-from assay.pipeline.preview import every_step
 from assay.records.evaluations import Benchmark, Metric, NotRun, Term
 from assay.records.originals import OriginalJob
 from assay.records.plan import Plan, Provision
@@ -41,34 +38,34 @@ class TestWithoutAGpu:
 
     def test_one_sentence_says_all(self) -> None:
         plan = planned(NONE, TAKEN)
-        first, *_ = plan_lines(plan, FIVE_MINUTES, begun=False)
+        first, *_ = plan_lines(plan, FIVE_MINUTES)
         assert first.startswith("No GPU")
         assert "nothing will be measured" in first
         assert "the figures of reports/x on h100 are judged again" in first
         assert f"{len(plan.builds)} builds are compared" in first
-        assert first.endswith("about 5 min")
+        assert first.endswith("from scratch")
 
     def test_a_program_that_ran_elsewhere_does_not_run(self) -> None:
-        lines = list(plan_lines(with_original(planned(NONE, TAKEN)), FIVE_MINUTES, begun=False))
+        lines = list(plan_lines(with_original(planned(NONE, TAKEN)), FIVE_MINUTES))
         assert not any("sparse_bk112" in line or "comparison" in line for line in lines)
 
     def test_with_one_it_is_said_that_it_runs(self) -> None:
-        lines = list(plan_lines(with_original(planned(provision())), FIVE_MINUTES, begun=False))
+        lines = list(plan_lines(with_original(planned(provision())), FIVE_MINUTES))
         assert any("a stranger's code" in line and "sparse_bk112" in line for line in lines)
-        assert any(line.endswith("about 5 min") for line in lines)
 
     def test_other_lacks_are_named(self) -> None:
-        first, *_ = plan_lines(planned(NONE, OLD), FIVE_MINUTES, begun=False)
+        first, *_ = plan_lines(planned(NONE, OLD), FIVE_MINUTES)
         assert first.startswith(f"l4: {NO_DRIVER}; h200: too old: nothing will be measured")
         assert "judged again" not in first
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(1, "5 s"), (53, "55 s"), (56, "1 min"), (302, "5 min"), (6300, "1 h 45 min")],
-)
-def test_a_time_that_is_estimated_is_round(seconds: float, words: str) -> None:
-    assert roughly(seconds) == words
+def test_a_run_that_measures_takes_longer_and_more_cores_less() -> None:
+    catalog, idle, measuring = load_catalog(ROOT), planned(NONE), planned(provision())
+    idle_s, one, sixteen = (
+        guessed_run_seconds(ROOT, catalog, plan, cores)
+        for plan, cores in ((idle, 16), (measuring, 1), (measuring, 16))
+    )
+    assert idle_s < sixteen < one
 
 
 def test_figures_from_elsewhere_are_told_apart() -> None:
@@ -77,7 +74,7 @@ def test_figures_from_elsewhere_are_told_apart() -> None:
     catalog = b.catalog([b.claim("rate", rate)])
     asked = make_request("run", [provision("h100"), provision("l4")], ["paper"])
     plan = make_plan(catalog, asked)
-    lines = list(preview_lines(catalog, plan, every_step(plan), every=False))
+    lines = list(claim_lines(catalog, plan, every=False))
     assert lines[:2] == [
         "would be measured on h100: 1 claim: rate",
         "would be measured on l4, elsewhere than they are for: 1 claim: rate",

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import typer
 
 from assay.cli import checkout
 from assay.cli.report_names import found_report
@@ -42,13 +41,3 @@ def test_in_a_projects_folder_its_own_come_first(
     assert found_report(Path("mine")) == Path("reports/published/mine")
     assert found_report(Path("made")) == Path("reports/made")
     assert found_report(Path("old")) == root / "reports/published/old"
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"), [("mdae", "made"), ("packd", "packed"), ("their", "theirs")]
-)
-def test_a_slip_is_told_with_what_may_be_meant(root: Path, typed: str, meant: str) -> None:
-    for place in ("reports/made", "projects/one/reports/theirs"):
-        (root / place / "manifest.json").touch()
-    with pytest.raises(typer.BadParameter, match=f"did you mean '{meant}'"):
-        found_report(Path(typed))

@@ -89,8 +89,8 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("arguments", "code"),
         [
-            (("nowhere",), "bad-input"), ((LONG,), "file-unreadable"), (("",), "usage"),
-            (("--bogus",), "usage"), ((), "usage"), (("src", "--key", "none"), "bad-input"),
+            (("nowhere",), "bad-input"), ((LONG,), "file-unreadable"),
+            (("src", "--key", "none"), "bad-input"),
         ],
     )  # fmt: skip
     def test_a_program_is_told_in_json(

@@ -8,8 +8,8 @@ import pytest
 
 from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
-from assay.cli import tuning_choices as tuning
-from assay.cli.tuning_choices import measure_choices, of_target
+from assay.cli.commands import lab as tuning
+from assay.cli.commands.lab import measure_choices, of_target
 from assay.evidence.load import load_evidence
 from assay.findings.tuning_outcomes import ChoiceStanding
 from assay.pipeline.plan import make_plan
@@ -51,7 +51,9 @@ class Workflow:
         request = make_request(asked.run, [self.found], asked.sources)
         return request.model_copy(update={"tuning": asked.sweeps})
 
-    def run(self, root: Path, request: Request, *, cores: int, goal: str) -> None:
+    def run(
+        self, root: Path, _catalog: Any, request: Request, _plan: Any, *, cores: int, goal: str
+    ) -> None:
         self.request, self.goal = request, goal
         assert cores == 2
         made = write_run(self.root, "made")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.pip_locks import lock_versions
-from assay.cli.wheelhouse import entries_for
+from assay.cli.commands.bundle import entries_for
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = """\

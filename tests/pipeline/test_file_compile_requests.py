@@ -11,7 +11,6 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
-from assay.pipeline import snakemake_run
 from assay.pipeline.original_requests import OriginalWishes, find_file_compiles, find_originals
 from assay.records.file_compiles import FileCompileRecord
 from assay.records.verdicts import Status
@@ -93,9 +92,7 @@ def test_from_the_option_to_the_verdict(tmp_path: Path, monkeypatch: pytest.Monk
         return start()
 
     def start() -> FileCompileRecord:
-        with made.bound():
-            goal = f"results/{RUN}/compiled_files/sm_89/theirs.json"
-            snakemake_run.run_workflow(made.root, made.request, cores=1, goal=goal)
+        made.run("", goal=f"results/{RUN}/compiled_files/sm_89/theirs.json")
         return read_record(FileCompileRecord, run_dir / "compiled_files" / "sm_89" / "theirs.json")
 
     first = compiled("no good\n")

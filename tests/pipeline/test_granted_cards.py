@@ -19,7 +19,7 @@ from assay.measuring import gpu_places
 from assay.measuring.slurm_grant import SlurmGrant
 from assay.pipeline import step_places
 from assay.pipeline.plan import make_plan
-from assay.pipeline.run_files import bound_run
+from assay.pipeline.run_files import bind_run
 from assay.pipeline.slurm_jobs import write_slurm_jobs
 from assay.pipeline.steps import Steps
 from assay.records.base import GpuRecord
@@ -46,8 +46,7 @@ class Node:
             }
         )  # fmt: skip
         catalog = load_catalog(self.box.root)
-        with bound_run(self.box.root, catalog, request, make_plan(catalog, request), scratch=False):
-            pass
+        bind_run(self.box.root, catalog, request, make_plan(catalog, request))
 
     def job(
         self, stage: str, card: str, *, ran_on: str | None = None, killed: bool = False
@@ -92,7 +91,7 @@ class Node:
 
     def contradictions(self, *, jobs: bool = True) -> list[str]:
         """Return what verifying finds of GPUs and their time lines, told of the jobs or not."""
-        write_slurm_jobs(self.box.results, names=True)
+        write_slurm_jobs(self.box.results)
         if not jobs:
             (self.box.results / slurm_jobs_path()).unlink()
         return [found.says for found in self.box.findings().contradictions]

@@ -7,8 +7,8 @@ import pytest
 
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
-from assay.pipeline.kept_report import require_kept_report
 from assay.pipeline.plan import make_plan
+from assay.pipeline.preconditions import require_kept_report
 from assay.records.evaluations import NotRun
 from tests.report_fixtures import make_request, provision, signed_report, write_repository
 

@@ -48,14 +48,6 @@ class TestAMissingCompiler:
         assert begun == []
         assert list(tmp_path.iterdir()) == [], "not even a key was made"
 
-    def test_a_dry_run_says_so_and_goes_on(
-        self, root: Path, tmp_path: Path, begun: list[str], capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        with pytest.raises(MissingEnvironment):
-            make_request(root, load_catalog(root), options(tmp_path, writes=False))
-        assert begun == ["probed"]
-        assert "g++" in capsys.readouterr().err
-
     def test_a_project_is_asked_on_without_it(
         self, root: Path, tmp_path: Path, begun: list[str], capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -72,7 +64,7 @@ class TestAMissingCompiler:
 
 
 class TestPlaces:
-    """A place that cannot be written is named before any measuring; a dry run writes nothing."""
+    """A place that cannot be written is named before any measuring."""
 
     def test_a_key_that_cannot_be_made_names_the_option(
         self, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -80,17 +72,15 @@ class TestPlaces:
         (tmp_path / "file").touch()
         key = tmp_path / "file" / "key"
         with pytest.raises(MissingEnvironment, match="--signing-key or ASSAY_SIGNING_KEY"):
-            require_places(root, "asked", key, writes=True)
-        require_places(root, "asked", key, writes=False)
-        assert capsys.readouterr().err != ""
-        require_places(root, "asked", None, writes=True)
+            require_places(root, "asked", key)
+        require_places(root, "asked", None)
         assert capsys.readouterr().err == ""
 
     @pytest.mark.parametrize("folder", ["results", "reports"])
     def test_a_file_in_the_place_of_a_folder(self, tmp_path: Path, folder: str) -> None:
         (tmp_path / folder).touch()
         with pytest.raises(BadInput):
-            require_places(tmp_path, "asked", None, writes=True)
+            require_places(tmp_path, "asked", None)
 
 
 class TestAReportThatCannotBeReplaced:
@@ -101,19 +91,18 @@ class TestAReportThatCannotBeReplaced:
         (report / "evidence").mkdir(parents=True)
         page = report / "evidence" / "plan.json"
         page.touch()
-        require_places(tmp_path, "asked", None, writes=True)
+        require_places(tmp_path, "asked", None)
         access = os.access
         monkeypatch.setattr(os, "access", lambda path, mode: path != page and access(path, mode))
         with pytest.raises(MissingEnvironment, match=r"plan\.json"):
-            require_places(tmp_path, "asked", None, writes=True)
-        require_places(tmp_path, "asked", None, writes=False)
+            require_places(tmp_path, "asked", None)
 
     @pytest.mark.parametrize("name", ["reports", "results", "reports/asked", "results/asked"])
     def test_a_link_leads_no_run_out_of_its_home(self, tmp_path: Path, name: str) -> None:
         home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
         elsewhere.mkdir()
         (home / name).parent.mkdir(parents=True, exist_ok=True)
-        require_places(home, "asked", None, writes=True)
+        require_places(home, "asked", None)
         (home / name).symlink_to(elsewhere)
         with pytest.raises(BadInput):
-            require_places(home, "asked", None, writes=False)
+            require_places(home, "asked", None)

@@ -18,7 +18,6 @@ from assay.judging.judge import judge
 from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import project_commands
 from assay.pipeline.plan import make_plan
-from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.projects import MOST_COMMAND
 from assay.records.verdicts import Status, Verdict
@@ -96,8 +95,7 @@ def measured(
     )
     plan = make_plan(catalog, request)
     goal = f"{folder}/results/{RUN}/h100/original"
-    with bound_run(checkout.root, catalog, request, plan, scratch=False):
-        run_workflow(checkout.root, request, cores=1, goal=goal, again=again)
+    run_workflow(checkout.root, catalog, request, plan, cores=1, goal=goal, again=again)
     run_dir = folder / "results" / RUN
     (verdict,) = judge(load_catalog(run_dir), load_evidence(run_dir)).verdicts
     return verdict

@@ -15,7 +15,6 @@ from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
 from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.plan import make_plan
-from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
@@ -177,8 +176,7 @@ def measured(checkout: Checkout, folder: Path) -> tuple[dict[str, Verdict], list
     request = checkout.request.model_copy(update=more)
     plan = make_plan(catalog, request)
     goal = f"{folder}/results/{RUN}/h100/benchmark"
-    with bound_run(checkout.root, catalog, request, plan, scratch=False):
-        run_workflow(checkout.root, request, cores=1, goal=goal)
+    run_workflow(checkout.root, catalog, request, plan, cores=1, goal=goal)
     run_dir = folder / "results" / RUN
     verdicts = judge(load_catalog(run_dir), load_evidence(run_dir)).verdicts
     return {verdict.claim: verdict for verdict in verdicts}, checkout.starts()

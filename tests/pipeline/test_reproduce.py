@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.io import write_record
 from assay.catalog.load import load_catalog
 from assay.verification.guarantees import TIMES
 from assay.verification.report_archive import pack_report
@@ -140,59 +139,11 @@ class TestTheLineThatVerifies:
 class TestDryRun:
     """It says what a start would do, and leaves everything as it is."""
 
-    def test_of_a_finished_run_there_is_nothing_to_do(self, repository: Repository) -> None:
-        before = repository.files()
-        answer = repository.measure("--dry-run")
-        assert answer.returncode == 0, answer.stderr
-        assert answer.stdout == f"nothing is left to do: run '{FIRST}' is finished\n"
-        assert "tried again" not in answer.stderr
-        assert repository.files() == before
-
-    def test_a_failed_record_beside_the_figures_is_tried_again(
-        self, repository: Repository
-    ) -> None:
-        path = repository.root / "results" / FIRST / "h100" / "cheats.json"
-        kept, at = path.read_bytes(), path.stat()
-        failed = cheats("h100").model_copy(
-            update={"status": "failed", "detail": "it crashed", "cheats": ()}
-        )
-        write_record(failed, path)
-        os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns))
-        try:
-            before = repository.files()
-            answer = repository.measure("--dry-run")
-            assert repository.files() == before
-        finally:
-            path.write_bytes(kept)
-            os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns))
-        assert answer.returncode == 0, answer.stderr
-        told = answer.stdout.splitlines()
-        assert "failed before and would be tried again: h100/cheats.json" in told
-        assert "steps on h100: cheats" in told
-        assert "is measured already on h100: 3 claims: " in answer.stdout
-
-    def test_another_margin_judges_again_and_measures_nothing(self, repository: Repository) -> None:
-        path = repository.root / "config" / "judging.yaml"
-        kept = path.read_text()
-        path.write_text(kept.replace("margin: 0.0", "margin: 0.1"))
-        assert path.read_text() != kept
-        try:
-            before = repository.files()
-            answer = repository.measure("--dry-run")
-            assert repository.files() == before
-        finally:
-            path.write_text(kept)
-        assert answer.returncode == 0, answer.stderr
-        assert "nothing is left to do" not in answer.stdout
-        assert "compiled: nothing" in answer.stdout
-        assert "steps on h100" not in answer.stdout
-
     def test_of_a_new_run_nothing_is_left_and_all_is_told(self, repository: Repository) -> None:
         before = repository.files()
         answer = repository.assay(*repository.measuring("new"), "--dry-run")
         assert answer.returncode == 0, answer.stderr
         assert "would be measured on h100: 3 claims: fixture_duel_a_h100, " in answer.stdout
-        assert "steps on h100: platform, correctness, benchmark, " in answer.stdout
         assert "Snakemake" not in answer.stdout + answer.stderr
         assert repository.files() == before
         assert not (repository.root / "results" / "new").exists()
@@ -254,7 +205,7 @@ class TestARunThatCannotGoOn:
         assert out == ""
         last = err.splitlines()[-1]
         kept = re.fullmatch(
-            rf"assay: interrupted: (\d+) measurements are kept in results/{run}; to go on: (.+)",
+            rf"assay: interrupted: .* \((\d+) measurements\) is kept in .*/{run}; to go on: (.+)",
             last,
         )
         assert kept is not None, last

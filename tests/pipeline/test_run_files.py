@@ -9,7 +9,7 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.pipeline.dag import load_dag
 from assay.pipeline.plan import make_plan
-from assay.pipeline.run_files import bound_run, read_bound
+from assay.pipeline.run_files import bind_run, read_bound
 from assay.records.plan import Request
 from assay.records.timings import StepTiming
 from tests.report_fixtures import make_request, provision, write_repository
@@ -32,17 +32,11 @@ def request(**changes: object) -> Request:
 def bind(root: Path, asked: Request | None = None) -> None:
     """As a start of the run does."""
     catalog, asked = load_catalog(root), asked or request()
-    with bound_run(root, catalog, asked, make_plan(catalog, asked), scratch=False) as draft:
-        assert draft is None
+    bind_run(root, catalog, asked, make_plan(catalog, asked))
 
 
 def edit(path: Path) -> None:
     path.write_text(path.read_text().replace("margin: 0.0", "margin: 0.1"))
-
-
-def state(root: Path) -> dict[str, int]:
-    files = [path for path in (root / RUN).rglob("*") if path.is_file()]
-    return {path.relative_to(root / RUN).as_posix(): path.stat().st_mtime_ns for path in files}
 
 
 def test_a_run_holds_what_it_was_planned_from(root: Path) -> None:
@@ -66,25 +60,9 @@ def test_an_edit_between_planning_and_starting_stops_the_start(root: Path) -> No
     catalog = load_catalog(root)
     plan = make_plan(catalog, request())
     edit(root / JUDGING)
-    binding = bound_run(root, catalog, request(), plan, scratch=False)
-    with pytest.raises(BadInput), binding:
-        pass
+    with pytest.raises(BadInput):
+        bind_run(root, catalog, request(), plan)
     assert not (root / RUN).exists()
-
-
-def test_a_dry_run_leaves_the_run_as_it_is(root: Path) -> None:
-    bind(root)
-    edit(root / JUDGING)
-    before, catalog = state(root), load_catalog(root)
-    plan = make_plan(catalog, request())
-    with bound_run(root, catalog, request(), plan, scratch=True) as draft:
-        assert draft is not None
-        dag = load_dag(root, RUN, str(draft))
-        assert dag.catalog == catalog
-        assert dag.given("plan.json") == f"{RUN}/plan.json"
-        assert dag.given(JUDGING.as_posix()) == str(draft / JUDGING)
-    assert state(root) == before
-    assert not draft.exists()
 
 
 def test_a_step_without_a_run_says_how_one_is_started(root: Path) -> None:

@@ -16,7 +16,6 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.pipeline.plan import make_plan
-from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import GpuRecord
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
@@ -106,9 +105,8 @@ class Box:
         catalog = load_catalog(self.root)
         plan = make_plan(catalog, request)
         for target in offered:
-            with bound_run(self.root, catalog, request, plan, scratch=False):
-                path = f"results/{RUN}/{target}/{goal}"
-                run_workflow(self.root, request, cores=2, goal=path)
+            path = f"results/{RUN}/{target}/{goal}"
+            run_workflow(self.root, catalog, request, plan, cores=2, goal=path)
 
     def say(self, file: str, *words: str) -> None:
         """Tell the stand-in which GPUs are ``held`` or ``absent``, or on what one is ``lost``."""

@@ -75,17 +75,13 @@ def test_the_node_is_that_of_the_platform(tmp_path: Path) -> None:
     assert node_of(tmp_path, "l4") is None
 
 
-@pytest.mark.parametrize("names", [False, True])
-def test_the_reports_record_is_salted_unless_names_may_be_told(tmp_path: Path, names: bool) -> None:
+def test_the_reports_record_is_salted(tmp_path: Path) -> None:
     begin(tmp_path).end(GpuRefused("it is shared"))
-    write_slurm_jobs(tmp_path, names=names)
+    write_slurm_jobs(tmp_path)
     path = tmp_path / "slurm_jobs.json"
     record = read_record(SlurmJobsRecord, path)
     (job,) = record.jobs
-    told = job.node, job.account
-    if names:
-        assert (record.salt, told) == (None, ("gpu07", "secret"))
-    else:
-        salt = salt_of(tmp_path)
-        assert (record.salt, told) == (salt, (salted(salt, "gpu07"), salted(salt, "secret")))
-        assert "gpu07" not in path.read_text() and "secret" not in path.read_text()
+    salt = salt_of(tmp_path)
+    assert record.salt == salt
+    assert (job.node, job.account) == (salted(salt, "gpu07"), salted(salt, "secret"))
+    assert "gpu07" not in path.read_text() and "secret" not in path.read_text()

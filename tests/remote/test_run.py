@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -43,7 +42,7 @@ def machine(tmp_path: Path) -> Iterator[LoopbackMachine]:
 def there(machine: LoopbackMachine, tmp_path: Path) -> Iterator[RemoteMachine]:
     """A machine that a program was copied to; what goes on at the end is ended."""
     place = RemoteMachine(ROOT, "127.0.0.1", FOLDER, tuple(machine.options))
-    assert place.ask("probe", bundle="0")["state"] == ["none"]
+    assert place.ask("probe")["state"] == ["none"]
     assert not list(machine.home.iterdir()), "a look leaves nothing behind"
     job = tmp_path / "job"
     job.mkdir()
@@ -149,23 +148,6 @@ class TestRun:
         assert not list(machine.home.iterdir())
         assert not [each for each in Path("/proc").glob("[0-9]*/cwd") if _leads_to(each, job)]
 
-    def test_a_bundle_is_unpacked_and_leaves_nothing_of_the_one_before(
-        self, there: RemoteMachine, machine: LoopbackMachine, tmp_path: Path
-    ) -> None:
-        for number in ("1", "2"):
-            top = tmp_path / number / "assay-h100"
-            (top / "source").mkdir(parents=True)
-            (top / "source" / f"of_{number}").touch()
-            archive = tmp_path / f"{number}.tar"
-            subprocess.run(["tar", "-C", top.parent, "-cf", archive, "assay-h100"], check=True)
-            there.push(str(archive), "bundle.tar")
-            let_end(machine, "0")
-            there.ask("start")
-            followed(there)
-            (machine.home / FOLDER / "source/results").mkdir(exist_ok=True)
-        left = sorted(path.name for path in (machine.home / FOLDER / "source").iterdir())
-        assert left == ["of_2", "results"]
-
     def test_a_link_is_copied_as_a_link_inside_its_folder_and_else_as_the_file(
         self, there: RemoteMachine, machine: LoopbackMachine, tmp_path: Path
     ) -> None:
@@ -197,10 +179,9 @@ class TestRun:
         machine.install("nvidia-smi", "exit 6")
         for name in ("python3.14", "python3.13", "python3.12", "python3.11", "python3"):
             machine.install(name, "exit 1")
-        gpu, python = there.ask("probe", bundle="0")["lacks"]
+        gpu, python = there.ask("probe")["lacks"]
         assert "nvidia-smi" in gpu
         assert "Python 3.11" in python
-        assert len(there.ask("probe", bundle="1")["lacks"]) == 1
 
 
 @pytest.mark.parametrize(

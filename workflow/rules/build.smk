@@ -57,8 +57,8 @@ rule file_compile:
 
 rule inspect:
     input:
-        plan=ASSAY.given("plan.json"),
-        request=ASSAY.given("request.json"),
+        plan=ASSAY.path("plan.json"),
+        request=ASSAY.path("request.json"),
         configuration=ASSAY.catalog_files(),
         lock=ASSAY.ours("requirements/toolchain.txt"),
     output:

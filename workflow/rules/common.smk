@@ -13,7 +13,7 @@ sys.executable = shlex.quote(sys.executable)
 from assay.pipeline.planned_builds import Compilations
 from assay.pipeline.dag import load_dag
 
-ASSAY = load_dag(ROOT, config.get("run"), config.get("draft"))
+ASSAY = load_dag(ROOT, config.get("run"))
 COMPILATIONS = Compilations(ROOT, ASSAY.catalog, ASSAY.plan.builds, ASSAY.project)
 RUN = ASSAY.run_dir
 LOGS = f"{RUN}/logs"

@@ -5,7 +5,7 @@ localrules:
 rule report:
     input:
         verdicts=f"{RUN}/verdicts.json",
-        pipeline=ASSAY.given("pipeline.json"),
+        pipeline=ASSAY.path("pipeline.json"),
         templates=sorted(
             ASSAY.ours(str(p.relative_to(ROOT)))
             for p in ROOT.glob("reports/templates/*")

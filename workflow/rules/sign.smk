@@ -8,7 +8,7 @@ rule sign:
         f"{ASSAY.report_dir}/appendix.html",
         f"{ASSAY.report_dir}/report.md",
         f"{ASSAY.report_dir}/verdicts.json",
-        request=ASSAY.given("request.json"),
+        request=ASSAY.path("request.json"),
     output:
         manifest=f"{ASSAY.report_dir}/manifest.json",
         attestation=f"{ASSAY.report_dir}/attestation.json",

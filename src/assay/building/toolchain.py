@@ -10,7 +10,6 @@ from pathlib import Path
 
 from assay.base.cache_place import own_cache
 from assay.base.errors import MissingEnvironment
-from assay.base.host_compiler import require_host_compiler
 from assay.base.isolation import isolated
 from assay.base.pip_locks import (
     REMEDY,
@@ -171,6 +170,15 @@ def _unpack(lock: Path, site: Path) -> None:
     for path in partial.rglob("*"):  # line tables hold the dates of headers
         os.utime(path, (DATE, DATE), follow_symlinks=False)
     partial.rename(site)
+
+
+def require_host_compiler() -> None:
+    """Raise MissingEnvironment without a g++ on PATH."""
+    if shutil.which("g++") is None:
+        raise MissingEnvironment(
+            "nvcc needs a C++ compiler and there is no g++: install it "
+            "(apt-get install g++) and start again"
+        )
 
 
 def find_host_compiler() -> str:

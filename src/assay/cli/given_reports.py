@@ -1,65 +1,149 @@
-"""Reports that a command takes several of: each verified first, or kept from when it was."""
+"""Reports that a command takes several of, each verified first.
 
-import os
+Of a report that does not verify only ``verdicts.json`` is read, as far as it is bounded.
+"""
+
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from assay.base.cache_place import project_cache
-from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.errors import AssayError, BadInput, CheckFailed
+from assay.base.io import parse_record, read_bytes
+from assay.base.printable import shortened
 from assay.base.progress import say
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.commands.verify import check_report
 from assay.cli.project_folder import keys_of
+from assay.evidence.report_contents import read_contents
 from assay.findings.given_report import GivenReport
-from assay.pipeline.verified_figures import KEPT, ReportReader
+from assay.findings.report_figures import (
+    MOST_STATED,
+    UNWRITTEN,
+    figures_of_verdicts,
+    report_figures,
+    unread_figures,
+)
+from assay.records.manifest import MANIFEST, VERDICTS
+from assay.records.report_figures import ReportFigures
+from assay.records.verdicts import VerdictsFile
+from assay.shared.files import sha256_bytes
+from assay.shared.read_limits import MOST_DOCUMENT
+from assay.verification.made_again import OtherVersion
+from assay.verification.manifest import plain_bytes
 from assay.verification.policy import Policy
+from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import may_speak_of, published_reports, reports_in
-from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
+from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trusted_keys
 from assay.verification.verify import VerificationLog
+
+MOST_UNVOUCHED = 8_000_000
+"""Bytes that are read of the verdicts of a report that does not verify; the largest has 800,000."""
+LONGEST_NOTE = 400
+"""Characters of why a report does not verify: the line names it, ``./assay verify`` tells all."""
 
 
 def given_reports(
-    paths: Sequence[Path],
-    keys: Sequence[Path] | None,
-    *,
-    fresh: bool = False,
-    project: Path | None = None,
+    paths: Sequence[Path], keys: Sequence[Path] | None, project: Path | None
 ) -> Iterator[GivenReport]:
-    """Yield the reports at ``paths``, verified, and say of each whether it is. Raises BadInput."""
-    read = reader(keys, fresh=fresh, project=project)
-    for path in paths:
-        report = read.read(path)
-        earlier = " (verified before, and unchanged since)" if report.kept else ""
-        say(f"{report.name}: {report.note}{earlier}")
-        yield report
-
-
-def reader(
-    keys: Sequence[Path] | None, *, fresh: bool = False, project: Path | None = None
-) -> ReportReader:
-    """Return what reads reports with this checkout's eyes; ``fresh``: nothing that was kept counts.
+    """Yield the reports at ``paths``, verified, and say of each whether it is. Raises BadInput.
 
     The keys of a ``project`` count for its reports, beside this checkout's. Whose margins a report
     was judged by fails nothing: reports of other checkouts are compared, too.
     """
-
-    def verify(directory: Path, log: VerificationLog) -> None:
-        rules = Policy(checkout.ROOT, accepted=True)
-        check_report(directory, keys, project, rules, log)
-
     trusted = load_trusted_keys(keys or keys_of(project), trusted_keys(checkout.ROOT))
-    return ReportReader(verify, trusted, checkout.ROOT, None if fresh else _kept_in(project))
+    for path in paths:
+        report = _read(path, keys, project, trusted)
+        say(f"{report.name}: {report.note}")
+        yield report
 
 
-def _kept_in(project: Path | None) -> Path | None:
-    """Return where reports that verified are kept: a project's with its user, if possible."""
-    if project is None:
-        return checkout.ROOT / KEPT
+def _read(
+    path: Path, keys: Sequence[Path] | None, project: Path | None, trusted: Sequence[TrustedKey]
+) -> GivenReport:
+    """Return a report, verified or with what is wrong. Raises BadInput where there is neither a
+    directory with verdicts nor an archive, MissingEnvironment where this machine cannot unpack it.
+    """
+    log = VerificationLog()
     try:
-        return project_cache(os.environ) / KEPT.name
-    except MissingEnvironment:  # they are verified each time
+        with opened_report(path) as directory:
+            log.called = (directory, path) if directory != path else None
+            with suppress(OSError):  # what cannot be looked at does not verify, and says so
+                if not (directory / VERDICTS).is_file():
+                    raise BadInput(f"{directory}: is no report: it holds no {VERDICTS}")
+            wrong = _wrong(directory, keys, project, log)
+            if wrong is not None:
+                return _unverified(path, _stated(directory), wrong)
+            figures = _figures(directory, log)
+    except CheckFailed as error:  # an archive that packing did not write
+        return _unverified(path, unread_figures(), str(error))
+    assert log.signed is not None
+    name, run, keyid = report_name(path), figures.run, log.signed.keyid
+    signer = log.signed.signers[0].name
+    word = "verified" if log.holds else "intact, not judged again"
+    return GivenReport(
+        name=name if name == run else f"{name} (run {run})",
+        path=str(path),
+        figures=figures,
+        keyid=keyid,
+        note=f"{word}: signed by key {keyid} ({signer}), rules {figures.rules}",
+        unproven=log.unproven,
+        signer=signer,
+        holder=next((key.signer for key in trusted if key.keyid == keyid), keyid),
+        judged=log.holds,
+    )
+
+
+def _wrong(
+    directory: Path, keys: Sequence[Path] | None, project: Path | None, log: VerificationLog
+) -> str | None:
+    try:
+        check_report(directory, keys, project, Policy(checkout.ROOT, accepted=True), log)
+    except OtherVersion:
         return None
+    except AssayError as error:
+        failed = [check for check in log.checks if not check.passed]
+        return f"{failed[0].name}: {failed[0].detail}" if failed else str(error)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return None
+
+
+def _figures(directory: Path, log: VerificationLog) -> ReportFigures:
+    """Return what a report that verified says in short."""
+    contents = read_contents(directory)
+    return report_figures(
+        contents.catalog,
+        contents.evidence,
+        contents.verdicts,
+        commit=contents.pipeline.commit,
+        created=log.signed.statement.predicate.created if log.signed else None,
+        manifest_sha256=sha256_bytes(read_bytes(directory / MANIFEST)),
+    )
+
+
+def _stated(directory: Path) -> ReportFigures:
+    """Return what the verdicts of a report say that does not verify; nothing where they cannot be
+    read, or are more than any report has.
+    """
+    digest = UNWRITTEN
+    try:
+        with suppress(CheckFailed):
+            digest = sha256_bytes(plain_bytes(directory, MANIFEST, MOST_DOCUMENT))
+        data = plain_bytes(directory, VERDICTS, MOST_UNVOUCHED)
+        verdicts = parse_record(VerdictsFile, data, directory / VERDICTS)
+    except AssayError:
+        return unread_figures(digest)
+    return (
+        figures_of_verdicts(verdicts, digest)
+        if len(verdicts.verdicts) <= MOST_STATED
+        else unread_figures(digest)
+    )
+
+
+def _unverified(path: Path, figures: ReportFigures, wrong: str) -> GivenReport:
+    said = " ".join(shortened(wrong, LONGEST_NOTE).split())
+    return GivenReport(report_name(path), str(path), figures, None, f"unverified: {said}")
 
 
 def reports_on(claim: str, project: Path | None) -> list[Path]:

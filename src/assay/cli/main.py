@@ -3,7 +3,6 @@
 The commands are in assay.cli.commands, exit codes in assay.shared.exit_codes.
 """
 
-import ast
 import errno
 import os
 import select
@@ -65,10 +64,8 @@ def everywhere(
         raise typer.Exit
 
 
-def application(names: Sequence[str] = COMMANDS, described: bool = False) -> typer.Typer:
-    """Return the command line with these commands; only their modules are loaded, or none where
-    they are ``described`` alone, for the list in help.
-    """
+def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
+    """Return the command line with these commands; only their modules are loaded."""
     app = typer.Typer(
         name="assay",
         no_args_is_help=True,
@@ -79,23 +76,12 @@ def application(names: Sequence[str] = COMMANDS, described: bool = False) -> typ
     )
     app.callback(invoke_without_command=True)(everywhere)
     for name in names:
-        if described:
-            app.command(name, help=_first_sentence(name))(lambda: None)
-            continue
         command = getattr(import_module(f"assay.cli.commands.{name}"), name)
         if isinstance(command, typer.Typer):
             app.add_typer(command)
         else:
             app.command(context_settings=PASSED_ON if name in ("remote", "test") else None)(command)
     return app
-
-
-def _first_sentence(name: str) -> str:
-    """Return what help says of a command, from its file: loading all takes a second."""
-    path = Path(__file__).with_name("commands") / f"{name}.py"
-    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    says = docstring.splitlines()[0].partition(": ")[2]
-    return says[:1].upper() + says[1:]
 
 
 def main() -> None:
@@ -107,7 +93,7 @@ def main() -> None:
     try:
         leave_on_signals()
         _require_words(arguments)
-        app = application(named or COMMANDS, described=not set(arguments) & set(COMMANDS))
+        app = application(named or COMMANDS)
         name = shlex.quote(checkout.command())
         code = app(arguments or ["--help"], prog_name=name, standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is found here, and not when all is over
@@ -118,7 +104,7 @@ def main() -> None:
     except AssayError as error:
         _end(str(error), error.exit_code)
     except TyperException as error:
-        _refuse(arguments, BadInput(_usage_sentence(error), code="usage"))
+        _end(_usage_sentence(error), ExitCode.BAD_INPUT)
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
         _end(f"interrupted: nothing half-made is left; to begin again: {_again(arguments)}", code)
@@ -140,15 +126,6 @@ def _require_words(arguments: Sequence[str]) -> None:
         if not word or (word.startswith("--") and word.endswith("=")):
             what = f"argument {number}" if not word else f"what follows '{word}'"
             raise TyperException(f"{what} is empty")
-
-
-def _refuse(arguments: Sequence[str], error: BadInput) -> NoReturn:
-    """End for what no command was called for; as JSON, too, where a program asked for it."""
-    if arguments[:1] == ["verify"] and "--json" in arguments:
-        from assay.cli.commands.verify import show_refusal  # noqa: PLC0415 - that command's alone
-
-        show_refusal(error)
-    _end(str(error), error.exit_code)
 
 
 def _end_for_system(error: OSError) -> NoReturn:

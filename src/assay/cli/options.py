@@ -44,9 +44,6 @@ SigningKeyOption = Annotated[
         show_default="~/.config/assay/signing_key.pem",
     ),
 ]
-FreshOption = Annotated[
-    bool, typer.Option("--fresh", help="Verify also what verified before and is unchanged.")
-]
 RuntimeOption = Annotated[RuntimeWish | None, typer.Option(help="Container runtime, or host.")]
 ExecutorOption = Annotated[Executor | None, typer.Option(help="Who places the jobs.")]
 DevicePythonOption = Annotated[

@@ -1,22 +1,16 @@
 """The words in which ``reproduce`` says first what it is about to do, and how long that takes."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from assay.catalog.model import Catalog
+from assay.measuring.gpu_places import guessed_seconds
 from assay.measuring.host_machine import NO_DRIVER
 from assay.pipeline.plan import unanswered
-from assay.pipeline.preview import (
-    ON_GPU,
-    Estimate,
-    Step,
-    build_step,
-    measured_here,
-    target_of,
-)
+from assay.pipeline.planned_builds import known_costs
 from assay.records.evaluations import NotRun
 from assay.records.plan import Answer, Plan, Provision, TargetPlan
-from assay.records.timings import Stage
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
 
@@ -27,17 +21,30 @@ WAYS = {
     "recorded": "would be taken over from a report",
     "compute": "would be computed without a GPU",
 }
-FIGURES = (Stage.BENCHMARK, Stage.PROGRAM)
-"""Stages that measure what claims are held against."""
+ALWAYS_S = 60.0
+"""Of the plan, Snakemake's start, judging, the report and its verification."""
+GPU_START_S = 30.0
+"""Of describing a GPU and of trying kernels that cheat."""
+BESIDE = 1.5
+"""What a comparison takes with its gate and its profiles, over its benchmark."""
 
 
-def plan_lines(plan: Plan, seconds: float, *, begun: bool) -> Iterator[str]:
-    """Yield what a run is about to do, the most telling first.
+def guessed_run_seconds(root: Path, catalog: Catalog, plan: Plan, cores: int) -> float:
+    """Return about how long the whole run takes: what its compilers and GPUs take."""
+    costs = known_costs(root)
+    builds = [costs[key].cpu_seconds for job in plan.builds if (key := (job.id, job.arch)) in costs]
+    seconds = ALWAYS_S + max(sum(builds) / cores, *builds, 0.0)
+    for target in plan.targets:
+        if target.provision.kind == "device" and target.comparisons:
+            work = sum(guessed_seconds(catalog, name) for name in target.comparisons)
+            seconds += GPU_START_S + BESIDE * work / max(1, len(target.provision.gpus))
+    return seconds
 
-    ``seconds``: about how long all of it takes; ``begun``: whether a part may be done already.
-    """
+
+def plan_lines(plan: Plan, seconds: float) -> Iterator[str]:
+    """Yield what a run does, the most telling first. ``seconds``: about how long it takes."""
     provisions, builds = [target.provision for target in plan.targets], len(plan.builds)
-    time = f"{'at most about' if begun else 'about'} {roughly(seconds)}"
+    time = f"about {fmt.duration(round(seconds, -1))} from scratch"
     if all(provision.kind != "device" for provision in provisions):
         does = ["nothing will be measured"]
         recorded: dict[str, list[str]] = defaultdict(list)
@@ -69,14 +76,6 @@ def plan_lines(plan: Plan, seconds: float, *, begun: bool) -> Iterator[str]:
             f"{name}: no claim is for it and it is not measured, so this run says nothing of it; "
             "--rebuild compiles for it"
         )
-
-
-def roughly(seconds: float) -> str:
-    """Return a time that is only estimated: to five seconds, or to a minute."""
-    if seconds < 55:
-        return f"{max(5, 5 * round(seconds / 5))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def _lack(provisions: Sequence[Provision]) -> str:
@@ -115,57 +114,23 @@ def _target(target: TargetPlan) -> Iterator[str]:
         )
 
 
-def preview_lines(
-    catalog: Catalog, plan: Plan, steps: frozenset[Step], *, every: bool
-) -> Iterator[str]:
-    """Yield claims, builds and steps, a line a group; with ``every`` one a claim and a build.
-
-    ``steps``: what is still to be done of the plan.
-    """
-    if not steps:
-        yield f"nothing is left to do: run '{plan.run}' is finished"
-        return
-    measuring = {target_of(step) for step in steps if step[0] in FIGURES}
-    claims: dict[str, list[str]] = defaultdict(list)
+def claim_lines(catalog: Catalog, plan: Plan, *, every: bool) -> Iterator[str]:
+    """Yield what becomes of the claims, a line a group; ``every``: with the names of all."""
+    groups: dict[str, list[str]] = defaultdict(list)
     for answer in sorted(plan.answers, key=lambda each: [*WAYS, each.way].index(each.way)):
-        claims[_way(catalog, answer, measuring)].append(answer.claim)
-    yield from _groups(claims, "claim", every=every)
-    builds: dict[str, list[str]] = defaultdict(list)
-    for job in plan.builds:
-        if build_step(job) in steps:
-            builds[f"compiled for {job.arch}"].append(job.id)
-    yield from _groups(builds, "build", every=every)
-    if not builds:
-        yield "compiled: nothing, for every build is there"
-    for target in sorted(measured_here(plan)):
-        of_target = {step[0] for step in steps if target_of(step) == target}
-        if stages := [each.value for each in Stage if each in ON_GPU and each in of_target]:
-            yield f"steps on {target}: {', '.join(stages)}"
+        groups[_way(catalog, answer)].append(answer.claim)
+    for head, ids in groups.items():
+        rest = 0 if every else len(ids) - NAMED
+        more = f" and {rest} more (--verbose names all)" if rest > 0 else ""
+        named = ", ".join(ids if every else ids[:NAMED])
+        yield f"{head}: {counted(len(ids), 'claim')}: {named}{more}"
 
 
-def time_line(estimate: Estimate, cores: int) -> str:
-    """Return about how long steps take."""
-    told = f"time: about {fmt.duration(estimate.seconds)} with {counted(cores, 'core')}"
-    if estimate.gpu_seconds:
-        told += f", {fmt.duration(estimate.gpu_seconds)} of it on a GPU"
-    return told
-
-
-def _way(catalog: Catalog, answer: Answer, measuring: Collection[str | None]) -> str:
+def _way(catalog: Catalog, answer: Answer) -> str:
     """Return what would become of a claim, and where."""
     place = f" on {answer.target}" if answer.target else ""
-    if answer.way == "measure" and answer.target not in measuring:
-        return f"is measured already{place}"
     claim = catalog.claims.get(answer.claim)
     own = claim.hardware.targets if claim else ()
     away = ", elsewhere than they are for" if own and place and answer.target not in own else ""
     words = WAYS.get(answer.way) or f"would not be run ({fmt.words(str(answer.reason))})"
     return f"{words}{place}{away}"
-
-
-def _groups(groups: Mapping[str, Sequence[str]], noun: str, *, every: bool) -> Iterator[str]:
-    """Yield a line a group: how many there are, and the ids of the first, or of all."""
-    for head, ids in groups.items():
-        rest = 0 if every else len(ids) - NAMED
-        more = f" and {rest} more (--verbose names all)" if rest > 0 else ""
-        yield f"{head}: {counted(len(ids), noun)}: {', '.join(ids if every else ids[:NAMED])}{more}"

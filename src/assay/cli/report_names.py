@@ -6,13 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import typer
-
-from assay.base.yaml_problems import meant_by
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
-from assay.verification.report_archive import SUFFIX, report_name
-from assay.verification.trust import reports_in
+from assay.verification.report_archive import SUFFIX
 
 HOMES = ("reports", "reports/published", "projects/*/reports", "projects/*/reports/published")
 """Where this checkout has reports: those it made, those it publishes, and those of its projects."""
@@ -23,23 +19,14 @@ OF_PROJECT = ("reports", "reports/published")
 def found_report(path: Path) -> Path:
     """Return where the report lies that is given by its name alone, as a directory or an archive.
 
-    What is there by that path, and what no report here is called, stays as it is given. Raises
-    BadParameter for a name that is likely another's.
+    What is there by that path, and what no report here is called, stays as it is given.
     """
-    if os.path.lexists(path):
+    if os.path.lexists(path) or path.name != str(path):
         return path
-    folders, is_name = list(_folders()), path.name == str(path)
-    if is_name:
-        names = (path.name, f"{path.name}{SUFFIX}")
-        for place in (folder / name for folder in folders for name in names):
-            if os.path.exists(place):  # noqa: PTH110 - Path.exists raises for too long a name
-                return from_here(place)
-    elif os.path.isdir(path.parent):  # noqa: PTH112 - likewise
-        folders = [path.parent]
-    known = {report_name(report): report for folder in folders for report in reports_in(folder)}
-    if meant := meant_by(report_name(path), known):
-        there = meant if is_name else from_here(known[meant])
-        raise typer.BadParameter(f"no report is called '{path}': did you mean '{there}'?")
+    names = (path.name, f"{path.name}{SUFFIX}")
+    for place in (folder / name for folder in _folders() for name in names):
+        if os.path.exists(place):  # noqa: PTH110 - Path.exists raises for too long a name
+            return from_here(place)
     return path
 
 

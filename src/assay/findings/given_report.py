@@ -18,8 +18,6 @@ class GivenReport:
     note: str
     """One line: who vouches, or what is wrong."""
     unproven: tuple[str, ...] = ()
-    kept: bool = False
-    """Whether it was verified earlier, and is unchanged since."""
     signer: str = ""
     """The verifier's own name for that key; empty where it does not verify."""
     holder: str = ""

@@ -19,7 +19,7 @@ from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
 from assay.measuring.slurm_grant import gpus_of_node
 from assay.pipeline.definitions import Definitions
-from assay.pipeline.run_files import VERIFIED, read_bound, report_path, run_path, same
+from assay.pipeline.run_files import VERIFIED, read_bound, report_path, run_path
 from assay.pipeline.slurm_jobs import node_of
 from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
 from assay.records.plan import BuildJob, EarlierReport, Plan, Request, TargetPlan
@@ -45,7 +45,7 @@ class Dag:
     request: Request
     plan: Plan
     files: Path
-    """The folder that holds what the run is bound to: the run's own, but for a dry run."""
+    """The folder that holds what the run is bound to: the run's own."""
     root: Path = Path()
     """The repository."""
 
@@ -73,7 +73,7 @@ class Dag:
     def compiled(self, name: str) -> str:
         """Return a file that a compiler reads, by its path in the build directory."""
         ours = name.partition("/")[0] != EVIDENCE_FOLDER
-        return self.ours(name) if ours else self.given(name)
+        return self.ours(name) if ours else self.path(name)
 
     @property
     def project(self) -> Path | None:
@@ -84,14 +84,9 @@ class Dag:
         """Return a record of this run by its evidence path."""
         return f"{self.run_dir}/{relative}"
 
-    def given(self, name: str) -> str:
-        """Return a file that the run is bound to: its own, but where a dry run has another one."""
-        own, read = self.path(name), self.files / name
-        return own if same(read, Path(own)) else str(read)
-
     def catalog_files(self) -> list[str]:
         """Return the configuration that the run was planned from, as files."""
-        return [self.given(name) for name in catalog_files(self.files)]
+        return [self.path(name) for name in catalog_files(self.files)]
 
     @property
     def targets(self) -> list[str]:
@@ -190,11 +185,11 @@ class Dag:
     def timed_files(self) -> list[str]:
         """Return the plan and what the benchmarks of every target write: a sweep needs no more."""
         timed = [path for path in self.measurements() if Path(path).name == Stage.BENCHMARK]
-        return [self.given(evidence.plan_path()), *self.nested_files(), *timed]
+        return [self.path(evidence.plan_path()), *self.nested_files(), *timed]
 
     def evidence_files(self) -> list[str]:
         """Everything the judge looks at."""
-        return [self.given(evidence.plan_path()), *self.portable_files(), *self.measurements()]
+        return [self.path(evidence.plan_path()), *self.portable_files(), *self.measurements()]
 
     def portable_files(self) -> list[str]:
         """Return what a machine without a compiler takes over: builds, counts, the compilers'
@@ -312,13 +307,12 @@ def card_resource(target: str) -> str:
     return f"card_{target}"
 
 
-def load_dag(root: Path, run_dir: str | None, draft: str | None = None) -> Dag:
+def load_dag(root: Path, run_dir: str | None) -> Dag:
     """Read what the run in ``run_dir`` (results/<run>) is bound to; nothing is planned here.
 
-    ``draft``: the folder in which a dry run has it. Without a run, as for a linter, there is
-    nothing to do. Raises BadInput where ``./assay`` did not start the run.
+    Without a run, as for a linter, there is nothing to do. Raises BadInput where ``./assay`` did
+    not start the run.
     """
     if run_dir is None:
         return Dag(NO_REQUEST, NO_PLAN, root, root)
-    folder = Path(draft) if draft else root / run_dir
-    return Dag(*read_bound(folder), folder, root)
+    return Dag(*read_bound(root / run_dir), root / run_dir, root)

@@ -16,7 +16,7 @@ from assay.evidence.outcomes import came_to_nothing
 from assay.evidence.stages import BUILDS, ORIGINALS, of_purpose
 from assay.records.base import Record
 from assay.records.manifest import MANIFEST, Manifest
-from assay.records.plan import Plan, TargetPlan
+from assay.records.plan import Plan
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes
 from assay.verification.manifest import changed_files
@@ -91,27 +91,21 @@ def error_of(failures: list[StepFailure]) -> AssayError:
 
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
-    """Return what the workflow is to make again, relative to ``run_dir``.
-
-    Of targets that this run measures, and only once all their figures are there: a start that goes
-    on after an interruption does first what verdicts rest on. Builds that had no compiler come
-    first: figures rest on them.
+    """Return what the workflow is to make again, relative to ``run_dir``: builds that had no
+    compiler, and records beside figures that were measured here and came to nothing.
     """
     builds = [path for path in BUILDS.paths(plan).values() if _lacked_compiler(run_dir / path)]
-    return [*builds, *_beside_figures(run_dir, plan)]
-
-
-def _beside_figures(run_dir: Path, plan: Plan) -> list[str]:
-    return [
+    beside = [
         entry.output(target.target)
         for target in plan.targets
-        if target.provision.kind == "device" and _has_figures(run_dir, target)
+        if target.provision.kind == "device"
         for entry in (*of_purpose(Purpose.BESIDE), ORIGINALS)
         if any(
             _is_worth_another_try(run_dir / path, entry.record)
             for path in entry.paths(target).values()
         )
     ]
+    return [*builds, *beside]
 
 
 def _lacked_compiler(path: Path) -> bool:
@@ -135,11 +129,6 @@ def is_damaged(report_dir: Path) -> bool:
         return changed_files(report_dir, manifest) != []
     except (BadInput, CheckFailed):
         return True
-
-
-def _has_figures(run_dir: Path, plan: TargetPlan) -> bool:
-    figures = [entry for entry in of_purpose(Purpose.FIGURES) if entry.keys(plan)]
-    return all((run_dir / entry.output(plan.target)).is_dir() for entry in figures)
 
 
 def _is_worth_another_try(path: Path, record: type[Record]) -> bool:

@@ -1,6 +1,4 @@
-"""What is wrong with a project's measurements: arms that would not be compiled, numbers that leave
-nothing to judge.
-"""
+"""What is wrong with a project's measurements: arms that would not be compiled."""
 
 import re
 from collections.abc import Iterator
@@ -14,15 +12,7 @@ from assay.judging.impossible_figures import uncomputable
 from assay.records.evaluations import Benchmark
 from assay.records.figure_words import short
 from assay.records.kernels import Variant
-from assay.records.workload_specs import workload_spec
-from assay.records.workloads import Workload
 from assay.shared.read_limits import MOST_CODE
-from assay.statistics.roofline import compute_ms
-
-MOST_BYTES = 1e12
-"""More than any GPU's memory holds."""
-LONGEST_LAUNCH_MS = 60e3
-"""At the peak of the fastest GPU; a measurement has hundreds of launches."""
 
 
 def compiled_arms_problems(
@@ -75,38 +65,16 @@ def _problems(
 def meaningless_numbers(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
     """Yield (entry, its part, what is wrong with it): of relations, too, that have no value."""
     yield from ((name, "", says) for name, says in uncomputable(catalog))
-    for claim in catalog.claims.values():
-        for says in _too_coarse(claim.value, claim.resolution):
-            yield claim.id, "resolution", says
+    given = [(claim.id, "resolution", claim.value, claim.resolution)
+             for claim in catalog.claims.values()]  # fmt: skip
     for audit in catalog.audits.values():
         for operand in filter(None, (*audit.operands, audit.claimed)):
-            for each in operand.parts():
-                for says in _too_coarse(each.value, each.resolution):
-                    yield audit.id, "", says
+            given += [(audit.id, "", each.value, each.resolution) for each in operand.parts()]
+    for name, part, value, resolution in given:
+        if value and resolution and resolution > value:
+            figures = f"{short(resolution)} is more than the figure itself, {short(value)}"
+            yield name, part, f"resolution: {figures}: it is one unit of the figure's last digit"
     for name in sorted(catalog.project.measures if catalog.project else ()):
-        for part, says in _of_measurement(catalog, catalog.workloads[name]):
-            yield name, part, says
-
-
-def _too_coarse(value: float | None, resolution: float | None) -> Iterator[str]:
-    """Yield that a figure stands for anything from nothing on."""
-    if value and resolution and resolution > value:
-        figures = f"{short(resolution)} is more than the figure itself, {short(value)}"
-        yield f"resolution: {figures}: it is one unit of the figure's last digit"
-
-
-def _of_measurement(catalog: Catalog, workload: Workload) -> Iterator[tuple[str, str]]:
-    if workload.relative_tolerance >= 1:
-        says = f"relative_tolerance: {short(workload.relative_tolerance)} lets zeros pass"
-        yield "relative_tolerance", f"{says} for any answer: it is below 1"
-    spec = workload_spec(workload)
-    if (moved := spec.counted(spec.bytes)) > MOST_BYTES:
-        says = f"bytes: a launch moves {short(moved / 1e9)} GB"
-        yield "parameters", f"{says}, more than the memory of any GPU holds"
-    least = min(
-        compute_ms(spec.counted(spec.flops), target.peaks, workload.dtype)
-        for target in catalog.targets.values()
-    )
-    if least > LONGEST_LAUNCH_MS:
-        says = f"flops: a launch takes at least {short(least / 1e3)} s on the fastest GPU"
-        yield "parameters", f"{says}, and is measured hundreds of times"
+        if (tolerance := catalog.workloads[name].relative_tolerance) >= 1:
+            says = f"relative_tolerance: {short(tolerance)} lets zeros pass for any answer"
+            yield name, "relative_tolerance", f"{says}: it is below 1"

@@ -1,6 +1,5 @@
 """What a run compiles: its builds, and their files, weight and memory, which Snakemake asks for."""
 
-import heapq
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -22,8 +21,6 @@ COSTS = "config/build_costs.json"
 MEMORY_PERCENT = 110
 """Of what the largest process takes: the shell, nvcc and Snakemake's own stand beside it."""
 MB = 1_000_000
-START_S = 2.2
-"""Processor seconds of a compilation beside its work: two starts of Python, Snakemake's own."""
 
 
 @dataclass(frozen=True)
@@ -198,11 +195,3 @@ def known_costs(root: Path) -> dict[tuple[str, str], BuildCost]:
     path = root / COSTS
     costs = read_record(BuildCosts, path).costs if path.is_file() else ()
     return {(cost.id, cost.arch): cost for cost in costs}
-
-
-def compiling_seconds(builds: Iterable[float], cores: int) -> float:
-    """Return how long compilations of so many processor seconds each take, longest first."""
-    busy_until = [0.0] * cores
-    for each in sorted(builds, reverse=True):
-        heapq.heappush(busy_until, heapq.heappop(busy_until) + each + START_S)
-    return max(busy_until)

@@ -3,14 +3,19 @@
 import os
 from pathlib import Path
 
-from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.io import read_record
 from assay.base.progress import say
 from assay.base.writable import why_not_writable
 from assay.catalog.model import Catalog
-from assay.pipeline.run_files import REPORTS, RESULTS, require_own_places
+from assay.evidence.stages import plan_path
+from assay.pipeline.run_files import REPORTS, RESULTS, report_dir, report_path, require_own_places
 from assay.records.images import RuntimeName, is_engine
+from assay.records.manifest import ATTESTATION
+from assay.records.plan import Plan, Request
 from assay.report.replaceable import require_replaceable
 from assay.runtimes.choose import starts_none
+from assay.shared.counting import counted
 from assay.verification.sign import require_key_place
 
 
@@ -25,31 +30,25 @@ def tell_images(catalog: Catalog, runtime: RuntimeName) -> None:
                 say(f"remark: command '{command.id}' is not run, nor its claims: {why}")
 
 
-def require_places(root: Path, run: str, key: Path | None, *, writes: bool) -> None:
-    """Raise MissingEnvironment where what a run writes finds no place; a dry run only says so.
+def require_places(root: Path, run: str, key: Path | None) -> None:
+    """Raise MissingEnvironment where what a run writes finds no place.
 
     Raises BadInput where its place is a link, or holds what is no report. ``key``: the private key
     that is to sign the report; None where nothing is signed.
     """
     require_own_places(root, run)
-    if writes:
-        for folder in (RESULTS, REPORTS):
-            if (root / folder).exists() and not (root / folder).is_dir():
-                raise BadInput(f"{root / folder} is a file, and a run needs a folder: move it away")
-            if (why := why_not_writable(root / folder / run)) is not None:
-                raise MissingEnvironment(
-                    f"a run writes below {root / folder}, and cannot ({why}): make {root} "
-                    "writable, or run from a copy of it"
-                )
-        require_replaceable(root / REPORTS / run)
-        _require_writable(root / REPORTS / run)
+    for folder in (RESULTS, REPORTS):
+        if (root / folder).exists() and not (root / folder).is_dir():
+            raise BadInput(f"{root / folder} is a file, and a run needs a folder: move it away")
+        if (why := why_not_writable(root / folder / run)) is not None:
+            raise MissingEnvironment(
+                f"a run writes below {root / folder}, and cannot ({why}): make {root} writable, "
+                "or run from a copy of it"
+            )
+    require_replaceable(root / REPORTS / run)
+    _require_writable(root / REPORTS / run)
     if key is not None:
-        try:
-            require_key_place(key)
-        except MissingEnvironment as error:
-            if writes:
-                raise
-            say(str(error))
+        require_key_place(key)
 
 
 def _require_writable(report: Path) -> None:
@@ -61,3 +60,34 @@ def _require_writable(report: Path) -> None:
             f"{protected} is write-protected, and the run would make {report} again: make it "
             "writable, or name another run with --run"
         )
+
+
+def require_kept_report(
+    root: Path, catalog: Catalog, request: Request, plan: Plan, *, narrowed: bool
+) -> None:
+    """Raise BadInput where a signed report lies that has claims which this run leaves out.
+
+    Claims that the catalog has no more count for nothing. ``narrowed``: whether targets were named,
+    so that those of the report count, too.
+    """
+    report = report_dir(root, request)
+    if not (report / ATTESTATION).is_file():
+        return
+    try:
+        earlier = read_record(Plan, report / "evidence" / plan_path())
+    except (BadInput, CheckFailed):
+        return  # nobody can verify it either
+    known = {*catalog.claims, *catalog.audits}
+    claims = {each.claim for each in earlier.answers} & known
+    lost = claims - {each.claim for each in plan.answers}
+    targets = {each.target for each in earlier.targets} - {each.target for each in plan.targets}
+    if lost:
+        what = f"{len(lost)} of its {counted(len(claims), 'claim')}"
+    elif narrowed and targets:
+        what = f"its figures on {', '.join(sorted(targets))}"
+    else:
+        return
+    raise BadInput(
+        f"{report_path(request)} is a signed report, and this run would replace it without {what}: "
+        "name another with --run NAME, or move it away"
+    )

@@ -45,8 +45,6 @@ from assay.verification.sign import load_or_create_signer
 from assay.verification.trust import reports_measuring
 from assay.verification.trusted_keys import project_keys, trusted_keys
 
-"""Where nobody names another, the Python that is asked for a GPU."""
-
 
 @dataclass(frozen=True)
 class Options:
@@ -58,13 +56,13 @@ class Options:
     """Those that were asked for, or else those of config/config.yaml."""
     runtime: str
     executor: str
-    device_python: str | None
-    """As it was named; None where none was."""
-    prebuilt: Path | None
-    recorded: tuple[Path, ...]
-    keys: tuple[Path, ...]
     signing_key: Path
-    host_image: bool
+    device_python: str | None = None
+    """As it was named; None where none was."""
+    prebuilt: Path | None = None
+    recorded: tuple[Path, ...] = ()
+    keys: tuple[Path, ...] = ()
+    host_image: bool = False
     originals: OriginalWishes = field(default_factory=OriginalWishes)
     """Checkouts of sources' own programs, and the lines that complete what the sources type."""
     rebuild: bool = False
@@ -72,7 +70,7 @@ class Options:
     sweeps: bool = False
     """Whether the sweeps of config/tuning.yaml are measured whatever is asked for."""
     writes: bool = True
-    """Whether anything may be written: a dry run makes not even a first signing key."""
+    """Whether a first signing key may be made, which no dry run does."""
     signs: bool = True
     """Whether a report is to be signed, for which a key must be had."""
     unsigned_for: Path | None = None
@@ -87,8 +85,6 @@ class Options:
     """Claims and audits of the sources, where not all of them are asked for."""
     runtime_named: bool = True
     """Whether the caller named ``runtime``; else what the site says of its nodes goes before it."""
-    names: bool = False
-    """Whether the report may tell the names of nodes and accounts."""
     judges_only: bool = False
     """Whether nothing is compiled or looked into: ``recorded`` is judged again."""
 
@@ -114,7 +110,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     _check_names(catalog, options)
     key = options.signing_key if options.signs else None
     home = root if options.project is None else options.project
-    require_places(home, options.run, key, writes=options.writes)
+    require_places(home, options.run, key)
     cluster = site_of(root, catalog, options.project) if options.executor == "slurm" else None
     options = replace(options, runtime=_wished_runtime(options, cluster))
     driver = find_host_driver() if cluster is None else None
@@ -173,7 +169,6 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "host_image": options.host_image,
             "executor": options.executor,
             "cluster": cluster,
-            "names": options.names,
             "device_python": options.python,
             "device_paths": options.device_paths,
             "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
@@ -282,10 +277,8 @@ def _chosen_runtime(
         except MissingEnvironment as error:
             if options.project is not None:
                 say(f"{error}; what must be compiled is not run, and the rest is answered")
-            elif options.writes:
-                raise
             else:
-                say(str(error))
+                raise
     return runtime
 
 

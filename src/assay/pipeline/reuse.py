@@ -37,7 +37,6 @@ from assay.records.builds import BuildRecord
 from assay.records.kernels import Variant
 from assay.records.manifest import MANIFEST, Manifest
 from assay.records.plan import EarlierReport, Plan, Provision, TargetPlan
-from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_bytes
 from assay.verification.contradictions import Findings
 from assay.verification.report_archive import opened_report, report_name
@@ -175,7 +174,7 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     held = _holding(planned, fits)
     platform = read_record(PLATFORMS.record, evidence / platform_path(target))
     commit, gpu = platform.commit or "an unknown commit", platform.device.gpu
-    _tell_left_out(name, now, then, planned, held)
+    _tell_left_out(name, now, then, held, planned)
     before = {k: v for k, v in planned.provision.earlier_sources.items() if k not in alike}
     provision = Provision(
         target=target,
@@ -272,28 +271,17 @@ def _same_variant(now: Variant, then: Variant) -> bool:
 
 
 def _tell_left_out(
-    report: str, now: Catalog, then: Catalog, measured: TargetPlan, held: TargetPlan
+    report: str, now: Catalog, then: Catalog, held: TargetPlan, of: TargetPlan
 ) -> None:
-    """Say what of a report is not taken over, and why."""
+    """Say what of a report's figures is not taken over, and why."""
     left: dict[str, list[str]] = {}
-    for comparison in measured.comparisons:
+    for comparison in of.comparisons:
         if (change := _changed(now, then, comparison)) is not None:
             left.setdefault(change, []).append(comparison)
-    if left:
-        count, total = sum(map(len, left.values())), len(measured.comparisons)
-        why = "; ".join(f"{change}: {', '.join(names)}" for change, names in left.items())
-        say(
-            f"{report}: {count} of its {counted(total, 'comparison')} on {held.target} "
-            f"{agreeing(count, 'is', 'are')} not taken over, "
-            f"for the configuration measures them otherwise by now ({why})"
-        )
-    if programs := [job.program for job in measured.programs if job not in held.programs]:
-        count, total = len(programs), len(measured.programs)
-        say(
-            f"{report}: {count} of its {counted(total, 'program run')} on {held.target} "
-            f"{agreeing(count, 'is', 'are')} not taken over: this checkout compiles "
-            f"{', '.join(dict.fromkeys(programs))} otherwise"
-        )
+    if programs := dict.fromkeys(job.program for job in of.programs if job not in held.programs):
+        left["compiled otherwise by this checkout"] = list(programs)
+    for why, names in left.items():
+        say(f"{report}: not taken over on {held.target} ({why}): {', '.join(names)}")
 
 
 def _same_original(now: Catalog, then: Catalog, name: str) -> bool:

@@ -11,8 +11,7 @@ goes by paths that are relative to the repository for its own runs and absolute 
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,15 +39,11 @@ VERIFIED = "verified.txt"
 """Of a run: what was found when its report was verified."""
 
 
-@contextmanager
-def bound_run(
-    root: Path, catalog: Catalog, request: Request, plan: Plan, *, scratch: bool
-) -> Iterator[Path | None]:
+def bind_run(root: Path, catalog: Catalog, request: Request, plan: Plan) -> None:
     """Write what the run is bound to, leaving files that say the same untouched.
 
-    ``catalog``: what ``plan`` was made from. For a dry run (``scratch``) the run stays as it is;
-    where it is bound to something else, that lies in the folder that this yields, and goes away
-    again. Raises BadInput where the configuration was edited since it was read.
+    ``catalog``: what ``plan`` was made from. Raises BadInput where the configuration was edited
+    since it was read.
     """
     began, started = datetime.now(UTC), time.monotonic()
     own = run_dir(root, request)
@@ -57,19 +52,22 @@ def bound_run(
         _write(draft, root, request, plan)
         if load_catalog(draft) != catalog:
             raise BadInput("the configuration was edited while this command started: start again")
-        changed = _changed(draft, own)
-        if not scratch:
-            _take(draft, own, changed)
-            if plan_path() in changed:
-                write_timing(own, Stage.PLAN, {}, began, time.monotonic() - started)
-            changed = []
-        yield draft if changed else None
+        changed = [
+            name
+            for name in dict.fromkeys([*bound_files(draft), *bound_files(own)])
+            if not same(draft / name, own / name)
+        ]
+        for name in changed:
+            if (draft / name).is_file():
+                write_bytes(own / name, (draft / name).read_bytes())
+            else:
+                (own / name).unlink()
+    if plan_path() in changed:
+        write_timing(own, Stage.PLAN, {}, began, time.monotonic() - started)
 
 
 def read_bound(folder: Path) -> tuple[Request, Plan]:
-    """Return what a run (or the draft of a dry run) was asked for, and its plan. Raises
-    BadInput.
-    """
+    """Return what a run was asked for, and its plan. Raises BadInput."""
     if not (folder / REQUEST).is_file():
         raise BadInput(f"{folder / REQUEST}: no such file; ./assay reproduce starts a run")
     return read_record(Request, folder / REQUEST), read_record(Plan, folder / plan_path())
@@ -107,23 +105,9 @@ def _signing_key(request: Request, trusted: Sequence[Path]) -> SigningKey | None
     return signing_key(Path(request.signing_key), trusted)
 
 
-def _changed(draft: Path, run_dir: Path) -> list[str]:
-    """Return files that the run has not, or otherwise, or still has."""
-    names = dict.fromkeys([*bound_files(draft), *bound_files(run_dir)])
-    return [name for name in names if not same(draft / name, run_dir / name)]
-
-
 def same(one: Path, other: Path) -> bool:
     """Return whether two files are there and hold the same."""
     return one.is_file() and other.is_file() and one.read_bytes() == other.read_bytes()
-
-
-def _take(draft: Path, run_dir: Path, changed: list[str]) -> None:
-    for name in changed:
-        if (draft / name).is_file():
-            write_bytes(run_dir / name, (draft / name).read_bytes())
-        else:
-            (run_dir / name).unlink()
 
 
 def run_dir(root: Path, request: Request) -> Path:

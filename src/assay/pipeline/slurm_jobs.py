@@ -3,8 +3,7 @@
 Every job bears a name that begins with the run's own, so that a later start finds what an earlier
 one left. In the journal each start writes itself down as lost, and later how it ended: whatever
 ends a job, what it leaves is true. It lies in the run's folder, with names of nodes and accounts; a
-report gets it as ``slurm_jobs.json``, with salted digests in their places unless the names are to
-be told.
+report gets it as ``slurm_jobs.json``, with salted digests in their places.
 """
 
 import hashlib
@@ -241,13 +240,13 @@ def node_of(run_dir: Path, target: str) -> str | None:
     return done[-1] if done else None
 
 
-def write_slurm_jobs(run_dir: Path, *, names: bool) -> None:
+def write_slurm_jobs(run_dir: Path) -> None:
     """Write slurm_jobs.json below the run's directory, where it had jobs; else remove it."""
     jobs, path = journal_of(run_dir), run_dir / slurm_jobs_path()
     if not jobs:
         path.unlink(missing_ok=True)
         return
-    salt = None if names else salt_of(run_dir)
+    salt = salt_of(run_dir)
     record = SlurmJobsRecord(
         schema="assay/slurm_jobs/1", salt=salt, jobs=tuple(_shown(job, salt) for job in jobs)
     )
@@ -275,9 +274,7 @@ def salted(salt: str, name: str) -> str:
     return hashlib.sha256(f"{salt}{name}".encode()).hexdigest()
 
 
-def _shown(job: SlurmJob, salt: str | None) -> SlurmJob:
-    if salt is None:
-        return job
+def _shown(job: SlurmJob, salt: str) -> SlurmJob:
     account = None if job.account is None else salted(salt, job.account)
     return job.model_copy(update={"node": salted(salt, job.node), "account": account})
 

@@ -14,9 +14,11 @@ from assay.base.pip_locks import tail
 from assay.base.progress import quote, say
 from assay.base.signals import SignalledExit
 from assay.base.writable import why_not_writable
+from assay.catalog.model import Catalog
 from assay.pipeline.dag import card_resource
 from assay.pipeline.failures import error_of, is_damaged, read_failures
 from assay.pipeline.run_files import (
+    bind_run,
     report_dir,
     report_path,
     run_path,
@@ -30,11 +32,11 @@ from assay.pipeline.slurm_jobs import (
     executor_options,
     was_on_cluster,
 )
-from assay.pipeline.workflow_process import log_path, run_process
+from assay.pipeline.workflow_process import log_path, only_run, run_process
 from assay.records.manifest import PAGE
-from assay.records.plan import Request
+from assay.records.plan import Plan, Request
 from assay.runtimes import owners
-from assay.shared.counting import agreeing, counted
+from assay.shared.counting import counted
 from assay.shared.exit_codes import ExitCode
 
 MB = 1_000_000
@@ -47,47 +49,64 @@ CGROUP_LIMITS = (
 
 def run_workflow(
     root: Path,
+    catalog: Catalog,
     request: Request,
+    plan: Plan,
     *,
     cores: int,
     goal: str | None = None,
     again: Sequence[str] = (),
     verbose: bool = False,
 ) -> None:
-    """Run the workflow for ``request`` up to rule ``goal`` (all, by default).
+    """Bind the run to its plan, and run the workflow up to rule ``goal`` (all, by default).
 
-    ``again``: outputs below the run's directory that are made anew though they are there. What
-    Snakemake says goes to ``logs/snakemake.log`` of the run, and to the terminal too where that is
-    ``verbose``. The first step that finds that the machine lacks something ends the run; what was
-    finished is kept. A report that is no longer as it was signed is made again. Raises the failed
-    steps' error with the first one's exit code, Interrupted when this process is.
+    ``catalog``: what ``plan`` was made from; ``again``: outputs below the run's directory that are
+    made anew though they are there. What Snakemake says goes to ``logs/snakemake.log`` of the run,
+    and to the terminal too where that is ``verbose``. The first step that finds that the machine
+    lacks something ends the run; what was finished is kept. A report that is no longer as it was
+    signed is made again. Raises the failed steps' error with the first one's exit code, Interrupted
+    when this process is.
     """
-    run_dir = run_dir_of(root, request)
-    if request.cluster is not None or was_on_cluster(run_dir):
-        cancel_orphans(run_dir)
-    command = [*snakemake_command(root, request, goal=goal), "--cores", str(cores)]
-    shutil.rmtree(run_dir / "failures", ignore_errors=True)
-    say("each step is told when it ends, but for those that take less than a second")
-    if again:
-        say(f"failed before and tried again: {', '.join(again)}")
-    command += forced(root, request, again)
-    on_cluster = request.cluster is not None
+    with only_run(root if request.home is None else Path(request.home), request.run):
+        bind_run(root, catalog, request, plan)
+        run_dir = run_dir_of(root, request)
+        if request.cluster is not None or was_on_cluster(run_dir):
+            cancel_orphans(run_dir)
+        shutil.rmtree(run_dir / "failures", ignore_errors=True)
+        say("each step is told when it ends, but for those that take less than a second")
+        if again:
+            say(f"failed before and tried again: {', '.join(again)}")
+        anew = [f"{run_path(request)}/{output}" for output in again]
+        if is_damaged(report_dir(root, request)):
+            anew.append(f"{report_path(request)}/{PAGE}")
+        command = [*snakemake_command(root, request, goal), "--cores", str(cores)]
+        _run(root, request, [*command, "--forcerun", *anew] if anew else command, verbose=verbose)
+
+
+def _run(root: Path, request: Request, command: Sequence[str], *, verbose: bool) -> None:
+    """Run the workflow's process, and raise what its end is, but for a good one."""
+    run_dir, on_cluster = run_dir_of(root, request), request.cluster is not None
+    environment = {
+        **snakemake_environment(root, os.environ, on_cluster=on_cluster),
+        **owners.variables(run_dir, owners.myself()),
+    }
     try:
         code = run_process(
             command,
             root,
             run_dir,
-            environment={
-                **snakemake_environment(root, os.environ, plugin_folders(root, request)),
-                **owners.variables(run_dir, owners.myself()),
-            },
+            environment=environment,
             verbose=verbose,
             on_cluster=on_cluster,
             on_tick=Preempted(run_dir).look if on_cluster else lambda: None,
         )
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
-        raise Interrupted(f"interrupted: {_kept(root, run_dir)}", code) from stop
+        kept = len(list((run_dir / "kept").glob("*/*/*.json.gz")))
+        raise Interrupted(
+            f"interrupted: what was finished ({counted(kept, 'measurement')}) is kept in {run_dir}",
+            code,
+        ) from stop
     if code == 0:
         return
     if failures := read_failures(run_dir):
@@ -100,13 +119,8 @@ def run_workflow(
     )
 
 
-def snakemake_command(
-    root: Path, request: Request, *, goal: str | None = None, draft: Path | None = None
-) -> list[str]:
-    """Return how Snakemake is started on a run, without any limit on cores.
-
-    ``draft``: the folder of what the run would be bound to, for a look ahead.
-    """
+def snakemake_command(root: Path, request: Request, goal: str | None = None) -> list[str]:
+    """Return how Snakemake is started on a run, without any limit on cores."""
     cluster = request.cluster
     profile, placed = "default", list[str]()
     if cluster is not None:
@@ -118,55 +132,27 @@ def snakemake_command(
         "--workflow-profile", str(root / "profiles" / profile),
         *placed,
         "--nolock", "--rerun-incomplete", "--resources", *_limits(request),
-        "--config", f"run={run_path(request)}", *([f"draft={draft}"] if draft else []),
+        "--config", f"run={run_path(request)}",
     ]  # fmt: skip
 
 
-def forced(root: Path, request: Request, again: Sequence[str]) -> list[str]:
-    """Return options that have outputs of the run made anew, and a report that was changed."""
-    outputs = [f"{run_path(request)}/{output}" for output in again]
-    if is_damaged(report_dir(root, request)):
-        outputs.append(f"{report_path(request)}/{PAGE}")
-    return ["--forcerun", *outputs] if outputs else []
-
-
-def plugin_folders(root: Path, request: Request) -> list[Path]:
-    """Return where Snakemake finds the executor of a run, beside its packages."""
-    return [] if request.cluster is None else [root / SLURM_PLUGIN]
-
-
 def snakemake_environment(
-    root: Path, environ: Mapping[str, str], further: Sequence[Path] = ()
+    root: Path, environ: Mapping[str, str], *, on_cluster: bool
 ) -> dict[str, str]:
     """Return the environment of Snakemake and of its jobs, which run this checkout's code.
-
-    ``further``: folders in which it looks for its plugins, too.
 
     The caller's, but for what would have them run code from elsewhere, and for a cache below a home
     that cannot be written: Snakemake, and the libraries of the steps, would end there with a
     traceback.
     """
-    ours = isolated(environ, [root / "src", *further, *host_packages(environ)])
+    plugins = [root / SLURM_PLUGIN] if on_cluster else []
+    ours = isolated(environ, [root / "src", *plugins, *host_packages(environ)])
     if own_cache() is not None:
         ours["PYTHONDONTWRITEBYTECODE"] = "1"  # into the repository
     home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
     if why_not_writable(Path(home) / "snakemake") is None:
         return ours
     return {**ours, "XDG_CACHE_HOME": str(cache_folder(root) / "home")}
-
-
-def _kept(root: Path, run_dir: Path) -> str:
-    """Return what an interrupted run leaves for its next start."""
-    found = (
-        (len(list((run_dir / "builds").glob("*/*.json"))), "build"),
-        (len(list((run_dir / "kept").glob("*/*/*.json.gz"))), "measurement"),
-    )
-    told = [counted(number, noun) for number, noun in found if number]
-    if not told:
-        return "nothing was finished yet"
-    verb = agreeing(sum(number for number, _ in found), "is", "are")
-    place = run_dir.relative_to(root) if run_dir.is_relative_to(root) else run_dir
-    return f"{' and '.join(told)} {verb} kept in {place}"
 
 
 def _limits(request: Request) -> list[str]:

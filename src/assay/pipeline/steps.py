@@ -129,7 +129,7 @@ class Steps(MeasuringSteps):
 
     def report(self) -> None:
         """Render the report directory; unsigned until ``sign``."""
-        write_slurm_jobs(self.run_dir, names=self.dag.request.names)
+        write_slurm_jobs(self.run_dir)
         render(self.root, self.run_dir, self.report_dir)
 
     def sign(self) -> None:

@@ -129,8 +129,6 @@ class Request(Record):
     executor: Executor
     cluster: ClusterFile | None = None
     """What the site says of its Slurm; None where jobs run on this machine."""
-    names: bool = False
-    """Whether a report tells the names of nodes and accounts, not only salted digests."""
     device_python: str
     device_paths: tuple[str, ...] = ()
     """Directories in which that Python looks for packages before its own."""

@@ -149,14 +149,3 @@ class ReportFigures(Record):
         of_target = [machine for machine in self.machines if machine.target == figure.target]
         own = [machine for machine in of_target if machine.gpu_uuid == figure.gpu_uuid]
         return next(iter([*own, *of_target]), None)
-
-
-class VerifiedReport(Record):
-    """What is kept of a report that verified, so that it need not be judged again."""
-
-    schema_: Literal["assay/verified_report/1"] = Field(alias="schema")
-    keyid: str
-    signer: str
-    """The verifier's own name for the key."""
-    unproven: tuple[str, ...]
-    figures: ReportFigures

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from assay.cli import given_reports
-from assay.pipeline import verified_figures
 from assay.verification.sign import sign
 from tests.report.told import told_report
 from tests.report_fixtures import signed_report, write_repository
@@ -21,13 +20,6 @@ TITLE, CLAIMED = "Sparse kernel <b>fast</b> | at BK=32", "200 TFLOP/s"
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return signed_report(write_repository(tmp_path_factory.mktemp("compare") / "repo"))
-
-
-@pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where verified reports are kept: never in the checkout."""
-    monkeypatch.setattr("assay.cli.given_reports.KEPT", tmp_path / "kept")
-    return tmp_path / "kept"
 
 
 @pytest.fixture
@@ -114,7 +106,7 @@ def nothing_else_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(directory: Path) -> None:
         raise AssertionError(f"the evidence of {directory} was read")
 
-    monkeypatch.setattr(verified_figures, "read_contents", refuse)
+    monkeypatch.setattr(given_reports, "read_contents", refuse)
 
 
 @pytest.mark.usefixtures("nothing_else_read")
@@ -143,50 +135,3 @@ class TestHostile:
             assert "2 reports" in answer.out
         else:
             assert any("unverified, " in row[-1] or row[-1] == "demo_run" for row in rows(answer))
-
-
-class TestKept:
-    """A report is judged once; changed bytes, other keys, other code have it judged again."""
-
-    @pytest.fixture
-    def judged(self, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-        seen: list[Path] = []
-        check = given_reports.check_report
-
-        def counting(directory: Path, *rest: Any, **named: Any) -> None:
-            seen.append(directory)
-            check(directory, *rest, **named)
-
-        monkeypatch.setattr(given_reports, "check_report", counting)
-        return seen
-
-    def test_the_second_time_nothing_is_judged(
-        self, assay: Any, report: Path, key: Any, judged: list[Path]
-    ) -> None:
-        first = assay("compare", report, report, *key, "--all")
-        assert len(judged) == 1
-        again = assay("compare", report, report, *key, "--all")
-        assert len(judged) == 1
-        assert again.out == first.out
-        assert "(verified before, and unchanged since)" in again.err
-        assay("compare", report, report, *key, "--fresh")
-        assert len(judged) == 3
-
-    @pytest.mark.parametrize("change", ["same size", "further file", "link"])
-    def test_other_bytes_have_it_judged(
-        self, assay: Any, report: Path, key: Any, judged: list[Path], tmp_path: Path, change: str
-    ) -> None:
-        copy = shutil.copytree(report, tmp_path / "demo_run")
-        assay("compare", report, copy, *key)
-        assert len(judged) == 1
-        page = copy / "report.html"
-        if change == "same size":
-            page.write_bytes(page.read_bytes().replace(b"reproduced", b"REPRODUCED"))
-        elif change == "further file":
-            (copy / "more.html").write_text("unsigned")
-        else:
-            page.unlink()
-            page.symlink_to(report / "report.html")
-        answer = assay("compare", report, copy, *key)
-        assert len(judged) == 2
-        assert "demo_run: unverified: " in answer.err

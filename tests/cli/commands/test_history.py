@@ -18,11 +18,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return signed_report(write_repository(tmp_path_factory.mktemp("history") / "repo"))
 
 
-@pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.cli.given_reports.KEPT", tmp_path / "kept")
-
-
 def test_every_run_is_a_row(assay: Any, report: Path) -> None:
     answer = assay("history", "demo_rate", report, "--key", report / "signer.pub")
     assert answer.code == 0

@@ -53,11 +53,6 @@ def test_a_site_is_of_them_by_the_projects_keys(
     assert "1 signed report, " in answer.out
     assert "unverified" not in answer.out + answer.err
     assert "claims/scaled_128_rate.html" in (site / "index.html").read_text()
-    (kept,) = (tmp_path / "cache" / "verified").iterdir()
-    monkeypatch.chdir(tmp_path)
-    again = assay("site", site, "--project", folder)
-    assert "(verified before, and unchanged since)" in again.err
-    assert list(kept.parent.iterdir()) == [kept]
 
 
 def test_a_project_that_is_not_what_was_judged_is_said_to_be_another(

@@ -220,7 +220,6 @@ def test_the_folder_there_goes_away_on_request(
         (("gpu", "--executor", "slurm"), "leave --executor out"),
         (("gpu", "--folder", "../x"), "name a folder of its own"),
         (("gpu", "--ssh-option", "-v"), "give one as ssh_config has it"),
-        (("gpu", "--bundle", "nowhere.tar"), "no such file; ./assay bundle"),
         (("gpu", "--source", "nothing"), "nothing"),
         (("gpu", "--recorded", "nowhere"), "nowhere: no such file or folder"),
         (("--run", "x", "--", "-oProxyCommand=id"), "names no machine"),

@@ -11,7 +11,6 @@ from assay.cli import checkout
 from assay.cli.commands import reproduce
 from assay.cli.run_figures import MOST_CLAIMS
 from assay.evidence.timings import write_timing
-from assay.pipeline import preview
 from assay.pipeline.original_requests import OriginalWishes
 from assay.pipeline.request import Options
 from tests.report_fixtures import (
@@ -75,20 +74,6 @@ class TestReproduce:
             ("demo=there",), ("demo=nvcc a.cu -o a",), ("demo=./a 1",)
         )
 
-    def test_a_dry_run_tells_what_is_left_and_no_time_that_passed(
-        self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        left = [("build", "builds/sm_90a/demo_bk32.json"), ("benchmark", "h100/benchmark")]
-        monkeypatch.setattr(preview, "pending_files", lambda *_: left)
-        answer = assay("reproduce", "--run", "demo_run", "--dry-run")
-        assert answer.code == 0, answer.err
-        lines = answer.out.splitlines()
-        assert any(line.startswith("would be measured on h100: ") for line in lines)
-        assert "compiled for sm_90a: 1 build: demo_bk32" in lines
-        assert "steps on h100: benchmark" in lines
-        assert re.match(r"time: about .* with \d+ cores?, .* of it on a GPU", lines[-1])
-        assert "where the time went" not in answer.out
-
     def test_the_last_line_names_every_key_that_was_given(
         self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -110,10 +95,3 @@ def test_claim_and_source_do_not_go_together(assay: Any) -> None:
     answer = assay("reproduce", "--claim", "s002_final", "--source", "002")
     assert answer.code == 2
     assert "leave --source out" in answer.err
-
-
-@pytest.mark.parametrize("gpus", ["0,first", "0,0", "0,"])
-def test_gpus_that_are_none_are_refused(assay: Any, gpus: str) -> None:
-    answer = assay("reproduce", "--gpus", gpus)
-    assert answer.code == 2
-    assert gpus in answer.err

@@ -16,11 +16,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return signed_report(write_repository(tmp_path_factory.mktemp("site") / "repo"))
 
 
-@pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.cli.given_reports.KEPT", tmp_path / "kept")
-
-
 @pytest.fixture
 def key(report: Path) -> tuple[str, Path]:
     return "--key", report / "signer.pub"

@@ -3,33 +3,39 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
-from collections.abc import Sequence
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
+from packaging.markers import Marker, default_environment
 
 from assay.base.commits import git_state
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import read_record
+from assay.base.isolation import isolated
+from assay.base.pip_locks import REMEDY, pip_download
 from assay.base.progress import say as progress
+from assay.base.source_files import source_files
+from assay.building.toolchain import DATE
 from assay.catalog.load import load_catalog
 from assay.cli import checkout
-from assay.cli.bundle_archive import bundle_files, pack
 from assay.cli.console import say
 from assay.cli.options import CoresOption
-from assay.cli.wheelhouse import fetch
 from assay.evidence.stages import toolchain_image_path
 from assay.images.obtain import folder_of
 from assay.images.wheels import PYTHON as IMAGE_PYTHON
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request
-from assay.pipeline.run_files import bound_run
 from assay.pipeline.snakemake_run import run_workflow
-from assay.pipeline.workflow_process import only_run
 from assay.records.images import ImageRecord, RuntimeWish
 from assay.records.plan import Request
+from assay.shared.files import sha256_bytes, sha256_file, whole_file
 from assay.verification.sign import default_signing_key
 
 LOCKS = ("build", "host", "toolchain")
@@ -74,18 +80,13 @@ def bundle(
         runtime=wish,
         executor="local",
         device_python="python3",
-        prebuilt=None,
-        recorded=(),
-        keys=(),
         signing_key=default_signing_key(),
-        host_image=False,
         rebuild=True,
         signs=False,
     )
     request = make_request(root, catalog, options)
     plan = make_plan(catalog, request)
-    with only_run(root, request.run), bound_run(root, catalog, request, plan, scratch=False):
-        run_workflow(root, request, cores=cores or os.cpu_count() or 1, goal="portable")
+    run_workflow(root, catalog, request, plan, cores=cores or os.cpu_count() or 1, goal="portable")
     _pack(request, target, python or (), place)
     say(f"bundle: {place} ({place.stat().st_size / 1e6:.0f} MB)")
     say("on the node: tar xf it, then run.sh in the folder that comes out")
@@ -115,3 +116,103 @@ def _pack(request: Request, target: str, pythons: Sequence[str], output: Path) -
         f"BUNDLE_IMAGE='{image_id}'\n"
     )
     pack(f"assay-{target}", bundle_files(root, target, wheels, run_dir, image), environment, output)
+
+
+GLIBC_MINOR = 34
+"""glibc 2.34, of the Linuxes of the last years: the newest that a node may be asked for."""
+_ENTRY = re.compile(
+    r"^(?P<pin>\S+==[^ ;\\\n]+)(?: ; (?P<marker>[^\\\n]+?))?(?P<rest> *\\\n(?:.*\\\n)*.*\n)",
+    re.MULTILINE,
+)
+
+
+def fetch(lock: Path, python: str, folder: Path) -> None:
+    """Put every distribution that ``lock`` pins for ``python`` ("3.12") into ``folder``.
+
+    pip checks each against the lock's hashes. What is published as source only arrives as source:
+    installing builds it, with the build tools of ``requirements/build.txt``. Raises
+    MissingEnvironment when one cannot be had.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="assay-lock-") as scratch:
+        chosen = Path(scratch) / lock.name
+        chosen.write_text("".join(entries_for(lock.read_text(), python)))
+        command = pip_download(chosen, folder, python, GLIBC_MINOR, os.environ)
+        done = subprocess.run(
+            [*command, "--quiet"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=isolated(os.environ),
+        )
+    if done.returncode != 0:
+        said = [line for line in done.stderr.splitlines() if line.lower().startswith("error")]
+        raise MissingEnvironment(
+            f"what {lock.name} pins for Python {python} could not be fetched "
+            f"({' '.join(said[-1:]) or 'pip does not say why'}): {REMEDY}"
+        )
+
+
+def entries_for(lock: str, python: str) -> Iterator[str]:
+    """Yield the entries of a lock that apply to ``python`` on Linux, without their markers."""
+    environment: dict[str, str] = {
+        **{name: str(value) for name, value in default_environment().items()},
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+    }
+    for entry in _ENTRY.finditer(lock):
+        marker = entry["marker"]
+        if marker is None or Marker(marker.strip()).evaluate(environment):
+            yield f"{entry['pin']}{entry['rest']}"
+
+
+def pack(top: str, files: Iterable[tuple[str, Path]], environment: str, output: Path) -> None:
+    """Write the bundle to ``output`` whole or not at all; equal contents give equal bytes.
+
+    ``top``: its folder; ``environment``: shell assignments that run.sh reads. Raises
+    MissingEnvironment when the disk is full or cannot be written.
+    """
+    try:
+        with whole_file(output) as raw, tarfile.open(fileobj=raw, mode="w|") as tar:
+            sums = []
+            for name, path in files:
+                sums.append(f"{sha256_file(path)}  {name}\n")
+                mode = 0o755 if path.stat().st_mode & 0o100 else 0o644
+                with path.open("rb") as file:
+                    _add(tar, f"{top}/{name}", file, path.stat().st_size, mode)
+            sums.append(f"{sha256_bytes(environment.encode())}  bundle.env\n")
+            for name, text in (("bundle.env", environment), ("SHA256SUMS", "".join(sums))):
+                _add(tar, f"{top}/{name}", BytesIO(text.encode()), len(text.encode()), 0o644)
+    except OSError as error:
+        raise MissingEnvironment(f"{output}: cannot be written: {error.strerror}") from error
+
+
+def bundle_files(
+    root: Path, target: str, wheels: Path, run_dir: Path, image: Path | None
+) -> Iterator[tuple[str, Path]]:
+    """Yield the name inside the bundle and the path of every file, the run script first.
+
+    ``wheels``: folder of the host environment's distributions; ``run_dir``: ``results/<run>`` with
+    builds, inspections and the images' records; ``image``: folder of the toolchain's image.
+    """
+    yield "run.sh", root / "tools" / "bundle_run.sh"
+    for name in source_files(root):
+        yield f"source/{name}", root / name
+    yield from _below("wheels", wheels)
+    yield "prebuilt/inspections.json", run_dir / "inspections.json"
+    for folder in ("builds", "images"):
+        yield from _below(f"prebuilt/{folder}", run_dir / folder)
+    if image is not None:
+        yield from _below(f"prebuilt/images/{target}/toolchain", image)
+
+
+def _below(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield f"{name}/{path.relative_to(folder).as_posix()}", path
+
+
+def _add(tar: tarfile.TarFile, name: str, file: IO[bytes], size: int, mode: int) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode, entry.mtime = size, mode, DATE
+    tar.addfile(entry, file)

@@ -12,7 +12,7 @@ from assay.base.writable import require_file_place
 from assay.cli import checkout, console
 from assay.cli.console import TableColumn, say
 from assay.cli.given_reports import given_reports
-from assay.cli.options import FreshOption, KeyOption
+from assay.cli.options import KeyOption
 from assay.cli.project_folder import ProjectOption, project_folder
 from assay.cli.report_names import found_reports
 from assay.findings.replication import again_between, again_line
@@ -61,7 +61,6 @@ def compare(
     html: Annotated[
         Path | None, typer.Option(help="Write everything as a page.", metavar="FILE")
     ] = None,
-    fresh: FreshOption = False,
     project: ProjectOption = None,
 ) -> None:
     """Compare reports: what changed, what shifted."""
@@ -72,7 +71,7 @@ def compare(
         raise BadInput(f"there is no part '{unknown[0]}'; known: {', '.join(PARTS)}")
     if html is not None:
         require_file_place(html)
-    reports = list(given_reports(folders, key, fresh=fresh, project=project_folder(project)))
+    reports = list(given_reports(folders, key, project_folder(project)))
     view = comparison_view(reports, claim or ())
     if len(folders) == 1 and not view.pairs:
         raise BadInput(f"{view.names[0]} measured on no two GPU products: name another report, too")

@@ -15,7 +15,6 @@ from assay.base.progress import say as progress
 from assay.base.writable import require_file_place, require_folder_place
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout
-from assay.cli.commands.verify import check_report
 from assay.cli.console import say
 from assay.cli.options import KeyOption, ReportArgument
 from assay.cli.project_folder import keys_of, project_folder
@@ -28,10 +27,8 @@ from assay.report.quoted_report import CitedReport, badge, bibtex
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes
 from assay.verification.open_report import OpenReport, open_report
-from assay.verification.policy import Policy
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
-from assay.verification.verify import VerificationLog
 
 CITATION = "CITATION.cff"
 
@@ -57,17 +54,10 @@ def export(
         ),
     ] = None,
     key: KeyOption = None,
-    verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify",
-            help="Verify it whole first, as ./assay verify does: judge and render again.",
-        ),
-    ] = False,
 ) -> None:
     """Write a report as tables, a citation or a badge.
 
-    Its signature and every byte are checked; with --verify it is judged again first.
+    Its signature and every byte are checked; ./assay verify judges it again.
     """
     if table_format.is_text:
         if table:
@@ -76,7 +66,7 @@ def export(
             require_file_place(out)
             if not out.absolute().parent.is_dir():
                 raise BadInput(f"--out {out}: name a file in a folder that is there")
-        _write_text(signed_report(report_dir, key, whole=verify), table_format, out)
+        _write_text(signed_report(report_dir, key), table_format, out)
         return
     names = table or list(TABLES)
     if unknown := [name for name in names if name not in TABLES]:
@@ -84,28 +74,20 @@ def export(
     require_writer(table_format)
     if out is not None:
         _require_tables_place(out)
-    _write_tables(signed_report(report_dir, key, whole=verify), table_format, names, out)
+    _write_tables(signed_report(report_dir, key), table_format, names, out)
 
 
-def signed_report(path: Path, keys: Sequence[Path] | None, *, whole: bool) -> OpenReport:
-    """Return a report whose files are what a trusted key signed; ``whole``: one that verifies.
+def signed_report(path: Path, keys: Sequence[Path] | None) -> OpenReport:
+    """Return a report whose files are what a trusted key signed.
 
     Typed in a project's folder, its keys count for a project's report. Raises AssayError.
     """
-    log = VerificationLog()
     with opened_report(path) as folder:
         project = project_folder(None) if project_of(folder / "evidence") else None
-        if whole:
-            log.called = (folder, path) if folder != path else None
-            check_report(folder, keys, project, Policy(checkout.ROOT), log)
-        opened = open_report(folder, keys or keys_of(project))
-        report = replace(opened, path=path, judged=whole)
+        report = replace(open_report(folder, keys or keys_of(project)), path=path)
     assert report.signed is not None
     signer = report.signed.signers[0]
-    checked = "every file is as it was signed; nothing was judged again (--verify does)"
-    if whole:
-        left = len(log.unproven)
-        checked = "verified" + (f", {counted(left, 'thing')} left unproven" if left else "")
+    checked = "every file is as it was signed; nothing was judged again (./assay verify does)"
     progress(f"{report_name(path)}: signed by key {signer.keyid} ({signer.name}): {checked}")
     return report
 

@@ -11,7 +11,7 @@ from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.console import TableColumn
 from assay.cli.given_reports import given_reports, reports_on
-from assay.cli.options import FreshOption, KeyOption, ReportsArgument
+from assay.cli.options import KeyOption, ReportsArgument
 from assay.cli.project_folder import ProjectOption, project_folder
 from assay.findings.claim_history import HistoryLine, claim_history
 from assay.findings.claimed_figures import claimed_figure
@@ -37,13 +37,12 @@ def history(
     report_dirs: ReportsArgument = None,
     key: KeyOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
-    fresh: FreshOption = False,
     project: ProjectOption = None,
 ) -> None:
     """Show one claim through all reports: each measurement once."""
     folder = project_folder(project)
     paths = report_dirs or reports_on(claim, folder)
-    reports = list(given_reports(paths, key, fresh=fresh, project=folder))
+    reports = list(given_reports(paths, key, folder))
     lines = claim_history(claim, [report.figures for report in reports])
     if not lines:
         known = {name for report in reports for name in report.figures.claims}

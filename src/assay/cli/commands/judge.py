@@ -64,12 +64,9 @@ def judge(
         targets=targets,
         runtime="host",
         executor="local",
-        device_python=None,
-        prebuilt=None,
         recorded=(report,),
         keys=keys,
         signing_key=signing_key or default_signing_key(),
-        host_image=False,
         project=own,
         judges_only=True,
     )

@@ -1,16 +1,23 @@
 """``./assay lab``: what only authors of kernels need."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assay.base.errors import BadInput
+from assay.base import progress
+from assay.base.cache_place import cache_folder
+from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.io import write_record
+from assay.base.writable import why_not_writable
+from assay.building import build as building
 from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
 from assay.cli import checkout, console
+from assay.cli.compiler_place import compiler_place
 from assay.cli.console import TableColumn, say
-from assay.cli.export_kernels import make_kernel_set
 from assay.cli.options import (
     CoresOption,
     DevicePathOption,
@@ -18,11 +25,18 @@ from assay.cli.options import (
     ExecutorOption,
     RuntimeOption,
 )
-from assay.cli.tuning_choices import measure_choices
-from assay.findings.tuning_outcomes import ChoiceStanding
+from assay.evidence.load import load_evidence
+from assay.evidence.model import Evidence
+from assay.findings.tuning_outcomes import ChoiceStanding, SweepOutcome, outcomes
 from assay.images.stage import make_image
-from assay.pipeline.request import Options
+from assay.judging.case import Case
+from assay.measuring.operator_kernels import kernel_entries, offered
+from assay.pipeline.plan import make_plan
+from assay.pipeline.request import Options, make_request
+from assay.pipeline.snakemake_run import run_workflow
+from assay.records.builds import BuildRecord
 from assay.records.images import Role, RuntimeWish
+from assay.records.operators import KernelSetRecord
 from assay.report import formatting as fmt
 from assay.runtimes.choose import known
 from assay.shared.counting import counted
@@ -100,11 +114,7 @@ def tune(
         executor=executor or defaults.executor,
         device_python=device_python,
         device_paths=tuple(device_path or ()),
-        prebuilt=None,
-        recorded=(),
-        keys=(),
         signing_key=default_signing_key(),
-        host_image=False,
         signs=False,
     )
     found = measure_choices(checkout.ROOT, options, cores or os.cpu_count() or 1)
@@ -121,3 +131,94 @@ def tune(
             say(f"{one.choice.id}: {one.choice.variant} -> {one.rival_variant} (arm {one.rival})")
         elif one.standing is ChoiceStanding.CONFIRMED and one.choice.id not in made:
             say(f"{one.choice.id}: none in config/tuning.yaml -> {one.choice.variant}")
+
+
+INDEX = "kernels.json"
+"""As assay.ops.kernel_set says; that module belongs to PyTorch's side."""
+
+
+def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> KernelSetRecord:
+    """Compile what PyTorch's operators call on ``target`` into ``output``; returns its index.
+
+    A kernel that does not compile is left out, and named. Raises BadInput (unknown target),
+    MissingEnvironment (no compiler, or nothing can be written), CheckFailed (nothing compiled, or
+    the compiler is not what its wheel holds).
+    """
+    catalog = load_catalog(root)
+    catalog.check_selection((), [target])
+    arch = catalog.targets[target].arch
+    if (why := why_not_writable(output / INDEX)) is not None:
+        raise MissingEnvironment(
+            f"no kernels can be written to {output} ({why}): name another folder with --output"
+        )
+    place = compiler_place(root, runtime)
+    cache = cache_folder(root)
+    if why_not_writable(cache / "builds" / target) is not None:
+        cache = output / "cache"
+    builds: dict[str, tuple[BuildRecord, Path]] = {}
+    for named in offered(catalog, target):
+        progress.say(f"compiling {named.variant} for {arch}")
+        record = building.build(
+            root,
+            catalog,
+            "variant",
+            named.variant,
+            arch,
+            out_dir=output,
+            cache_dir=cache,
+            place=place,
+        )
+        if record.artifact is None:
+            progress.say(f"{named.variant} did not compile and is left out: {record.diagnostics}")
+        else:
+            builds[named.variant] = (record, output / record.artifact.path)
+    index = KernelSetRecord(
+        schema="assay/kernel_set/1",
+        target=target,
+        kernels=kernel_entries(catalog, target, builds),
+        choices=catalog.tuning.of(target),
+    )
+    if not index.kernels:
+        raise CheckFailed(f"none of PyTorch's operators has a kernel for {target} ({arch})")
+    write_record(index, output / INDEX)
+    return index
+
+
+FILE = Path("config") / "tuning.yaml"
+
+
+def measure_choices(root: Path, options: Options, cores: int) -> tuple[SweepOutcome, ...]:
+    """Run the sweeps of ``options.targets`` (one target); sources are left out of the plan.
+
+    Raises BadInput for a target without sweeps, MissingEnvironment where no figure is to be had.
+    """
+    catalog = load_catalog(root)
+    catalog.check_selection((), options.targets)
+    (target,) = options.targets
+    if not catalog.choices_to_hold(target):
+        raise BadInput(f"{FILE}: has no sweep for target '{target}'")
+    request = make_request(root, catalog, replace(options, sources=(), sweeps=True))
+    plan = make_plan(catalog, request)
+    (planned,) = plan.targets
+    if not planned.comparisons:
+        raise MissingEnvironment(
+            f"target {target}: {planned.provision.detail}; no published report holds its sweeps; "
+            "./assay doctor says what is missing"
+        )
+    run_workflow(root, catalog, request, plan, cores=cores, goal="timed")
+    return of_target(catalog, load_evidence(root / "results" / request.run), target)
+
+
+def of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[SweepOutcome, ...]:
+    """Return what the evidence says of a target's choices, and of those that it begins with."""
+    held = catalog.choices_to_hold(target)
+    tuning = catalog.tuning.model_copy(update={"choices": held})
+    found = list(outcomes(Case(replace(catalog, tuning=tuning), evidence)))
+    known = {outcome.choice.id for outcome in found}
+    for choice in held:
+        if choice.id not in known:
+            words = f"No result of {choice.evidence.comparison} is among the evidence."
+            found.append(
+                SweepOutcome(choice, ChoiceStanding.NOT_MEASURED, None, None, None, words, ())
+            )
+    return tuple(found)

@@ -30,7 +30,7 @@ from assay.shared.exit_codes import ExitCode
 from assay.verification.attestation import public_pem
 from assay.verification.sign import default_signing_key, load_or_create_signer
 
-NOT_THERE = frozenset({"executor", "names", "unsigned_for"})
+NOT_THERE = frozenset({"executor", "unsigned_for"})
 """Options of ``reproduce`` that are not offered: one machine has no queue."""
 HERE = frozenset({"signing_key", "strict", "project"})
 """Those that hold on this machine."""
@@ -75,10 +75,6 @@ def remote(
             help="Folder there, below its home or absolute.", show_default="assay-remote/RUN"
         ),
     ] = None,
-    bundle: Annotated[
-        Path | None,
-        typer.Option(help="Archive of ./assay bundle, for a machine without a network."),
-    ] = None,
     resume: Annotated[
         bool,
         typer.Option(
@@ -121,7 +117,7 @@ def remote(
     use_own_cache(project)
     signing = Signing(given["signing_key"] or default_signing_key(), tuple(given["key"] or ()))
     trip = Trip(machine, run, signing, project, given["strict"])
-    copies = None if resume else _copies(given, typed, project, bundle)
+    copies = None if resume else _copies(given, typed, project)
     if dry_run and copies is not None:
         trip.preview(copies)
         return
@@ -155,7 +151,6 @@ class Copies:
     """What a run there needs."""
 
     project: Path | None
-    bundle: Path | None
     words: list[str] = field(default_factory=list)
     """What ``reproduce`` is called with there, quoted for its shell; $here is the folder."""
     given: list[tuple[Path, str]] = field(default_factory=list)
@@ -170,25 +165,17 @@ class Copies:
         self.words.append(f'{option}="$here"/{shlex.quote(place)}')
 
     def command(self, found: Answers) -> str:
-        """Return what runs there: ``reproduce`` by a Python there, or by a bundle's script."""
-        python = found.get("python", [""])[0]
-        start = f'{shlex.quote(python)} -I "$here/source/assay" reproduce'
-        return " ".join(['sh "$here/run.sh"' if self.bundle else start, *self.words])
+        """Return what runs there: ``reproduce`` by a Python there."""
+        python = shlex.quote(found["python"][0])
+        return " ".join([f'{python} -I "$here/source/assay" reproduce', *self.words])
 
 
-def _copies(
-    given: Mapping[str, Any], typed: Typed, project: Path | None, bundle: Path | None
-) -> Copies:
+def _copies(given: Mapping[str, Any], typed: Typed, project: Path | None) -> Copies:
     """Return what is to be copied for the options that were typed."""
-    if bundle is not None:
-        if not bundle.is_file():
-            raise BadInput(f"{bundle}: no such file; ./assay bundle --target NAME makes one")
-        if brought := [typed[name][0] for name in ("target", "prebuilt") if name in typed]:
-            raise BadInput(f"--bundle brings its target and builds: leave {brought[0]} out")
     catalog = load_catalog(checkout.ROOT, project)
     catalog.check_selection(given["source"] or (), given["target"] or ())
     catalog.sources_of(given["claim"] or ())
-    copies = Copies(project, bundle)
+    copies = Copies(project)
     if project is not None:
         copies.add(project, "--project")
     for name, (option, value) in typed.items():
@@ -217,8 +204,8 @@ class Trip:
 
     def preview(self, copies: Copies) -> None:
         """Say what would be copied and run; write nothing, here or there."""
-        found = self._look(copies)
-        files = copies.bundle or f"{len(source_files(checkout.ROOT))} files of this checkout"
+        found = self._look()
+        files = f"{len(source_files(checkout.ROOT))} files of this checkout"
         paths = ", ".join(str(path) for path, _ in copies.given)
         console.say(f"{self.machine.host}: {', '.join(found['gpu'])}")
         console.say(f"would copy to {self.machine.folder}: {files}{f', {paths}' if paths else ''}")
@@ -228,7 +215,7 @@ class Trip:
     def go(self, copies: Copies) -> None:
         """Copy, start, show, fetch."""
         with _interruptible("nothing was started there"):
-            found = self._look(copies)
+            found = self._look()
             if found["state"] == ["running"]:
                 raise BadInput(
                     f"{self.machine.host}: a run goes on in {self.machine.folder}: --resume shows "
@@ -257,10 +244,10 @@ class Trip:
                 self.machine.ask("start")
         self._watch()
 
-    def _look(self, copies: Copies) -> Answers:
+    def _look(self) -> Answers:
         """Ask the machine what it is. Raises MissingEnvironment for one that a run cannot be on."""
         host = self.machine.host
-        found = self.machine.ask("probe", bundle="1" if copies.bundle else "0")
+        found = self.machine.ask("probe")
         if "state" not in found:
             raise MissingEnvironment(f"{host}: does not answer as a Linux with a shell does")
         if found["state"] == ["foreign"]:
@@ -277,7 +264,7 @@ class Trip:
         root = checkout.ROOT
         commit, clean = git_state(root)
         key = public_pem(load_or_create_signer(self.signing.key).public_key)
-        named = f"export ASSAY_COMMIT={commit}" if clean and not copies.bundle else ":"
+        named = f"export ASSAY_COMMIT={commit}" if clean else ":"
         script = RUN_SCRIPT.format(commit=named, command=command, run=self.run)
         self.machine.ask("prepare")
         with tempfile.TemporaryDirectory(prefix="assay-copy-") as scratch:
@@ -286,15 +273,12 @@ class Trip:
             (job / "run.sh").write_text(script)
             (job / "key.pub").write_bytes(key)
             self.machine.push(f"{job}/", "job/")
-            if copies.bundle is not None:
-                self.machine.push(str(copies.bundle), "bundle.tar")
-            else:
-                for name in source_files(root):
-                    (tree / name).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy2(root / name, tree / name)
-                kept = [f"--exclude={each}" for each in (*KEPT, f"/{REPORTS}/{self.run}")]
-                others = f"--filter=P /{REPORTS}/*"  # the reports of other runs in this folder
-                self.machine.push(f"{tree}/", "source/", "--delete", others, *kept)
+            for name in source_files(root):
+                (tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(root / name, tree / name)
+            kept = [f"--exclude={each}" for each in (*KEPT, f"/{REPORTS}/{self.run}")]
+            others = f"--filter=P /{REPORTS}/*"  # the reports of other runs in this folder
+            self.machine.push(f"{tree}/", "source/", "--delete", others, *kept)
         for path, place in copies.given:
             own = OF_PROJECT if path == copies.project else ()
             left_out = [f"--exclude=/{path.name}/{name}" for name in own]

@@ -1,7 +1,6 @@
 """``./assay reproduce``: build, check, measure, judge, report, sign and verify."""
 
 import os
-import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from assay.cli.options import (
     RuntimeOption,
     SigningKeyOption,
 )
-from assay.cli.plan_words import plan_lines, preview_lines, time_line
+from assay.cli.plan_words import claim_lines, guessed_run_seconds, plan_lines
 from assay.cli.project_folder import (
     ProjectOption,
     default_project_run,
@@ -36,19 +35,15 @@ from assay.cli.project_folder import (
 from assay.cli.project_trust import TrustOption, require_trust
 from assay.cli.report_names import from_here
 from assay.evidence.load import load_evidence
-from assay.evidence.stages import plan_path
 from assay.judging.counts import failing_strict
 from assay.pipeline.failures import outputs_to_retry
-from assay.pipeline.kept_report import require_kept_report
 from assay.pipeline.original_requests import OriginalWishes
 from assay.pipeline.plan import make_plan
-from assay.pipeline.preconditions import tell_images
-from assay.pipeline.preview import estimate, every_step, pending_steps
+from assay.pipeline.preconditions import require_kept_report, tell_images
 from assay.pipeline.project_check import impossible_remarks, project_remarks, sound_project
 from assay.pipeline.request import Options, make_request
-from assay.pipeline.run_files import bound_run, report_dir, require_own_places, run_dir
+from assay.pipeline.run_files import report_dir, require_own_places, run_dir
 from assay.pipeline.snakemake_run import run_workflow
-from assay.pipeline.workflow_process import only_run
 from assay.records.manifest import PAGE, SIGNER, VERDICTS
 from assay.records.plan import Plan, Request
 from assay.records.verdicts import Status, Verdict, VerdictsFile
@@ -79,23 +74,8 @@ def reproduce(
             "repeatable."
         ),
     ] = None,
-    sweeps: Annotated[
-        bool,
-        typer.Option(
-            "--sweeps",
-            help="Measure the sweeps of config/tuning.yaml, too, whatever claims are asked for.",
-        ),
-    ] = False,
     runtime: RuntimeOption = None,
     executor: ExecutorOption = None,
-    gpus: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIST",
-            help="GPUs of this machine to measure on, as CUDA_VISIBLE_DEVICES names them: 0,1 or "
-            "UUIDs. Without it: all that are a target's product.",
-        ),
-    ] = None,
     rebuild: Annotated[
         bool,
         typer.Option(
@@ -186,14 +166,6 @@ def reproduce(
         ),
     ] = False,
     cores: CoresOption = None,
-    names: Annotated[
-        bool,
-        typer.Option(
-            "--names",
-            help="With --executor slurm: let the report tell the names of nodes and accounts, not "
-            "only salted digests of them.",
-        ),
-    ] = False,
     project: ProjectOption = None,
     trust_project: TrustOption = False,
 ) -> None:
@@ -201,8 +173,6 @@ def reproduce(
     if claim and source:
         raise BadInput("--claim names its source by itself: leave --source out")
     folder = project_folder(project)
-    if sweeps and folder is not None:
-        raise BadInput("--sweeps measures Assay's own kernels: leave --project out")
     require_own_places(home(folder))
     use_own_cache(folder)
     root = checkout.ROOT
@@ -210,7 +180,6 @@ def reproduce(
     remarks = (*project_remarks(catalog, folder), *impossible_remarks(catalog)) if folder else ()
     for remark in remarks:
         progress.say(remark)
-    _offer_gpus(gpus, executor)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)
     options = Options(
         run=run,
@@ -220,7 +189,6 @@ def reproduce(
         runtime=runtime or defaults.runtime,
         runtime_named=runtime is not None,
         executor=executor or defaults.executor,
-        names=names,
         device_python=device_python,
         device_paths=tuple(device_path or ()),
         prebuilt=prebuilt,
@@ -237,32 +205,19 @@ def reproduce(
             tuple(original_figure or ()),
         ),
         rebuild=rebuild,
-        sweeps=sweeps,
         writes=not dry_run,
         takes_gpu_here=not target,
         project=folder,
     )
     narrowed, cores = bool(target), cores or os.cpu_count() or 1
     if dry_run:
-        _preview(catalog, options, cores, every=verbose)
+        request = make_request(root, catalog, options)
+        plan = make_plan(catalog, request)
+        _tell_plan(catalog, request, plan, cores)
+        for line in claim_lines(catalog, plan, every=verbose):
+            say(line)
     else:
         finish(catalog, options, cores, narrowed, verbose, strict, trusted=trust_project)
-
-
-def _preview(catalog: Catalog, options: Options, cores: int, *, every: bool) -> None:
-    """Say what a run would do."""
-    root = checkout.ROOT
-    request = make_request(root, catalog, options)
-    plan = make_plan(catalog, request)
-    again = outputs_to_retry(run_dir(root, request), plan)
-    _tell_plan(catalog, request, plan, cores)
-    steps = pending_steps(root, catalog, request, plan, again)
-    for line in preview_lines(catalog, plan, steps, every=every):
-        say(line)
-    if steps:
-        say(time_line(estimate(root, catalog, plan, steps, cores), cores))
-    if again:
-        say(f"failed before and would be tried again: {', '.join(again)}")
 
 
 def finish(
@@ -283,44 +238,20 @@ def finish(
     request = make_request(root, catalog, options)
     plan = make_plan(catalog, request)
     require_kept_report(root, catalog, request, plan, narrowed=narrowed)
-    again = outputs_to_retry(run_dir(root, request), plan)
     _tell_plan(catalog, request, plan, cores)
     require_trust(catalog, plan, trusted=trusted)
-    with (
-        only_run(home(options.project), request.run),
-        bound_run(root, catalog, request, plan, scratch=False),
-    ):
-        goal = "unsigned" if request.unsigned_for else None
-        run_workflow(root, request, cores=cores, goal=goal, again=again, verbose=verbose)
+    goal = "unsigned" if request.unsigned_for else None
+    again = outputs_to_retry(run_dir(root, request), plan)
+    run_workflow(root, catalog, request, plan, cores=cores, goal=goal, again=again, verbose=verbose)
     tell_outcome(request, strict)
 
 
 def _tell_plan(catalog: Catalog, request: Request, plan: Plan, cores: int) -> None:
     """Say what a run is about to do, and about how long that takes."""
-    begun = (run_dir(checkout.ROOT, request) / plan_path()).is_file()
-    whole = estimate(checkout.ROOT, catalog, plan, every_step(plan), cores)
-    for line in plan_lines(plan, whole.seconds, begun=begun):
+    for line in plan_lines(plan, guessed_run_seconds(checkout.ROOT, catalog, plan, cores)):
         console.note(line)
     if any(target.provision.kind == "device" for target in plan.targets):
         tell_images(catalog, request.runtime)
-
-
-def _offer_gpus(gpus: str | None, executor: str | None) -> None:
-    """Let this command, and all that it starts, see the GPUs that were named and no others.
-
-    Raises BadInput for a list of anything else, and for a cluster, which gives each job a GPU.
-    """
-    if gpus is None:
-        return
-    if executor == "slurm":
-        raise BadInput("--gpus names GPUs of this machine: leave it out with --executor slurm")
-    names = [name.strip() for name in gpus.split(",")]
-    for name in names:
-        if not re.fullmatch(r"\d{1,3}|GPU-[0-9a-fA-F-]+", name):
-            raise BadInput(f"--gpus {gpus}: '{name}' is no GPU's number and no UUID")
-    if len(set(names)) < len(names):
-        raise BadInput(f"--gpus {gpus}: a GPU is named twice")
-    os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(names)
 
 
 def tell_outcome(request: Request, strict: bool) -> None:

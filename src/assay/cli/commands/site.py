@@ -14,7 +14,7 @@ from assay.base.writable import require_folder_place
 from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.given_reports import given_reports
-from assay.cli.options import FreshOption, KeyOption, ReportsArgument
+from assay.cli.options import KeyOption, ReportsArgument
 from assay.cli.project_folder import ProjectOption, home, project_folder
 from assay.report.site import Site
 from assay.shared.counting import counted
@@ -29,7 +29,6 @@ def site(
     folder: Annotated[Path, typer.Argument(help="Directory to write.", metavar="DIR")],
     report_dirs: ReportsArgument = None,
     key: KeyOption = None,
-    fresh: FreshOption = False,
     project: ProjectOption = None,
 ) -> None:
     """Write a static site over signed reports, verifying each."""
@@ -40,7 +39,7 @@ def site(
         where = "reports/published" if own is None else own / "reports" / "published"
         raise BadInput(f"there is no report: name one, or publish one in {where}")
     made = Site()
-    for report in given_reports(paths, key, fresh=fresh, project=own):
+    for report in given_reports(paths, key, own):
         made.add(report)
     written = write_site(made, checkout.ROOT / "reports" / "templates", folder)
     left = made.unverified

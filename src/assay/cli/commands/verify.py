@@ -139,12 +139,6 @@ def _tell_changed(project: Path | None, judged: Path | None) -> None:
         say(f"{project} is not what this report judged: {listed(names)} {be} otherwise there")
 
 
-def show_refusal(error: AssayError) -> None:
-    """Print, as JSON, that nothing was looked at, and why."""
-    result = verification_record("", VerificationLog(), error)
-    console.show_json(result.model_dump(mode="json", by_alias=True))
-
-
 def _refused(error: OSError) -> AssayError:
     """Return what the system refuses to have read as an error; raise what is about output."""
     if error.filename is None:
