@@ -1,13 +1,11 @@
-"""What programs are started with, and options that name directories of packages."""
+"""What programs are started with, and the option that names directories of packages."""
 
 import pytest
 
 from assay.base.errors import BadInput
 from assay.base.isolation import (
-    HOST_PATH,
     isolated,
     package_directory,
-    take_option,
 )
 
 
@@ -41,15 +39,3 @@ class TestADirectoryOfPackages:
     def test_anything_else_is_refused(self, name: str, sentence: str) -> None:
         with pytest.raises(BadInput, match=sentence):
             package_directory("--device-path", name)
-
-
-class TestAnOptionOfTheLauncher:
-    """It may stand anywhere before ``--``, and is gone for whoever reads the rest."""
-
-    def test_behind_two_dashes_it_is_somebody_elses(self) -> None:
-        given = ["test", "--", "--host-path", "/a"]
-        assert take_option(HOST_PATH, given) == ([], given)
-
-    def test_without_its_value_it_is_bad_input(self) -> None:
-        with pytest.raises(BadInput, match="requires an argument"):
-            take_option(HOST_PATH, ["doctor", "--host-path"])

@@ -182,8 +182,8 @@ def test_a_python_with_pip_but_without_ensurepip_lends_its_pip(root: Path, tmp_p
 
 def test_without_a_venv_the_given_interpreter_runs(root: Path, tmp_path: Path):
     place = Checkout(root, tmp_path / "here")
-    (tmp_path / "greeting.py").write_text("WORDS = 'given'\n")
-    ended = place.start("doctor", "--host-path", str(tmp_path), ASSAY_NO_VENV="1")
+    (place.place / "src" / "greeting.py").write_text("WORDS = 'given'\n")
+    ended = place.start("doctor", ASSAY_NO_VENV="1")
     assert (ended.stdout, ended.stderr) == ("given ['doctor'] /\n", "")
     assert not (place.place / ".venv").exists()
 

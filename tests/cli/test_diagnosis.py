@@ -81,20 +81,8 @@ class TestShown:
     ) -> None:
         monkeypatch.setattr("assay.cli.checkout.ROOT", root)
         monkeypatch.setattr("assay.cli.diagnosis.os.geteuid", lambda: 1000)
-        answer = assay("doctor", "--fix", "git")
-        assert (answer.code, answer.out, answer.err) == (0, "sudo apt-get install -y git\n", "")
-
-    @pytest.mark.parametrize(
-        ("name", "says"),
-        [("gti", "did you mean 'git'"), ("GPU", "no line is known"), ("python", "is here")],
-    )
-    def test_what_no_line_gets_is_bad_input(
-        self, assay: Any, root: Path, monkeypatch: pytest.MonkeyPatch, name: str, says: str
-    ) -> None:
-        monkeypatch.setattr("assay.cli.checkout.ROOT", root)
-        answer = assay("doctor", "--fix", name)
-        assert (answer.code, answer.out) == (2, "")
-        assert says in answer.err
+        answer = assay("doctor")
+        assert "to get git: sudo apt-get install -y git" in answer.out.splitlines()
 
 
 class TestAMachineWithGpus:

@@ -46,7 +46,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     packages = found.folder / "packages" / "greeting-2.dist-info"
     packages.mkdir(parents=True)
     (packages / "METADATA").write_text("Metadata-Version: 2.1\nName: greeting\nVersion: 2\n")
-    ended = found.started("--host-path", packages.parent, "--device-path", packages.parent)
+    ended = found.started("--device-path", packages.parent)
     assert ended.returncode == 0, ended.stderr
     return found
 

@@ -7,7 +7,7 @@ is installed.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from assay.base.errors import BadInput
@@ -27,13 +27,11 @@ SEPARATORS = os.pathsep + ",\n"
 """
 
 
-HOST_PATH, DEVICE_PATH = "--host-path", "--device-path"
-"""Options that name directories of packages: for the command line's Python, and for the GPU's."""
-HOST_PATHS = "ASSAY_HOST_PATHS"
-"""Variable by which the launcher tells the command line what --host-path named."""
+DEVICE_PATH = "--device-path"
+"""The option that names directories of packages for the GPU's Python."""
 IGNORED = (
-    f"PYTHONPATH is ignored: {DEVICE_PATH} DIR names packages for the Python that measures, "
-    f"{HOST_PATH} DIR (with ASSAY_NO_VENV=1) packages for the one that runs ./assay"
+    f"PYTHONPATH is ignored: {DEVICE_PATH} DIR names packages for the Python that measures, and "
+    "ASSAY_PYTHON with ASSAY_NO_VENV=1 the Python that runs ./assay"
 )
 
 
@@ -75,31 +73,3 @@ def package_directory(option: str, name: str, *, present: bool = True) -> Path:
     if present and not path.is_dir():
         raise BadInput(f"{option} {name}: no such directory")
     return path
-
-
-def host_packages(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the directories that --host-path named, in a process of the command line."""
-    return tuple(map(Path, filter(None, environ.get(HOST_PATHS, "").split(os.pathsep))))
-
-
-def take_option(option: str, arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return every value of an option, and the arguments without it; behind ``--`` all are kept.
-
-    Raises BadInput where its value is missing.
-    """
-    values: list[str] = []
-    kept: list[str] = []
-    words = iter(arguments)
-    for word in words:
-        if word == "--":
-            return values, [*kept, word, *words]
-        if word == option:
-            value = next(words, None)
-            if value is None:
-                raise BadInput(f"option '{option}' requires an argument")
-            values.append(value)
-        elif word.startswith(f"{option}="):
-            values.append(word.removeprefix(f"{option}="))
-        else:
-            kept.append(word)
-    return values, kept

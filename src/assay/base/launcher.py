@@ -5,8 +5,7 @@ names the locks' digests, so that a changed lock or an interrupted start leads t
 
 Environment variables: ``ASSAY_PYTHON`` (the interpreter to build on), ``ASSAY_WHEELHOUSE`` (a
 directory of the locks' distributions, for machines without a network), ``ASSAY_NO_VENV=1`` (use
-the interpreter and the packages it already has, for nodes whose environment is given; the option
-``--host-path DIR`` names further ones),
+the interpreter and the packages it already has, for nodes whose environment is given),
 ``ASSAY_TEST_REQUIRE`` (parts of the test suite that must not be skipped; see tests/conftest.py).
 """
 
@@ -20,14 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
-from assay.base.isolation import (
-    HOST_PATH,
-    HOST_PATHS,
-    IGNORED,
-    isolated,
-    package_directory,
-    take_option,
-)
+from assay.base.isolation import IGNORED, isolated
 from assay.base.pip_locks import REMEDY, lock_digest, lock_versions, pip_install, stage, tail
 from assay.base.progress import exclusive, has_output, quote, say, show_sentence, watch
 from assay.base.signals import SignalledExit, leave_on_signals
@@ -56,7 +48,6 @@ def main(root: str, arguments: Sequence[str]) -> int:
         leave_on_signals()
         if os.environ.get("PYTHONPATH"):
             say(IGNORED)
-        packages, arguments = host_packages(arguments, os.environ)
         python = prepare(Path(root), arguments, os.environ)
     except AssayError as error:
         show_sentence(str(error))
@@ -65,7 +56,7 @@ def main(root: str, arguments: Sequence[str]) -> int:
         say("interrupted: the next start begins again")
         return stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
     try:
-        become(python, Path(root), packages, arguments, os.environ)
+        become(python, Path(root), arguments, os.environ)
     except OSError as error:
         say(
             f"{python}: cannot be started: {error.strerror}; remove {python.parents[1]}, and the "
@@ -81,39 +72,15 @@ def _is_ours(python: Path, root: Path) -> bool:
     return python.is_relative_to(root / ".venv")
 
 
-def host_packages(
-    arguments: Sequence[str], environ: Mapping[str, str]
-) -> tuple[list[Path], list[str]]:
-    """Return the directories of packages that --host-path names, and the arguments without it.
-
-    Read here, for they must be known before the command line's own imports. Raises BadInput, also
-    where the environment is ours: that holds what its locks name, and nothing else.
-    """
-    names, kept = take_option(HOST_PATH, arguments)
-    if names and environ.get("ASSAY_NO_VENV") != "1":
-        raise BadInput(
-            f"{HOST_PATH} goes with ASSAY_NO_VENV=1: the environment that ./assay makes holds "
-            "exactly the packages of its locks"
-        )
-    return [package_directory(HOST_PATH, name) for name in names], kept
-
-
 def become(
-    python: Path,
-    root: Path,
-    packages: Sequence[Path],
-    arguments: Sequence[str],
-    environ: Mapping[str, str],
+    python: Path, root: Path, arguments: Sequence[str], environ: Mapping[str, str]
 ) -> NoReturn:
     """Replace this process by ``python -m assay.cli``; the working directory stays the caller's.
 
-    The Python finds the repository's own modules first, then ``packages``, then what it has.
+    The Python finds the repository's own modules first, then those that it has.
     """
-    environment = isolated(environ, [root / "src", *packages])
-    environment.pop(HOST_PATHS, None)
+    environment = isolated(environ, [root / "src"])
     environment[TYPED] = typed_command(sys.argv[0], root / "assay")
-    if packages:
-        environment[HOST_PATHS] = os.pathsep.join(map(str, packages))
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(python, [str(python), "-m", "assay.cli", *arguments], environment)  # noqa: S606

@@ -29,7 +29,6 @@ if __name__ == "__main__":
             raise
         say(
             f"{sys.executable} has no package '{package}': unset ASSAY_NO_VENV, so that ./assay "
-            "installs what it needs, or give it the packages of requirements/host.txt (--host-path "
-            "DIR names a directory of them)"
+            "installs what it needs, or give it the packages of requirements/host.txt"
         )
         sys.exit(ExitCode.MACHINE_LACKS)

@@ -57,7 +57,6 @@ class Finding:
     """One part of the machine."""
 
     part: str
-    """Its name, which ``doctor --fix`` takes."""
     state: State
     found: str = ""
     """Its version, or what is wrong with it."""

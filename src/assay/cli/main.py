@@ -18,8 +18,7 @@ from typer.exceptions import TyperException
 
 from assay import __version__
 from assay.base.commits import git_state
-from assay.base.errors import AssayError, BadInput, Interrupted
-from assay.base.isolation import HOST_PATH, host_packages
+from assay.base.errors import AssayError, Interrupted
 from assay.base.signals import SignalledExit, leave_on_signals
 from assay.base.writable import is_about_writing, unwritable_sentence
 from assay.cli import checkout, console
@@ -41,22 +40,11 @@ PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 def everywhere(
-    host_path: Annotated[
-        list[str] | None,
-        typer.Option(
-            HOST_PATH,
-            metavar="DIR",
-            help="Directory of packages that this Python looks into first, absolute; repeatable. "
-            "Goes with ASSAY_NO_VENV=1, and may stand behind the command, too.",
-        ),
-    ] = None,
     version: Annotated[
         bool, typer.Option("--version", help="Say which Assay this is, and stop.", is_eager=True)
     ] = False,
 ) -> None:
     """From a published GPU-kernel figure to a signed verdict."""
-    if host_path:
-        raise BadInput(f"{HOST_PATH} is for ./assay, which reads it before anything is imported")
     if version:
         commit, clean = git_state(checkout.ROOT)
         changed = " with changes" if clean is False else ""
@@ -148,8 +136,7 @@ def _end_for_system(error: OSError) -> NoReturn:
 
 def _again(arguments: Sequence[str]) -> str:
     """Return a command as it is typed."""
-    given = [part for path in host_packages(os.environ) for part in (HOST_PATH, str(path))]
-    return shlex.join([checkout.command(), *given, *arguments])
+    return shlex.join([checkout.command(), *arguments])
 
 
 def _usage_sentence(error: TyperException) -> str:

@@ -8,7 +8,6 @@ A project's run is made by the workflow of this repository, which is started her
 goes by paths that are relative to the repository for its own runs and absolute for a project's.
 """
 
-import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,14 +16,12 @@ from pathlib import Path
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record, write_record
-from assay.base.isolation import host_packages
 from assay.catalog.load import base_files, catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project import project_files
 from assay.catalog.project_folder import EVIDENCE_FOLDER
 from assay.evidence.stages import pipeline_path, plan_path
 from assay.evidence.timings import write_timing
-from assay.measuring.host_machine import package_directories
 from assay.records.attestation import PipelineRecord, SigningKey
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage
@@ -92,7 +89,7 @@ def _write(folder: Path, root: Path, request: Request, plan: Plan) -> None:
         schema="assay/pipeline/1",
         commit=request.commit,
         clean_tree=request.clean_tree,
-        host_paths=package_directories(host_packages(os.environ)),
+        host_paths=(),
         signing_key=_signing_key(request, [*project_keys(home), *trusted_keys(root)]),
     )
     write_record(pipeline, folder / pipeline_path())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.base.cache_place import cache_folder, own_cache
 from assay.base.errors import CheckFailed, Interrupted
-from assay.base.isolation import host_packages, isolated
+from assay.base.isolation import isolated
 from assay.base.pip_locks import tail
 from assay.base.progress import quote, say
 from assay.base.signals import SignalledExit
@@ -146,7 +146,7 @@ def snakemake_environment(
     traceback.
     """
     plugins = [root / SLURM_PLUGIN] if on_cluster else []
-    ours = isolated(environ, [root / "src", *plugins, *host_packages(environ)])
+    ours = isolated(environ, [root / "src", *plugins])
     if own_cache() is not None:
         ours["PYTHONDONTWRITEBYTECODE"] = "1"  # into the repository
     home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"

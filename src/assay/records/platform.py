@@ -65,7 +65,7 @@ class Device(Record):
 
 
 class PackageDirectory(Record):
-    """A directory that --device-path or --host-path named: a Python looks there before its own."""
+    """A directory that --device-path named: a Python looks there before its own."""
 
     path: str
     packages: dict[str, str]

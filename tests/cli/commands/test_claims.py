@@ -56,22 +56,3 @@ class TestClaims:
             for verdict in standing
             if verdict.status == status and verdict.claim in there
         }
-
-    @pytest.mark.parametrize(
-        ("text", "part"),
-        [
-            ("S003_GROUPED", "claim"),
-            ("ping-pong SCHEDULE", "statement"),
-            ("hybrid - use", "section"),
-            ("assay", "source"),
-        ],
-    )
-    def test_a_search_looks_at_ids_statements_sections_and_sources(
-        self, assay: Any, text: str, part: str
-    ) -> None:
-        every = json.loads(assay("claims", "--json").out)
-        rows = json.loads(assay("claims", "--json", "--search", text).out)
-        assert 0 < len(rows) < len(every)
-        assert any(text.lower() in row[part].lower() for row in rows)
-        parts = ("claim", "statement", "section", "source")
-        assert all(any(text.lower() in row[one].lower() for one in parts) for row in rows)

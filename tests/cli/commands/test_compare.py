@@ -38,11 +38,10 @@ class TestWhatIsShown:
         self, assay: Any, report: Path, key: Any, tmp_path: Path
     ) -> None:
         told = told_report(tmp_path / "repo")
-        parts = [word for part in ("changed", "some", "rest") for word in ("--only", part)]
-        answer = assay("compare", report, told, *key, *parts)
+        answer = assay("compare", report, told, *key, "--all")
         found = rows(answer)
         hows = [row[2] for row in found]
-        assert hows == sorted(hows, key=["changed", "some", "rest"].index)
+        assert hows == sorted(hows, key=["changed", "shifted", "some", "rest"].index)
         by_claim = {(row[0], row[3]): row for row in found}
         changed = by_claim["demo_rate", "h100"]
         assert changed[2] == "changed"
@@ -74,7 +73,7 @@ class TestVerifiedFirst:
     ) -> None:
         changed = shutil.copytree(report, tmp_path / "changed")
         (changed / "verdicts.json").write_text((report / "verdicts.json").read_text() + " ")
-        answer = assay("compare", report, changed, *key, "--only", "rest")
+        answer = assay("compare", report, changed, *key, "--all")
         assert answer.code == 0
         for row in rows(answer):
             assert not row[6].startswith("unverified")
@@ -125,7 +124,7 @@ class TestHostile:
         self, assay: Any, report: Path, enemy: Path, tmp_path: Path, command: str, content: bytes
     ) -> None:
         (enemy / "verdicts.json").write_bytes(content)
-        rest = ("--only", "rest", "--only", "some")
+        rest = ("--all",)
         first = {"compare": rest, "history": ("demo_rate",), "site": (tmp_path / "site",)}[command]
         answer = assay(command, *first, enemy, report)
         assert answer.code == 0

@@ -26,8 +26,6 @@ from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import published_reports
 
 Row = dict[str, Any]
-SEARCHED = ("claim", "statement", "section", "source")
-"""Parts of a row that a search looks through."""
 COLUMNS = (
     TableColumn("claim"),
     TableColumn("verdict", prose=True),
@@ -46,9 +44,6 @@ def claims(
         list[str] | None,
         typer.Option(help="Verdict in the newest published report, as not_run; repeatable."),
     ] = None,
-    search: Annotated[
-        str, typer.Option(help="Text in the id, statement, section or source.", show_default=False)
-    ] = "",
     project: ProjectOption = None,
 ) -> None:
     """List claims and audits: where each stands, how it is answered."""
@@ -61,7 +56,8 @@ def claims(
     catalog.check_selection(source or (), ())
     report = next(iter(published_reports(home(folder))), None)
     rows = claim_rows(catalog, _verdicts_of(report) if report else (), source or ())
-    rows = [row for row in rows if _matches(row, status or (), search)]
+    if status:
+        rows = [row for row in rows if any(v["status"] in status for v in row["verdicts"])]
     if as_json:
         console.show_json(rows)
     else:
@@ -151,12 +147,6 @@ def _of_verdict(verdict: Verdict) -> Row:
         "as_if": verdict.as_if and verdict.as_if.value,
         "readings": [{"id": each.id, "holds": each.holds} for each in verdict.readings],
     }
-
-
-def _matches(row: Row, statuses: Collection[str], text: str) -> bool:
-    """Return whether a row has one of the verdicts, if any is named, and holds the text."""
-    wanted = not statuses or any(each["status"] in statuses for each in row["verdicts"])
-    return wanted and any(text.casefold() in str(row[part]).casefold() for part in SEARCHED)
 
 
 def _show(rows: Sequence[Row], report: str | None) -> None:

@@ -1,6 +1,5 @@
 """``./assay compare``: show what several reports say of the same claims."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,12 +25,7 @@ from assay.report.comparison_page import (
     pair_cells,
     pairs_in_short,
 )
-from assay.shared.counting import counted
 from assay.shared.files import write_bytes
-
-GPUS = "gpus"
-PARTS = (*(standing.value for standing in Standing), GPUS)
-"""What --only takes."""
 
 
 def compare(
@@ -48,14 +42,6 @@ def compare(
     every: Annotated[
         bool, typer.Option("--all", help="Show figures that neither changed nor shifted, too.")
     ] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Part to show: changed (another status), shifted (intervals without a common "
-            "point), some (answered in some of the reports alone), rest, gpus (workloads that "
-            "several GPU products ran); repeatable."
-        ),
-    ] = None,
     claim: Annotated[list[str] | None, typer.Option(help="Claim id; repeatable.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     html: Annotated[
@@ -67,8 +53,6 @@ def compare(
     folders = report_dirs or []
     if not folders:
         raise BadInput("name two reports, or one that measured on several GPU products")
-    if unknown := [name for name in only or () if name not in PARTS]:
-        raise BadInput(f"there is no part '{unknown[0]}'; known: {', '.join(PARTS)}")
     if html is not None:
         require_file_place(html)
     reports = list(given_reports(folders, key, project_folder(project)))
@@ -80,45 +64,38 @@ def compare(
     if as_json:
         console.show_json(_document(view))
     else:
-        _show(view, only or ([*PARTS] if every else []))
+        _show(view, every=every)
     if html is not None and not as_json:
         say(f"page: {html}")
 
 
-def _show(view: ComparisonView, only: Sequence[str]) -> None:
-    """Print warnings and what ``only`` names: else changed and shifted figures, and pairs of GPU
-    products where the reports share none.
+def _show(view: ComparisonView, *, every: bool) -> None:
+    """Print warnings, figures that changed or shifted, and pairs of GPU products where the reports
+    share none; ``every``: all figures and pairs.
     """
     for warning in (*([view.products] if view.products else []), *view.warnings):
         console.note(f"warning: {warning}")
     several = len(view.reports) > 1
-    shown = list(only) or [Standing.CHANGED.value, Standing.SHIFTED.value]
-    if not only and not (view.shares_a_product and several):
-        shown.append(GPUS)
-    if several and set(shown) - {GPUS}:
-        _show_figures(view, shown)
-    if GPUS in shown:
+    if several:
+        _show_figures(view, every=every)
+    if every or not (view.shares_a_product and several):
         _show_pairs(view)
     if several:
         console.note(f"{view.names[0]}: {again_line(again_between(view.reports))}")
 
 
-def _show_figures(view: ComparisonView, shown: Sequence[str]) -> None:
+def _show_figures(view: ComparisonView, *, every: bool) -> None:
     heads = ("claim", "figure", "how", "target", "claimed", "difference", *view.names)
     rows = []
     for row in view.figures:
-        if row.standing.value in shown:
+        if every or row.standing in (Standing.CHANGED, Standing.SHIFTED):
             figures = zip(view.reports, row.figures, strict=True)
             cells = (f"{report.mark}{cell(each)}" for report, each in figures)
             how, target = row.standing.value, row.target or ""
             rows.append((row.claim, row.title, how, target, row.claimed, difference(row), *cells))
-    more = [] if Standing.REST.value in shown else ["--all shows all"]
-    if view.pairs and GPUS not in shown:
-        pairs = counted(len(view.pairs), "workload")
-        more.append(f"--only {GPUS} shows {pairs} that several GPU products ran")
-    title = "\n".join([*view.counts(), *([f"({'; '.join(more)})"] if more else [])])
+    more = [] if every else ["(--all shows all)"]
     columns = [TableColumn(head, prose=head not in ("claim", "how", "target")) for head in heads]
-    console.show_table(title, columns, rows)
+    console.show_table("\n".join([*view.counts(), *more]), columns, rows)
 
 
 def _show_pairs(view: ComparisonView) -> None:
