@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import typer
 
-from assay.base.commits import git_state
 from assay.cli import main as cli
 from assay.cli.commands import claims
 
@@ -96,10 +95,6 @@ class TestHelp:
         answer = assay(*typed)
         assert (answer.code, answer.err) == (0, "")
         assert answer.out == assay(*same).out
-
-    def test_the_version_has_its_commit(self, assay: Any) -> None:
-        commit, _ = git_state(ROOT)
-        assert re.match(rf"\d+\.\d+\.\d+ \(commit {commit or 'not known'}", assay("--version").out)
 
     def test_the_command_is_named_as_it_was_typed(
         self, assay: Any, monkeypatch: pytest.MonkeyPatch

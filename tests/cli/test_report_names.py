@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli import checkout
-from assay.cli.report_names import found_report
+from assay.cli.options import found_report
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """A run of fewer claims replaces no signed report."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,13 +46,3 @@ def test_fewer_targets_do_not_where_they_were_named(root: Path) -> None:
     keep(root, targets=away)
     with pytest.raises(BadInput, match="figures on h100"):
         keep(root, targets=away, narrowed=True)
-
-
-def test_claims_that_are_gone_count_for_nothing(root: Path) -> None:
-    catalog = load_catalog(root)
-    one = next(iter(catalog.claims))
-    request = make_request("demo_run", [provision()], ["demo"])
-    request = request.model_copy(update={"claims": (one,)})
-    plan = make_plan(catalog, request)
-    changed = replace(catalog, claims={one: catalog.claims[one]}, audits={})
-    require_kept_report(root, changed, request, plan, narrowed=False)

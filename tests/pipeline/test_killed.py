@@ -13,7 +13,7 @@ import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.pipeline.workflow_process import leave_with_owner, only_run
+from assay.pipeline.workflow_process import leave_with_owner
 from assay.records.manifest import ATTESTATION, VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.runtimes import owners
@@ -91,13 +91,6 @@ def test_what_a_command_started_ends_with_it(
     command.send_signal(number)
     assert command.wait(30) == ends
     assert waited(lambda: is_gone(pid), 30)
-
-
-def test_a_lock_of_a_run_ends_with_it(tmp_path: Path) -> None:
-    with only_run(tmp_path, "first"), only_run(tmp_path, "second"):
-        found = sorted(path.name for path in (tmp_path / "results").glob("*.lock"))
-        assert found == [".first.lock", ".second.lock"]
-    assert list((tmp_path / "results").iterdir()) == []
 
 
 def far(pid: int) -> str:

@@ -11,15 +11,13 @@ import yaml
 
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
-from assay.cli.project_folder import use_own_cache
-from assay.cli.project_trust import code_that_runs, require_trust
+from assay.cli.project_folder import code_that_runs, require_trust, use_own_cache
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
 from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import project_commands
 from assay.pipeline.plan import make_plan
 from assay.pipeline.snakemake_run import run_workflow
-from assay.records.projects import MOST_COMMAND
 from assay.records.verdicts import Status, Verdict
 from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 from tests.pipeline.test_original_requests import RUN_IT
@@ -189,12 +187,6 @@ class TestTrust:
         with pytest.raises(BadInput, match="--trust-project"):
             require_trust(catalog, plan, trusted=False)
         require_trust(catalog, plan, trusted=True)
-
-    def test_a_command_that_is_too_long_to_read_is_refused(
-        self, checkout: Checkout, tmp_path: Path
-    ) -> None:
-        with pytest.raises(BadInput):
-            self.asked(checkout, tmp_path / "mine", run="x" * (MOST_COMMAND + 1))
 
 
 def test_without_an_engine_an_image_is_a_reason(checkout: Checkout, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request
 from assay.records.evaluations import NotRun
 from assay.records.plan import Request
-from assay.records.site_files import SITE_FILES
 from tests import builders as b
 from tests.report_fixtures import signed_report, write_repository, write_run
 
@@ -53,22 +52,6 @@ class TestTheCommitOfATree:
         git("add", "file")
         git("commit", "-q", "-m", "one")
         return tmp_path
-
-    @pytest.mark.parametrize("name", SITE_FILES)
-    def test_the_sites_own_file_leaves_the_tree_clean(self, tree: Path, name: str) -> None:
-        site, other = tree / name, tree / "config" / "other.yaml"
-        site.parent.mkdir(exist_ok=True)
-        site.write_text("schema: assay/cluster/1\n")
-        assert git_state(tree)[1] is True
-        other.write_text("")
-        assert git_state(tree)[1] is False
-
-    def test_a_changed_tree_is_of_the_commit_that_is_named(
-        self, tree: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        (tree / "file").write_text("two\n")
-        monkeypatch.setenv("ASSAY_COMMIT", "b" * 40)
-        assert git_state(tree) == ("b" * 40, None)
 
     def test_a_clean_tree_is_of_no_other_commit(
         self, tree: Path, monkeypatch: pytest.MonkeyPatch

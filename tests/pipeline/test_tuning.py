@@ -11,7 +11,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.pipeline.plan import make_plan
 from assay.records.plan import Plan
-from assay.records.tuning import ShapeClass, TuningChoice
+from assay.records.tuning import TuningChoice
 from assay.shared.kernel_choice import Problem, choose
 from tests.report_fixtures import (
     choice,
@@ -27,27 +27,6 @@ ROOT = Path(__file__).resolve().parents[2]
 def table(choices: Iterable[TuningChoice]) -> list[dict[str, Any]]:
     """Choices as an index of kernels carries them."""
     return [made.model_dump(mode="json") for made in choices]
-
-
-class TestShapeClasses:
-    """Two choices never compete for one problem."""
-
-    @pytest.mark.parametrize(
-        ("first", "second", "meet"),
-        [
-            ({"n_most": 1024}, {"n_least": 1025}, False),
-            ({"n_most": 1024}, {"n_least": 1024}, True),
-            ({"ragged": True}, {"ragged": False}, False),
-            ({"ragged": True}, {}, True),
-            ({"blocks_most": 7.5}, {"blocks_least": 8.0}, False),
-            ({"blocks_most": 7.5, "n_most": 64}, {"n_least": 65}, False),
-        ],
-    )
-    def test_overlap_is_seen_from_both_sides(
-        self, first: dict[str, Any], second: dict[str, Any], meet: bool
-    ) -> None:
-        one, other = ShapeClass(**first), ShapeClass(**second)
-        assert (one.meets(other), other.meets(one)) == (meet, meet)
 
 
 class TestChoose:

@@ -5,7 +5,6 @@ The commands are in assay.cli.commands, exit codes in assay.shared.exit_codes.
 
 import errno
 import os
-import select
 import shlex
 import sys
 from collections.abc import Sequence
@@ -118,8 +117,8 @@ def _require_words(arguments: Sequence[str]) -> None:
 
 def _end_for_system(error: OSError) -> NoReturn:
     """End for what the system refuses: a name, a place that cannot be written, our own output."""
-    if error.errno == errno.EPIPE and (gone := [each for each in OUTPUTS if _is_unread(each)]):
-        for output in gone:
+    if error.errno == errno.EPIPE and error.filename is None:
+        for output in OUTPUTS:
             _send_nowhere(output)
         sys.exit(ExitCode.READER_GONE)  # who reads the first lines alone is told nothing
     if not isinstance(error.filename, str | Path):
@@ -158,13 +157,6 @@ def _end(sentence: str, exit_code: int) -> NoReturn:
     except OSError:
         _send_nowhere(2)
     sys.exit(exit_code)
-
-
-def _is_unread(output: int) -> bool:
-    """Return whether an output is a pipe whose reader is gone."""
-    asked = select.poll()
-    asked.register(output, select.POLLOUT)
-    return any(said & select.POLLERR for _, said in asked.poll(0))
 
 
 def _send_nowhere(output: int) -> None:

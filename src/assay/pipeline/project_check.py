@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.judging.answers import Asked, make_answers
 from assay.judging.impossible_figures import impossible_figures
-from assay.judging.needs import comparisons_of, primary_terms
+from assay.judging.needs import comparisons_of
 from assay.pipeline.measurement_check import (
     compiled_arms_problems,
     meaningless_numbers,
@@ -28,13 +27,11 @@ from assay.records.evaluations import Benchmark, Derived, NotRun, Unanswerable
 from assay.records.figure_words import EXACT, short, with_unit
 from assay.records.plan import Answer, Provision
 from assay.records.units import Unit
-from assay.records.workloads import Comparison
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_REPORT
 from assay.verification.trusted_keys import load_trusted_keys, project_keys
 
-SHELL_WORDS = frozenset({"cd", "export", "source", ".", "set", "exec", "time"})
 SUPPOSED = "supposed"
 """What a plan is told of targets here: each is thought to be measured."""
 
@@ -134,11 +131,8 @@ def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
             yield ProjectProblem(file, line, f"measurement '{name}': {says}")
         for arm, says in compiled_arms_problems(catalog, folder, name):
             yield here(name, says, arm)
-        unasked = _unused(catalog, comparison) if name in measured else [None]
-        for unused in unasked:
-            asks = f"no claim asks for arm '{unused}'" if unused else "no claim is answered by it"
-            says = f"measurement '{name}': {asks}: name it in an answer, or leave it out"
-            yield here(name, says, unused or "")
+        if name not in measured:
+            yield here(name, f"measurement '{name}': no claim is answered by it: leave it out")
     for name, says in _unanswered(catalog):
         yield here(name, says, "answer")
     for name, part, says in meaningless_numbers(catalog):
@@ -176,28 +170,7 @@ def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
                     yield command.id, f"{name} is not copied to where it runs: name it under files"
 
 
-def project_remarks(catalog: Catalog, folder: Path) -> Iterator[str]:
-    """Yield how claims in per cent are judged, and what may fail later: programs that neither this
-    machine, nor the folder, nor a build line has. Another machine may have them, and nobody looks
-    into a command's image.
-    """
-    yield from _gains(catalog)
-    for source in catalog.sources.values():
-        for command in source.commands:
-            for line in (command.build, command.run, command.typed):
-                first = next(iter(_words(line.line)), "") if line else ""
-                if "=" in first or first in SHELL_WORDS or not first:
-                    continue
-                if "/" in first:
-                    there = bool(command.build) or (folder / command.directory / first).is_file()
-                else:
-                    there = bool(command.image or shutil.which(first))
-                if not there:
-                    says = f"command '{command.id}': '{first}' is neither here nor made by build"
-                    yield f"remark: {says}: a container or another machine must have it"
-
-
-def _gains(catalog: Catalog) -> Iterator[str]:
+def project_remarks(catalog: Catalog) -> Iterator[str]:
     """Yield what a figure in per cent that is measured means: a share is often written so, too."""
     for claim in catalog.claims.values():
         program = catalog.sources[catalog.source_of[claim.id]].program_of(claim.id)
@@ -229,19 +202,6 @@ def _is_file_below(folder: Path, name: Path) -> bool:
         return not name.is_absolute() and ".." not in name.parts and (folder / name).is_file()
     except (OSError, ValueError):  # a word too long for a name, or with what no name has
         return False
-
-
-def _unused(catalog: Catalog, comparison: Comparison) -> Iterator[str]:
-    """Yield arms of a measurement that no claim rests on, and that control nothing."""
-    used = {
-        arm
-        for term in primary_terms(catalog.claims.values())
-        if term.comparison == comparison.id
-        for arm in (term.arm, term.over)
-    }
-    for arm in comparison.arms:
-        if arm.id not in used and arm.id != comparison.control:
-            yield arm.id
 
 
 def _documents(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,6 @@ from assay.measuring.device_process import device_python
 from assay.measuring.host_machine import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.measuring.slurm_grant import gpu_types
-from assay.pipeline.earlier_start import measured_before
 from assay.pipeline.original_requests import (
     OriginalWishes,
     find_file_compiles,
@@ -33,7 +32,7 @@ from assay.pipeline.original_requests import (
 from assay.pipeline.planned_builds import find_work
 from assay.pipeline.preconditions import require_places
 from assay.pipeline.reuse import Taken, find_recorded, require_figures
-from assay.pipeline.run_files import RESULTS
+from assay.pipeline.run_files import RESULTS, measured_before
 from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName, is_engine

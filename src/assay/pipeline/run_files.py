@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record, write_record
@@ -20,10 +21,12 @@ from assay.catalog.load import base_files, catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project import project_files
 from assay.catalog.project_folder import EVIDENCE_FOLDER
-from assay.evidence.stages import pipeline_path, plan_path
+from assay.evidence.entries import TargetStage
+from assay.evidence.stages import BENCHMARKS, PLATFORMS, PROGRAMS, pipeline_path, plan_path
 from assay.evidence.timings import write_timing
+from assay.measuring.resume import kept_folder
 from assay.records.attestation import PipelineRecord, SigningKey
-from assay.records.plan import Plan, Request
+from assay.records.plan import Plan, Provision, Request
 from assay.records.timings import Stage
 from assay.shared.files import write_bytes
 from assay.verification.attestation import load_public_key
@@ -155,3 +158,28 @@ def require_own_places(home: Path, *run: str) -> None:
 def _below(request: Request, folder: str) -> str:
     place = f"{folder}/{request.run}"
     return place if request.home is None else f"{request.home}/{place}"
+
+
+def measured_before(run_dir: Path, target: str) -> Provision | None:
+    """Return the GPU on which earlier starts measured figures of a target; None elsewhere."""
+    if not (run_dir / plan_path()).is_file():
+        return None
+    try:
+        plan = read_record(Plan, run_dir / plan_path())
+        platform = read_record(PLATFORMS.record, run_dir / PLATFORMS.path(target))
+    except BadInput:
+        return None
+    found = next((each for each in plan.targets if each.target == target), None)
+    if found is None or found.provision.kind != "device":
+        return None
+    benchmarked = not found.comparisons or _has_figures(run_dir, BENCHMARKS, target)
+    if not (benchmarked and (not found.programs or _has_figures(run_dir, PROGRAMS, target))):
+        return None
+    gpu = platform.device.gpu
+    detail = f"measured by an earlier start of this run on {gpu.product} ({gpu.uuid})"
+    return found.provision.model_copy(update={"detail": detail})
+
+
+def _has_figures(run_dir: Path, stage: TargetStage[Any, Any], target: str) -> bool:
+    kept = kept_folder(run_dir, stage.stage, target).glob("*.json.gz")
+    return (run_dir / stage.output(target)).is_dir() or any(kept)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.cli.commands import verify
-from assay.cli.verification_output import STATE_WIDTH
+from assay.cli.commands.verify import STATE_WIDTH
 from assay.records.manifest import TEXTS
 from assay.records.verification import VerificationRecord
 from assay.verification.guarantees import TIMES

@@ -14,9 +14,8 @@ from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.console import say
-from assay.cli.options import DevicePathOption, DevicePythonOption
+from assay.cli.options import DevicePathOption, DevicePythonOption, from_here
 from assay.cli.project_folder import ProjectOption, project_folder
-from assay.cli.report_names import from_here
 from assay.measuring.cpu_runs import try_on_cpu
 from assay.pipeline.project_check import (
     ProjectProblem,
@@ -57,7 +56,7 @@ def check(
         found = f"{folder}: {counted(len(problems), 'problem')}"
         raise BadInput(found) if checked.problems else CheckFailed(found)
     figures = impossible_problems(checked.catalog, lambda of: (PROJECT_FILE, lines.get(of, 1)))
-    for line in (*project_remarks(checked.catalog, folder), *figures):
+    for line in (*project_remarks(checked.catalog), *figures):
         say(str(line))
     if run:
         packages = [package_directory(DEVICE_PATH, name) for name in device_path or ()]

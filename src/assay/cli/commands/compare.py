@@ -11,9 +11,8 @@ from assay.base.writable import require_file_place
 from assay.cli import checkout, console
 from assay.cli.console import TableColumn, say
 from assay.cli.given_reports import given_reports
-from assay.cli.options import KeyOption
+from assay.cli.options import KeyOption, found_reports
 from assay.cli.project_folder import ProjectOption, project_folder
-from assay.cli.report_names import found_reports
 from assay.findings.replication import again_between, again_line
 from assay.findings.report_comparison import Standing
 from assay.report.comparison_page import (

@@ -36,7 +36,6 @@ def history(
     claim: Annotated[str, typer.Argument(help="Claim or audit id.")],
     report_dirs: ReportsArgument = None,
     key: KeyOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
     project: ProjectOption = None,
 ) -> None:
     """Show one claim through all reports: each measurement once."""
@@ -50,9 +49,6 @@ def history(
         meant = meant_by(claim, known)
         hint = f"did you mean '{meant}'?" if meant else "./assay claims lists all"
         raise BadInput(f"no report says anything of '{claim}': {hint}")
-    if as_json:
-        console.show_json([_document(line, reports) for line in lines])
-        return
     rows = [_row(line, reports) for line in lines]
     console.show_table(_title(claim, lines, reports), COLUMNS, rows)
 
@@ -89,27 +85,3 @@ def _row(line: HistoryLine, reports: Sequence[GivenReport]) -> tuple[str, ...]:
         (on.commit or "")[:12] if on else "",
         carriers(line, {entry.place: reports[entry.place].name for entry in line.entries}),
     )
-
-
-def _document(line: HistoryLine, reports: Sequence[GivenReport]) -> dict[str, object]:
-    last = line.last
-    return {
-        "target": last.target or None,
-        "at": last.at,
-        "figure": last.figure.model_dump(mode="json"),
-        "machine": last.machine and last.machine.model_dump(mode="json"),
-        "status_before": line.before,
-        "changed": list(line.changed),
-        "reports": [
-            {
-                "report": reports[entry.place].name,
-                "verified": reports[entry.place].verified,
-                "manifest_sha256": reports[entry.place].figures.manifest_sha256,
-                "signed": entry.signed or None,
-                "rules": entry.rules,
-                "status": entry.figure.status.value,
-                "taken_over": entry.figure.taken_over,
-            }
-            for entry in line.entries
-        ],
-    }

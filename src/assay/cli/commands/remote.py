@@ -22,8 +22,15 @@ from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.commands.reproduce import reproduce, tell_outcome
 from assay.cli.project_folder import home, project_folder, use_own_cache
-from assay.cli.remote_machine import END_S, NODE_SCRIPT, Answers, RemoteMachine
-from assay.cli.remote_report import Signing, require_place, settle
+from assay.cli.remote_machine import (
+    END_S,
+    NODE_SCRIPT,
+    Answers,
+    RemoteMachine,
+    Signing,
+    require_place,
+    settle,
+)
 from assay.pipeline.run_files import REPORTS, RESULTS
 from assay.pipeline.workflow_process import only_run
 from assay.shared.exit_codes import ExitCode

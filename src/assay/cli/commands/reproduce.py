@@ -23,17 +23,18 @@ from assay.cli.options import (
     ExecutorOption,
     RuntimeOption,
     SigningKeyOption,
+    from_here,
 )
 from assay.cli.plan_words import claim_lines, guessed_run_seconds, plan_lines
 from assay.cli.project_folder import (
     ProjectOption,
+    TrustOption,
     default_project_run,
     home,
     project_folder,
+    require_trust,
     use_own_cache,
 )
-from assay.cli.project_trust import TrustOption, require_trust
-from assay.cli.report_names import from_here
 from assay.evidence.load import load_evidence
 from assay.judging.counts import failing_strict
 from assay.pipeline.failures import outputs_to_retry
@@ -177,7 +178,7 @@ def reproduce(
     use_own_cache(folder)
     root = checkout.ROOT
     catalog = load_catalog(root) if folder is None else sound_project(root, folder)
-    remarks = (*project_remarks(catalog, folder), *impossible_remarks(catalog)) if folder else ()
+    remarks = (*project_remarks(catalog), *impossible_remarks(catalog)) if folder else ()
     for remark in remarks:
         progress.say(remark)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)
