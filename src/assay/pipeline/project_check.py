@@ -125,7 +125,7 @@ def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
         yield here(name, f"command '{name}': {says}")
     measured = set(comparisons_of(catalog, catalog.claims.values()))
     for name in sorted(catalog.project.measures if catalog.project else ()):
-        comparison, workload = catalog.comparisons[name], catalog.workloads[name]
+        workload = catalog.workloads[name]
         file = workload.code.file if workload.code else PROJECT_FILE
         for line, says in function_problems(folder, workload):
             yield ProjectProblem(file, line, f"measurement '{name}': {says}")

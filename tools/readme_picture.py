@@ -1,0 +1,45 @@
+"""The README's picture of a report: the first screen of the newest published one, as a PNG.
+
+``python -m tools.readme_picture`` writes ``docs/report.png`` by Debian's Chromium. It is made anew
+by hand when the page or the newest report changes; its bytes are compared with nothing, for fonts
+differ.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+from assay.base.errors import BadInput
+from assay.report.render import texts_of
+from assay.verification.report_archive import is_archive
+from assay.verification.trust import published_reports
+
+SIZE = (1180, 770)
+
+
+def main() -> None:
+    """Render the newest published report that is a folder, and take its picture."""
+    root = Path(__file__).resolve().parents[1]
+    newest = next((each for each in published_reports(root) if not is_archive(each)), None)
+    if newest is None:
+        raise BadInput("reports/published holds no report that is a folder")
+    place = root / "docs" / "report.png"
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, text in texts_of(root, newest).items():
+            Path(scratch, name).write_text(text, encoding="utf-8")
+        command = [
+            "chromium", "--headless=new", "--no-sandbox", "--hide-scrollbars",
+            f"--user-data-dir={scratch}/profile", f"--window-size={SIZE[0]},{SIZE[1]}",
+            f"--screenshot={place}", f"file://{scratch}/report.html",
+        ]  # fmt: skip
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+    with Image.open(place) as taken:
+        taken.convert("RGB").save(place, optimize=True)
+    sys.stdout.write(f"{place}: {place.stat().st_size} bytes\n")
+
+
+if __name__ == "__main__":
+    main()
