@@ -6,8 +6,6 @@ the program is known to run and count: what it prints is then one reading more, 
 is no work done. Where it gives no figure, the verdict is what it would have been, and says why.
 """
 
-from dataclasses import dataclass
-
 from assay.evidence.stages import original_path
 from assay.judging.case import Case, Failure, Measured, not_run, with_platform
 from assay.judging.gates import last_words
@@ -34,15 +32,6 @@ REBUILT = "rebuilt"
 """Id of the reading that the claim's own evaluation becomes."""
 AS_STATED = "the problem and the count as the source states them"
 SAYS = "the source's own program, by the count that it prints"
-
-
-@dataclass(frozen=True)
-class PrintedReading:
-    """What another line of a program printed, as a reading."""
-
-    id: str
-    says: str
-    differs: str = "problem"
 
 
 def own_program(case: Case, claim: Claim, target: str | None) -> Measured | Failure | None:
@@ -90,21 +79,21 @@ def _not_built(case: Case, claim: Claim, target: str | None) -> Failure | None:
     return not_run(NotRun.ORIGINAL_UNAVAILABLE, text)
 
 
-def as_typed(
-    case: Case, claim: Claim, target: str
-) -> tuple[PrintedReading, Measured | Failure] | None:
+def as_typed(case: Case, claim: Claim, target: str) -> tuple[Reading, Measured | Failure] | None:
     """Return what the line that the source types printed, where that is another than the one that
     runs the stated problem, with what it ran; None where there is none.
     """
-    original = _described(case, claim)
-    record = _record(case, claim, target)
-    if original is None or record is None or record.typed_line is None:
+    original, record = _described(case, claim), _record(case, claim, target)
+    found = _printed(case, claim, target, typed=True)
+    if original is None or record is None or record.typed_line is None or found is None:
         return None
+    evaluation = claim.evaluation
+    assert isinstance(evaluation, Benchmark | Program | Unanswerable)  # which the catalog asks for
     sizes = next((sizes_printed(original, run.stdout) for run in record.typed_runs), "")
     says = f"the command as the source types it: {record.typed_line.line}"
-    reading = PrintedReading(AS_TYPED, f"{says}{f', which ran {sizes}' if sizes else ''}")
-    found = _printed(case, claim, target, typed=True)
-    return None if found is None else (reading, found)
+    says += f", which ran {sizes}" if sizes else ""
+    reading = Reading(id=AS_TYPED, says=says, differs="problem", evaluation=evaluation)
+    return reading, found
 
 
 def sizes_printed(original: OriginalSource, output: str) -> str:

@@ -11,7 +11,6 @@ from assay.judging.measured import measure_claim, measure_part, parts_of
 from assay.judging.own_program import (
     AS_STATED,
     SAYS,
-    PrintedReading,
     as_typed,
     counted_otherwise,
     own_program,
@@ -80,11 +79,10 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
     own_decides = isinstance(own_program(case, claim, target), Measured)
     holds = _holds(claim, verdict.status)
     wanting = _wanting_parts(case, claim, target) if holds else {}
-    tried: list[tuple[Reading | PrintedReading, VerdictReading, tuple[str, ...]]]
-    tried = [(reading, *_tried(case, claim, target, reading)) for reading in others]
-    for beside in (printed, typed):
-        if beside is not None:
-            tried.append((beside[0], *_outcome(case, claim, target, *beside)))
+    meant = [(reading, claim.under(reading)) for reading in others]
+    given = [(reading, each, measure_claim(case, each, target)) for reading, each in meant]
+    given += [(beside[0], claim, beside[1]) for beside in (printed, typed) if beside]
+    tried = [(each[0], *_outcome(case, target, *each)) for each in given]
     first = VerdictReading(
         id=PRIMARY,
         says=SAYS if own_decides else claim.reading or AS_STATED,
@@ -169,20 +167,8 @@ def _open(why: Why) -> dict[str, Status | Why | str]:
     return {"status": Status.INCONCLUSIVE, "why": why, "reason": why.value}
 
 
-def _tried(
-    case: Case, claim: Claim, target: str, reading: Reading
-) -> tuple[VerdictReading, tuple[str, ...]]:
-    """One reading as measured, and the records that it rests on."""
-    meant = claim.under(reading)
-    return _outcome(case, meant, target, reading, measure_claim(case, meant, target))
-
-
 def _outcome(
-    case: Case,
-    meant: Claim,
-    target: str,
-    reading: Reading | PrintedReading,
-    measured: Measured | Failure,
+    case: Case, target: str, reading: Reading, meant: Claim, measured: Measured | Failure
 ) -> tuple[VerdictReading, tuple[str, ...]]:
     """How the claim as it is meant stands by what was measured, and the records of that."""
     outcome = VerdictReading(
@@ -256,7 +242,7 @@ def _work_ratio(measured: Measured) -> float | None:
     return significant(measured.work_ratio)
 
 
-def _told(holding: list[Reading | PrintedReading], tried: list[VerdictReading]) -> str:
+def _told(holding: list[Reading], tried: list[VerdictReading]) -> str:
     """Return how many readings were tried, and under which of them the figure holds."""
     measured = [outcome for outcome in tried if outcome.measured is not None]
     if not measured:
