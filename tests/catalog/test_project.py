@@ -10,7 +10,6 @@ from assay.base.yaml_problems import YamlProblems
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import MOST_BYTES, MOST_FILES
-from assay.findings.claimed_figures import claimed_figure
 from assay.records.units import Unit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,26 +89,6 @@ class TestWhatFollows:
         ).claims.values()
         assert (found.value, found.unit) == (number, unit)
         assert found.resolution == pytest.approx(resolution)
-
-    @pytest.mark.parametrize(
-        ("typed", "shown"),
-        [
-            ({"value": "3.0x"}, "≥ 3.0\N{MULTIPLICATION SIGN}"),
-            ({"value": "3x"}, "≥ 3\N{MULTIPLICATION SIGN}"),
-            ({"value": "3.0x", "resolution": 0}, "≥ 3.0\N{MULTIPLICATION SIGN}"),
-            ({"value": "3.0x", "resolution": 0.01}, "≥ 3.00\N{MULTIPLICATION SIGN}"),
-            ({"value": "1,500.00 GB/s"}, "≥ 1500.00 GB/s"),
-        ],
-    )
-    def test_a_bound_is_told_with_the_digits_of_its_source(
-        self, tmp_path: Path, typed: dict[str, Any], shown: str
-    ) -> None:
-        """Though it is exact in arithmetic, where ``resolution`` is 0."""
-        bound = {**claim("fast", typed["value"]), **typed, "relation": "at_least"}
-        (found,) = load(tmp_path / "p", {**document(), "claims": [bound]}).claims.values()
-        assert found.resolution == typed.get("resolution", 0)
-        assert found.value is not None and found.unit is not None
-        assert claimed_figure(found.value, found.unit.value, "at_least", found) == shown
 
 
 class TestProblems:
@@ -440,15 +419,6 @@ class TestCommands:
         content["claims"] = [claim("rate", "5 TFLOP/s", answer=answered)]
         told = refused(tmp_path / "p", content)
         assert any(words in each for each in told), told
-
-    def test_an_arm_of_a_package_is_the_librarys_own(self, tmp_path: Path) -> None:
-        content = document()
-        content["measurements"][0]["packages"] = {"ours": "their-kernels"}
-        catalog = load(tmp_path / "p", content)
-        ours = catalog.variants["rows_ours"]
-        assert (ours.artifact, ours.package) == ("original", "their-kernels")
-        others = [v for name, v in catalog.variants.items() if name.startswith("rows_")]
-        assert [v.id for v in others if v.package] == ["rows_ours"]
 
     def test_a_package_is_of_an_arm_that_is_there(self, tmp_path: Path) -> None:
         content = document()

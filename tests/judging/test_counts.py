@@ -53,17 +53,6 @@ def test_a_true_claim_of_a_project_does_not_vanish_behind_a_false_one_on_the_sam
     }
 
 
-def test_without_one_there_it_counts_by_what_it_would_be() -> None:
-    rows = [
-        row("a", Status.NOT_RUN),
-        row("a", Status.ELSEWHERE, target="h200", as_if=Status.NOT_REPRODUCED),
-        row("b", Status.NOT_RUN),
-    ]
-    counts = count_verdicts(catalog("a", "b"), rows)
-    assert counts["published"] == {Status.NOT_RUN: 1}
-    assert counts["elsewhere"] == {Status.NOT_REPRODUCED: 1}
-
-
 def test_arithmetic_is_counted_apart() -> None:
     sums = Arithmetic(
         kind="arithmetic", formula=Formula.MEAN, operands=(Operand(claim="a"), Operand(claim="a"))

@@ -71,14 +71,6 @@ class TestAgreement:
 class TestNested:
     """An operand may be a formula over operands of its own."""
 
-    def test_two_products_of_0_461_ms(self) -> None:
-        both = computed(Formula.PRODUCT, literal(2), literal(0.114, 0.001))
-        result = audit(Formula.QUOTIENT, [literal(0.461, 0.001), both], literal(50, 10), {})
-        assert not result.consistent
-        assert result.recomputed is not None
-        assert result.recomputed.value == pytest.approx(2.0219, rel=1e-4)
-        assert "0.461 / (2 * 0.114) = 2.02193" in result.sentence
-
     def test_a_difference_is_taken_from_the_larger(self) -> None:
         assert consistent(Formula.DIFFERENCE, [literal(607, 1), literal(603, 1)], literal(4))
         with pytest.raises(ValueError, match="larger"):

@@ -24,7 +24,3 @@ class TestClaimable:
         assert (least.by, least.ms) == ("compute", pytest.approx(1.0))
         least = roofline.claimable(989.4e9, 6.7e9, "float16", b.target())
         assert (least.by, least.ms) == ("memory", pytest.approx(2.0))
-
-    def test_stated_sparsity_halves_the_arithmetic(self) -> None:
-        least = roofline.claimable(989.4e9, 0.0, "float16", b.target(), sparse=True)
-        assert least.ms == pytest.approx(0.5)
