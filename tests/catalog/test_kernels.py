@@ -17,9 +17,6 @@ from assay.records.kernels import KernelManifest, Variant
 KERNELS = Path(__file__).parents[2] / "kernels"
 MANIFESTS = {path.parent.name: path for path in sorted(KERNELS.glob("*/kernel.yaml"))}
 
-L4_SHARED_BYTES = 99 * 1024
-"""Shared memory that one block can have on sm_89 (CUDA programming guide, compute capabilities)."""
-
 
 def manifest(folder: str) -> KernelManifest:
     return load_yaml(KernelManifest, MANIFESTS[folder])

@@ -16,7 +16,6 @@ from assay.statistics.summaries import Summary
 from tests import builders as b
 
 OURS_RATE = b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9
-RIVAL_RATE = b.FLOP["rival"] / b.TIMES_MS["rival"] * 1e-9
 
 
 def rate(arm: str = "ours", over: str | None = None) -> Benchmark:
