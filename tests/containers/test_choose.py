@@ -6,7 +6,7 @@ import pytest
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.runtimes import gpu_access
-from assay.runtimes.choose import RUNTIMES, choose, open_runtime
+from assay.runtimes.choose import choose, open_runtime
 from assay.runtimes.host import HostRuntime
 from tests.containers.engines import ENGINES
 from tests.containers.fixtures import bench
@@ -28,19 +28,11 @@ class TestBareMachine:
         choice = choose("auto", gpu=False)
         assert choice.name == "host"
         assert isinstance(choice.runtime, HostRuntime)
-        reasons = dict(choice.reasons)
-        assert list(reasons) == list(RUNTIMES) == ["docker", "podman", "apptainer", "host"]
-        assert reasons["docker"].startswith("the Docker daemon is not running")
-        assert reasons["podman"].startswith("Podman's service is not running")
-        assert reasons["apptainer"].startswith("Apptainer is not installed")
-        assert reasons["host"] == "the host itself works"
-
-    def test_what_is_not_here_is_told_in_one_line(self):
-        assert choose("auto", gpu=False).told() == [
+        assert choice.looked_at == (
             "no container runtime here: docker (not running), podman (not running), "
             "apptainer (not installed)",
             "runtime host: the host itself works",
-        ]
+        )
 
     @pytest.mark.parametrize("name", ["docker", "podman", "apptainer"])
     def test_what_was_asked_for_is_not_replaced(self, name: str):
@@ -51,7 +43,7 @@ class TestBareMachine:
 
     def test_the_host_can_be_asked_for(self):
         choice = choose("host", gpu=True)
-        assert choice.reasons == (("host", "the host itself works"),)
+        assert choice.looked_at == ("runtime host: the host itself works",)
 
     def test_an_unknown_runtime(self):
         sentence = "there is no runtime 'lxc'; known: auto, docker, podman, apptainer, host"
@@ -77,7 +69,7 @@ class TestRunningEngine:
     def test_auto_takes_it(self, name: str, running):
         choice = choose("auto", gpu=False)
         assert choice.name == name
-        assert choice.reasons[-1] == (name, f"{choice.runtime.describe()} works")
+        assert choice.looked_at[-1] == f"runtime {name}: {choice.runtime.describe()} works"
 
     def test_it_does_not_do_for_a_gpu_that_is_not_there(self, name: str, running, monkeypatch):
         monkeypatch.setattr(gpu_access, "find_driver", lambda: None)

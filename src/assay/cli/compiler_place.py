@@ -26,7 +26,7 @@ def compiler_place(root: Path, wish: str) -> Place:
         sif_of=lambda image: sif_path(root, image),
         objection=lambda name: objection(root, [target], None, name, host_image=False),
     )
-    for line in chosen.told():
+    for line in chosen.looked_at:
         say(line)
     if chosen.name == "host":
         find_host_compiler()

@@ -261,7 +261,7 @@ def _chosen_runtime(
         ),
     )
     if driver is not None or runtime.name != "host":
-        for line in runtime.told():
+        for line in runtime.looked_at:
             say(line)
     if options.host_image and not is_engine(runtime.name):
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")

@@ -20,20 +20,12 @@ SifOf = Callable[[ImageRecord], Path]
 
 @dataclass(frozen=True)
 class ChosenRuntime:
-    """The runtime that was chosen, open, and a sentence on each that was looked at."""
+    """The runtime that was chosen, open."""
 
     name: RuntimeName
     runtime: Runtime
-    reasons: tuple[tuple[RuntimeName, str], ...]
-    """In the order of the looking; the last one is the chosen one."""
-    absent: tuple[tuple[RuntimeName, str], ...] = ()
-    """Those of which there is nothing here, and in two words what there is not."""
-
-    def told(self) -> list[str]:
-        """Return a line on each that was looked at, and one on all that are not here."""
-        missing = dict(self.absent)
-        lines = [f"runtime {name}: {why}" for name, why in self.reasons if name not in missing]
-        return [say_absent(missing), *lines] if missing else lines
+    looked_at: tuple[str, ...]
+    """A line on all that are not here, and one on each that was looked at, the chosen one last."""
 
 
 def open_image(
@@ -76,23 +68,27 @@ def choose(
     MissingEnvironment when the runtime asked for does not work, BadInput for an unknown one.
     """
     wanted = RUNTIMES if wish == "auto" else (known(wish),)
-    reasons: list[tuple[RuntimeName, str]] = []
-    absent: list[tuple[RuntimeName, str]] = []
+    lines: list[str] = []
+    absent: dict[RuntimeName, str] = {}
     for name in wanted:
         try:
             runtime = open_runtime(name, gpu=gpu, sif_of=sif_of)
         except MissingEnvironment as error:
             if wish != "auto":
                 raise
-            reasons.append((name, str(error)))
             if isinstance(error, RuntimeAbsent):
-                absent.append((name, error.brief))
+                absent[name] = error.brief
+            else:
+                lines.append(f"runtime {name}: {error}")
             continue
-        if wish == "auto" and (told := objection(name)):
-            reasons.append((name, f"{runtime.describe()} works, but {told}"))
+        if wish == "auto" and (why := objection(name)):
+            lines.append(f"runtime {name}: {runtime.describe()} works, but {why}")
             continue
-        reasons.append((name, _works(runtime, gpu)))
-        return ChosenRuntime(name, runtime, tuple(reasons), tuple(absent))
+        access = runtime.gpu_access() if gpu and isinstance(runtime, EngineRuntime) else None
+        by = f", GPUs by {access.how}" if access else ""
+        lines.append(f"runtime {name}: {runtime.describe()} works{by}")
+        first = [say_absent(absent)] if absent else []
+        return ChosenRuntime(name, runtime, (*first, *lines))
     raise AssertionError("the host always works")
 
 
@@ -114,13 +110,6 @@ def known(name: str) -> RuntimeName:
         if one == name:
             return one
     raise BadInput(f"there is no runtime '{name}'; known: auto, {', '.join(RUNTIMES)}")
-
-
-def _works(runtime: Runtime, gpu: bool) -> str:
-    told = f"{runtime.describe()} works"
-    if gpu and isinstance(runtime, EngineRuntime):
-        return f"{told}, GPUs by {runtime.gpu_access().how}"
-    return told
 
 
 def _open(name: RuntimeName, *, gpu: bool, sif_of: SifOf) -> Runtime:
