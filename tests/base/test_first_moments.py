@@ -1,7 +1,6 @@
 """The first moments of a start: what is ignored stays so, and what is missing is said."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,15 +22,6 @@ def start(
         check=False,
         preexec_fn=before,
     )
-
-
-def test_an_ignored_signal_stays_ignored() -> None:
-    def send() -> None:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        os.kill(os.getpid(), signal.SIGHUP)
-
-    found = start(sys.executable, REPOSITORY / "assay", "--version", before=send, ASSAY_NO_VENV="1")
-    assert found.returncode == 0, found.stderr
 
 
 def test_a_python_without_the_packages_is_told_so(tmp_path: Path) -> None:

@@ -3,28 +3,13 @@
 import errno
 import fcntl
 import multiprocessing
-import os
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.base.progress import exclusive, watch
-
-
-def run(tmp_path: Path, code: str, **options: object) -> int:
-    values = {"tick_s": 10.0, "describe": lambda text: ""}
-    return watch(
-        [sys.executable, "-c", code], tmp_path / "log", os.environ, **{**values, **options}
-    )
-
-
-def test_output_goes_to_the_log_and_the_code_comes_back(tmp_path: Path):
-    code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)"
-    assert run(tmp_path, code) == 7
-    assert sorted((tmp_path / "log").read_text().split()) == ["err", "out"]
+from assay.base.progress import exclusive
 
 
 def _hold(path: Path, marks: Path, name: str) -> None:

@@ -53,12 +53,6 @@ class TestWhatIsWrong:
         assert answer.err.startswith(f"assay: {sentence}")
         assert answer.err.count("\n") == 1
 
-    @pytest.mark.parametrize("group", ["lab", "key"])
-    def test_a_group_alone_shows_its_commands(self, assay: Any, group: str) -> None:
-        answer = assay(group)
-        assert (answer.code, answer.err) == (2, "")
-        assert "\nCommands:\n" in answer.out
-
     def test_an_interruption_says_so(self, assay: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         def interrupted(*_: object) -> None:
             raise KeyboardInterrupt

@@ -1,6 +1,5 @@
 """The questions asked of the machine before anything is planned or begun."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -85,17 +84,6 @@ class TestPlaces:
 
 class TestAReportThatCannotBeReplaced:
     """One sentence with what helps, before anything is begun."""
-
-    def test_a_write_protected_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        report = tmp_path / "reports" / "asked"
-        (report / "evidence").mkdir(parents=True)
-        page = report / "evidence" / "plan.json"
-        page.touch()
-        require_places(tmp_path, "asked", None)
-        access = os.access
-        monkeypatch.setattr(os, "access", lambda path, mode: path != page and access(path, mode))
-        with pytest.raises(MissingEnvironment, match=r"plan\.json"):
-            require_places(tmp_path, "asked", None)
 
     @pytest.mark.parametrize("name", ["reports", "results", "reports/asked", "results/asked"])
     def test_a_link_leads_no_run_out_of_its_home(self, tmp_path: Path, name: str) -> None:

@@ -58,13 +58,6 @@ class TestAnEntry:
         (job,) = journal_of(tmp_path)
         assert (job.outcome, job.reason) == ("failed", reason)
 
-    def test_a_later_start_has_slurm_explain_the_lost_one(self, tmp_path: Path) -> None:
-        begin(tmp_path, "17")
-        begin(tmp_path, "18", stage="program")
-        begin(tmp_path, "19").end(None)
-        found = {job.job_id: job.reason for job in journal_of(tmp_path)}
-        assert found == {"17": "asked of 17", "18": None, "19": None}
-
 
 def test_the_node_is_that_of_the_platform(tmp_path: Path) -> None:
     journal = begin(tmp_path, stage="platform")

@@ -40,15 +40,6 @@ def verified(root: Path, commit: str, clean: bool, run: Path | None = None) -> t
     return (run / "verified.txt").read_text(), request
 
 
-def test_it_verifies_by_the_rules_of_the_checkout(root: Path) -> None:
-    text, request = verified(root, "b" * 40, True)
-    assert "ok  policy: " in text
-    assert "accepted" not in text
-    assert "--accept-policy" not in _verify_command(REPORT, request)
-    again = request.model_copy(update={"extra_keys": (f"{request.signing_key}.pub",)})
-    assert _verify_command(REPORT, again) == _verify_command(REPORT, request), "each key once"
-
-
 def test_a_tree_that_changed_under_way_is_told(root: Path) -> None:
     """The run is of the tree as it began; its reader has what is there now."""
     run = write_run(root)

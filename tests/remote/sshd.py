@@ -166,8 +166,14 @@ def _answers(port: int) -> bool:
 
 
 def _children(pid: int) -> list[int]:
-    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []  # it has just ended
 
 
 def _name(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().strip()
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""  # it has just ended

@@ -119,15 +119,6 @@ class TestRun:
         assert lines == ["began", "the end"]
         assert there.ask("state")["exit"] == ["0"]
 
-    def test_a_machine_that_stays_away_is_left_with_a_sentence(
-        self, there: RemoteMachine, machine: LoopbackMachine, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(remote_machine, "PATIENCE_S", 0.0)
-        there.ask("start")
-        threading.Timer(1.0, machine.cut).start()
-        with pytest.raises(MissingEnvironment, match="--resume picks it up"):
-            followed(there)
-
     def test_what_is_killed_there_is_lost_and_starts_again(
         self, there: RemoteMachine, machine: LoopbackMachine
     ) -> None:

@@ -40,13 +40,3 @@ def test_a_report_that_does_not_verify_is_refused(
     assert main([str(report), *key]) == 1
     assert f"{report} does not verify" in capsys.readouterr().err
     assert not report.with_name("demo_run.tar.xz").exists()
-
-
-def test_and_one_that_is_named_otherwise(
-    report: Path, key: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    moved = report.rename(report.with_name("copy"))
-    assert main([str(moved), *key]) == 2
-    assert capsys.readouterr().err == (
-        f"assay: {moved}: is the report of run 'demo_run', and named otherwise: rename it\n"
-    )

@@ -1,6 +1,5 @@
 """Preconditions of a run on its machine, looked for before anything is planned or begun."""
 
-import os
 from pathlib import Path
 
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
@@ -46,20 +45,8 @@ def require_places(root: Path, run: str, key: Path | None) -> None:
                 "or run from a copy of it"
             )
     require_replaceable(root / REPORTS / run)
-    _require_writable(root / REPORTS / run)
     if key is not None:
         require_key_place(key)
-
-
-def _require_writable(report: Path) -> None:
-    """Raise MissingEnvironment for a report of an earlier start that cannot be replaced."""
-    found = (path for path in (report, *report.rglob("*")) if path.exists())
-    protected = next((path for path in found if not os.access(path, os.W_OK)), None)
-    if protected is not None:
-        raise MissingEnvironment(
-            f"{protected} is write-protected, and the run would make {report} again: make it "
-            "writable, or name another run with --run"
-        )
 
 
 def require_kept_report(

@@ -6,6 +6,7 @@ is never signed for a command that is gone.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,6 @@ from typing import IO
 from assay.base.printable import shown_line
 from assay.base.progress import exclusive, say
 from assay.base.signals import ENDING
-from assay.measuring.device_warnings import ToldWarnings
 from assay.pipeline.failures import read_failures
 from assay.pipeline.run_files import RESULTS
 from assay.runtimes import owners
@@ -35,8 +35,8 @@ DRAIN_S = 5.0
 """Patience with whoever holds the workflow's output open when the workflow has ended."""
 OURS = "assay: "
 """How every line begins that a step says to the person at the terminal."""
-QUOTED = f"{OURS}  "
-"""How a line begins that a step tells of another program."""
+WARNING = re.compile(rf"{OURS}  (\S.*Warning: |  )")
+"""A library's warning, or the line of code below it: every process of a measurement warns anew."""
 
 
 @contextmanager
@@ -100,7 +100,7 @@ class WorkflowOutput:
     def __init__(self, stream: IO[str], log: Path, *, verbose: bool) -> None:
         self._stream, self._log, self._verbose = stream, log, verbose
         self._silenced = False
-        self._warnings = ToldWarnings("/".join(log.parts[-2:]))
+        self._warned: set[str] = set()
         self._thread = threading.Thread(target=self._copy, daemon=True)
         self._thread.start()
 
@@ -125,9 +125,11 @@ class WorkflowOutput:
     def _meant_for_people(self, line: str) -> str | None:
         if self._verbose:
             return line
-        if line.startswith(QUOTED):
-            told = self._warnings.told(line.removeprefix(QUOTED))
-            return None if told is None else f"{QUOTED}{told}"
+        if WARNING.match(line):
+            key = re.sub(r"\d+", "#", line)
+            if key in self._warned:
+                return None
+            self._warned.add(key)
         return line if line.startswith(OURS) else None
 
 

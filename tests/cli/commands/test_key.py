@@ -4,13 +4,6 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-)
-
 from assay.shared.exit_codes import ExitCode
 
 
@@ -31,17 +24,6 @@ class TestKey:
         assert answer.code == ExitCode.BAD_INPUT
         assert not (tmp_path / "mine").exists()
         assert (tmp_path / "mine.pub").read_text() == "other"
-
-    def test_an_openssh_key_is_shown(self, assay: Any, tmp_path: Path) -> None:
-        key = Ed25519PrivateKey.generate()
-        path = tmp_path / "id_ed25519"
-        path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
-        path.chmod(0o644)
-        refused = assay("key", "show", str(path))
-        assert refused.code == ExitCode.BAD_INPUT
-        assert "chmod 600" in refused.err
-        path.chmod(0o600)
-        assert "BEGIN PUBLIC KEY" in assay("key", "show", str(path)).out
 
     def test_a_key_that_is_not_there(self, assay: Any, tmp_path: Path) -> None:
         answer = assay("key", "show", str(tmp_path / "none"))

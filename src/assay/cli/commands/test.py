@@ -11,7 +11,7 @@ from assay.shared.exit_codes import ExitCode
 
 OWN = ("-n", "--numprocesses", "--pdb", "--trace", "--co", "-h", "--help", "--version")
 """Beginnings of options by which the caller chooses the processes, or wants one alone."""
-MOST = 16
+MOST = "16"
 """Processes: each imports all that it tests."""
 
 
@@ -20,16 +20,15 @@ def test(context: typer.Context) -> None:
     import pytest  # noqa: PLC0415 - only installed for tests
 
     os.chdir(checkout.ROOT)
-    cores = len(os.sched_getaffinity(0))
-    code = pytest.main([*processes(context.args, cores), *context.args])
+    code = pytest.main([*processes(context.args), *context.args])
     sys.exit(ExitCode.INTERRUPTED if code == pytest.ExitCode.INTERRUPTED else code)
 
 
-def processes(arguments: Sequence[str], cores: int) -> list[str]:
+def processes(arguments: Sequence[str]) -> list[str]:
     """Return options that spread the tests over the cores, unless the caller chooses.
 
     Tests of one file share a cluster or a compiler, so they stay in one process.
     """
-    if cores < 2 or any(word.startswith(OWN) for word in arguments):
+    if any(word.startswith(OWN) for word in arguments):
         return []
-    return ["-n", str(min(cores, MOST)), "--dist", "loadfile"]
+    return ["-n", "auto", "--maxprocesses", MOST, "--dist", "loadfile"]
