@@ -38,10 +38,6 @@ def match(built: BuildRecord | None, recorded: BuildRecord | None = MEASURED) ->
 class TestSameness:
     """Each way that a measured binary can stand to the compiled one."""
 
-    def test_the_same_file(self) -> None:
-        found = match(by("g++ 12.2.0", "our binary"))
-        assert found.sameness is Sameness.FILE
-
     def test_the_same_device_code_by_another_host_compiler(self) -> None:
         assert match(by("g++ 14.2.0")).sameness is Sameness.DEVICE_CODE
 
@@ -64,23 +60,9 @@ class TestSameness:
             built = by("g++ 12.2.0", cubins=(OTHER_CUBIN,), **now)
             assert match(built, before).sameness is Sameness.OTHER
 
-    def test_what_was_made_from_earlier_sources_has_its_own_record(self) -> None:
-        code = {"code_sha256": b.digest("machine code")}
-        then = MEASURED.model_copy(update=code)
-        built = by("g++ 12.2.0", cubins=(OTHER_CUBIN,), **code)
-        found = replace(
-            evidence(built, None), target_builds={"h100": {("our_kernel", "sm_90a"): then}}
-        )
-        matches = binary_matches(b.catalog([]), found)
-        assert [each.sameness for each in matches] == [Sameness.INSTRUCTIONS]
-
     def test_a_record_of_another_binary_says_nothing_of_the_measured_one(self) -> None:
         stranger = MEASURED.model_copy(
             update={"artifact": CUBIN.model_copy(update={"sha256": b.digest("never timed")})}
         )
         for recorded in (stranger, None):
             assert match(by("g++ 14.2.0"), recorded).sameness is Sameness.OTHER
-
-    def test_what_does_not_compile_here_is_another(self) -> None:
-        failed = by("g++ 14.2.0", artifact=None, status="failed", diagnostics="no")
-        assert match(failed).sameness is Sameness.OTHER

@@ -19,19 +19,6 @@ def test_runs_stand_in_the_order_of_measuring_and_say_what_changed():
     assert [entry.changed for entry in entries] == [(), ("card", "driver"), ("protocol",)]
 
 
-def test_targets_have_histories_of_their_own():
-    h200 = machine("card_c", "t2", target="h200")
-    reports = [
-        report("run_1", machine("card_a", "t1"), figure(100.0)),
-        report("run_2", h200, figure(150.0, target="h200", status=Status.EXCEEDED)),
-    ]
-    lines = claim_history("rate", reports)
-    assert [(line.last.target, line.before, line.changed) for line in lines] == [
-        ("h100", None, ()),
-        ("h200", None, ()),
-    ]
-
-
 def test_a_measurement_is_one_line_with_all_reports_that_carry_it():
     """In the order of signing, whatever the order in which they were given."""
     on = machine("card_a", "t1")
@@ -59,18 +46,6 @@ def test_what_nobody_vouches_for_is_no_part_of_a_measurement_and_changes_nothing
     assert [line.before for line in lines] == [None, "reproduced", None]
 
 
-def test_what_it_would_be_elsewhere_changes_too():
-    def there(status):
-        return figure(100.0, status=Status.ELSEWHERE, as_if=status)
-
-    reports = [
-        report("run_1", machine("card_a", "t1"), there(Status.NOT_REPRODUCED)),
-        report("run_2", machine("card_b", "t2"), there(Status.MISSTATED)),
-    ]
-    _, second = claim_history("rate", reports)
-    assert second.before == "elsewhere (there: not reproduced)"
-
-
 def test_a_report_that_does_not_answer_changes_nothing():
     nothing = {"status": Status.NOT_RUN, "measured": None, "ci90": None, "question": None}
     left = figure(100.0).model_copy(update={**nothing, "reason": "not_recorded"})
@@ -86,18 +61,3 @@ def test_a_report_that_does_not_answer_changes_nothing():
     failed = left.model_copy(update={"reason": "run_failed"})
     lines = claim_history("rate", [reports[0], report("run_2", on, failed), reports[2]])
     assert [line.before for line in lines] == [None, "reproduced", "not run"]
-
-
-def test_what_was_not_measured_stands_where_its_report_was_signed():
-    nothing = {"status": Status.NOT_RUN, "measured": None, "ci90": None, "question": None}
-    reports = [
-        report("run_1", machine("card_a", "2026-11-25"), figure(100.0).model_copy(update=nothing)),
-        report("run_2", machine("card_a", "2026-11-23"), figure(100.0)),
-    ]
-    first, second = claim_history("rate", reports)
-    assert (first.last.place, first.last.machine) == (0, None)  # signed on the 21st
-    assert second.last.machine is not None
-
-
-def test_other_claims_are_left_out():
-    assert claim_history("other", [report("run_1", machine("card_a", "t1"), figure(1.0))]) == []

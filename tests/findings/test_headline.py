@@ -86,21 +86,3 @@ def test_a_rebuilt_kernels_cause_is_what_another_gpu_showed(told: Told) -> None:
     assert Why.OTHER_WORK not in alone
     assert beside[Why.OTHER_WORK] == 1
     assert beside.get(Why.REBUILT, 0) == alone[Why.REBUILT] - 1
-
-
-def test_without_its_own_gpu_the_cause_is_what_stood_in_the_way_on_the_one_there_was(
-    told: Told,
-) -> None:
-    def row(target: str, why: Why) -> Verdict:
-        found = told[1][0]
-        return found.model_copy(
-            update={"target": target, "status": Status.NOT_RUN, "as_if": None, "why": why}
-        )
-
-    def found(*rows: Verdict) -> list[tuple[Why | None, str | None]]:
-        return [(row.why, row.why_on) for row in with_known_causes(rows)]
-
-    absent, unbuilt = row("h100", Why.NO_DEVICE), row("h200", Why.NOT_BUILT)
-    assert found(absent, unbuilt) == [(Why.NOT_BUILT, "h200"), (Why.NOT_BUILT, None)]
-    assert found(absent, row("h200", Why.NO_DEVICE)) == [(Why.NO_DEVICE, None)] * 2
-    assert found(absent) == [(Why.NO_DEVICE, None)]

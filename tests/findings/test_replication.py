@@ -18,12 +18,6 @@ def test_a_copy_and_what_was_taken_over_count_for_nothing() -> None:
     assert "nobody else yet" in again_line(found)
 
 
-def test_two_reports_of_one_measurement_are_one() -> None:
-    found = measured_again([OWN], [THEIRS, replace(THEIRS)]).by_others
-    assert (found.signers, found.cards, found.measurements) == (1, 1, 1)
-    assert (found.verdicts, found.agree) == (1, 1)
-
-
 def test_the_same_signer_is_no_other_one_and_other_rules_are_no_verdict() -> None:
     missed = replace(THEIRS, verdict=(Status.NOT_REPRODUCED, None), run=("c", "t3"))
     older = replace(THEIRS, run=("d", "t4"), rules=8)

@@ -32,11 +32,6 @@ def test_intervals_without_a_common_point_are_a_shift():
     assert standing(figure(100.0), figure(101.0)).standing is Standing.REST
 
 
-def test_what_was_measured_otherwise_has_no_difference():
-    row = standing(figure(100.0), figure(900.0, question="another"))
-    assert (row.standing, row.difference, row.asked_otherwise) == (Standing.REST, None, True)
-
-
 def test_what_one_report_did_not_ask_is_no_change():
     nothing = {"measured": None, "ci90": None, "question": None}
     changes = {"status": Status.NOT_RUN, "reason": "not_selected"}
@@ -47,27 +42,6 @@ def test_what_one_report_did_not_ask_is_no_change():
         assert standing(absent, absent).standing is Standing.REST
     failed = left_out.model_copy(update={"reason": "build_failed"})
     assert standing(figure(100.0), failed).standing is Standing.CHANGED
-
-
-def test_of_three_reports_two_can_agree_or_not():
-    def of(*figures):
-        (row,) = compare_figures(
-            [report(f"run_{n}", ONE, *each) for n, each in enumerate(figures, 1)]
-        )
-        return row.standing
-
-    one, other = figure(100.0), figure(100.0, status=Status.EXCEEDED)
-    assert of([one], [one], []) is Standing.SOME
-    assert of([one], [other], []) is Standing.CHANGED
-    assert of([one], [figure(110.0)], []) is Standing.SHIFTED
-
-
-def test_only_who_is_vouched_for_took_a_measurement_over():
-    one, two = report("run_1", ONE, figure(100.0)), report("run_2", ONE, figure(100.0))
-    (row,) = compare_figures([one, two])
-    assert row.one_measurement
-    (row,) = compare_figures([one, two.model_copy(update={"created": None})])
-    assert not row.one_measurement
 
 
 def test_one_gpu_and_second_with_other_samples_is_warned_of():

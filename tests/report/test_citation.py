@@ -37,11 +37,6 @@ def test_the_entry_has_every_fact_once():
     )
 
 
-def test_a_projects_report_is_of_that_project():
-    entry = bibtex(replace(REPORT, project="Softmax & more"))
-    assert r"{{Figures of Softmax \& more, measured again on NVIDIA H100" in entry
-
-
 def test_what_tex_would_read_otherwise_is_escaped():
     entry = bibtex(replace(REPORT, authors=("100 % & more", "B{"), signer="a_b"))
     assert r"{{100 \% \& more} and {B\{}}" in entry

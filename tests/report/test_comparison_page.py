@@ -4,17 +4,14 @@ import json
 from pathlib import Path
 
 from assay.cli.commands import compare
-from assay.findings.claim_history import claim_history
 from assay.findings.given_report import GivenReport
 from assay.findings.report_comparison import Standing
 from assay.records.report_figures import ClaimInShort, ReportFigure, ReportFigures
 from assay.records.verdicts import Status
 from assay.report.comparison_page import (
-    carriers,
     cell,
     comparison_page,
     comparison_view,
-    difference,
 )
 from tests.findings.short_reports import figure, machine, report
 
@@ -64,32 +61,6 @@ def test_a_measurement_that_answers_two_claims_counts_once_by_the_one_that_chang
     assert [row.claim for row in seen.of(Standing.CHANGED)] == ["again"]
     assert seen.heading(Standing.REST) == "The rest: 1 counted, in 2 lines"
     assert [row.claim for row in seen.measurements] == ["again", "other"]
-
-
-def test_a_claim_counts_on_the_gpu_that_each_report_counts_it_on():
-    """As the headline of each does: one figure, though the reports have it on two GPUs."""
-    aside = {"target": "h200", "status": Status.ELSEWHERE}
-    one = counting("run_1", figure(100.0, counted_as=0), figure(150.0, **aside))
-    two = counting("run_2", figure(150.0, counted_as=0, **aside))
-    assert view(one, two).counts()[0].startswith("1 published speed figure: 0 changed, ")
-
-
-def test_a_measurement_that_was_taken_over_is_no_second_one():
-    one, two = (report(run, machine("card_a", "t1"), figure(100.0)) for run in ("run_1", "run_2"))
-    seen = view(one, two)
-    assert seen.counts()[0].endswith(" 1 did neither (1 of them one measurement, taken over)")
-    assert [difference(row) for row in seen.figures] == ["one measurement"]
-
-
-def test_of_reports_of_one_measurement_the_one_that_measured_is_named_first():
-    on = machine("card_a", "t1")
-    one = report("run_1", on, figure(100.0))
-    two, three = (report(run, on, figure(100.0, taken_over=True)) for run in ("run_2", "run_3"))
-    names = {0: "two", 1: "one", 2: "three"}
-    (line,) = claim_history("rate", [two, one, three])
-    assert carriers(line, names) == "one; taken over by two, three"
-    (line,) = claim_history("rate", [two])
-    assert carriers(line, names) == "taken over by two"
 
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"

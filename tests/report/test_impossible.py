@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from assay.records.manifest import PAGE, TEXT
 from assay.report.render import render
 from tests.report_fixtures import provision, write_repository, write_run
@@ -29,10 +27,3 @@ def test_a_claim_beyond_the_peak_is_listed_and_noted(tmp_path: Path) -> None:
     assert "By arithmetic alone: 2450 TFLOP/s is beyond" in page
     assert "report.html#demo_elsewhere" in text
     assert "2450 TFLOP/s is beyond" in text
-
-
-@pytest.mark.parametrize("value", ["450"])
-def test_a_page_without_one_says_nothing_of_it(tmp_path: Path, value: str) -> None:
-    for page in pages(tmp_path, value):
-        assert "cannot be right" not in page
-        assert "By arithmetic alone" not in page

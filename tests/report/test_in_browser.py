@@ -14,9 +14,7 @@ import pytest
 from assay.cli.commands.site import write_site
 from assay.findings.given_report import GivenReport
 from assay.findings.report_figures import report_figures
-from assay.report import render
 from assay.report.comparison_page import comparison_page, comparison_view
-from assay.report.render import texts_of
 from assay.report.site import Site
 from assay.verification.open_report import open_report
 from assay.verification.trust import published_reports
@@ -35,19 +33,6 @@ WIDTHS = (1440, 390)
 VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
   .map(each => [each.id, each.nodes.length, each.nodes[0].html.slice(0, 200),
                 each.nodes[0].failureSummary])"""
-SHAPE = """text => {
-  const said = each => each.nodeType === Node.TEXT_NODE ? each.data.trim() : each.outerHTML
-    .slice(0, each.outerHTML.indexOf(">"));
-  const parsed = new DOMParser().parseFromString(text, "text/html");
-  const wanted = NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT;
-  const every = document.createNodeIterator(parsed, wanted);
-  const found = [];
-  for (let each = every.nextNode(); each; each = every.nextNode()) {
-    const one = said(each);
-    if (one) { found.push([one, each.parentNode.nodeName]); }
-  }
-  return found;
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -118,13 +103,6 @@ def opened(browser: "Browser", path: Path, width: int = 1440, **context: Any) ->
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 class TestAccessibility:
-    def test_axe_finds_nothing_on_the_first_page(
-        self, browser: "Browser", report: Path, width: int, scheme: str
-    ) -> None:
-        page = opened(browser, report / "report.html", width, color_scheme=scheme, bypass_csp=True)
-        page.add_script_tag(path=place())
-        assert page.evaluate(VIOLATIONS) == []
-
     def test_axe_finds_nothing_with_everything_unfolded(
         self, browser: "Browser", small: Path, width: int, scheme: str
     ) -> None:
@@ -152,24 +130,6 @@ class TestAccessibility:
         assert re.match(r"unverified|\d+ of \d+ figures hold \(", said)
 
 
-def test_a_telephone_shows_every_cell_of_sites_and_comparisons(
-    browser: "Browser", several: Path
-) -> None:
-    """Nothing but the matrix of claims and reports, which grows with these, is to be pushed."""
-    site = several / "site"
-    pages = (next((site / name).glob("*.html")) for name in ("claims", "reports"))
-    for path in (several / "compare.html", site / "index.html", *pages):
-        page = opened(browser, path, 390)
-        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-        pushed = page.evaluate("""() => [...document.querySelectorAll(".wide > table")]
-          .filter(each => each.clientWidth > each.parentNode.clientWidth)
-          .map(each => each.className)""")
-        assert [each for each in pushed if each != "matrix"] == [], path.name
-        hidden = page.evaluate("""() => [...document.querySelectorAll("table.stack td")]
-          .filter(each => each.innerText && !each.checkVisibility()).length""")
-        assert hidden == 0, path.name
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("script", [True, False])
 def test_nothing_is_wider_than_the_screen(
@@ -179,21 +139,6 @@ def test_nothing_is_wider_than_the_screen(
         page = opened(browser, report / name, width, java_script_enabled=script)
         box = page.locator("html").evaluate("each => [each.scrollWidth, window.innerWidth]")
         assert box[0] <= box[1], name
-
-
-def test_end_tags_that_are_left_out_change_nothing(
-    browser: "Browser", small: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Chromium makes the same elements and texts of a page as of one with every end tag."""
-    page = browser.new_page()
-    slimmed = texts_of(ROOT, small)
-    monkeypatch.setattr(render, "slim", lambda text: text)
-    for name, whole in texts_of(ROOT, small).items():
-        if not name.endswith(".html"):
-            continue
-        assert len(slimmed[name]) < len(whole)
-        made = [page.evaluate(SHAPE, text) for text in (whole, slimmed[name])]
-        assert made[0] == made[1]
 
 
 def test_without_a_script_every_claim_is_there(browser: "Browser", real: Path) -> None:
@@ -220,16 +165,6 @@ class TestScript:
         page.click("#reset")
         assert page.locator("tbody.claim:not([hidden])").count() == whole
 
-    def test_it_filters_and_unfolds_what_fits(self, page: "Page") -> None:
-        page.locator("label", has_text=re.compile("^Verdict")).locator("select").select_option(
-            "v:inconsistent"
-        )
-        shown = page.locator("tbody.claim:not([hidden])")
-        assert shown.count() > 0
-        assert shown.first.is_visible()
-        tokens = shown.evaluate_all("found => found.map(each => each.dataset.f)")
-        assert all("v:inconsistent" in each.split() for each in tokens)
-
     def test_a_number_shows_what_it_counts(self, page: "Page") -> None:
         """Of findings, of the headline and of its causes: as many lines as the number says."""
         links = page.locator("[data-show]")
@@ -243,14 +178,6 @@ class TestScript:
             assert shown.first.is_visible()
             said = page.locator("#shown").text_content() or ""
             assert re.search(rf": {number[1]} [a-z ]+$", said)
-
-    def test_it_sorts_what_is_furthest_below_first(self, page: "Page") -> None:
-        page.select_option("#order", "ratio-up")
-        table = page.locator("table.claims").first.locator("tbody.claim")
-        keys = table.evaluate_all("found => found.map(each => each.dataset.o.split(' ')[0])")
-        ratios = [float(key) for key in keys if key != "-"]
-        assert ratios == sorted(ratios)
-        assert keys[len(ratios) :] == ["-"] * (len(keys) - len(ratios))
 
     def test_a_link_opens_its_claim_and_marks_it(self, page: "Page") -> None:
         claim = page.locator("details.group tbody.claim").first.get_attribute("id")

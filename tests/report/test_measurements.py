@@ -47,7 +47,3 @@ def test_what_a_rivals_sweeps_chose_is_told() -> None:
     told = {arm["arm"]: arm["swept"] for arm in swept_section(3, 4)["arms"]}
     assert told["ours"] is None
     assert told["rival"] == "rival: stages 3; stages 4, chosen on this workload."
-
-
-def test_the_column_hangs_on_the_record() -> None:
-    assert not section()["tells_memory"]

@@ -28,11 +28,3 @@ def test_what_a_record_does_not_lift_out_is_read_off_its_raw_page(
     assert cublas[titles.index("tensor pipe")] == "93.35\N{NO-BREAK SPACE}%"
     assert cublas[titles.index("L2")] == "53.30\N{NO-BREAK SPACE}%"
     assert cublas[titles.index("clock")] == "1474\N{NO-BREAK SPACE}MHz"
-
-
-def test_the_largest_waits_come_first(rows: dict[tuple[str, str], Any]) -> None:
-    stalls = [
-        stall.replace("\N{NO-BREAK SPACE}", " ")
-        for stall in rows["bsr_gemm_128", "torch_bsr"]["stalls"]
-    ]
-    assert stalls == ["long scoreboard 50 %", "barrier 20 %", "mio throttle 11 %"]

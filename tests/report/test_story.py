@@ -44,11 +44,6 @@ def test_figures_come_from_the_verdict(root: Path) -> None:
     assert sentence.rests_on == "demo_rate"
 
 
-def test_a_sentence_goes_where_its_verdict_is_another(root: Path) -> None:
-    add(root, FINDING.replace("STATUS", Status.INCORRECT.value))
-    assert story(load_catalog(root), verdicts_of(root)) == ()
-
-
 def test_a_figure_of_a_claim_that_it_does_not_rest_on_is_refused(root: Path) -> None:
     add(
         root,

@@ -1,13 +1,12 @@
 """The strip of all figures: no dot hides another, each is a link, and the margins are drawn."""
 
 import re
-from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
 from assay.records.verdicts import Status
-from assay.report.figures.strip import DOT, NARROW, STROKE, WIDE, Dot, Sheet, drawing
+from assay.report.figures.strip import DOT, NARROW, WIDE, Dot, Sheet, drawing
 from assay.report.figures.svg import mark_of
 from assay.report.verdict_text import Ratio
 
@@ -38,14 +37,6 @@ def test_no_dot_hides_another() -> None:
             assert abs(x - other_x) >= DOT or abs(y - other_y) >= DOT
 
 
-def test_no_interval_runs_through_a_neighbour() -> None:
-    made = drawn(dot(0, 0.5, 0.3, 0.9), dot(1, 0.8))
-    (_, first), (_, second) = sorted(marks(made))
-    assert first != second
-    made = drawn(dot(0, 0.5), dot(1, 0.8))
-    assert len({y for _, y in marks(made)}) == 1
-
-
 @pytest.mark.parametrize("sheet", [WIDE, NARROW])
 def test_each_dot_is_a_link_that_says_what_it_is(sheet: Sheet) -> None:
     svg = drawn(dot(0, 0.5), dot(1, 2.0), sheet=sheet)
@@ -61,13 +52,3 @@ def test_better_is_to_the_right_and_margins_lie_round_one() -> None:
     (wide_at, wide), (narrow_at, narrow) = ((float(x), float(w)) for _, x, w in bands)
     assert [name for name, _, _ in bands] == ["wide", "narrow"]
     assert worse < wide_at < narrow_at < narrow_at + narrow < wide_at + wide < better
-
-
-@pytest.mark.parametrize("sheet", [WIDE, NARROW])
-def test_a_bound_has_a_stroke_beside_its_mark_and_nothing_else_has(sheet: Sheet) -> None:
-    made = drawn(dot(0, 0.5), replace(dot(1, 2.0), bound=True), sheet=sheet)
-    exact, bound = made.split('<a href="#claim')[1:]
-    assert '<path class="bound"' not in exact
-    (_, (x, _)) = marks(made)
-    at = re.search(r'<path class="bound" d="M([\d.]+)', bound)
-    assert at and x - STROKE - 1 < float(at[1]) < x - DOT / 2

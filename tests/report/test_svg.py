@@ -2,8 +2,7 @@
 
 import pytest
 
-from assay.records.verdicts import Status
-from assay.report.figures.svg import SHAPES, LogScale, Scale, in_words
+from assay.report.figures.svg import LogScale, Scale
 
 
 class TestTicks:
@@ -31,7 +30,3 @@ class TestTicks:
 def test_a_log_scale_puts_equal_ratios_equally_far_apart() -> None:
     scale = LogScale(1, 100, 20, 40)
     assert [scale(value) for value in (1, 10, 100)] == pytest.approx([20, 30, 40])
-
-
-def test_every_status_that_is_drawn_has_an_outline() -> None:
-    assert {status.facts.mark for status in Status if status.facts.mark} <= set(SHAPES)

@@ -12,7 +12,6 @@ from assay.records.claims import Relation
 from assay.records.figure_words import quantity
 from assay.report import formatting as fmt
 from assay.report.verdict_text import claimed_text
-from tests.report.newest import newest_report, newest_texts
 from tests.report.told import told_report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,12 +21,6 @@ def words(page: str) -> str:
     """Return what a page says, without its style, script and tags."""
     shown = re.sub(r"<(style|script)>.*?</\1>", " ", page, flags=re.DOTALL)
     return " ".join(re.sub(r"<[^>]*>", " ", shown).split())
-
-
-@pytest.fixture(scope="module")
-def real() -> dict[str, str]:
-    """The newest published report, as this version says it."""
-    return newest_texts()
 
 
 def test_a_sentence_and_its_cells_write_figures_alike(tmp_path: Path) -> None:
@@ -60,29 +53,9 @@ def test_a_measured_figure_is_told_in_the_unit_that_people_read(
     assert fmt.figure(measured, unit) == fmt.unbroken(text)
 
 
-def test_an_interval_is_told_in_the_unit_of_its_figure() -> None:
-    assert fmt.interval_of(0.020008, "ms", (0.0196, 0.1021)) == "[19.60, 102.1]"
-    assert fmt.interval_of(33855.3, "gflop_per_s", (33800.0, 33900.0)) == "[33.80, 33.90]"
-
-
-def test_lines_to_copy_can_be_typed(real: dict[str, str]) -> None:
-    """They name the report as it is published, and stand for nothing that a reader has to find."""
-    name = newest_report().name
-    for page in ("report.html", "report.md"):
-        typed = re.findall(r"^(?:.*>)?\s*(\./assay verify [^<\n]*)", real[page], re.MULTILINE)
-        assert set(typed) == {f"./assay verify {name}"}, page
-        assert not re.search(r"\b[A-Z]+_[A-Z_]+\b", " ".join(typed))
-
-
 @pytest.mark.parametrize(
     ("ratio", "text"), [(0.1076, "0.11"), (0.0734, "0.073"), (1.05, "1.05"), (6.82, "6.8"),
                         (13.2, "13")],
 )  # fmt: skip
 def test_a_factor_has_no_more_digits_than_tell_it_from_one(ratio: float, text: str) -> None:
     assert fmt.factor(ratio) == f"{text}\N{MULTIPLICATION SIGN}"
-
-
-def test_markdown_shows_text_as_it_is() -> None:
-    assert fmt.markdown("a|b *c* [d](e) <f>\n__g__ h_i") == (
-        r"a\|b \*c\* \[d\](e) &lt;f&gt; \_\_g\_\_ h_i"
-    )

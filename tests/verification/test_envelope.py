@@ -7,7 +7,6 @@ from securesystemslib.dsse import Envelope as IndependentEnvelope
 from securesystemslib.signer import CryptoSigner
 
 from assay.base.errors import CheckFailed
-from assay.records.trusted_keys import Revocation
 from assay.verification.envelope import check_signatures, dump_envelope, parse_envelope, seal
 from assay.verification.trusted_keys import TrustedKey
 
@@ -45,12 +44,3 @@ def test_each_trusted_key_that_signed_counts_once() -> None:
     both = parse_envelope(seal(PAYLOAD, one, other))
     assert len(check_signatures(both, trusted(one, other))) == 2
     assert len(check_signatures(both, trusted(one, one))) == 1
-
-
-def test_a_revoked_key_is_refused_beside_another() -> None:
-    one, other = signer(), signer()
-    revoked = Revocation.model_validate_json('{"day": "2026-11-01", "reason": "lost"}')
-    keys = [*trusted(one), TrustedKey(other.public_key, "old", revoked=revoked)]
-    with pytest.raises(CheckFailed) as raised:
-        check_signatures(parse_envelope(seal(PAYLOAD, one, other)), keys)
-    assert raised.value.code == "key-revoked"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.check_log import failed_check, passed_check
-from assay.base.errors import AssayError, BadInput, CheckFailed
+from assay.base.errors import AssayError, CheckFailed
 from assay.base.io import dump_record, parse_record
 from assay.records.verification import ProofState, VerificationRecord
 from assay.verification.guarantees import GUARANTEES, verification_record
@@ -79,20 +79,6 @@ def test_what_rests_on_a_failed_check_was_not_checked(report: Path, name: str, c
     found = states(result)
     assert found.pop("intact") is FAILED
     assert set(found.values()) == {NOT_CHECKED}
-
-
-def test_what_cannot_even_begin_is_a_result_too() -> None:
-    result = verification_record("x", VerificationLog(), BadInput("x: no such report directory"))
-    assert (result.exit_code, result.code) == (2, "bad-input")
-    assert set(states(result).values()) == {NOT_CHECKED}
-
-
-def test_each_check_is_told_before_the_next_is_made(report: Path) -> None:
-    told: list[tuple[str, int]] = []
-    log = VerificationLog()
-    log.tell = lambda check: told.append((check.name, len(log.checks)))
-    verify(report, [report / "signer.pub"], log=log)
-    assert told == [(check.name, n) for n, check in enumerate(log.checks, 1)]
 
 
 def test_a_copy_is_called_by_its_readers_name(tmp_path: Path) -> None:

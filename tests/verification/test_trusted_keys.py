@@ -1,7 +1,6 @@
 """Key files, and what keys.yaml says of the keys beside it."""
 
 import base64
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
 from assay.base.errors import BadInput
 from assay.verification.attestation import load_public_key, load_signer
 from assay.verification.sign import sign
-from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
+from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import verify
 from tests.report_fixtures import signed_report, write_repository
 
@@ -47,11 +46,6 @@ class TestKeyFiles:
         (tmp_path / "b.pub").write_bytes(line)
         one, other = (load_public_key(tmp_path / name) for name in ("a.pub", "b.pub"))
         assert one.keyid == other.keyid
-
-    def test_two_keys(self, tmp_path: Path) -> None:
-        keys = [Ed25519PrivateKey.generate() for _ in range(2)]
-        both = b"".join(private_pem(key) for key in keys)
-        assert code_of(tmp_path / "c", both, private=True) == "key-several"
 
     @pytest.mark.parametrize("mode", [0o640, 0o604])
     def test_a_private_key_that_others_may_read(self, tmp_path: Path, mode: int) -> None:
@@ -113,25 +107,12 @@ class TestNotes:
         (root / "config" / "trusted_keys" / "keys.yaml").write_text(text)
         return root
 
-    @pytest.mark.parametrize("count", [1, 2])
-    def test_a_threshold_of_more_than_one_is_refused(self, report: Path, count: int) -> None:
-        """Notes of earlier versions say how many keys must sign: one is what is asked for now."""
-        root = self.note(report)
-        notes = root / "config" / "trusted_keys" / "keys.yaml"
-        notes.write_text(f"threshold: {count}\n" + notes.read_text())
-        with nullcontext() if count == 1 else pytest.raises(BadInput):
-            trusted_keys(root)
-
     def test_files_and_notes_name_the_same(self, report: Path) -> None:
         root = self.note(report)
         (root / "config" / "trusted_keys" / "two.pub").unlink()
         with pytest.raises(BadInput) as raised:
             trusted_keys(root)
         assert raised.value.code == "trusted-keys"
-
-    def test_a_folder_without_notes_is_fine(self, report: Path) -> None:
-        root = report.parents[1]
-        assert [key.name for key in load_trusted_keys(trusted_keys(root))] == ["one", "two"]
 
     def test_a_key_that_another_signs_over(self, report: Path, tmp_path: Path) -> None:
         root = self.note(report, '    revoked: {day: "2026-11-01", reason: lost}')
