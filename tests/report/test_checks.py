@@ -12,6 +12,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.outcomes import failed_cheats, failed_operators, failed_sanitizer
+from assay.findings.block_quality import clocks_of
 from assay.report.checks import (
     alarms,
     cheats_sections,

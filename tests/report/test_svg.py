@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.report.figures.svg import LogScale, Scale
+from assay.report.figures.svg import LogScale, Scale, in_words
 
 
 class TestTicks:

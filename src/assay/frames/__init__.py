@@ -5,12 +5,12 @@ no row. Rows stand in the order of the records. ``NaN``, or ``None`` among texts
 record does not say. ``assay.open_report`` gives a report's.
 """
 
-from assay.frames.columns import Column
 from assay.frames.record_frames import (
     BUILDS,
     SAMPLES,
     TELEMETRY,
     VERDICTS,
+    Column,
     builds,
     samples,
     telemetry,

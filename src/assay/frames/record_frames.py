@@ -1,14 +1,56 @@
 """The frames of verdicts, samples, telemetry and build records. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
 
 import pandas as pd
 
-from assay.frames.columns import Column, frame_of_columns, frame_of_records
 from assay.records.builds import BuildRecord
 from assay.records.claims import LESS_IS_BETTER
 from assay.records.measurements import BenchmarkRecord, ProgramRecord, Telemetry
 from assay.records.verdicts import Verdict
+
+
+class Column(NamedTuple):
+    """One column of a frame."""
+
+    name: str
+    dtype: str
+    says: str
+    """What it holds, with its unit."""
+    path: str = ""
+    """Where a record has it, by attributes; under the column's name where not given."""
+
+
+def _frame_of_records(
+    columns: Sequence[Column], rows: Sequence[tuple[object, Mapping[str, object]]]
+) -> pd.DataFrame:
+    """Return a row a record; what stands beside it, by column, is no attribute of the record."""
+    return _frame_of_columns(
+        columns,
+        (
+            [beside[c.name] if c.name in beside else _at(record, c) for record, beside in rows]
+            for c in columns
+        ),
+    )
+
+
+def _at(record: object, column: Column) -> object:
+    for name in (column.path or column.name).split("."):
+        record = None if record is None else getattr(record, name)
+    return record.value if isinstance(record, Enum) else record
+
+
+def _frame_of_columns(columns: Sequence[Column], values: Iterable[object]) -> pd.DataFrame:
+    """Return a frame of these columns and dtypes from the values of each."""
+    return pd.DataFrame(
+        {
+            column.name: pd.Series(of, dtype=column.dtype)
+            for column, of in zip(columns, values, strict=True)
+        }
+    )
+
 
 VERDICTS = (
     Column("claim", "object", "claim or audit id"),
@@ -65,7 +107,7 @@ def verdicts(entries: Iterable[tuple[str, bool, Verdict]]) -> pd.DataFrame:
         (verdict, {"kind": kind, "counts": counts, **_beside(verdict)})
         for kind, counts, verdict in entries
     ]
-    return frame_of_records(VERDICTS, rows)
+    return _frame_of_records(VERDICTS, rows)
 
 
 def _beside(verdict: Verdict) -> dict[str, object]:
@@ -129,7 +171,7 @@ def samples(records: Iterable[BenchmarkRecord]) -> pd.DataFrame:
         for index, turn in enumerate(block.turns)
     ]  # fmt: skip
     rows = [(*head, launch, ms) for head, times in turns for launch, ms in enumerate(times)]
-    return frame_of_columns(SAMPLES, map(list, zip(*rows, strict=True)) if rows else [[]] * 9)
+    return _frame_of_columns(SAMPLES, map(list, zip(*rows, strict=True)) if rows else [[]] * 9)
 
 
 def telemetry(
@@ -147,7 +189,7 @@ def telemetry(
     ]
     told += [((on, "program", job, 0), run.telemetry) for (on, job), run in programs.items()]
     rows = [row for head, recording in told for row in _sampled(head, recording)]
-    return frame_of_columns(TELEMETRY, map(list, zip(*rows, strict=True)) if rows else [[]] * 10)
+    return _frame_of_columns(TELEMETRY, map(list, zip(*rows, strict=True)) if rows else [[]] * 10)
 
 
 def _sampled(head: tuple[object, ...], told: Telemetry) -> Iterator[tuple[object, ...]]:
@@ -192,7 +234,7 @@ BUILDS = (
 
 def builds(records: Iterable[tuple[str, BuildRecord]]) -> pd.DataFrame:
     """Return (of, record) pairs with the columns ``BUILDS``."""
-    return frame_of_records(BUILDS, [(record, _most_of(of, record)) for of, record in records])
+    return _frame_of_records(BUILDS, [(record, _most_of(of, record)) for of, record in records])
 
 
 def _most_of(of: str, record: BuildRecord) -> dict[str, object]:

@@ -4,6 +4,8 @@ Builders pick, order and format. The numbers come from the verdicts, from the fi
 from the pure functions of ``statistics.summaries``; the templates hold no arithmetic at all.
 """
 
+from collections.abc import Iterator
+
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
@@ -11,7 +13,8 @@ from assay.findings.binary_matches import binary_matches
 from assay.findings.block_quality import clocks_of
 from assay.findings.headline import outcomes
 from assay.records.attestation import PipelineRecord
-from assay.records.verdicts import VerdictsFile
+from assay.records.verdicts import VerdictsFile, Why
+from assay.report import formatting as fmt
 from assay.report import machine, programs
 from assay.report.checks import alarms, cheats_sections, guards, sanitizer_sections
 from assay.report.claims import claim_groups, claim_lines, source_rows
@@ -20,7 +23,6 @@ from assay.report.figures.rooflines import rooflines
 from assay.report.first_screen import first_screen
 from assay.report.formatting import Row, link
 from assay.report.measurements import COLUMNS, comparison_sections, profile_rows, tuning_rows
-from assay.report.method import method_section
 from assay.report.stopwatches import agreement_section, agreements
 from assay.report.story import (
     documents,
@@ -29,6 +31,8 @@ from assay.report.story import (
     story,
     with_impossible,
 )
+from assay.shared.counting import counted
+from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 
 
 def build_view(
@@ -55,7 +59,7 @@ def build_view(
         "groups": claim_groups(catalog, every, lines),
         "filters": list(filters(catalog, [f for line in lines.values() for f in line.facets])),
         "sources": list(source_rows(catalog, plan.sources, counted_things, lines)),
-        "method": method_section(catalog, evidence, verdicts),
+        "method": _method_section(catalog, evidence, verdicts),
         "rooflines": list(rooflines(catalog, evidence)),
         "commands": [*of_programs, *programs.own_program_rows(catalog, evidence)],
         "originals": list(programs.original_rows(catalog, evidence)),
@@ -78,3 +82,42 @@ def build_view(
         "slurm_jobs": machine.slurm_jobs_section(evidence),
         "stages": machine.stage_rows(evidence),
     }
+
+
+def _method_section(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> Row:
+    """Return margins, protocols, causes, and what the verdicts of a run rest on."""
+    every, judging, plan = verdicts.verdicts, catalog.judging, evidence.plan
+    judged = [v for v in every if v.ci90 is not None and v.status.facts.basis == "interval"]
+    here = [v.measured_on.in_this_run for v in every if v.measured_on and v.measured is not None]
+    names = {catalog.comparisons[name].protocol for t in plan.targets for name in t.comparisons}
+    return {
+        "judging": judging,
+        "absolute_margin": fmt.declared_percent(judging.absolute_margin),
+        "ratio_margin": fmt.declared_percent(judging.ratio_margin),
+        "confidence": fmt.declared_percent(judging.confidence),
+        "wrong": fmt.declared_percent(round((1 - judging.confidence) / 2, 12)),
+        "causes": [(why.short, why.words) for why in Why if any(v.why is why for v in every)],
+        "verdicts": len(every),
+        "here": sum(here),
+        "earlier": len(here) - sum(here),
+        "judged": len(judged),
+        "decided": sum(v.status.facts.decided for v in judged),
+        "samples": list(_samples(evidence)),
+        "protocols": [catalog.protocols[name] for name in sorted(names)],
+        "most_samples": MAX_SAMPLES,
+        "most_settling": MAX_SETTLING,
+    }
+
+
+def _samples(evidence: Evidence) -> Iterator[str]:
+    """Yield how many samples each GPU's figures rest on."""
+    for target, platform in evidence.platforms.items():
+        records = [r for (name, _), r in evidence.benchmarks.items() if name == target]
+        blocks = [b for record in records for p in record.processes for b in p.blocks]
+        if blocks:
+            samples = sum(len(turn.times_ms) for block in blocks for turn in block.turns)
+            discarded = sum(block.void is not None for block in blocks)
+            yield (
+                f"{platform.device.gpu.product}: {counted(samples, 'sample')} in "
+                f"{counted(len(blocks), 'block')}, {discarded} of them discarded."
+            )
