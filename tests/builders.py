@@ -11,13 +11,19 @@ from assay.evidence.model import Evidence
 from assay.judging.cutlass_output import job_id
 from assay.records.arithmetic import SourcePlace
 from assay.records.base import Record
-from assay.records.builds import BuildRecord, FileDigest, ToolchainRecord
+from assay.records.builds import (
+    BuildRecord,
+    DeviceCodeResult,
+    FileDigest,
+    InspectionResult,
+    ToolchainRecord,
+)
 from assay.records.claims import Audit, Claim, ClaimKind, ClaimsFile, Hardware, Relation, Source
 from assay.records.evaluations import (
+    FlopFormula,
     NotRun,
     Unanswerable,
 )
-from assay.records.inspections import DeviceCodeResult, InspectionResult
 from assay.records.kernels import CitedFlag, OriginalProgram, Probe, Variant
 from assay.records.measurements import (
     ArmCorrectness,
@@ -33,9 +39,7 @@ from assay.records.measurements import (
     Turn,
 )
 from assay.records.plan import Answer, Plan, ProgramJob, Provision, TargetPlan
-from assay.records.platform import Device, Gpu, PlatformRecord
-from assay.records.readings import FlopFormula
-from assay.records.targets import Peaks, Target
+from assay.records.platform import Device, Gpu, Peaks, PlatformRecord, Target
 from assay.records.units import Unit
 from assay.records.workloads import (
     Arm,

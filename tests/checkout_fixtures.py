@@ -6,9 +6,11 @@ from pathlib import Path
 from assay.base.io import write_record
 from assay.building.recipe import file_command
 from assay.evidence.stages import file_compile_path, original_path
-from assay.records.file_compiles import FileCompileJob, FileCompileRecord, FileCompileRequest
 from assay.records.originals import (
     CheckoutCopy,
+    FileCompileJob,
+    FileCompileRecord,
+    FileCompileRequest,
     GivenLine,
     LineRun,
     OriginalJob,

@@ -32,9 +32,14 @@ from assay.evidence.stages import (
 from assay.judging.judge import judge
 from assay.pipeline.plan import make_plan
 from assay.records.attestation import PipelineRecord
-from assay.records.builds import BuildRecord, FileDigest, KernelResources, ToolchainRecord
-from assay.records.cheats import CheatOutcome, CheatsRecord
-from assay.records.inspections import InspectionResult, InspectionsRecord
+from assay.records.builds import (
+    BuildRecord,
+    FileDigest,
+    InspectionResult,
+    InspectionsRecord,
+    KernelResources,
+    ToolchainRecord,
+)
 from assay.records.measurements import (
     ArmCorrectness,
     ArmFacts,
@@ -52,10 +57,17 @@ from assay.records.measurements import (
 )
 from assay.records.plan import BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
 from assay.records.platform import Device, Gpu, PlatformRecord
-from assay.records.profile import ProfileRecord
-from assay.records.sanitizer import Sanitized, SanitizerControl, SanitizerRecord
-from assay.records.stopwatch import StopwatchArm, StopwatchRecord
-from assay.records.tuning import TuningChoice, TuningFile, TuningSweep
+from assay.records.rivals import TuningChoice, TuningFile, TuningSweep
+from assay.records.side_evidence import (
+    CheatOutcome,
+    CheatsRecord,
+    ProfileRecord,
+    Sanitized,
+    SanitizerControl,
+    SanitizerRecord,
+    StopwatchArm,
+    StopwatchRecord,
+)
 from assay.records.workload_specs import as_spec, workload_spec
 from assay.records.workloads import Arm, Comparison
 from assay.report.render import render

@@ -12,8 +12,7 @@ from pathlib import Path
 from assay.base.errors import BadInput
 from assay.base.io import dump_record, read_record
 from assay.pipeline.planned_builds import COSTS
-from assay.records.build_costs import BuildCost, BuildCosts
-from assay.records.builds import BuildRecord
+from assay.records.builds import BuildCost, BuildCosts, BuildRecord
 from assay.shared.files import write_bytes
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -16,23 +16,18 @@ for base in (Record, GpuRecord):
     base.model_config["use_attribute_docstrings"] = True
 
 from assay.evidence.stages import TARGET_STAGES
-from assay.records.attestation import PipelineRecord, Statement
-from assay.records.builds import BuildRecord
+from assay.records.attestation import Manifest, PipelineRecord, Statement
+from assay.records.builds import BuildRecord, InspectionsRecord
 from assay.records.claims import ClaimsFile
-from assay.records.cluster import ClusterFile
-from assay.records.file_compiles import FileCompileRecord
-from assay.records.inspections import InspectionsRecord
+from assay.records.cluster import ClusterFile, SlurmJobsRecord
 from assay.records.kernels import KernelManifest
-from assay.records.manifest import Manifest
-from assay.records.operators import KernelSetRecord
+from assay.records.originals import FileCompileRecord
 from assay.records.plan import Plan, Request, RunConfig
+from assay.records.platform import Target
 from assay.records.projects import ProjectDocument
 from assay.records.report_figures import ReportFigures
-from assay.records.rivals import RivalsFile
-from assay.records.slurm_jobs import SlurmJobsRecord
-from assay.records.targets import Target
+from assay.records.rivals import KernelSetRecord, RivalsFile, TuningFile
 from assay.records.timings import TimingsRecord
-from assay.records.tuning import TuningFile
 from assay.records.verdicts import VerdictsFile
 from assay.records.verification import VerificationRecord
 from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, WorkloadsFile

@@ -17,7 +17,7 @@ from assay.findings.claimed_figures import COMPUTED
 from assay.findings.headline import ELSEWHERE, Outcome, headed, headline_of, outcomes
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import outcome
-from assay.records.manifest import VERDICTS
+from assay.records.attestation import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.counts import told

@@ -15,7 +15,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome, headline_of, outcomes
 from assay.judging.causes import with_known_causes
-from assay.records.manifest import VERDICTS
+from assay.records.attestation import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.counts import came_out
 from assay.report.formatting import markdown

@@ -9,7 +9,7 @@ from assay.building.checkout_copy import describe_checkout
 from assay.building.file_compile import compile_file, first_errors
 from assay.building.toolchain import Toolchain
 from assay.records.builds import ToolchainRecord
-from assay.records.file_compiles import LONGEST_LINE, MOST_LINES, FileCompileJob
+from assay.records.originals import LONGEST_LINE, MOST_LINES, FileCompileJob
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
 

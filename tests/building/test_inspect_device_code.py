@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from assay.building.inspect_device_code import inspect_device_code
+from assay.records.builds import ArchCode, DeviceCodeResult
 from assay.records.claims import Claim, ClaimKind
 from assay.records.evaluations import DeviceCode
-from assay.records.inspections import ArchCode, DeviceCodeResult
 from assay.records.rivals import PinnedPackage, PinnedWheel, Rival
 from assay.shared.files import sha256_bytes
 from tests import builders as b

@@ -8,9 +8,9 @@ from assay.base.errors import BadInput
 from assay.base.io import write_record
 from assay.building.inspect_package import inspect_or_take, inspect_packages
 from assay.building.toolchain import LOCK, Packages
+from assay.records.builds import InspectionsRecord
 from assay.records.claims import Claim
 from assay.records.evaluations import Inspection
-from assay.records.inspections import InspectionsRecord
 from assay.records.units import Unit
 from assay.shared.files import sha256_bytes
 from tests import builders as b

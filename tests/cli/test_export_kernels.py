@@ -14,8 +14,8 @@ from assay.cli.commands.lab import make_kernel_set
 from assay.measuring.operator_kernels import kernel_entries, offered, operators_job
 from assay.pipeline.plan import make_plan
 from assay.records.builds import FileDigest
-from assay.records.operators import KernelSetRecord
 from assay.records.plan import Plan
+from assay.records.rivals import KernelSetRecord
 from assay.shared.files import sha256_bytes
 from tests import builders
 from tests.report_fixtures import make_request, provision

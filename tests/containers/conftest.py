@@ -12,7 +12,7 @@ from assay.base.errors import MissingEnvironment
 from assay.base.io import load_yaml
 from assay.images.obtain import obtain
 from assay.records.images import ImageRecord
-from assay.records.targets import Target
+from assay.records.platform import Target
 from assay.runtimes.base import Place
 from tests.conftest import ROOT
 from tests.containers.fixtures import Bench, bench

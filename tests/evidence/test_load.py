@@ -7,7 +7,7 @@ import pytest
 from assay.base.io import write_record
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import inspections_path
-from assay.records.inspections import DeviceCodeResult, InspectionsRecord
+from assay.records.builds import DeviceCodeResult, InspectionsRecord
 from tests import builders as b
 from tests.report_fixtures import provision, write_repository, write_run
 

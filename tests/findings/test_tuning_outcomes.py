@@ -17,7 +17,7 @@ from assay.findings.tuning_outcomes import (
 )
 from assay.judging.case import Case
 from assay.records.measurements import BenchmarkRecord
-from assay.records.tuning import TuningChoice, TuningFile
+from assay.records.rivals import TuningChoice, TuningFile
 from assay.statistics.summaries import Summary
 from tests.report_fixtures import choice, write_repository, write_run
 

@@ -11,7 +11,7 @@ from assay.base.io import load_yaml
 from assay.base.pip_locks import lock_versions
 from assay.building.toolchain import DATE
 from assay.images.definition import INPUTS, TEMPLATE, define, load_inputs
-from assay.records.targets import Target
+from assay.records.platform import Target
 from tests.conftest import ROOT
 
 DIGEST = "sha256:" + "5" * 64

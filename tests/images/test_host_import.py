@@ -11,7 +11,7 @@ from assay.base.errors import MissingEnvironment
 from assay.base.io import load_yaml
 from assay.images.definition import load_inputs
 from assay.images.host_import import definition_digest, host_chunks, places_of
-from assay.records.targets import Target
+from assay.records.platform import Target
 from tests.conftest import ROOT
 
 INPUTS = load_inputs(ROOT)

@@ -16,8 +16,7 @@ from assay.judging.answers import Asked, make_answers
 from assay.judging.judge import judge
 from assay.records.builds import ToolchainRecord
 from assay.records.evaluations import Compiles
-from assay.records.file_compiles import FileCompileJob, FileCompileRecord
-from assay.records.originals import CheckoutCopy
+from assay.records.originals import CheckoutCopy, FileCompileJob, FileCompileRecord
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, Verdict
 from tests.library_checkout import REPOSITORY

@@ -9,8 +9,15 @@ from assay.catalog.model import Catalog
 from assay.judging.impossible_figures import impossible_claims, impossible_figures, uncomputable
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.claims import Audit, Claim, Hardware, Relation
-from assay.records.evaluations import Arithmetic, Benchmark, Derived, Invocation, Program
-from assay.records.readings import FlopFormula, Reading
+from assay.records.evaluations import (
+    Arithmetic,
+    Benchmark,
+    Derived,
+    FlopFormula,
+    Invocation,
+    Program,
+    Reading,
+)
 from assay.records.units import Unit
 from assay.records.workloads import Workload
 from tests import builders as b

@@ -21,6 +21,7 @@ from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
     Derived,
+    FlopFormula,
     Inspection,
     Invocation,
     Metric,
@@ -33,7 +34,6 @@ from assay.records.evaluations import (
 )
 from assay.records.measurements import BenchmarkRecord, VerificationRun
 from assay.records.plan import BuildJob
-from assay.records.readings import FlopFormula
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from assay.statistics.summaries import Summary

@@ -8,9 +8,17 @@ import pytest
 from assay.catalog.model import Catalog
 from assay.pipeline.plan import make_plan
 from assay.records.claims import Claim
-from assay.records.evaluations import Benchmark, Derived, Invocation, Metric, NotRun, Program, Term
+from assay.records.evaluations import (
+    Benchmark,
+    Derived,
+    Invocation,
+    Metric,
+    NotRun,
+    Program,
+    Reading,
+    Term,
+)
 from assay.records.plan import Plan, Request, TargetPlan
-from assay.records.readings import Reading
 from tests import builders as b
 from tests.report_fixtures import make_request, provision
 

@@ -6,9 +6,9 @@ import pytest
 
 from assay.judging.judge import judge
 from assay.judging.without_gpu import loads
+from assay.records.builds import ArchCode, DeviceCodeResult, SharedObject
 from assay.records.claims import Claim, ClaimKind
 from assay.records.evaluations import DeviceCode, Execution, Term
-from assay.records.inspections import ArchCode, DeviceCodeResult, SharedObject
 from assay.records.verdicts import Status, Verdict, Why
 from tests import builders as b
 from tests.building.test_inspect_device_code import RIVAL

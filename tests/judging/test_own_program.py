@@ -12,7 +12,7 @@ from assay.catalog.references import check_references
 from assay.judging.judge import judge
 from assay.records.arithmetic import SourcePlace
 from assay.records.claims import Claim
-from assay.records.evaluations import Benchmark, Derived, Metric, Term
+from assay.records.evaluations import PRIMARY, Benchmark, Derived, Metric, Reading, Term
 from assay.records.originals import (
     CheckoutCopy,
     FigurePattern,
@@ -23,7 +23,6 @@ from assay.records.originals import (
     OriginalSource,
     TypedLine,
 )
-from assay.records.readings import PRIMARY, Reading
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from tests import builders as b

@@ -7,9 +7,17 @@ import pytest
 
 from assay.judging.judge import judge
 from assay.records.claims import Claim, ClaimKind, Hardware, Relation
-from assay.records.evaluations import Benchmark, Derived, Metric, NotRun, Term, Unanswerable
+from assay.records.evaluations import (
+    Benchmark,
+    Derived,
+    FlopFormula,
+    Metric,
+    NotRun,
+    Reading,
+    Term,
+    Unanswerable,
+)
 from assay.records.plan import Answer
-from assay.records.readings import FlopFormula, Reading
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from tests import builders as b

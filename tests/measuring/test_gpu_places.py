@@ -4,8 +4,7 @@ import pytest
 
 from assay.judging.needs import measured_together
 from assay.measuring.gpu_places import bundled, place_units, share_cores
-from assay.records.evaluations import Benchmark, Derived, Metric, Term
-from assay.records.readings import Reading
+from assay.records.evaluations import Benchmark, Derived, Metric, Reading, Term
 from tests import builders as b
 
 GPUS = ("one", "two")

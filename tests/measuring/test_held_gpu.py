@@ -10,9 +10,8 @@ from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.measuring.held_gpu import cgroup_limits, held_gpu, prepare_node, with_modules
 from assay.measuring.slurm_grant import GpuRefused
-from assay.records.cluster import ClusterFile
-from assay.records.slurm_jobs import HeldGpu
-from assay.records.targets import Target
+from assay.records.cluster import ClusterFile, HeldGpu
+from assay.records.platform import Target
 from assay.shared.files import write_bytes
 from tests.report_fixtures import write_repository
 

@@ -12,7 +12,7 @@ from assay.measuring import local_gpu
 from assay.measuring.host_machine import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.records.evaluations import NotRun
-from assay.records.targets import Target
+from assay.records.platform import Target
 from tests.report_fixtures import write_repository, write_run
 
 H100 = HostGpu("NVIDIA H100 80GB HBM3", "GPU-1")

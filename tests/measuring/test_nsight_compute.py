@@ -7,7 +7,7 @@ import pytest
 
 from assay.base.errors import CheckFailed
 from assay.measuring.nsight_compute import METRICS, profile_arms
-from assay.records.profile import ProfileRecord
+from assay.records.side_evidence import ProfileRecord
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
 from assay.shared.job import ProfileJob

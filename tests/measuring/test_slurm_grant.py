@@ -17,7 +17,7 @@ from assay.measuring.slurm_grant import (
     slurm_grant,
     why_ended,
 )
-from assay.records.targets import Target
+from assay.records.platform import Target
 from tests.report_fixtures import write_repository
 
 # Slurm 22.05's answer to `scontrol show job --details`, less the lines without a bearing.

@@ -17,9 +17,7 @@ from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.plan import make_plan
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import Record
-from assay.records.cheats import CheatsRecord
-from assay.records.sanitizer import SanitizerRecord
-from assay.records.stopwatch import StopwatchRecord
+from assay.records.side_evidence import CheatsRecord, SanitizerRecord, StopwatchRecord
 from assay.records.timings import StepTiming
 from tests.library_checkout import REPOSITORY, copy_code, write_config
 from tests.pipeline.stand_in import take_answers, write_stand_in

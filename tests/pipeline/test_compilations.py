@@ -20,7 +20,7 @@ from assay.cli.plan_words import guessed_run_seconds
 from assay.pipeline.plan import make_plan, unanswered
 from assay.pipeline.planned_builds import COSTS, Compilations, known_costs
 from assay.pipeline.run_files import bind_run
-from assay.records.build_costs import BuildCost, BuildCosts
+from assay.records.builds import BuildCost, BuildCosts
 from assay.records.plan import BuildJob, Plan, Request, RunConfig
 from assay.records.timings import StepTiming
 from tests import builders as b

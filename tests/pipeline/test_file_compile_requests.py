@@ -12,7 +12,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
 from assay.pipeline.original_requests import OriginalWishes, find_file_compiles, find_originals
-from assay.records.file_compiles import FileCompileRecord
+from assay.records.originals import FileCompileRecord
 from assay.records.verdicts import Status
 from tests.library_checkout import REPOSITORY
 from tests.pipeline.stand_in import write_program

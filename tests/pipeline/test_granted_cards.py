@@ -23,10 +23,9 @@ from assay.pipeline.run_files import bind_run
 from assay.pipeline.slurm_jobs import write_slurm_jobs
 from assay.pipeline.steps import Steps
 from assay.records.base import GpuRecord
-from assay.records.cluster import NO_CLUSTER
+from assay.records.cluster import NO_CLUSTER, HeldGpu
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.platform import PlatformRecord
-from assay.records.slurm_jobs import HeldGpu
 from tests.pipeline.test_several_gpus import H100S, NAMES, RUN, Box
 from tests.report_fixtures import make_request, provision
 

@@ -14,7 +14,7 @@ import pytest
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.pipeline.workflow_process import leave_with_owner
-from assay.records.manifest import ATTESTATION, VERDICTS
+from assay.records.attestation import ATTESTATION, VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.runtimes import owners
 from tests.pipeline.stand_in import answer_beside, own_environment, waited

@@ -16,7 +16,7 @@ from assay.pipeline.slurm_jobs import (
     salted,
     write_slurm_jobs,
 )
-from assay.records.slurm_jobs import CgroupLimits, HeldGpu, SlurmJobsRecord
+from assay.records.cluster import CgroupLimits, HeldGpu, SlurmJobsRecord
 
 LIMITS = CgroupLimits(cpus=(0, 1), memory_bytes=8_000_000_000, gpu_devices=("/dev/nvidia3",))
 HELD = HeldGpu(index=3, product="NVIDIA H100 80GB HBM3", uuid="GPU-aa", driver="580.65.06")

@@ -11,7 +11,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.pipeline.plan import make_plan
 from assay.records.plan import Plan
-from assay.records.tuning import TuningChoice
+from assay.records.rivals import TuningChoice
 from assay.shared.kernel_choice import Problem, choose
 from tests.report_fixtures import (
     choice,

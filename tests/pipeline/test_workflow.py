@@ -16,8 +16,14 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.slurm_jobs import JobJournal
 from assay.pipeline.snakemake_run import snakemake_command
 from assay.pipeline.steps import Steps
-from assay.records.cluster import NO_CLUSTER, ClusterFile, JobWishes, TargetSite
-from assay.records.slurm_jobs import CgroupLimits, HeldGpu
+from assay.records.cluster import (
+    NO_CLUSTER,
+    CgroupLimits,
+    ClusterFile,
+    HeldGpu,
+    JobWishes,
+    TargetSite,
+)
 from assay.records.timings import Stage
 from tests.report_fixtures import make_request, provision, write_repository
 

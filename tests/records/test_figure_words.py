@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.records.figure_words import number, printed, quantity
+from assay.records.units import number, printed, quantity
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assay.records.manifest import PAGE, TEXT
+from assay.records.attestation import PAGE, TEXT
 from assay.report.render import render
 from tests.report_fixtures import provision, write_repository, write_run
 

@@ -13,7 +13,7 @@ from assay.base.io import read_record
 from assay.evidence.stages import slurm_jobs_path
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant
 from assay.pipeline.slurm_jobs import JobJournal, write_slurm_jobs
-from assay.records.slurm_jobs import CgroupLimits, HeldGpu, SlurmJobsRecord
+from assay.records.cluster import CgroupLimits, HeldGpu, SlurmJobsRecord
 from assay.report.render import render
 from tests.report_fixtures import UUID, provision, write_repository, write_run
 

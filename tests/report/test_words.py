@@ -9,7 +9,7 @@ from assay.evidence.report_contents import read_contents
 from assay.judging.printed_figures import BOUNDS
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Relation
-from assay.records.figure_words import quantity
+from assay.records.units import quantity
 from assay.report import formatting as fmt
 from assay.report.verdict_text import claimed_text
 from tests.report.told import told_report

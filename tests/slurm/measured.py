@@ -19,9 +19,8 @@ from pathlib import Path
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.pipeline.slurm_jobs import jobs_of, journal_of
-from assay.records.cluster import CLUSTER_FILE
+from assay.records.cluster import CLUSTER_FILE, SlurmJob
 from assay.records.platform import Device
-from assay.records.slurm_jobs import SlurmJob
 from assay.shared.files import write_bytes
 from assay.shared.parent_death import tied_to_parent
 from tests.library_checkout import copy_code, write_config

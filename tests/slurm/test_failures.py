@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.io import read_record
-from assay.records.slurm_jobs import SlurmJobsRecord
+from assay.records.cluster import SlurmJobsRecord
 from assay.verification.verify import verify
 from tests.pipeline.stand_in import waited
 from tests.slurm.cluster import SPARE, URGENT, Cluster, slurm

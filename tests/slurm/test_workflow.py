@@ -8,7 +8,7 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.measuring.slurm_grant import GpuRefused, assert_grant, parse_grant
 from assay.pipeline.slurm_jobs import salted
-from assay.records.slurm_jobs import SlurmJobsRecord
+from assay.records.cluster import SlurmJobsRecord
 from assay.records.verdicts import Status, VerdictsFile
 from assay.verification.verify import verify
 from tests.library_checkout import write_config

@@ -15,11 +15,11 @@ from assay.evidence.stages import (
     correctness_path,
     sanitizer_path,
 )
+from assay.records.attestation import PAGE, TEXT, VERDICTS
 from assay.records.base import Record
 from assay.records.builds import BuildRecord
-from assay.records.manifest import PAGE, TEXT, VERDICTS
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
-from assay.records.sanitizer import SanitizerRecord
+from assay.records.side_evidence import SanitizerRecord
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report.render import render
 from assay.shared.schedule import CONTROL

@@ -20,7 +20,7 @@ from assay.base.errors import AssayError, CheckFailed
 from assay.base.io import dump_record, parse_record
 from assay.base.strict_yaml import parse_yaml
 from assay.evidence.nsight_csv import longest_kernel, split_raw_page
-from assay.records.manifest import Manifest
+from assay.records.attestation import Manifest
 from assay.shared.bounded_json import parse_bounded
 from assay.shared.read_limits import Unreadable, gunzipped
 from assay.verification import report_archive

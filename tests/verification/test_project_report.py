@@ -9,7 +9,7 @@ import yaml
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record
 from assay.cli.commands.verify import claims_line, verified_line
-from assay.records.manifest import VERDICTS
+from assay.records.attestation import VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.verification.guarantees import verification_record
 from assay.verification.policy import Policy

@@ -11,7 +11,7 @@ import pytest
 from assay.base.errors import CheckFailed
 from assay.building.toolchain import LOCK
 from assay.evidence.stages import build_path
-from assay.records.manifest import PROVENANCE
+from assay.records.attestation import PROVENANCE
 from assay.shared.files import sha256_bytes, write_bytes
 from assay.verification.attestation import dump_statement, load_signer, parse_statement
 from assay.verification.envelope import parse_envelope, seal

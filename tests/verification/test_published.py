@@ -15,8 +15,7 @@ from assay.base.io import read_record
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import pipeline_path
 from assay.judging.rules import RULES
-from assay.records.attestation import PipelineRecord
-from assay.records.manifest import VERDICTS
+from assay.records.attestation import VERDICTS, PipelineRecord
 from assay.records.verdicts import VerdictsFile
 from assay.report.render import render_contents
 from assay.verification.made_again import OtherVersion, Renderer

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from assay.base.errors import BadInput
-from assay.records.site_files import SITE_FILES
+from assay.records.cluster import SITE_FILES
 
 COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 """A whole id, of SHA-1 or SHA-256; to be matched in full."""

@@ -15,7 +15,7 @@ from assay.building.checkout_copy import copy_checkout
 from assay.building.nvcc import run_nvcc
 from assay.building.recipe import CHECKOUT, file_command
 from assay.building.toolchain import Toolchain
-from assay.records.file_compiles import (
+from assay.records.originals import (
     LONGEST_LINE,
     MOST_LINES,
     FileCompileJob,

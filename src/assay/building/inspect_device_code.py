@@ -12,9 +12,9 @@ from pathlib import Path
 from assay.base.errors import AssayError
 from assay.base.isolation import python_variables
 from assay.building.toolchain import locked_versions, toolchain_directory
+from assay.records.builds import ArchCode, DeviceCodeResult, SharedObject
 from assay.records.claims import Claim
 from assay.records.evaluations import DeviceCode
-from assay.records.inspections import ArchCode, DeviceCodeResult, SharedObject
 from assay.records.rivals import Rival
 from assay.runtimes.base import Task
 from assay.runtimes.host import HostRuntime

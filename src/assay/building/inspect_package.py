@@ -6,9 +6,9 @@ from pathlib import Path
 from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.building.toolchain import Packages, ensure_packages, locked_versions
+from assay.records.builds import InspectionResult, InspectionsRecord
 from assay.records.claims import Claim
 from assay.records.evaluations import Inspection
-from assay.records.inspections import InspectionResult, InspectionsRecord
 from assay.shared.files import sha256_bytes
 
 

@@ -16,8 +16,7 @@ from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER
 from assay.records.base import PATH_PATTERN
-from assay.records.builds import BuildRecord, FileDigest
-from assay.records.compiler_words import is_safe_word
+from assay.records.builds import BuildRecord, FileDigest, is_safe_word
 from assay.records.kernels import OriginalProgram, Probe, Variant
 from assay.shared.files import sha256_bytes
 

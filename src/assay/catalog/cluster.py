@@ -21,7 +21,7 @@ from assay.records.cluster import (
     JobWishes,
     TargetSite,
 )
-from assay.records.targets import Target
+from assay.records.platform import Target
 
 USUAL = JobWishes(minutes=60, memory_mb=8000, cores=1)
 """Of a job that the site says nothing of."""

@@ -9,6 +9,7 @@ from assay.catalog.model import Catalog
 from assay.records.arithmetic import Operand
 from assay.records.claims import Claim
 from assay.records.evaluations import (
+    PRINTED,
     Accuracy,
     Arithmetic,
     Benchmark,
@@ -25,7 +26,6 @@ from assay.records.evaluations import (
     Term,
     Unanswerable,
 )
-from assay.records.readings import PRINTED
 from assay.records.units import Unit
 from assay.records.workloads import Arm, Operation, Workload
 from assay.shared.expressions import parse

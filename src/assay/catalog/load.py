@@ -14,11 +14,10 @@ from assay.catalog.project import Project, load_project
 from assay.catalog.project_folder import EVIDENCE_FOLDER, PROJECT_FILE, project_of
 from assay.catalog.references import check_references, reference_problems
 from assay.records.claims import Audit, Claim, ClaimsFile
+from assay.records.cluster import SITE_FILES
 from assay.records.kernels import KernelManifest
-from assay.records.rivals import RivalsFile
-from assay.records.site_files import SITE_FILES
-from assay.records.targets import Target
-from assay.records.tuning import TuningFile
+from assay.records.platform import Target
+from assay.records.rivals import RivalsFile, TuningFile
 from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, WorkloadsFile
 
 T = TypeVar("T")

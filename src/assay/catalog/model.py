@@ -6,11 +6,10 @@ from difflib import get_close_matches
 
 from assay.base.errors import BadInput
 from assay.records.claims import Audit, Claim, ClaimsFile
-from assay.records.file_compiles import PublishedFile
 from assay.records.kernels import OperatorKernel, OriginalProgram, Probe, Variant
-from assay.records.rivals import Rival
-from assay.records.targets import Target
-from assay.records.tuning import TuningChoice, TuningFile
+from assay.records.originals import PublishedFile
+from assay.records.platform import Target
+from assay.records.rivals import Rival, TuningChoice, TuningFile
 from assay.records.workloads import Comparison, Judging, Protocol, Workload
 
 NO_TUNING = TuningFile(schema="assay/tuning/1")

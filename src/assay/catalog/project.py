@@ -22,6 +22,7 @@ from assay.catalog.project_measurements import lower_measurements
 from assay.records.base import Record
 from assay.records.claims import ClaimsFile, Source
 from assay.records.kernels import Variant
+from assay.records.platform import Target
 from assay.records.projects import (
     Measurement,
     ProjectAudit,
@@ -31,7 +32,6 @@ from assay.records.projects import (
     ProjectSource,
     ProjectTarget,
 )
-from assay.records.targets import Target
 from assay.records.workloads import Comparison, Workload
 
 PARTS: dict[str, type[Record]] = {

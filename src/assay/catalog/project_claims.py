@@ -8,7 +8,7 @@ from assay.catalog.claim_documents import ProjectReading, placed, unit_meant
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.records.arithmetic import SourcePlace
 from assay.records.claims import METRIC_UNITS, Audit, Claim, ClaimKind
-from assay.records.evaluations import Metric, NotRun
+from assay.records.evaluations import FlopFormula, Metric, NotRun
 from assay.records.originals import OriginalSource, ReportedSize, TypedLine
 from assay.records.projects import (
     ProjectAudit,
@@ -18,7 +18,6 @@ from assay.records.projects import (
     ShortAnswer,
     StatedSize,
 )
-from assay.records.readings import FlopFormula
 from assay.records.units import Unit, unit_as_written
 
 

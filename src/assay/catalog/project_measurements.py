@@ -6,7 +6,7 @@ from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import suggest
 from assay.catalog.claim_documents import ProjectReading, placed
 from assay.catalog.project_folder import PROJECT_FILE
-from assay.records.compiler_words import refused_words
+from assay.records.builds import refused_words
 from assay.records.kernels import Variant
 from assay.records.projects import Measurement
 from assay.records.workloads import CodeParameter, Comparison, Operation, ProjectCode, Workload

@@ -9,10 +9,10 @@ from assay.catalog.evaluation_references import arm_of, check_claim, check_opera
 from assay.catalog.model import Catalog
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Compiles, Program, Unanswerable
-from assay.records.figure_places import places
 from assay.records.kernels import Variant
 from assay.records.originals import FigurePattern
-from assay.records.tuning import TuningChoice, TuningSweep
+from assay.records.rivals import TuningChoice, TuningSweep
+from assay.records.units import places
 from assay.records.workloads import Arm, Comparison, Workload
 
 

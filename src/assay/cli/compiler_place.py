@@ -6,7 +6,7 @@ from assay.base.progress import say
 from assay.building.toolchain import find_host_compiler
 from assay.catalog.load import load_catalog
 from assay.images.stage import make_image, objection, sif_path
-from assay.records.targets import Target
+from assay.records.platform import Target
 from assay.runtimes.base import Place
 from assay.runtimes.choose import choose
 from assay.runtimes.host import HostRuntime

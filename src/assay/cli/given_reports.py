@@ -24,7 +24,7 @@ from assay.findings.report_figures import (
     report_figures,
     unread_figures,
 )
-from assay.records.manifest import MANIFEST, VERDICTS
+from assay.records.attestation import MANIFEST, VERDICTS
 from assay.records.report_figures import ReportFigures
 from assay.records.verdicts import VerdictsFile
 from assay.shared.files import sha256_bytes

@@ -21,7 +21,7 @@ from assay.base.printable import shown_line
 from assay.base.progress import say
 from assay.pipeline.run_files import REPORTS, REQUEST, RESULTS, VERIFIED, require_own_places
 from assay.pipeline.steps import sign_own, verify_own
-from assay.records.manifest import ATTESTATION, SIGNER, VERDICTS
+from assay.records.attestation import ATTESTATION, SIGNER, VERDICTS
 from assay.records.plan import Request
 from assay.report.replaceable import require_replaceable
 from assay.shared.files import write_bytes

@@ -22,8 +22,8 @@ from assay.evidence.stages import (
 )
 from assay.records.base import Record
 from assay.records.builds import BuildRecord
+from assay.records.cluster import SlurmJobsRecord
 from assay.records.plan import Plan, TargetPlan
-from assay.records.slurm_jobs import SlurmJobsRecord
 from assay.records.timings import TimingsRecord
 from assay.shared.read_limits import MOST_EVIDENCE, unpacked_size
 

@@ -4,20 +4,20 @@ from dataclasses import dataclass, field
 
 from assay.evidence.entries import run_path
 from assay.evidence.stages import build_path
-from assay.records.builds import BuildRecord
-from assay.records.cheats import CheatsRecord
-from assay.records.file_compiles import FileCompileRecord
+from assay.records.builds import BuildRecord, DeviceCodeResult, InspectionResult
+from assay.records.cluster import SlurmJobsRecord
 from assay.records.images import ImageRecord
-from assay.records.inspections import DeviceCodeResult, InspectionResult
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
-from assay.records.operators import OperatorsRecord
-from assay.records.originals import OriginalRunRecord
+from assay.records.originals import FileCompileRecord, OriginalRunRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
-from assay.records.profile import ProfileRecord
-from assay.records.sanitizer import SanitizerRecord
-from assay.records.slurm_jobs import SlurmJobsRecord
-from assay.records.stopwatch import StopwatchRecord
+from assay.records.rivals import OperatorsRecord
+from assay.records.side_evidence import (
+    CheatsRecord,
+    ProfileRecord,
+    SanitizerRecord,
+    StopwatchRecord,
+)
 from assay.records.timings import TimingsRecord
 
 BuildKey = tuple[str, str]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from assay.records.profile import ProfileRecord
+from assay.records.side_evidence import ProfileRecord
 
 DURATION = "gpu__time_duration.sum"
 CLOCK = "gpc__cycles_elapsed.avg.per_second"

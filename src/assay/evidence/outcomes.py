@@ -3,12 +3,15 @@
 from typing import Any, Protocol, TypeVar
 
 from assay.records.base import Record
-from assay.records.cheats import CheatsRecord
-from assay.records.operators import OperatorsRecord
 from assay.records.originals import OriginalRunRecord
-from assay.records.profile import ProfileRecord
-from assay.records.sanitizer import SanitizerRecord
-from assay.records.stopwatch import StopwatchArm, StopwatchRecord
+from assay.records.rivals import OperatorsRecord
+from assay.records.side_evidence import (
+    CheatsRecord,
+    ProfileRecord,
+    SanitizerRecord,
+    StopwatchArm,
+    StopwatchRecord,
+)
 from assay.shared.job import DeviceJob, ProfileJob, StopwatchJob
 
 R = TypeVar("R", bound=Record)

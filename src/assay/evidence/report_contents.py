@@ -9,8 +9,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import pipeline_path
-from assay.records.attestation import PipelineRecord
-from assay.records.manifest import VERDICTS
+from assay.records.attestation import VERDICTS, PipelineRecord
 from assay.records.verdicts import VerdictsFile
 
 

@@ -20,19 +20,19 @@ from assay.evidence.outcomes import (
     failed_sanitizer,
     failed_stopwatch,
 )
-from assay.records.builds import BuildRecord
-from assay.records.cheats import CheatsRecord
-from assay.records.file_compiles import FileCompileRecord
+from assay.records.builds import BuildRecord, InspectionsRecord
 from assay.records.images import ImageRecord
-from assay.records.inspections import InspectionsRecord
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
-from assay.records.operators import OperatorsRecord
-from assay.records.originals import OriginalRunRecord
+from assay.records.originals import FileCompileRecord, OriginalRunRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
-from assay.records.profile import ProfileRecord
-from assay.records.sanitizer import SanitizerRecord
-from assay.records.stopwatch import StopwatchRecord
+from assay.records.rivals import OperatorsRecord
+from assay.records.side_evidence import (
+    CheatsRecord,
+    ProfileRecord,
+    SanitizerRecord,
+    StopwatchRecord,
+)
 from assay.records.timings import Stage
 
 build_path = "builds/{1}/{0}.json".format

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from assay.judging.printed_figures import operand_text, resolve, show
 from assay.records.claims import Audit, Claim, Relation
-from assay.records.figure_words import printed, with_unit
+from assay.records.units import printed, with_unit
 
 RELATIONS = {
     Relation.EQUALS.value: "",

@@ -13,8 +13,8 @@ from enum import StrEnum
 from assay.judging.benchmark import measure_term
 from assay.judging.case import Case, Failure, Measured
 from assay.records.evaluations import Metric, Term
-from assay.records.figure_words import declared_percent, number, percent
-from assay.records.tuning import TuningChoice
+from assay.records.rivals import TuningChoice
+from assay.records.units import declared_percent, number, percent
 from assay.records.workloads import Arm
 from assay.shared.counting import agreeing, counted
 from assay.statistics.summaries import MIN_PROCESSES, Summary

@@ -12,7 +12,7 @@ from assay.base.pip_locks import lock_digest, lock_versions
 from assay.images.base import base_definition
 from assay.images.layer import FORMAT as LAYER_FORMAT
 from assay.records.images import ImagesFile, Role, RoleInputs
-from assay.records.targets import Target
+from assay.records.platform import Target
 from assay.shared.files import sha256_bytes
 
 FORMAT = 1

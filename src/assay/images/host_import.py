@@ -26,7 +26,7 @@ from assay.images.installed_packages import read_packages
 from assay.images.make import RECORD, engine_name, write_image_record
 from assay.images.obtain import check_found, image_folder
 from assay.records.images import ImageBase, ImageRecord, ImagesFile, RuntimeName
-from assay.records.targets import Target
+from assay.records.platform import Target
 from assay.shared.files import sha256_bytes, sha256_file
 from assay.shared.parent_death import tied_to_parent
 

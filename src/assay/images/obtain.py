@@ -21,7 +21,7 @@ from assay.images.definition import Definition, define
 from assay.images.disk import disk_sentence
 from assay.images.make import ARCHIVE, RECORD, engine_name, make
 from assay.records.images import ImageRecord, Role, RuntimeName
-from assay.records.targets import Target
+from assay.records.platform import Target
 
 IMAGES = "images"
 """Folder of images in the cache, and in a bundle."""

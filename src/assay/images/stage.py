@@ -10,7 +10,7 @@ from assay.images.host_import import import_host
 from assay.images.make import ARCHIVE
 from assay.images.obtain import IMAGES, folder_of, image_folder, obtain
 from assay.records.images import ImageRecord, Role, RuntimeName
-from assay.records.targets import Target
+from assay.records.platform import Target
 from assay.runtimes.apptainer import make_sif
 from assay.runtimes.connection import connect
 from assay.shared.files import sha256_file

@@ -14,11 +14,9 @@ from assay.judging.formulas import Counting, Uncounted, for_benchmark, for_progr
 from assay.judging.printed_figures import BOUNDS, PrintedRange, evaluate, from_base, resolve, stands
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Claim, Relation
-from assay.records.evaluations import Benchmark, Derived, Metric, Program, Term
-from assay.records.figure_words import quantity, short, with_unit
+from assay.records.evaluations import Benchmark, Derived, FlopFormula, Metric, Program, Term
 from assay.records.measurements import ArmFacts
-from assay.records.readings import FlopFormula
-from assay.records.units import Unit
+from assay.records.units import Unit, quantity, short, with_unit
 from assay.records.workload_specs import workload_spec
 from assay.records.workloads import Workload
 from assay.shared.launch_facts import launch_facts

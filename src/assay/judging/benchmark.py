@@ -20,9 +20,8 @@ from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
 from assay.judging.what_ran import what_ran
 from assay.records.builds import BuildRecord
 from assay.records.evaluations import Metric, NotRun, Term
-from assay.records.figure_words import quantity, short
 from assay.records.measurements import ArmFacts, BenchmarkRecord
-from assay.records.units import Unit
+from assay.records.units import Unit, quantity, short
 from assay.records.verdicts import Status
 from assay.records.workloads import Workload
 from assay.shared.counting import agreeing, counted

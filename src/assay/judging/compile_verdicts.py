@@ -7,7 +7,7 @@ from assay.judging.gates import last_words
 from assay.judging.what_ran import compiler_words, version_words
 from assay.records.claims import Claim
 from assay.records.evaluations import Compiles, NotRun, Support
-from assay.records.file_compiles import FileCompileRecord
+from assay.records.originals import FileCompileRecord
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict
 from assay.shared.counting import counted

@@ -16,8 +16,8 @@ from assay.judging.verdicts import REMEDY, claimed_value, decided, decision_on, 
 from assay.judging.worst_term import TermFigure, lowest_is_worst, measure_terms, stricter, worst_of
 from assay.records.claims import METRIC_UNITS, Claim, Relation
 from assay.records.evaluations import Benchmark, Metric
-from assay.records.figure_words import number, quantity, readable
 from assay.records.plan import Answer
+from assay.records.units import number, quantity, readable
 from assay.records.verdicts import Status, Verdict, Why
 from assay.shared.counting import agreeing, counted
 

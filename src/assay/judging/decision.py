@@ -32,8 +32,7 @@ from typing import Literal
 
 from assay.judging.case import Measured
 from assay.records.claims import Claim, Relation
-from assay.records.figure_words import declared_percent, percent
-from assay.records.units import Unit
+from assay.records.units import Unit, declared_percent, percent
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
 from assay.shared.counting import agreeing, counted

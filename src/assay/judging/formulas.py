@@ -15,9 +15,9 @@ from assay.judging.cutlass_output import (
     causal_41,
     printed_flop,
 )
-from assay.records.figure_words import short
+from assay.records.evaluations import FlopFormula
 from assay.records.measurements import ArmFacts
-from assay.records.readings import FlopFormula
+from assay.records.units import short
 from assay.records.workloads import Workload
 from assay.shared import flops
 from assay.shared.expressions import BadExpression, Expression

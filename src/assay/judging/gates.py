@@ -6,7 +6,6 @@ from assay.judging.case import Case, Failure, Ran, not_run
 from assay.judging.what_ran import what_ran
 from assay.records.builds import BuildRecord
 from assay.records.evaluations import NotRun, Term
-from assay.records.figure_words import number, short
 from assay.records.measurements import (
     ArmCorrectness,
     ArmFacts,
@@ -14,6 +13,7 @@ from assay.records.measurements import (
     CorrectnessRecord,
     Turn,
 )
+from assay.records.units import number, short
 from assay.records.verdicts import Status
 from assay.records.workloads import Comparison, Workload
 

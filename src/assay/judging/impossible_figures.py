@@ -25,9 +25,8 @@ from assay.judging.printed_figures import audit, from_base, resolve
 from assay.records.arithmetic import Operand
 from assay.records.claims import RATE_UNITS, Audit, Claim, Relation
 from assay.records.evaluations import Arithmetic
-from assay.records.figure_words import quantity, short, with_unit
-from assay.records.targets import Target
-from assay.records.units import Unit
+from assay.records.platform import Target
+from assay.records.units import Unit, quantity, short, with_unit
 from assay.statistics.roofline import (
     SPARSE_SHARE,
     ClaimableTime,

@@ -14,10 +14,12 @@ from assay.judging.what_ran import together
 from assay.judging.worst_term import lowest_is_worst, measure_terms, worst_of
 from assay.records.claims import Claim
 from assay.records.evaluations import (
+    PRINTED,
     Benchmark,
     Compiles,
     Derived,
     Execution,
+    FlopFormula,
     NotRun,
     Program,
     Quantity,
@@ -25,9 +27,7 @@ from assay.records.evaluations import (
     Term,
     Unanswerable,
 )
-from assay.records.figure_words import percent, quantity
-from assay.records.readings import PRINTED, FlopFormula
-from assay.records.units import Unit
+from assay.records.units import Unit, percent, quantity
 from assay.records.verdicts import Nearest
 from assay.statistics.summaries import Summary
 

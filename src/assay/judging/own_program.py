@@ -11,8 +11,15 @@ from assay.judging.case import Case, Failure, Measured, not_run, with_platform
 from assay.judging.gates import last_words
 from assay.judging.printed_figures import to_base
 from assay.records.claims import Claim
-from assay.records.evaluations import Benchmark, NotRun, Program, Unanswerable
-from assay.records.figure_words import printed
+from assay.records.evaluations import (
+    AS_TYPED,
+    PRINTED,
+    Benchmark,
+    NotRun,
+    Program,
+    Reading,
+    Unanswerable,
+)
 from assay.records.originals import (
     FigurePattern,
     GivenLine,
@@ -21,8 +28,7 @@ from assay.records.originals import (
     OriginalSource,
     ReportedSize,
 )
-from assay.records.readings import AS_TYPED, PRINTED, Reading
-from assay.records.units import Unit
+from assay.records.units import Unit, printed
 from assay.records.verdicts import Status, Verdict
 from assay.shared.output_patterns import Take
 from assay.shared.output_readers import parse_reader

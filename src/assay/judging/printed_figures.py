@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from assay.base.errors import BadInput
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Claim, Relation
-from assay.records.figure_words import PRECISE, printed, short
-from assay.records.units import Unit
+from assay.records.units import PRECISE, Unit, printed, short
 
 ROUNDING = 1e-9
 """Relative slack for binary rounding: 5.45 is not exactly the upper end of 5.4 plus 0.05."""

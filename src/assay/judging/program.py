@@ -23,12 +23,10 @@ from assay.judging.cutlass_output import (
 from assay.judging.formulas import Counting, Uncounted, for_program
 from assay.judging.gates import not_built
 from assay.judging.printed_figures import to_base
-from assay.records.evaluations import NotRun, Program
-from assay.records.figure_words import quantity
+from assay.records.evaluations import FlopFormula, NotRun, Program
 from assay.records.kernels import OriginalProgram
 from assay.records.measurements import ProgramRecord
-from assay.records.readings import FlopFormula
-from assay.records.units import Unit
+from assay.records.units import Unit, quantity
 from assay.records.verdicts import Status
 from assay.statistics import roofline
 from assay.statistics.summaries import repeated_runs

@@ -19,8 +19,7 @@ from assay.judging.own_program import (
 from assay.judging.printed_figures import from_base
 from assay.judging.verdicts import claimed_value, decision_on
 from assay.records.claims import TIME_UNITS, Claim, Relation
-from assay.records.evaluations import Derived
-from assay.records.readings import PRIMARY, Reading
+from assay.records.evaluations import PRIMARY, Derived, Reading
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, VerdictReading, Why
 from assay.shared.counting import agreeing, counted

@@ -21,9 +21,9 @@ from assay.records.evaluations import (
     Program,
     Term,
 )
-from assay.records.figure_words import number
 from assay.records.measurements import ArmCorrectness
 from assay.records.plan import Answer
+from assay.records.units import number
 from assay.records.verdicts import Status, Verdict
 from assay.records.workloads import Arm
 from assay.shared.counting import counted

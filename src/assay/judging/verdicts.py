@@ -13,7 +13,9 @@ from assay.judging.program import describe as describe_program
 from assay.judging.what_ran import program_version, versions_words
 from assay.records.claims import Claim
 from assay.records.evaluations import Program
-from assay.records.figure_words import (
+from assay.records.plan import Answer
+from assay.records.units import (
+    Unit,
     declared_percent,
     number,
     quantity,
@@ -21,8 +23,6 @@ from assay.records.figure_words import (
     short,
     with_unit,
 )
-from assay.records.plan import Answer
-from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 
 

@@ -11,9 +11,9 @@ from assay.judging.case import Case, Failure, not_run, verdict
 from assay.judging.printed_figures import audit
 from assay.judging.what_ran import version_words
 from assay.records.arithmetic import Operand
+from assay.records.builds import ArchCode, DeviceCodeResult
 from assay.records.claims import Audit, Claim, Relation
 from assay.records.evaluations import Arithmetic, DeviceCode, Inspection, NotRun
-from assay.records.inspections import ArchCode, DeviceCodeResult
 from assay.records.plan import Answer
 from assay.records.rivals import Rival
 from assay.records.verdicts import Status, Verdict, Why

@@ -19,8 +19,7 @@ from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
 from assay.records.originals import OriginalJob, OriginalSource
 from assay.records.plan import ProgramJob
-from assay.records.platform import Device
-from assay.records.targets import Target
+from assay.records.platform import Device, Target
 from assay.records.workload_specs import as_spec, workload_spec
 from assay.runtimes.base import Place
 from assay.shared.job import (

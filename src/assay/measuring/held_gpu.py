@@ -16,9 +16,8 @@ from pathlib import Path
 from assay.base.errors import MissingEnvironment
 from assay.measuring.host_machine import ask_driver, find_host_driver, visible_gpus
 from assay.measuring.slurm_grant import GpuRefused
-from assay.records.cluster import ClusterFile
-from assay.records.slurm_jobs import CgroupLimits, HeldGpu
-from assay.records.targets import Target
+from assay.records.cluster import CgroupLimits, ClusterFile, HeldGpu
+from assay.records.platform import Target
 from assay.shared.counting import counted
 
 SETTLE_S = 10

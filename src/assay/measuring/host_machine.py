@@ -15,8 +15,7 @@ from pathlib import Path
 from assay.base.errors import MissingEnvironment
 from assay.building.toolchain import DRIVER_API, OLDEST_DRIVER
 from assay.records.plan import Request
-from assay.records.platform import Device, PackageDirectory, PlatformRecord
-from assay.records.targets import Target
+from assay.records.platform import Device, PackageDirectory, PlatformRecord, Target
 from assay.shared.files import sha256_bytes
 
 ASK_S = 60

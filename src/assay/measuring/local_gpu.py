@@ -12,7 +12,7 @@ from assay.measuring.device_jobs import probe_device
 from assay.measuring.host_machine import NO_DRIVER, HostDriver, phrase, remedy_of_old_driver
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName
-from assay.records.targets import Target
+from assay.records.platform import Target
 from assay.runtimes.base import Place, Task
 from assay.runtimes.host import HostRuntime
 from assay.shared.counting import agreeing

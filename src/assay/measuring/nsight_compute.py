@@ -17,7 +17,7 @@ from assay.base.progress import say
 from assay.evidence.nsight_csv import CLOCK, DURATION, longest_kernel, split_raw_page
 from assay.measuring.device_process import DeviceJobFailed, device_environment, run_device_batch
 from assay.records.base import GpuSpan, Record
-from assay.records.profile import MetricStatus, ProfileRecord
+from assay.records.side_evidence import MetricStatus, ProfileRecord
 from assay.runtimes.base import Bind, Place, Task
 from assay.shared.job import ProfileJob
 

@@ -8,8 +8,7 @@ from assay.base.errors import CheckFailed
 from assay.catalog.model import Catalog
 from assay.records.builds import BuildRecord, FileDigest
 from assay.records.kernels import OperatorKernel
-from assay.records.operators import KernelEntry
-from assay.records.tuning import TuningChoice
+from assay.records.rivals import KernelEntry, TuningChoice
 from assay.records.workload_specs import as_spec
 from assay.shared.files import sha256_file
 from assay.shared.job import OperatorsJob

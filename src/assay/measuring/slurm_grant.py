@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.records.targets import Target
+from assay.records.platform import Target
 
 TYPED_GPU = (
     r"^\s*JOB_GRES=(?:\S*,)?gpu:([\w.-]+):(\d+)",

@@ -21,9 +21,9 @@ from assay.measuring.slurm_grant import gpus_of_node
 from assay.pipeline.definitions import Definitions
 from assay.pipeline.run_files import VERIFIED, read_bound, report_path, run_path
 from assay.pipeline.slurm_jobs import node_of
-from assay.records.manifest import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
+from assay.records.attestation import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
 from assay.records.plan import BuildJob, EarlierReport, Plan, Request, TargetPlan
-from assay.records.targets import Target
+from assay.records.platform import Target
 from assay.records.timings import Stage
 
 UNASKED = {"mem_mb": 0, "runtime": 0, "gpu": 0}

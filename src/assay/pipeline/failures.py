@@ -14,8 +14,8 @@ from assay.base.io import read_record
 from assay.evidence.entries import Purpose
 from assay.evidence.outcomes import came_to_nothing
 from assay.evidence.stages import BUILDS, ORIGINALS, of_purpose
+from assay.records.attestation import MANIFEST, Manifest
 from assay.records.base import Record
-from assay.records.manifest import MANIFEST, Manifest
 from assay.records.plan import Plan
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes

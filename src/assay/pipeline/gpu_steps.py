@@ -32,7 +32,7 @@ from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Measure, Results, kept_record
 from assay.pipeline.gpu_step_base import MeasuringParts
 from assay.records.originals import OriginalRunRecord
-from assay.records.profile import ProfileRecord
+from assay.records.side_evidence import ProfileRecord
 from assay.runtimes.choose import open_image
 from assay.shared.job import DeviceJob, ProfileJob
 

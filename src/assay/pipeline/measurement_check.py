@@ -10,8 +10,8 @@ from assay.base.yaml_problems import suggest
 from assay.catalog.model import Catalog
 from assay.judging.impossible_figures import uncomputable
 from assay.records.evaluations import Benchmark
-from assay.records.figure_words import short
 from assay.records.kernels import Variant
+from assay.records.units import short
 from assay.shared.read_limits import MOST_CODE
 
 

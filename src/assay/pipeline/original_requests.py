@@ -15,8 +15,10 @@ from assay.building.checkout_copy import describe_checkout, describe_files
 from assay.building.recipe import file_command
 from assay.catalog.model import Catalog
 from assay.evidence.stages import file_compile_path
-from assay.records.file_compiles import FileCompileJob, FileCompileRecord, FileCompileRequest
 from assay.records.originals import (
+    FileCompileJob,
+    FileCompileRecord,
+    FileCompileRequest,
     GivenFigure,
     GivenLine,
     OriginalJob,

@@ -12,7 +12,7 @@ from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.model import Catalog
 from assay.judging.needs import closure, comparisons_of, primary_terms, programs_of
 from assay.measuring.operator_kernels import offered
-from assay.records.build_costs import BuildCost, BuildCosts
+from assay.records.builds import BuildCost, BuildCosts
 from assay.records.claims import Claim
 from assay.records.evaluations import Support
 from assay.records.plan import BuildJob, ProgramJob

@@ -9,8 +9,8 @@ from assay.base.writable import why_not_writable
 from assay.catalog.model import Catalog
 from assay.evidence.stages import plan_path
 from assay.pipeline.run_files import REPORTS, RESULTS, report_dir, report_path, require_own_places
+from assay.records.attestation import ATTESTATION
 from assay.records.images import RuntimeName, is_engine
-from assay.records.manifest import ATTESTATION
 from assay.records.plan import Plan, Request
 from assay.report.replaceable import require_replaceable
 from assay.runtimes.choose import starts_none

@@ -24,9 +24,8 @@ from assay.pipeline.measurement_check import (
 from assay.pipeline.run_files import foreign_place
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Derived, NotRun, Unanswerable
-from assay.records.figure_words import EXACT, short, with_unit
 from assay.records.plan import Answer, Provision
-from assay.records.units import Unit
+from assay.records.units import EXACT, Unit, short, with_unit
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_REPORT

@@ -37,7 +37,7 @@ from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName, is_engine
 from assay.records.plan import EarlierReport, Provision, Request
-from assay.records.targets import Target
+from assay.records.platform import Target
 from assay.runtimes.choose import ChosenRuntime, choose
 from assay.verification.attestation import load_public_key
 from assay.verification.sign import load_or_create_signer

@@ -33,9 +33,9 @@ from assay.evidence.stages import (
     platform_path,
 )
 from assay.pipeline.original_requests import usable_file_compiles
+from assay.records.attestation import MANIFEST, Manifest
 from assay.records.builds import BuildRecord
 from assay.records.kernels import Variant
-from assay.records.manifest import MANIFEST, Manifest
 from assay.records.plan import EarlierReport, Plan, Provision, TargetPlan
 from assay.shared.files import sha256_bytes
 from assay.verification.contradictions import Findings

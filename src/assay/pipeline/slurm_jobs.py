@@ -21,9 +21,9 @@ from assay.base.io import read_record, write_record, write_record_if_changed
 from assay.base.progress import say
 from assay.evidence.stages import slurm_jobs_path
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, why_ended
-from assay.records.cluster import ClusterFile
-from assay.records.slurm_jobs import (
+from assay.records.cluster import (
     CgroupLimits,
+    ClusterFile,
     HeldGpu,
     Outcome,
     SlurmJob,

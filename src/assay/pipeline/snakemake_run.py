@@ -33,7 +33,7 @@ from assay.pipeline.slurm_jobs import (
     was_on_cluster,
 )
 from assay.pipeline.workflow_process import log_path, only_run, run_process
-from assay.records.manifest import PAGE
+from assay.records.attestation import PAGE
 from assay.records.plan import Plan, Request
 from assay.runtimes import owners
 from assay.shared.counting import counted

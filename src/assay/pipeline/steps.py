@@ -39,8 +39,8 @@ from assay.pipeline.reuse import take_whole
 from assay.pipeline.run_files import VERIFIED
 from assay.pipeline.slurm_jobs import write_slurm_jobs
 from assay.pipeline.workflow_process import leave_with_owner, lock_path
+from assay.records.attestation import VERDICTS
 from assay.records.images import Role
-from assay.records.manifest import VERDICTS
 from assay.records.plan import Request
 from assay.report.render import render, render_contents
 from assay.shared.exit_codes import ExitCode

@@ -1,10 +1,12 @@
 """The records of builds: what a compiler made of a source, and with what."""
 
+import re
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from assay.records.base import Identifier, Record, Sha256
+from assay.records.base import Identifier, Measurable, Record, Sha256
 
 NO_COMPILER = "none"
 """In the place of a version, where nothing compiles on a machine."""
@@ -93,3 +95,131 @@ class BuildRecord(Record):
     def had_compiler(self) -> bool:
         """Return whether a compiler was there: without one nothing was refused."""
         return self.toolchain.nvcc != NO_COMPILER
+
+
+class BuildCost(Record):
+    """One compilation."""
+
+    id: Identifier
+    """Variant, program or probe."""
+    arch: str
+    cpu_seconds: Measurable
+    """Processor time: what a compiler takes alone on a core, whatever else the machine does."""
+    peak_bytes: Annotated[int, Field(ge=0)]
+    """Resident memory of the largest process."""
+
+
+class BuildCosts(Record):
+    """``config/build_costs.json``, which ``tools.build_costs`` writes from build records."""
+
+    schema_: Literal["assay/build_costs/1"] = Field(alias="schema")
+    host_compiler: str
+    """First line of ``g++ --version``, where they were compiled."""
+    processor: str
+    """Its model name, as the kernel gives it."""
+    costs: tuple[BuildCost, ...]
+
+
+FLAGS = frozenset(
+    {
+        "-O1",
+        "-O2",
+        "-O3",
+        "-c",
+        "-cubin",
+        "-lineinfo",
+        "-shared",
+        "-std=c++17",
+        "-std=c++20",
+        "-Xcompiler=-fPIE",
+        "-Xcompiler=-fno-strict-aliasing",
+        "--expt-extended-lambda",
+        "--expt-relaxed-constexpr",
+        "--keep",
+        "--keep-dir=keep",
+        "--use_fast_math",
+    }
+)
+OF_A_RECIPE = frozenset({"-c", "-cubin", "-shared", "--keep", "--keep-dir=keep"})
+"""Those among them that say what is made, which no arm of a project does."""
+_DEFINE = re.compile(r"-D[A-Za-z_][A-Za-z0-9_]*(=[A-Za-z0-9_]+)?")
+_REGISTERS = re.compile(r"--?maxrregcount=[0-9]+")
+
+
+def is_safe_word(word: str) -> bool:
+    """Return whether a word is one of ``FLAGS``, a macro, or a bound on registers."""
+    return (
+        word in FLAGS
+        or _DEFINE.fullmatch(word) is not None
+        or _REGISTERS.fullmatch(word) is not None
+    )
+
+
+def refused_words(words: Iterable[str]) -> list[str]:
+    """Return the words that no project's kernel is compiled with."""
+    return [word for word in words if not is_safe_word(word) or word in OF_A_RECIPE]
+
+
+class InspectionResult(Record):
+    """Counts of a file in a pinned package, or of all files of a folder together."""
+
+    claim: Identifier
+    package: str
+    version: str
+    path: str
+    lines: int
+    bytes: int
+    sha256: Sha256
+    """Of the file; of a folder, that of a list of its files, each with its own."""
+    text: str | None = None
+    """What was counted beside lines and bytes."""
+    matches: int | None = None
+    """How often ``text`` stands there."""
+
+
+class SharedObject(Record):
+    """One binary of an optional package."""
+
+    path: str
+    """As its package lists it."""
+    bytes: Annotated[int, Field(ge=0)]
+    sha256: Sha256
+
+
+class ArchCode(Record):
+    """What the binaries hold for one architecture."""
+
+    arch: str
+    """As the compiler names it: sm_80, sm_90a."""
+    form: Literal["cubin", "ptx"]
+    files: Annotated[int, Field(ge=1)]
+    """Embedded files of this form."""
+    kernels: Annotated[int, Field(ge=0)]
+    """Functions in them whose names hold the text that is sought; of PTX, entry points."""
+
+
+class DeviceCodeResult(Record):
+    """The device code of an optional package, as looked for on behalf of one claim."""
+
+    claim: Identifier
+    rival: Identifier
+    package: str
+    kernels: str
+    """The text that was sought in names."""
+    status: Literal["inspected", "not_installed", "failed"]
+    version: str | None = None
+    """Of the package that was found."""
+    tool: str | None = None
+    """What read the binaries, with its version."""
+    objects: tuple[SharedObject, ...] = ()
+    code: tuple[ArchCode, ...] = ()
+    detail: str = ""
+    """Why nothing was inspected."""
+
+
+class InspectionsRecord(Record):
+    """All inspections of a run."""
+
+    schema_: Literal["assay/inspections/1"] = Field(alias="schema")
+    inspections: tuple[InspectionResult, ...]
+    device_code: tuple[DeviceCodeResult, ...] = ()

@@ -13,6 +13,8 @@ from pydantic import Field, model_validator
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256
 from assay.records.evaluations import (
+    AS_TYPED,
+    PRIMARY,
     Accuracy,
     Benchmark,
     Compiles,
@@ -21,19 +23,18 @@ from assay.records.evaluations import (
     DeviceCode,
     Evaluation,
     Execution,
+    FlopFormula,
     Formulated,
     Inspection,
     Invocation,
     Metric,
     Program,
+    Reading,
     Support,
     Unanswerable,
 )
-from assay.records.figure_words import printed
-from assay.records.file_compiles import PublishedFile
-from assay.records.originals import OriginalSource
-from assay.records.readings import AS_TYPED, PRIMARY, FlopFormula, Reading
-from assay.records.units import Unit
+from assay.records.originals import OriginalSource, PublishedFile
+from assay.records.units import Unit, printed
 from assay.records.verdicts import Status
 from assay.shared.expressions import Expression, parse
 

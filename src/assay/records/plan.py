@@ -7,9 +7,8 @@ from pydantic import Field
 from assay.records.base import Identifier, Record, Sha256
 from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
-from assay.records.file_compiles import FileCompileJob, FileCompileRequest
 from assay.records.images import RuntimeName, RuntimeWish
-from assay.records.originals import OriginalJob, OriginalRequest
+from assay.records.originals import FileCompileJob, FileCompileRequest, OriginalJob, OriginalRequest
 
 Executor = Literal["local", "slurm"]
 """Who places the jobs."""

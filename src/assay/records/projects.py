@@ -31,6 +31,7 @@ from assay.records.evaluations import (
     Derived,
     DeviceCode,
     Execution,
+    FlopFormula,
     Formulated,
     Inspection,
     Metric,
@@ -39,8 +40,7 @@ from assay.records.evaluations import (
 )
 from assay.records.kernels import Arch
 from assay.records.originals import ImageDigest, PathInside, Patterned
-from assay.records.readings import FlopFormula
-from assay.records.targets import Target
+from assay.records.platform import Target
 from assay.records.workloads import CodeParameter
 from assay.shared.output_patterns import Take
 from assay.shared.output_readers import figure_reader

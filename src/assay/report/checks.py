@@ -8,8 +8,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence, binaries_of
 from assay.evidence.stages import cheats_path, sanitizer_path
 from assay.findings.binary_matches import BinaryMatch, Sameness
-from assay.records.cheats import CheatOutcome, CheatsRecord
-from assay.records.sanitizer import Sanitized, SanitizerRecord
+from assay.records.side_evidence import CheatOutcome, CheatsRecord, Sanitized, SanitizerRecord
 from assay.report import formatting as fmt
 from assay.report.formatting import Row, link
 from assay.report.stopwatches import Agreement

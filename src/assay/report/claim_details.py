@@ -9,9 +9,8 @@ from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Claim
-from assay.records.evaluations import Benchmark, Metric
+from assay.records.evaluations import PRIMARY, Benchmark, Metric
 from assay.records.measurements import ArmFacts
-from assay.records.readings import PRIMARY
 from assay.records.verdicts import Nearest, Verdict, VerdictReading
 from assay.report import formatting as fmt
 from assay.report.formatting import Fact, Link, Row, record_link

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from assay.records import figure_words
-from assay.records.figure_words import number, printed, short
-from assay.records.units import SYMBOLS
+from assay.records import units
+from assay.records.units import SYMBOLS, number, printed, short
 
 __all__ = ["number", "printed", "short"]
 
@@ -64,7 +63,7 @@ def unbroken(text: str) -> str:
 
 def with_unit(text: str, unit: str | None) -> str:
     """Return a number and its unit; a space between them is one that does not break."""
-    return unbroken(figure_words.with_unit(text, unit))
+    return unbroken(units.with_unit(text, unit))
 
 
 def quantity(value: float | str | None, unit: str | None) -> str:
@@ -73,7 +72,7 @@ def quantity(value: float | str | None, unit: str | None) -> str:
         return NOTHING
     if isinstance(value, str):
         return value
-    return with_unit(figure_words.in_digits(value, unit), unit)
+    return with_unit(units.in_digits(value, unit), unit)
 
 
 def figure(value: float | str | None, unit: str | None, beside: float | str | None = None) -> str:
@@ -91,7 +90,7 @@ def figure(value: float | str | None, unit: str | None, beside: float | str | No
 def _read_in(
     value: float, unit: str | None, beside: float | str | None
 ) -> tuple[float, str | None]:
-    return (1.0, unit) if isinstance(beside, float) else figure_words.readable(value, unit)
+    return (1.0, unit) if isinstance(beside, float) else units.readable(value, unit)
 
 
 def interval_of(
@@ -124,12 +123,12 @@ def whole(count: float | None) -> str:
 
 def percent(fraction: float | None) -> str:
     """Return a measured share in per cent; a dash where there is none."""
-    return NOTHING if fraction is None else unbroken(figure_words.percent(fraction))
+    return NOTHING if fraction is None else unbroken(units.percent(fraction))
 
 
 def declared_percent(fraction: float) -> str:
     """Return a share that was declared, in per cent."""
-    return unbroken(figure_words.declared_percent(fraction))
+    return unbroken(units.declared_percent(fraction))
 
 
 def words(code: str) -> str:

@@ -14,8 +14,8 @@ from assay.evidence.stages import (
 )
 from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.builds import BuildRecord
-from assay.records.operators import OperatorsRecord
-from assay.records.slurm_jobs import SlurmJob
+from assay.records.cluster import SlurmJob
+from assay.records.rivals import OperatorsRecord
 from assay.records.timings import Stage
 from assay.report import formatting as fmt
 from assay.report.formatting import Row, link

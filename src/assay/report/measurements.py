@@ -10,7 +10,7 @@ from assay.findings.block_quality import ArmKey, ClockSpread, conduct_of
 from assay.findings.tuning_outcomes import ChoiceStanding, outcomes, settings
 from assay.judging.case import Case
 from assay.records.measurements import ArmCorrectness, ArmFacts, BenchmarkRecord
-from assay.records.profile import ProfileRecord
+from assay.records.side_evidence import ProfileRecord
 from assay.records.workloads import Arm
 from assay.report import formatting as fmt
 from assay.report.figures.figure_traces import traces

@@ -10,10 +10,15 @@ from assay.judging.own_program import sizes_printed
 from assay.judging.program import verification
 from assay.records.claims import Claim
 from assay.records.evaluations import Invocation, Program
-from assay.records.file_compiles import FileCompileRecord
 from assay.records.kernels import OriginalProgram
 from assay.records.measurements import ProgramRecord, ProgramRun
-from assay.records.originals import GivenLine, LineRun, OriginalRunRecord, OriginalSource
+from assay.records.originals import (
+    FileCompileRecord,
+    GivenLine,
+    LineRun,
+    OriginalRunRecord,
+    OriginalSource,
+)
 from assay.report import formatting as fmt
 from assay.report.formatting import Fact, Row, link
 from assay.shared.counting import counted

@@ -26,7 +26,7 @@ from assay.evidence.stages import (
     timings_path,
 )
 from assay.evidence.timings import collect_timings
-from assay.records.manifest import APPENDIX, ATTESTATION, PAGE, TEXT, VERDICTS
+from assay.records.attestation import APPENDIX, ATTESTATION, PAGE, TEXT, VERDICTS
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report.figures.svg import symbols

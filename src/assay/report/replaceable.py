@@ -4,7 +4,7 @@ from pathlib import Path
 
 from assay.base.errors import BadInput
 from assay.evidence.stages import plan_path
-from assay.records.manifest import ATTESTATION, MANIFEST
+from assay.records.attestation import ATTESTATION, MANIFEST
 
 HELD_BY_REPORTS = (MANIFEST, ATTESTATION, f"evidence/{plan_path()}")
 """One of them is in every report; the last in one that nobody signed, too."""

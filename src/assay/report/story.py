@@ -13,7 +13,7 @@ from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome
 from assay.judging.counts import rows_by_claim
 from assay.judging.impossible_figures import impossible_claims
 from assay.records.claims import Source, SourceFinding
-from assay.records.figure_places import FigurePlace, places, split
+from assay.records.units import FigurePlace, places, split
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine

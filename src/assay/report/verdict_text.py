@@ -8,8 +8,7 @@ from assay.findings.claimed_figures import bound_mark, computed_mark, printed_di
 from assay.judging.counts import outcome
 from assay.records.claims import LESS_IS_BETTER, METRIC_UNITS, Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import Derived, Metric, Program
-from assay.records.figure_words import PRECISE, short
-from assay.records.units import Unit
+from assay.records.units import PRECISE, Unit, short
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.figures.svg import Mark, verdict_mark

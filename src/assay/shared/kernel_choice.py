@@ -1,7 +1,7 @@
 """The choice of a kernel's configuration for a problem. Pure, and nothing but the standard library.
 
 Host and device share it: a choice is a mapping with the fields of
-``assay.records.tuning.TuningChoice``, as JSON carries them to a Python without pydantic or PyYAML.
+``assay.records.rivals.TuningChoice``, as JSON carries them to a Python without pydantic or PyYAML.
 """
 
 from collections.abc import Iterable, Mapping

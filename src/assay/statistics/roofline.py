@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.records.measurements import ArmFacts
-from assay.records.targets import Peaks, Target
+from assay.records.platform import Peaks, Target
 
 Dtype = Literal["float16", "bfloat16", "float8_e4m3", "float8", "float32"]
 """Types of the inputs; ``float8`` where a program's own output does not say which."""

@@ -20,8 +20,7 @@ from assay.judging.cutlass_output import job_id
 from assay.records.base import GpuRecord, Record
 from assay.records.measurements import ProgramRecord
 from assay.records.plan import TargetPlan
-from assay.records.platform import Gpu, PlatformRecord
-from assay.records.targets import Target
+from assay.records.platform import Gpu, PlatformRecord, Target
 from assay.shared.counting import agreeing, counted
 from assay.verification.contradictions import Findings
 

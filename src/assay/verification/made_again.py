@@ -11,8 +11,7 @@ from assay.base.printable import shortened
 from assay.evidence.report_contents import ReportContents
 from assay.judging.judge import judge
 from assay.judging.rules import RULES
-from assay.records.attestation import PipelineRecord
-from assay.records.manifest import TEXTS
+from assay.records.attestation import TEXTS, PipelineRecord
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.shared.counting import counted
 

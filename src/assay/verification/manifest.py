@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.base.errors import CheckFailed
-from assay.records.builds import FileDigest
-from assay.records.manifest import (
+from assay.records.attestation import (
     ATTESTATION,
     MANIFEST,
     PROVENANCE,
@@ -20,6 +19,7 @@ from assay.records.manifest import (
     VERDICTS,
     Manifest,
 )
+from assay.records.builds import FileDigest
 from assay.shared.read_limits import (
     MOST_FILE,
     MOST_FILES,

@@ -15,8 +15,8 @@ from assay.base.io import read_bytes
 from assay.evidence.report_contents import ReportContents, read_contents
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import counted_once, kind_of
+from assay.records.attestation import MANIFEST
 from assay.records.builds import BuildRecord
-from assay.records.manifest import MANIFEST
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT
 from assay.verification.policy import Policy

@@ -17,7 +17,7 @@ from assay.evidence.stages import (
 )
 from assay.records.measurements import ArmCorrectness, ArmFacts
 from assay.records.plan import TargetPlan
-from assay.records.stopwatch import StopwatchArm
+from assay.records.side_evidence import StopwatchArm
 from assay.records.workload_specs import workload_spec
 from assay.records.workloads import Comparison
 from assay.shared.launch_facts import launch_facts

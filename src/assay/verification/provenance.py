@@ -20,10 +20,9 @@ from assay.base.pip_locks import TOOLCHAIN_LOCK, lock_digest, lock_hashes, norma
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import pipeline_path, runner_image_path, toolchain_image_path
-from assay.records.attestation import STATEMENT_TYPE, PipelineRecord
+from assay.records.attestation import PROVENANCE, STATEMENT_TYPE, PipelineRecord
 from assay.records.builds import BuildRecord, ToolchainRecord
 from assay.records.images import ImageRecord
-from assay.records.manifest import PROVENANCE
 from assay.records.timings import Stage
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_bytes

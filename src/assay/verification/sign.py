@@ -17,8 +17,13 @@ from assay.catalog.model import Catalog
 from assay.evidence.stages import pipeline_path
 from assay.judging.counts import count_verdicts
 from assay.records.attestation import (
+    ATTESTATION,
+    MANIFEST,
     PREDICATE_TYPE,
+    PROVENANCE,
+    SIGNER,
     STATEMENT_TYPE,
+    VERDICTS,
     DigestSet,
     PipelineRecord,
     Predicate,
@@ -26,7 +31,6 @@ from assay.records.attestation import (
     SigningKey,
     Statement,
 )
-from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, SIGNER, VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.shared.files import sha256_bytes, write_bytes
 from assay.verification.attestation import dump_statement, load_signer, public_pem

@@ -12,9 +12,16 @@ from assay.base.check_log import CheckLog, listed
 from assay.base.errors import AssayError, CheckFailed
 from assay.base.io import parse_record, read_bytes
 from assay.evidence.stages import earlier_path
-from assay.records.attestation import Statement
+from assay.records.attestation import (
+    ATTESTATION,
+    MANIFEST,
+    PROVENANCE,
+    SIGNER,
+    VERDICTS,
+    Manifest,
+    Statement,
+)
 from assay.records.builds import FileDigest
-from assay.records.manifest import ATTESTATION, MANIFEST, PROVENANCE, SIGNER, VERDICTS, Manifest
 from assay.records.plan import Plan
 from assay.records.verdicts import VerdictsFile
 from assay.shared.counting import agreeing, counted

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.base.errors import AssayError
 from assay.evidence.stages import plan_path
-from assay.records.manifest import ATTESTATION, MANIFEST
+from assay.records.attestation import ATTESTATION, MANIFEST
 from assay.shared.bounded_json import parse_bounded
 from assay.shared.read_limits import MOST_DOCUMENT, whole_file_bytes
 from assay.verification.report_archive import (

@@ -9,7 +9,7 @@ from securesystemslib.signer import SSlibKey
 
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import load_yaml
-from assay.records.trusted_keys import Revocation, TrustedKeyEntry, TrustedKeysFile
+from assay.records.attestation import Revocation, TrustedKeyEntry, TrustedKeysFile
 from assay.verification.attestation import load_public_key
 
 FOLDER = "trusted_keys"

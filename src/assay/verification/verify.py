@@ -14,8 +14,7 @@ from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.report_contents import ReportContents, read_given, with_evidence
 from assay.judging.rules import RULES
-from assay.records.attestation import Predicate
-from assay.records.manifest import Manifest
+from assay.records.attestation import Manifest, Predicate
 from assay.shared.counting import counted
 from assay.verification.completeness import check_complete
 from assay.verification.contradictions import Findings

@@ -9,7 +9,7 @@ import pytest
 
 from assay.cli.commands import verify
 from assay.cli.commands.verify import STATE_WIDTH
-from assay.records.manifest import TEXTS
+from assay.records.attestation import TEXTS
 from assay.records.verification import VerificationRecord
 from assay.verification.guarantees import TIMES
 from assay.verification.sign import sign

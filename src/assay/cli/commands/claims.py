@@ -16,9 +16,9 @@ from assay.cli.console import TableColumn
 from assay.cli.project_folder import ProjectOption, home, project_folder
 from assay.findings.claimed_figures import COMPUTED, RELATIONS
 from assay.judging.causes import with_known_causes
+from assay.records.attestation import VERDICTS
 from assay.records.claims import Audit, Claim
 from assay.records.evaluations import Unanswerable
-from assay.records.manifest import VERDICTS
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import counted

@@ -36,7 +36,7 @@ from assay.pipeline.request import Options, make_request
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.builds import BuildRecord
 from assay.records.images import Role, RuntimeWish
-from assay.records.operators import KernelSetRecord
+from assay.records.rivals import KernelSetRecord
 from assay.report import formatting as fmt
 from assay.runtimes.choose import known
 from assay.shared.counting import counted

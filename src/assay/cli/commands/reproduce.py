@@ -45,7 +45,7 @@ from assay.pipeline.project_check import impossible_remarks, project_remarks, so
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.run_files import report_dir, require_own_places, run_dir
 from assay.pipeline.snakemake_run import run_workflow
-from assay.records.manifest import PAGE, SIGNER, VERDICTS
+from assay.records.attestation import PAGE, SIGNER, VERDICTS
 from assay.records.plan import Plan, Request
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report import formatting as fmt

@@ -8,7 +8,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.judging.needs import primary_terms
 from assay.records.measurements import ArmFacts, BenchmarkRecord
-from assay.records.targets import Target
+from assay.records.platform import Target
 from assay.report.figures.svg import (
     INK,
     MUTED,
