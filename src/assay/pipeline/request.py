@@ -69,7 +69,7 @@ class Options:
     sweeps: bool = False
     """Whether the sweeps of config/tuning.yaml are measured whatever is asked for."""
     writes: bool = True
-    """Whether a first signing key may be made, which no dry run does."""
+    """Whether anything may be written. A dry run writes nothing, and says what would stop a run."""
     signs: bool = True
     """Whether a report is to be signed, for which a key must be had."""
     unsigned_for: Path | None = None
@@ -109,7 +109,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     _check_names(catalog, options)
     key = options.signing_key if options.signs else None
     home = root if options.project is None else options.project
-    require_places(home, options.run, key)
+    if options.writes:
+        require_places(home, options.run, key)
     cluster = site_of(root, catalog, options.project) if options.executor == "slurm" else None
     options = replace(options, runtime=_wished_runtime(options, cluster))
     driver = find_host_driver() if cluster is None else None
@@ -276,8 +277,10 @@ def _chosen_runtime(
         except MissingEnvironment as error:
             if options.project is not None:
                 say(f"{error}; what must be compiled is not run, and the rest is answered")
-            else:
+            elif options.writes:
                 raise
+            else:
+                say(str(error))
     return runtime
 
 
