@@ -25,7 +25,9 @@ def archive_report(report: Path, keys: Sequence[Path]) -> Path:
     Raises CheckFailed for a report that does not verify, BadInput for one whose directory is not
     named like its run, MissingEnvironment where the archive cannot be written.
     """
-    run = verify(report, keys, repository=ROOT).run
+    signed = verify(report, keys, repository=ROOT).signed
+    assert signed is not None
+    run = signed.statement.predicate.run
     directory = report.resolve()
     if directory.name != run:
         raise BadInput(f"{report}: is the report of run '{run}', and named otherwise: rename it")
