@@ -88,7 +88,7 @@ class TestSlurmJobs:
             if error is None:
                 journal.held(HeldGpu(index=3, product="NVIDIA H100", uuid=UUID, driver="580.1"))
             journal.end(error)
-        write_slurm_jobs(run_dir, names=False)
+        write_slurm_jobs(run_dir)
         render(root, run_dir, root / "reports" / "demo_run")
         return root / "reports" / "demo_run"
 

@@ -3,6 +3,7 @@
 The commands are in assay.cli.commands, exit codes in assay.shared.exit_codes.
 """
 
+import ast
 import errno
 import os
 import shlex
@@ -51,8 +52,10 @@ def everywhere(
         raise typer.Exit
 
 
-def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
-    """Return the command line with these commands; only their modules are loaded."""
+def application(names: Sequence[str] = COMMANDS, listed: bool = False) -> typer.Typer:
+    """Return the command line with these commands; only their modules are loaded, or none where
+    they are ``listed`` alone, as in help.
+    """
     app = typer.Typer(
         name="assay",
         no_args_is_help=True,
@@ -63,12 +66,23 @@ def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(everywhere)
     for name in names:
+        if listed:
+            app.command(name, help=_first_sentence(name))(lambda: None)
+            continue
         command = getattr(import_module(f"assay.cli.commands.{name}"), name)
         if isinstance(command, typer.Typer):
             app.add_typer(command)
         else:
             app.command(context_settings=PASSED_ON if name in ("remote", "test") else None)(command)
     return app
+
+
+def _first_sentence(name: str) -> str:
+    """Return what help says of a command, from its file: loading all takes a second."""
+    path = Path(__file__).with_name("commands") / f"{name}.py"
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    says = docstring.splitlines()[0].partition(": ")[2]
+    return says[:1].upper() + says[1:]
 
 
 def main() -> None:
@@ -80,7 +94,7 @@ def main() -> None:
     try:
         leave_on_signals()
         _require_words(arguments)
-        app = application(named or COMMANDS)
+        app = application(named or COMMANDS, listed=not set(arguments) & set(COMMANDS))
         name = shlex.quote(checkout.command())
         code = app(arguments or ["--help"], prog_name=name, standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is found here, and not when all is over

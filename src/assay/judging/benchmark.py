@@ -45,7 +45,7 @@ COUNTED = (Metric.RATE, Metric.RATE_RATIO, Metric.BANDWIDTH)
 def measure_term(
     case: Case, target: str, metric: Metric, term: Term, formula: Counting
 ) -> Measured | Failure:
-    """Measure one term on one target: every gate of the design page, then the quantity."""
+    """Measure one term on one target: every gate first, then the quantity."""
     try:
         found = _gated(case, target, term) or _measure(case, target, metric, term, formula)
     except Uncounted as error:

@@ -35,7 +35,7 @@ class Status(StrEnum):
     """The status of a verdict, in the order in which tables list them.
 
     This is the one table of statuses: an entry here is coloured, counted, listed and drawn
-    everywhere. See the design: equivalence within a declared margin, never a mean alone.
+    everywhere. A figure is held by equivalence within a declared margin, never by a mean alone.
     """
 
     facts: StatusFacts
