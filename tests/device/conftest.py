@@ -6,14 +6,11 @@ import importlib.util
 import pytest
 
 RECORD_MODULES = (
-    "cheats",
     "measurements",
-    "operators",
+    "rivals",
     "originals",
     "platform",
-    "profile",
-    "sanitizer",
-    "stopwatch",
+    "side_evidence",
 )
 """Those of ``assay.records`` that hold what the device side writes."""
 
