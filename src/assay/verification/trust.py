@@ -31,12 +31,7 @@ def published_reports(root: Path, project: Path | None = None) -> list[Path]:
 
     Directories or archives of such: to be read through ``opened_report``.
     """
-    found = {
-        report: (*_stated(report), report_name(report))
-        for home in dict.fromkeys(filter(None, (root, project)))
-        for report in reports_in(home / "reports" / "published")
-    }
-    return sorted(found, key=found.__getitem__, reverse=True)
+    return list(_by_statement(root, project))
 
 
 def reports_measuring(
@@ -49,12 +44,21 @@ def reports_measuring(
     claims no report of ours knows any.
     """
     found, most = dict[Path, tuple[int, str]](), 0
-    for report in published_reports(root, project):
-        stated, created = _stated(report)
+    for report, (stated, created, _) in _by_statement(root, project).items():
         if not is_archive(report) or stated >= most:
             names, answers = _measured(report, asked, targets)
             found[report], most = (names, created), max(most, answers)
     return sorted(found, key=found.__getitem__, reverse=True)
+
+
+def _by_statement(root: Path, project: Path | None) -> dict[Path, tuple[int, str, str]]:
+    """Return what each report states (see ``_stated``) and its name, in the order of these."""
+    found = {
+        report: (*_stated(report), report_name(report))
+        for home in dict.fromkeys(filter(None, (root, project)))
+        for report in reports_in(home / "reports" / "published")
+    }
+    return dict(sorted(found.items(), key=lambda each: each[1], reverse=True))
 
 
 def reports_in(folder: Path) -> list[Path]:
