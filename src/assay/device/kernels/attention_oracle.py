@@ -9,9 +9,10 @@ import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.shared.specs import WorkloadSpec
+from assay.shared.stored_blocks import Blocks
 
 CHUNK_BYTES = 2**30
-"""Largest float64 temporary of dense attention; two or three of them are needed at once."""
+"""Largest float64 temporary; two or three of them are needed at once."""
 FLASH_FACTOR = 2.0
 """FlashAttention's tests: the error may be this many times that of a low-precision reference."""
 
@@ -34,7 +35,8 @@ def attend(inputs: Inputs, dtype: Any = torch.float64) -> Attended:
     output = torch.zeros(q.shape, dtype=torch.float32, device=inputs.device)
     sums = torch.full(q.shape[:3], -math.inf, dtype=torch.float32, device=inputs.device)
     for part in _parts(inputs):
-        output[part.where], sums[part.where] = _attend(inputs, part, dtype)
+        values, logs = _attend(inputs, part, dtype)
+        output[part.where], sums[part.where] = values.float(), logs.float()
     return Attended(output, sums)
 
 
@@ -64,15 +66,17 @@ def low_precision_limits(inputs: Inputs, right: Attended) -> Limits:
 
 @dataclass(frozen=True)
 class _Queries:
-    """Some queries, and the keys that they may see; before a window or a causal mask."""
+    """Groups of queries, and the keys that each group may see; before a window or a causal mask."""
 
     batch: slice
     heads: slice
-    rows: slice
-    keys: Tensor | slice
+    rows: Tensor
+    """int64 [groups, rows]: positions of queries."""
+    keys: Tensor | None
+    """int64 [groups, keys]: positions of keys, or None where each group may see all."""
 
     @property
-    def where(self) -> tuple[slice, slice, slice]:
+    def where(self) -> tuple[slice, slice, Tensor]:
         """The queries' place in a result."""
         return self.batch, self.heads, self.rows
 
@@ -80,34 +84,48 @@ class _Queries:
 def _parts(inputs: Inputs) -> Iterator[_Queries]:
     """Block rows of all heads, or rows of one head of dense attention. Rows that see no key have
     none."""
-    w, blocks = inputs.workload, inputs.blocks
+    w, blocks, device = inputs.workload, inputs.blocks, inputs.device
     whole = slice(None)
     if blocks is None:
         step = max(1, CHUNK_BYTES // (8 * w.seq_kv))
         for batch in range(w.batch):
             for head in range(w.heads):
                 for begin in range(0, w.seq_q, step):
-                    rows = slice(begin, min(begin + step, w.seq_q))
-                    yield _Queries(slice(batch, batch + 1), slice(head, head + 1), rows, whole)
+                    rows = torch.arange(begin, min(begin + step, w.seq_q), device=device)[None]
+                    yield _Queries(slice(batch, batch + 1), slice(head, head + 1), rows, None)
         return
+    for rows, keys in _alike(blocks, w):
+        widest = max(rows.shape[1], w.head_dim)
+        step = max(1, CHUNK_BYTES // (8 * w.batch * w.heads * max(1, keys.shape[1]) * widest))
+        for chosen, seen in zip(rows.split(step), keys.split(step), strict=True):
+            yield _Queries(whole, whole, chosen.to(device), seen.to(device))
+
+
+def _alike(blocks: Blocks, w: WorkloadSpec) -> Iterator[tuple[Tensor, Tensor]]:
+    """Block rows with as many queries and as many keys: int64 [groups, rows], [groups, keys]."""
+    found: dict[tuple[int, int], list[tuple[Tensor, Tensor]]] = {}
+    inside = torch.arange(blocks.block_cols)
     for row, begin, end in blocks.rows():
         first = torch.from_numpy(blocks.col_idx[begin:end].astype("int64")) * blocks.block_cols
-        keys = (first[:, None] + torch.arange(blocks.block_cols)).flatten()
+        keys = (first[:, None] + inside).flatten()
+        keys = keys[keys < w.seq_kv]
         top = row * blocks.block_rows
-        rows = slice(top, min(top + blocks.block_rows, w.seq_q))
-        yield _Queries(whole, whole, rows, keys[keys < w.seq_kv].to(inputs.device))
+        rows = torch.arange(top, min(top + blocks.block_rows, w.seq_q))
+        found.setdefault((len(rows), len(keys)), []).append((rows, keys))
+    for pairs in found.values():
+        yield torch.stack([rows for rows, _ in pairs]), torch.stack([keys for _, keys in pairs])
 
 
 def _attend(inputs: Inputs, part: _Queries, dtype: Any) -> tuple[Tensor, Tensor]:
+    """Return outputs [batches, heads, groups, rows, head_dim] and their log-sum-exp."""
     t, w = inputs.tensors, inputs.workload
     q = t["q"][part.where].to(dtype)
-    k, v = (_of_heads(t[name], part, w)[:, :, part.keys].to(dtype) for name in ("k", "v"))
-    if k.shape[2] == 0:
-        return torch.zeros_like(q), q.new_full(q.shape[:3], -math.inf)
-    group = q.shape[1] // k.shape[1]
-    grouped = q.unflatten(1, (k.shape[1], group))
+    k, v = (_of_heads(t[name], part, w).to(dtype) for name in ("k", "v"))
+    if k.shape[3] == 0:
+        return torch.zeros_like(q), q.new_full(q.shape[:4], -math.inf)
+    grouped = q.unflatten(1, (k.shape[1], q.shape[1] // k.shape[1]))
     scores = (grouped @ k.transpose(-1, -2)[:, :, None]) / math.sqrt(w.head_dim)
-    hidden = _hidden(w, part, k.shape[2], q.device)
+    hidden = _hidden(w, part, q.device)
     if hidden is not None:
         scores = scores.masked_fill(hidden, -math.inf)
     sums = torch.logsumexp(scores.to(_wide(dtype)), dim=-1, keepdim=True)
@@ -123,21 +141,22 @@ def _wide(dtype: Any) -> Any:
 
 
 def _of_heads(tensor: Tensor, part: _Queries, w: WorkloadSpec) -> Tensor:
-    """K or V of the part's batches and heads."""
+    """K or V of the part's batches and heads: [batches, heads, groups or 1, keys, head_dim]."""
     heads = part.heads
     if heads.start is not None:
         head = heads.start // (w.heads // w.key_heads)
         heads = slice(head, head + 1)
-    return tensor[part.batch, heads]
+    if part.keys is None:
+        return tensor[part.batch, heads, None]
+    return tensor[part.batch, heads, part.keys]
 
 
-def _hidden(w: WorkloadSpec, part: _Queries, count: int, device: Any) -> Tensor | None:
-    """Which scores do not count: bool [rows, keys], or None where all do."""
+def _hidden(w: WorkloadSpec, part: _Queries, device: Any) -> Tensor | None:
+    """Which scores do not count: bool [groups, rows, keys], or None where all do."""
     if not (w.causal or w.windowed):
         return None
-    rows = torch.arange(part.rows.start, part.rows.stop, device=device) + w.seq_kv - w.seq_q
-    keys = torch.arange(count, device=device) if isinstance(part.keys, slice) else part.keys
-    place = keys[None, :] - rows[:, None]
+    keys = torch.arange(w.seq_kv, device=device)[None] if part.keys is None else part.keys
+    place = keys[:, None, :] - (part.rows + w.seq_kv - w.seq_q)[:, :, None]
     left, right = w.window_left, 0 if w.causal else w.window_right
     hidden = torch.zeros_like(place, dtype=torch.bool)
     if left is not None:
