@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from assay.judging.decision import one_sided
-from assay.judging.worst_term import bounds, for_decision, stricter
+from assay.judging.measured import bounds, for_decision, stricter
 from assay.records.claims import Relation
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging

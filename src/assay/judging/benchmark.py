@@ -109,11 +109,10 @@ def _measure(
     parts = [describe(facts[arm], workloads[facts[arm].workload]) for arm in arms_of(term)]
     l2 = f"{case.catalog.protocols[record.protocol].l2} L2"
     runs = counted(len(record.processes), "process", "processes")
-    ran = what_ran(case, target, [facts[arm].variant for arm in arms_of(term)])
     return Measured(
         summary=summary,
         unit=METRIC_UNIT[metric],
-        artifact=ran.artifact,
+        code=what_ran(case, target, [facts[arm].variant for arm in arms_of(term)]),
         controlled=True,
         control=case.control(target, term.comparison),
         roofline_fraction=roofline.fraction(own_ms, mine, workload.dtype, peaks),
@@ -122,8 +121,6 @@ def _measure(
         binary_sha256=mine.binary_sha256,
         gpu_uuid=record.gpu_uuid,
         ran=f"{' over '.join(parts)}; {l2}, {runs}",
-        built_from=ran.made_from,
-        packages=ran.packages,
         work_ratio=counts.factor if metric is Metric.RATE else None,
         notes=(
             *((counts.sentence,) if counts.sentence and metric in COUNTED else ()),

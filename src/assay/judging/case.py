@@ -1,22 +1,16 @@
-"""The parts that all of the judge shares: the case, measured quantities, failures, verdicts."""
+"""What all of the judge shares: the case, its questions, what was measured, failures, verdicts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
+from assay.judging.printed_figures import from_base
+from assay.records import evaluations as ways
 from assay.records.claims import Claim, Relation
-from assay.records.evaluations import (
-    PASSES,
-    RUNS,
-    Compiles,
-    DeviceCode,
-    Execution,
-    NotRun,
-    Program,
-    Support,
-)
+from assay.records.evaluations import NotRun
 from assay.records.plan import Answer, Provision
 from assay.records.units import Unit
 from assay.records.verdicts import MeasuredOn, Status, Verdict
@@ -40,12 +34,7 @@ class Case:
 
     def arm_time(self, target: str, comparison: str, arm: str) -> Summary | None:
         """Return ``stats.arm_time`` of a benchmark record that is among the evidence."""
-        judging = self.catalog.judging
-        key = (target, comparison, arm, judging)
-        if key not in self.summaries:
-            record = self.evidence.benchmarks[target, comparison]
-            self.summaries[key] = stats.arm_time(record, arm, judging)
-        return self.summaries[key]
+        return self._once(stats.arm_time, target, comparison, arm)
 
     def median_ms(self, target: str, comparison: str, arm: str) -> float | None:
         """Return ``stats.median_ms`` of a benchmark record that is among the evidence."""
@@ -53,11 +42,16 @@ class Case:
 
     def time_ratio(self, target: str, comparison: str, arm: str, over: str) -> Summary | None:
         """Return ``stats.time_ratio`` of a benchmark record that is among the evidence."""
+        return self._once(stats.time_ratio, target, comparison, arm, over)
+
+    def _once(
+        self, summarise: Callable[..., Summary | None], target: str, comparison: str, *arms: str
+    ) -> Summary | None:
         judging = self.catalog.judging
-        key = (target, comparison, arm, over, judging)
+        key = (target, comparison, arms, judging)
         if key not in self.summaries:
             record = self.evidence.benchmarks[target, comparison]
-            self.summaries[key] = stats.time_ratio(record, arm, over, judging)
+            self.summaries[key] = summarise(record, *arms, judging)
         return self.summaries[key]
 
     def control(self, target: str, comparison: str) -> Summary | None:
@@ -71,15 +65,39 @@ class Case:
 
     def provision(self, target: str) -> Provision | None:
         """Return where the measurements of a target come from."""
-        for plan in self.evidence.plan.targets:
-            if plan.target == target:
-                return plan.provision
-        return None
+        plans = self.evidence.plan.targets
+        return next((plan.provision for plan in plans if plan.target == target), None)
 
     def measured_targets(self) -> tuple[str, ...]:
         """Return the targets that the plan has measurements of, in its order."""
         plans = self.evidence.plan.targets
         return tuple(plan.target for plan in plans if plan.provision.kind != "none")
+
+    def reported(self, paths: tuple[str, ...]) -> tuple[str, ...]:
+        """Return evidence paths as they stand in a report directory, without repetitions."""
+        return tuple(dict.fromkeys(map(self.evidence.place, paths)))
+
+    def adding(
+        self, to: Verdict, words: str = "", evidence: tuple[str, ...] = (), **changes: Any
+    ) -> Verdict:
+        """Return a verdict that says more, names more records, or has other fields."""
+        text = f"{to.explanation} {words}" if words else to.explanation
+        paths = tuple(dict.fromkeys((*to.evidence, *self.reported(evidence))))
+        return to.model_copy(update={"explanation": text, "evidence": paths, **changes})
+
+
+@dataclass(frozen=True)
+class WhatRan:
+    """The code behind one figure."""
+
+    artifact: Ran
+    made_from: str | None = None
+    """The statements it was rebuilt from, or how the libraries are called."""
+    packages: tuple[str, ...] = ()
+    """Of libraries: their published packages, each with its version."""
+
+
+ORIGINAL = WhatRan("original")
 
 
 @dataclass(frozen=True)
@@ -88,7 +106,7 @@ class Measured:
 
     summary: Summary
     unit: Unit
-    artifact: Ran
+    code: WhatRan
     gpu_uuid: str
     ran: str
     notes: tuple[str, ...]
@@ -103,16 +121,19 @@ class Measured:
     """Why the measurement cannot be right, or None."""
     limit: float | None = None
     """Best value the roofline allows, in ``unit``; None for ratios."""
-    built_from: str | None = None
     work_ratio: float | None = None
     """FLOPs counted for each one that the launch does, of a rate."""
-    packages: tuple[str, ...] = ()
-    """Of libraries that ran: their published packages, each with its version."""
 
     @property
     def noise_floor(self) -> float | None:
         """Return the largest |log ratio| inside the control's interval, as a fraction."""
         return stats.floor_of(self.control)
+
+    def told_in(self, unit: Unit) -> tuple[float, tuple[float, float]]:
+        """Return the figure and its interval in the unit of a claim, as verdicts have them."""
+        ends = (self.summary.value(), *self.summary.interval())
+        value, low, high = (significant(from_base(end, unit)) for end in ends)
+        return value, (low, high)
 
 
 @dataclass(frozen=True)
@@ -139,30 +160,6 @@ def significant(value: float, digits: int = 6) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def reported(case: Case, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return evidence paths as they stand in a report directory, without repetitions."""
-    return tuple(dict.fromkeys(map(case.evidence.place, paths)))
-
-
-def measured_on(case: Case, target: str, gpu_uuid: str | None) -> MeasuredOn | None:
-    """Return the machine that a figure of a target was measured on, with the GPU that it was."""
-    of_target = case.evidence.platforms.get(target)
-    if of_target is None:
-        return None
-    platform = of_target.of_card(gpu_uuid or "") or of_target
-    provision = case.provision(target)
-    gpu = platform.device.gpu
-    return MeasuredOn(
-        product=gpu.product,
-        uuid=gpu.uuid,
-        vbios=gpu.vbios,
-        driver=platform.device.driver,
-        power_limit_w=gpu.power_limit_w,
-        recorded_at=platform.recorded_at,
-        in_this_run=provision is not None and provision.kind == "device",
-    )
-
-
 def with_platform(case: Case, target: str, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return evidence paths and the platform record beside them, where there is one."""
     return (*paths, platform_path(target)) if target in case.evidence.platforms else paths
@@ -171,62 +168,85 @@ def with_platform(case: Case, target: str, paths: tuple[str, ...]) -> tuple[str,
 def stated_value(claim: Claim) -> float | str | None:
     """Return what a claim states: its figure, or for a support statement the outcome in a word."""
     match claim.evaluation:
-        case Support(expect=expect) | DeviceCode(expect=expect):
+        case ways.Support(expect=expect) | ways.DeviceCode(expect=expect):
             return expect
-        case Compiles(expect=expect, text=text):
+        case ways.Compiles(expect=expect, text=text):
             return expect if text is None else SHOWN
-        case Execution():
-            return RUNS
-        case Program() if claim.value is None:
-            return PASSES
+        case ways.Execution():
+            return ways.RUNS
+        case ways.Program() if claim.value is None:
+            return ways.PASSES
     return claim.value
 
 
-_MAY_BE_ABSENT = (
-    "claimed", "measured", "artifact", "reason", "margin", "noise_floor", "samples",
-    "discarded_blocks", "roofline_fraction", "binary_sha256", "gpu_uuid", "measured_on", "ran",
-)  # fmt: skip
-"""Fields of a verdict that are null where nothing gives them."""
+@dataclass(frozen=True)
+class Question:
+    """A claim or an audit on one target, as the plan has it, and all that may answer it."""
 
+    case: Case
+    answer: Answer
+    stated: Claim | None = None
+    """None of an audit."""
 
-def verdict(
-    case: Case,
-    answer: Answer,
-    status: Status,
-    explanation: str,
-    *,
-    claim: Claim | None = None,
-    interval: tuple[float, float] | None = None,
-    evidence: tuple[str, ...] = (),
-    **given: Any,
-) -> Verdict:
-    """Return a verdict with rounded figures and report paths; what is not given is absent, but what
-    the claim states.
-    """
-    unit = claim.unit if claim else None
-    fields: dict[str, Any] = {"nearest": (), **dict.fromkeys(_MAY_BE_ABSENT)}
-    fields |= {"claimed": stated_value(claim) if claim else None, **given}
-    for name in ("measured", "noise_floor", "roofline_fraction"):
-        if isinstance(value := fields[name], float):
-            fields[name] = significant(value)
-    return Verdict(
-        claim=answer.claim,
-        source=case.catalog.source_of[answer.claim],
-        target=answer.target,
-        status=status,
-        explanation=explanation,
-        unit=unit.value if unit else None,
-        ci90=(significant(interval[0]), significant(interval[1])) if interval else None,
-        relation=(claim.relation if claim else Relation.EQUALS).value,
-        evidence=reported(case, evidence),
-        **fields,
-    )
+    @property
+    def claim(self) -> Claim:
+        """Return the claim that is judged: audits have verdicts of another kind alone."""
+        assert self.stated is not None
+        return self.stated
 
+    @property
+    def target(self) -> str:
+        """Return the target that is asked about; empty for what no GPU answers."""
+        return self.answer.target or ""
 
-def adding(
-    case: Case, to: Verdict, words: str = "", evidence: tuple[str, ...] = (), **changes: Any
-) -> Verdict:
-    """Return a verdict that says more, names more records, or has other fields."""
-    text = f"{to.explanation} {words}" if words else to.explanation
-    paths = tuple(dict.fromkeys((*to.evidence, *reported(case, evidence))))
-    return to.model_copy(update={"explanation": text, "evidence": paths, **changes})
+    def verdict(
+        self,
+        status: Status,
+        explanation: str,
+        *,
+        interval: tuple[float, float] | None = None,
+        evidence: tuple[str, ...] = (),
+        **given: Any,
+    ) -> Verdict:
+        """Return a verdict with rounded figures and report paths, and the machine of its GPU; what
+        is not given is absent, but what the claim states.
+        """
+        claim = self.stated
+        required = (name for name, of in Verdict.model_fields.items() if of.is_required())
+        fields: dict[str, Any] = {**dict.fromkeys(required), "nearest": ()}
+        fields |= {"claimed": stated_value(claim) if claim else None, **given}
+        fields["measured_on"] = self._measured_on(fields["gpu_uuid"])
+        for name in ("measured", "noise_floor", "roofline_fraction"):
+            if isinstance(value := fields[name], float):
+                fields[name] = significant(value)
+        return Verdict.model_validate(
+            fields
+            | {
+                "claim": self.answer.claim,
+                "source": self.case.catalog.source_of[self.answer.claim],
+                "target": self.answer.target,
+                "status": status,
+                "explanation": explanation,
+                "unit": claim.unit.value if claim and claim.unit else None,
+                "ci90": interval and (significant(interval[0]), significant(interval[1])),
+                "relation": (claim.relation if claim else Relation.EQUALS).value,
+                "evidence": self.case.reported(evidence),
+            }
+        )
+
+    def _measured_on(self, gpu_uuid: str | None) -> MeasuredOn | None:
+        """Return the machine that a figure was measured on, with the GPU that it was."""
+        of_target = self.case.evidence.platforms.get(self.target)
+        if of_target is None or gpu_uuid is None:
+            return None
+        platform = of_target.of_card(gpu_uuid) or of_target
+        provision, gpu = self.case.provision(self.target), platform.device.gpu
+        return MeasuredOn(
+            product=gpu.product,
+            uuid=gpu.uuid,
+            vbios=gpu.vbios,
+            driver=platform.device.driver,
+            power_limit_w=gpu.power_limit_w,
+            recorded_at=platform.recorded_at,
+            in_this_run=provision is not None and provision.kind == "device",
+        )

@@ -9,42 +9,37 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from assay.judging.case import Case, Failure, Measured, significant
+from assay.judging.case import Failure, Measured, Question
 from assay.judging.decision import Decision, one_sided_remedy
-from assay.judging.printed_figures import from_base
+from assay.judging.measured import TermFigure, lowest_is_worst, measure_terms, stricter, worst_of
 from assay.judging.verdicts import REMEDY, claimed_value, decided, decision_on, fail
-from assay.judging.worst_term import TermFigure, lowest_is_worst, measure_terms, stricter, worst_of
 from assay.records.claims import METRIC_UNITS, Claim, Relation
 from assay.records.evaluations import Benchmark, Metric
-from assay.records.plan import Answer
 from assay.records.units import number, quantity, readable
 from assay.records.verdicts import Status, Verdict, Why
 from assay.shared.counting import agreeing, counted
 
 
-def judge_worst_term(
-    case: Case, answer: Answer, claim: Claim, evaluation: Benchmark, target: str
-) -> Verdict:
+def judge_worst_term(ask: Question, evaluation: Benchmark) -> Verdict:
     """Return the verdict on a benchmark of several terms: reproduced when every term alone is.
 
     The figure and its interval are the worst term's.
     """
+    claim = ask.claim
     lowest = lowest_is_worst(claim, evaluation)
-    terms = measure_terms(case, claim, evaluation, target)
-    decisions = [_decision(case, claim, evaluation, term) for term in terms]
-    pairs = list(zip(terms, decisions, strict=True))
+    terms = measure_terms(ask.case, claim, evaluation, ask.target)
+    pairs = [(term, _decision(ask, evaluation, term)) for term in terms]
     first, decision = min(
         pairs, key=lambda pair: (pair[1].status.facts.severity, _badness(pair[0], lowest))
     )
-    named = "; ".join(_term_words(claim, term, each.status) for term, each in pairs)
     measured = [(term, term.figure) for term in terms if isinstance(term.figure, Measured)]
     given = counted(len(terms), "term")
     if isinstance(first.figure, Failure):
-        result = fail(case, answer, claim, first.figure)
+        result = fail(ask, first.figure)
         begin = f"Of {given}, {first.name} decides."
     else:
         worst = worst_of([figure for _, figure in measured], lowest)
-        result = decided(case, answer, claim, worst, decision)
+        result = decided(ask, worst, decision)
         estimate = worst.summary.estimate
         name = next(t.name for t, figure in measured if figure.summary.estimate == estimate)
         if len(measured) < len(terms):
@@ -52,20 +47,21 @@ def judge_worst_term(
         begin = f"The worst of {given} is {name}."
         if name != first.name:
             begin = f"{begin} What decides is {first.name}."
+    named = "; ".join(_term_words(claim, term, each.status) for term, each in pairs)
     text = f"{begin} {result.explanation} All terms: {named}."
     return result.model_copy(update={"explanation": text})
 
 
-def _decision(case: Case, claim: Claim, evaluation: Benchmark, term: TermFigure) -> Decision:
+def _decision(ask: Question, evaluation: Benchmark, term: TermFigure) -> Decision:
     """Return what is decided of one of several terms alone."""
     if isinstance(term.figure, Failure):
         return Decision(term.figure.status, term.figure.reason, term.figure.explanation)
-    decision = decision_on(case, claim, term.figure)
+    decision = decision_on(ask.case, ask.claim, term.figure)
     if decision.reason != "interval_straddles" or term.own is None or term.wide is None:
         return decision
     # What would bring the end of the interval that straddles to the figure's other side.
-    claimed, judging = claimed_value(claim)[0], case.catalog.judging
-    if (term.own.estimate >= math.log(claimed)) == lowest_is_worst(claim, evaluation):
+    claimed, judging = claimed_value(ask.claim)[0], ask.case.catalog.judging
+    if (term.own.estimate >= math.log(claimed)) == lowest_is_worst(ask.claim, evaluation):
         return replace(decision, remedy=one_sided_remedy(term.own, claimed, judging))
     strict = stricter(judging, len(evaluation.terms))
     return replace(decision, remedy=one_sided_remedy(term.wide, claimed, strict))
@@ -83,9 +79,8 @@ def _term_words(claim: Claim, term: TermFigure, status: Status) -> str:
     if isinstance(term.figure, Failure):
         return f"{term.name} {status.word}"
     unit = claim.unit or term.figure.unit
-    value = significant(from_base(term.figure.summary.value(), unit))
+    value, ends = term.figure.told_in(unit)
     factor, _ = readable(value, unit)
-    ends = (significant(from_base(x, unit)) for x in term.figure.summary.interval())
     interval = ", ".join(number(end * factor) for end in ends)
     return f"{term.name} {quantity(value, unit)} [{interval}] {status.word}"
 
@@ -117,26 +112,36 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
     Two figures that are both too low may well have the claimed ratio. An order ("at least as fast
     as") is a statement of its own, whatever the two figures are.
     """
-    if not Relation(verdict.relation).two_sided:
-        return verdict
-    if verdict.ci90 is None or verdict.why in LEFT_OPEN:
+    ordered = not Relation(verdict.relation).two_sided
+    if ordered or verdict.ci90 is None or verdict.why in LEFT_OPEN:
         return verdict
     found = {name: part.verdict for name, part in parts.items()}
-    if verdict.status is Status.NOT_REPRODUCED and _outrun(found):
-        return _comparator_faster(verdict, found)
+    if verdict.status is Status.NOT_REPRODUCED and (faster := _outrun(found)):
+        named = " and ".join(f"{name} is {part.status.word}" for name, part in found.items())
+        text = (
+            f"{verdict.explanation} Neither figure falls short: {named}. What it is compared with, "
+            f"{faster}, got faster by more."
+        )
+        return verdict.model_copy(update={"why": Why.COMPARATOR_FASTER, "explanation": text})
     holds = any(reading.holds for reading in verdict.readings if not reading.primary)
     # To be misstated is taken only where a reading of the ratio holds.
     taken = {n: part.verdict.status if holds else part.plain for n, part in parts.items()}
     lacking = [name for name, status in taken.items() if status not in GOOD]
     if not lacking:
         return verdict
-    if verdict.status is not Status.NOT_REPRODUCED:
-        lacking = _unless_open(found, lacking)
+    waiting = [name for name in lacking if found[name].why in LEFT_OPEN]
+    missed = any(found[name].status is Status.NOT_REPRODUCED for name in lacking)
+    if verdict.status is not Status.NOT_REPRODUCED and not missed:
+        lacking = waiting or lacking  # only those left open, where no other is missed for certain
     worst = min(lacking, key=lambda name: taken[name].facts.severity)
     status = taken[worst]
     named = _named({name: parts[name] for name in lacking}, taken)
     if status.facts.severity >= verdict.status.facts.severity:
-        return _missed_with_its_parts(verdict, status, named)
+        if verdict.why is not None or not verdict.status is status is Status.NOT_REPRODUCED:
+            return verdict
+        # Both are missed, and nothing else is known to be the cause.
+        text = f"Of the figures that it is formed from, {named}. {verdict.explanation}"
+        return verdict.model_copy(update={"why": Why.PART_MISSED, "explanation": text})
     by_itself = REMEDY.sub("", verdict.explanation) if status.facts.decided else verdict.explanation
     text = (
         f"It is {status.word} because {named}: a ratio is no better than the figures that it is "
@@ -153,26 +158,6 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
     )
 
 
-def _unless_open(parts: Mapping[str, Verdict], lacking: list[str]) -> list[str]:
-    """Return the parts that a ratio falls short with: only those left open, where no other is
-    missed by every reading.
-    """
-    waiting = [name for name in lacking if parts[name].why in LEFT_OPEN]
-    missed = any(parts[name].status is Status.NOT_REPRODUCED for name in lacking)
-    return waiting if waiting and not missed else lacking
-
-
-def _missed_with_its_parts(verdict: Verdict, of_parts: Status, named: str) -> Verdict:
-    """Return the verdict on a ratio that is no better than its parts: where both are missed and
-    nothing else is known to be the cause, that is it.
-    """
-    missed = verdict.status is of_parts is Status.NOT_REPRODUCED
-    if not missed or verdict.why is not None:
-        return verdict
-    text = f"Of the figures that it is formed from, {named}. {verdict.explanation}"
-    return verdict.model_copy(update={"why": Why.PART_MISSED, "explanation": text})
-
-
 def _named(parts: Mapping[str, Part], taken: Mapping[str, Status]) -> str:
     """Return how parts stand by the statuses that are taken from them, those alike together."""
     alike: dict[tuple[Status, bool], list[str]] = {}
@@ -186,28 +171,15 @@ def _named(parts: Mapping[str, Part], taken: Mapping[str, Status]) -> str:
     )
 
 
-def _comparator(parts: Mapping[str, Verdict]) -> tuple[str, Verdict]:
-    """Return the part that the other is held against, by name: the lower rate, or the upper time.
+def _outrun(parts: Mapping[str, Verdict]) -> str | None:
+    """Return the part that the other is held against, by name, where that is exceeded and neither
+    is missed: it is the lower rate, or the upper time.
 
     ``parts`` has the numerator first.
     """
+    judged = [part.status for part in parts.values() if part.status.facts.decided]
+    if len(parts) < 2 or any(status not in GOOD for status in judged):
+        return None
     numerator, denominator = parts.items()
-    return numerator if numerator[1].unit in TIMES else denominator
-
-
-def _outrun(parts: Mapping[str, Verdict]) -> bool:
-    """Return whether the part that the other is held against is exceeded, and neither is missed."""
-    missed = [part for part in parts.values() if part.status.facts.decided]
-    if any(part.status not in GOOD for part in missed) or len(parts) < 2:
-        return False
-    return _comparator(parts)[1].status is Status.EXCEEDED
-
-
-def _comparator_faster(verdict: Verdict, parts: Mapping[str, Verdict]) -> Verdict:
-    """Return the verdict on a ratio that fails though neither part falls short."""
-    named = " and ".join(f"{name} is {part.status.word}" for name, part in parts.items())
-    text = (
-        f"{verdict.explanation} Neither figure falls short: {named}. What it is compared with, "
-        f"{_comparator(parts)[0]}, got faster by more."
-    )
-    return verdict.model_copy(update={"why": Why.COMPARATOR_FASTER, "explanation": text})
+    name, against = numerator if numerator[1].unit in TIMES else denominator
+    return name if against.status is Status.EXCEEDED else None

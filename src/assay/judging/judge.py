@@ -4,13 +4,16 @@ One verdict for each answer of the plan, in the plan's order. The rules are thos
 measurement pages; ``assay.judging`` holds one module for each way a claim can be answered.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import plan_path
-from assay.judging.case import Case, Failure, Measured, adding, not_run, verdict
+from assay.judging.case import Case, Failure, Measured, Question, not_run
 from assay.judging.causes import as_elsewhere, cause_of, say_what_is_shared, with_known_causes
-from assay.judging.compile_verdicts import judge_compiles, judge_support
 from assay.judging.composed_verdicts import Part, judge_worst_term, no_better_than_parts
 from assay.judging.measured import measure_claim, nearest
 from assay.judging.own_program import answers_alone, counted_otherwise, how_to_get_it, own_program
@@ -21,164 +24,137 @@ from assay.judging.verdicts import decided, decision_on, fail, judge_program
 from assay.judging.without_gpu import (
     judge_arithmetic,
     judge_audit,
+    judge_compiles,
     judge_device_code,
     judge_inspection,
+    judge_support,
 )
-from assay.records.claims import Claim
-from assay.records.evaluations import (
-    Accuracy,
-    Arithmetic,
-    Benchmark,
-    Compiles,
-    Completeness,
-    Derived,
-    DeviceCode,
-    Execution,
-    Inspection,
-    NotRun,
-    Program,
-    Support,
-    Unanswerable,
-)
+from assay.records import evaluations as ways
+from assay.records.evaluations import NotRun
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict, VerdictsFile
+
+NO_GPU = (NotRun.NO_DEVICE, NotRun.DRIVER_TOO_OLD, NotRun.NOT_SELECTED)
+"""Reasons of a plan for which nothing runs on a target."""
+Judged = Callable[[Question, Any], Verdict | Failure]
+WITHOUT_GPU: dict[type, Judged] = {
+    ways.Arithmetic: judge_arithmetic,
+    ways.Inspection: judge_inspection,
+    ways.DeviceCode: judge_device_code,
+    ways.Support: judge_support,
+    ways.Compiles: judge_compiles,
+}
+UNTIMED: dict[type, Judged] = {
+    ways.Execution: judge_execution,
+    ways.Accuracy: judge_gate_figure,
+    ways.Completeness: judge_gate_figure,
+}
+"""What judges a claim by the way in which it is answered."""
 
 
 def judge(catalog: Catalog, evidence: Evidence) -> VerdictsFile:
     """Return the verdicts of a run. Raises BadInput where plan and catalog do not fit together."""
     case = Case(catalog, evidence)
+    judged = tuple(_judge_answer(case, answer) for answer in evidence.plan.answers)
     return VerdictsFile(
         schema="assay/verdicts/2",
         run=evidence.plan.run,
         rules=RULES,
-        verdicts=with_known_causes(
-            say_what_is_shared(
-                case, tuple(_judge_answer(case, answer) for answer in evidence.plan.answers)
-            )
-        ),
+        verdicts=with_known_causes(say_what_is_shared(case, judged)),
     )
 
 
 def _judge_answer(case: Case, answer: Answer) -> Verdict:
     entry = case.catalog.audits.get(answer.claim)
     if entry is not None:
-        result = judge_audit(case, answer, entry)
+        result = judge_audit(Question(case, answer), entry)
         return result.model_copy(update={"why": cause_of(result, None, own=False)})
     claim = case.catalog.claims.get(answer.claim)
     if claim is None:
         raise BadInput(f"the plan answers '{answer.claim}', which is no claim of this catalog")
-    return as_elsewhere(claim, _with_cause(case, answer, claim))
+    return as_elsewhere(claim, _with_cause(Question(case, answer, claim)))
 
 
-def _with_cause(case: Case, answer: Answer, claim: Claim) -> Verdict:
-    """Return the verdict on a claim as if it were for the target of ``answer``."""
-    result = _judge_claim(case, answer, claim)
-    why = cause_of(result, claim, own=case.own_statement(claim.id))
-    return result.model_copy(update={"why": why})
+def _with_cause(ask: Question) -> Verdict:
+    """Return the verdict on a claim as if it were for the target that is asked about."""
+    result = _judge_claim(ask)
+    own = ask.case.own_statement(ask.claim.id)
+    return result.model_copy(update={"why": cause_of(result, ask.claim, own=own)})
 
 
-NO_GPU = (NotRun.NO_DEVICE, NotRun.DRIVER_TOO_OLD, NotRun.NOT_SELECTED)
-"""Reasons of a plan for which nothing runs on a target."""
-
-
-def _judge_claim(case: Case, answer: Answer, claim: Claim) -> Verdict:
+def _judge_claim(ask: Question) -> Verdict:
     """The source's own program decides where it was run and gave a figure."""
-    own = own_program(case, claim, answer.target)
-    if isinstance(own, Measured) and answer.target is not None:
-        result = decided(case, answer, claim, own)
-        return weigh_readings(case, claim, answer.target, result)
+    case, claim, target = ask.case, ask.claim, ask.answer.target
+    own = own_program(case, claim, target)
+    if isinstance(own, Measured):
+        return weigh_readings(ask, decided(ask, own))
     if isinstance(own, Failure) and answers_alone(claim):
-        return fail(case, answer, claim, own)
-    result = _judge_without(case, answer, claim)
-    beside = None if own else counted_otherwise(case, claim, answer.target)
+        return fail(ask, own)
+    result = _judge_without(ask)
+    beside = None if own else counted_otherwise(case, claim, target)
     printed = own or (beside and beside[1])
     if isinstance(printed, Failure):
-        return adding(case, result, printed.explanation, printed.evidence)
-    return adding(case, result, " ".join(printed.notes) if printed else how_to_get_it(case, result))
+        return case.adding(result, printed.explanation, printed.evidence)
+    return case.adding(result, " ".join(printed.notes) if printed else how_to_get_it(case, result))
 
 
-def _judge_without(case: Case, answer: Answer, claim: Claim) -> Verdict:
+def _judge_without(ask: Question) -> Verdict:
     """Return the verdict by what this repository runs."""
-    evaluation = claim.evaluation
+    answer, evaluation = ask.answer, ask.claim.evaluation
     # A project's claim, whatever else it waits for, may have been planned without a GPU.
-    lacks_gpu = case.catalog.project is not None and answer.reason in NO_GPU
-    if isinstance(evaluation, Unanswerable) and not lacks_gpu:
-        return _not_run(case, answer, claim, evaluation.reason, evaluation.detail)
+    lacks_gpu = ask.case.catalog.project is not None and answer.reason in NO_GPU
+    if isinstance(evaluation, ways.Unanswerable) and not lacks_gpu:
+        return _not_run(ask, evaluation.reason, evaluation.detail)
     if answer.way == "not_run":
-        return _not_run(case, answer, claim, answer.reason or NotRun.RUN_FAILED, answer.detail)
-    found = _without_gpu(case, answer, claim) or _on_gpu(case, answer, claim)
-    return fail(case, answer, claim, found) if isinstance(found, Failure) else found
+        return _not_run(ask, answer.reason or NotRun.RUN_FAILED, answer.detail)
+    found = _judge_here(ask)
+    return fail(ask, found) if isinstance(found, Failure) else found
 
 
-def _without_gpu(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure | None:
-    """Return how a claim stands that needs no GPU; None of any other."""
-    match claim.evaluation:
-        case Arithmetic() as evaluation:
-            return judge_arithmetic(case, answer, claim, evaluation)
-        case Inspection() as evaluation:
-            return judge_inspection(case, answer, claim, evaluation)
-        case DeviceCode() as evaluation:
-            return judge_device_code(case, answer, claim, evaluation)
-        case Support() as evaluation:
-            built = judge_support(case, answer, claim, evaluation)
-        case Compiles() as evaluation:
-            built = judge_compiles(case, answer, claim, evaluation)
-        case _:
-            return None
-    if isinstance(built, Failure):
-        return built
-    return built.model_copy(update={"nearest": nearest(case, claim)})  # what ran beside it
-
-
-def _on_gpu(case: Case, answer: Answer, claim: Claim) -> Verdict | Failure:
-    target = answer.target
-    if target is None or target not in case.catalog.targets:
+def _judge_here(ask: Question) -> Verdict | Failure:
+    """Return the verdict by the way in which a claim is answered."""
+    case, claim = ask.case, ask.claim
+    way = type(claim.evaluation)
+    if way not in WITHOUT_GPU and ask.target not in case.catalog.targets:
         raise BadInput(f"the plan measures '{claim.id}' on no known target")
+    judged = WITHOUT_GPU.get(way) or UNTIMED.get(way)
+    if judged is not None:
+        return judged(ask, claim.evaluation)
     match claim.evaluation:
-        case Execution() as evaluation:
-            return judge_execution(case, answer, claim, evaluation, target)
-        case Accuracy() | Completeness() as evaluation:
-            return judge_gate_figure(case, answer, claim, evaluation, target)
-        case Program() as evaluation if claim.value is None:
-            return judge_self_check(case, answer, claim, evaluation, target)
-        case Program() as evaluation:
-            result = judge_program(case, answer, claim, evaluation, target)
-        case Benchmark() as evaluation if len(evaluation.terms) > 1:
-            result = judge_worst_term(case, answer, claim, evaluation, target)
-        case Benchmark() | Derived() as evaluation:
-            found = measure_claim(case, claim, target)
-            if isinstance(found, Failure):
-                result = fail(case, answer, claim, found)
-            else:
-                result = decided(case, answer, claim, found)
+        case ways.Program() as evaluation if claim.value is None:
+            return judge_self_check(ask, evaluation)
+        case ways.Program() as evaluation:
+            result = judge_program(ask, evaluation)
+        case ways.Benchmark() as evaluation if len(evaluation.terms) > 1:
+            result = judge_worst_term(ask, evaluation)
+        case ways.Benchmark() | ways.Derived() as evaluation:
+            found = measure_claim(case, claim, ask.target)
+            result = fail(ask, found) if isinstance(found, Failure) else decided(ask, found)
         case _:
             return not_run(NotRun.NOT_IMPLEMENTED, "No rule answers this kind of claim.")
-    result = weigh_readings(case, claim, target, result)
-    if isinstance(evaluation, Derived) and evaluation.flops is None:
+    result = weigh_readings(ask, result)
+    if isinstance(evaluation, ways.Derived) and evaluation.flops is None:
         names = (evaluation.numerator, evaluation.denominator)
-        parts = {name: _part(case, answer, name, target) for name in names}
-        return no_better_than_parts(result, parts)
+        return no_better_than_parts(result, {name: _part(ask, name) for name in names})
     return result
 
 
-def _part(case: Case, answer: Answer, name: str, target: str) -> Part:
+def _part(ask: Question, name: str) -> Part:
     """Return how another claim stands on the same target, wherever that claim is for."""
-    claim = case.catalog.claims[name]
-    result = _with_cause(case, answer.model_copy(update={"claim": name}), claim)
-    measured = measure_claim(case, claim, target)
+    claim = ask.case.catalog.claims[name]
+    asked = replace(ask, answer=ask.answer.model_copy(update={"claim": name}), stated=claim)
+    result = _with_cause(asked)
+    measured = measure_claim(ask.case, claim, ask.target)
     if result.status is not Status.MISSTATED or not isinstance(measured, Measured):
         return Part(result, result.status)
-    return Part(result, decision_on(case, claim, measured).status)
+    return Part(result, decision_on(ask.case, claim, measured).status)
 
 
-def _not_run(case: Case, answer: Answer, claim: Claim, reason: NotRun, detail: str) -> Verdict:
-    return verdict(
-        case,
-        answer,
+def _not_run(ask: Question, reason: NotRun, detail: str) -> Verdict:
+    return ask.verdict(
         Status.NOT_RUN,
         detail,
-        claim=claim,
         reason=reason.value,
-        nearest=nearest(case, claim),
+        nearest=nearest(ask.case, ask.claim),
         evidence=(plan_path(),),
     )

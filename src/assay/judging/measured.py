@@ -1,68 +1,70 @@
-"""The measured quantity behind a claim, whichever way it was measured, and what comes nearest."""
+"""The measured quantity behind a claim, whichever way it was measured, and what comes nearest.
+
+Of a claim that must hold for several terms it is the worst term's: the least of their true values
+(for "at most" and for times the largest). Its interval is put together from the terms' own, with no
+assumption on how they depend on each other:
+
+* the end on the **failing** side is the lowest of the terms' high ends, each taken at a level that
+  is stricter by the number of terms: with eight terms at the claimed figure, one of eight intervals
+  of 90 % lies wholly below it in three runs of ten, though the claim is true;
+* the **other** end is the lowest of the terms' low ends at the declared level: it is wrong only
+  when the low end of the truly worst term is.
+
+So a claim is reproduced only when every term alone is (an intersection-union test), and fails when
+one term fails even at the stricter level. docs/statistics.md has the levels that come of it.
+"""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from assay.base.errors import BadInput
 from assay.evidence.model import build_of
 from assay.judging.benchmark import METRIC_UNIT, measure_term
-from assay.judging.case import Case, Failure, Measured, not_run, significant
+from assay.judging.case import Case, Failure, Measured, not_run
 from assay.judging.own_program import counted_otherwise, counts_of, own_program
 from assay.judging.printed_figures import from_base
 from assay.judging.program import measure_program, shape_matches
 from assay.judging.what_ran import together
-from assay.judging.worst_term import lowest_is_worst, measure_terms, worst_of
-from assay.records.claims import Claim
-from assay.records.evaluations import (
-    PRINTED,
-    Benchmark,
-    Compiles,
-    Derived,
-    Execution,
-    FlopFormula,
-    NotRun,
-    Program,
-    Quantity,
-    Support,
-    Term,
-    Unanswerable,
-)
+from assay.records import evaluations as ways
+from assay.records.claims import Claim, Relation
+from assay.records.evaluations import FlopFormula, NotRun, Quantity, Term
 from assay.records.units import Unit, percent, quantity
 from assay.records.verdicts import Nearest
+from assay.records.workloads import Judging
+from assay.shared.counting import counted
 from assay.statistics.summaries import Summary
 
 
 def measure_claim(case: Case, claim: Claim, target: str) -> Measured | Failure:
     """Return what was measured on ``target`` for a claim; of several terms, the worst."""
     own = own_program(case, claim, target)
-    return own if isinstance(own, Measured) else _measured_here(case, claim, target)
-
-
-def _measured_here(case: Case, claim: Claim, target: str) -> Measured | Failure:
-    """Return what this repository measured for it, whatever its source's own program printed."""
-    evaluation = claim.evaluation
-    match evaluation:
-        case Benchmark():
+    if isinstance(own, Measured):
+        return own
+    match claim.evaluation:
+        case ways.Benchmark() as evaluation:
             return _measure_benchmark(case, claim, evaluation, target)
-        case Program():
-            arguments = evaluation.stated.arguments
-            runs = measure_program(case, target, evaluation, arguments, claim.counting)
-            if isinstance(runs, Failure):
-                return runs
-            if not shape_matches(runs.shape, evaluation.stated.shape):
-                text = f"The program ran another problem than stated: {runs.measured.ran}."
-                return not_run(NotRun.RUN_FAILED, text, runs.measured.evidence)
-            return runs.measured
-        case Derived():
-            return measure_derived(case, claim, evaluation, target)
-    reason, text = NotRun.NOT_RECORDED, f"Claim {claim.id} is not answered by a measurement."
-    if isinstance(evaluation, Unanswerable):
-        reason, text = evaluation.reason, evaluation.detail
-    return not_run(reason, text)
+        case ways.Program() as evaluation:
+            return _measure_stated(case, claim, evaluation, target)
+        case ways.Derived() as evaluation:
+            return _measure_derived(case, claim, evaluation, target)
+        case ways.Unanswerable(reason=reason, detail=detail):
+            return not_run(reason, detail)
+    return not_run(NotRun.NOT_RECORDED, f"Claim {claim.id} is not answered by a measurement.")
+
+
+def _measure_stated(
+    case: Case, claim: Claim, evaluation: ways.Program, target: str
+) -> Measured | Failure:
+    arguments = evaluation.stated.arguments
+    runs = measure_program(case, target, evaluation, arguments, claim.counting)
+    if isinstance(runs, Failure) or shape_matches(runs.shape, evaluation.stated.shape):
+        return runs if isinstance(runs, Failure) else runs.measured
+    text = f"The program ran another problem than stated: {runs.measured.ran}."
+    return not_run(NotRun.RUN_FAILED, text, runs.measured.evidence)
 
 
 def _measure_benchmark(
-    case: Case, claim: Claim, evaluation: Benchmark, target: str
+    case: Case, claim: Claim, evaluation: ways.Benchmark, target: str
 ) -> Measured | Failure:
     if len(evaluation.terms) == 1:
         return measure_term(case, target, evaluation.metric, evaluation.terms[0], claim.counting)
@@ -72,8 +74,92 @@ def _measure_benchmark(
     return failure or worst_of(measured, lowest_is_worst(claim, evaluation))
 
 
-def measure_derived(
-    case: Case, claim: Claim, evaluation: Derived, target: str
+@dataclass(frozen=True)
+class TermFigure:
+    """The figure measured for one term, with the interval that decides on it."""
+
+    term: Term
+    figure: Measured | Failure
+    own: Summary | None = None
+    """With its interval at the declared level; None where there is no figure."""
+    wide: Summary | None = None
+    """At the level that is stricter by the number of terms."""
+
+    @property
+    def name(self) -> str:
+        """Return the term in words."""
+        over = f" over {self.term.over}" if self.term.over else ""
+        return f"{self.term.arm}{over} of {self.term.comparison}"
+
+
+def lowest_is_worst(claim: Claim, evaluation: ways.Benchmark) -> bool:
+    """Return which term is the worst: the lowest, but the longest time, and the highest of "at
+    most".
+    """
+    if claim.relation.two_sided:
+        return METRIC_UNIT[evaluation.metric] is not Unit.MS
+    return claim.relation is Relation.AT_LEAST
+
+
+def stricter(judging: Judging, terms: int) -> Judging:
+    """Return the rules with the chance of a false interval shared out among ``terms``."""
+    return judging.model_copy(update={"confidence": 1 - (1 - judging.confidence) / terms})
+
+
+def for_decision(own: Summary, wide: Summary, lowest: bool) -> Summary:
+    """Return a term's own interval with the failing end of ``wide``, its interval when stricter."""
+    if lowest:
+        return replace(own, high=max(own.high, wide.high))
+    return replace(own, low=min(own.low, wide.low))
+
+
+def bounds(deciding: Sequence[Summary], lowest: bool) -> Summary:
+    """Return the worst figure, and the interval of the worst of all from ``for_decision``'s."""
+    pick = min if lowest else max
+    worst = pick(deciding, key=lambda summary: summary.estimate)
+    return replace(
+        worst,
+        low=pick(summary.low for summary in deciding),
+        high=pick(summary.high for summary in deciding),
+    )
+
+
+def measure_terms(
+    case: Case, claim: Claim, evaluation: ways.Benchmark, target: str
+) -> tuple[TermFigure, ...]:
+    """Measure every term on one target; the intervals are those of ``for_decision``."""
+    rules = stricter(case.catalog.judging, len(evaluation.terms))
+    strict = replace(case, catalog=replace(case.catalog, judging=rules))
+    lowest = lowest_is_worst(claim, evaluation)
+    found: list[TermFigure] = []
+    for term in evaluation.terms:
+        own, wide = (
+            measure_term(at, target, evaluation.metric, term, claim.counting)
+            for at in (case, strict)
+        )
+        if isinstance(own, Failure) or isinstance(wide, Failure):
+            found.append(TermFigure(term, own))
+            continue
+        figure = replace(own, summary=for_decision(own.summary, wide.summary, lowest))
+        found.append(TermFigure(term, figure, own.summary, wide.summary))
+    return tuple(found)
+
+
+def worst_of(figures: Sequence[Measured], lowest: bool) -> Measured:
+    """Return the worst term, with the interval of the worst of all and the evidence of all."""
+    pick = min if lowest else max
+    worst = pick(figures, key=lambda figure: figure.summary.estimate)
+    paths = dict.fromkeys(path for figure in (worst, *figures) for path in figure.evidence)
+    return replace(
+        worst,
+        summary=bounds([figure.summary for figure in figures], lowest),
+        ran=f"the worst of {counted(len(figures), 'term')}: {worst.ran}",
+        evidence=tuple(paths),
+    )
+
+
+def _measure_derived(
+    case: Case, claim: Claim, evaluation: ways.Derived, target: str
 ) -> Measured | Failure:
     """Return the quotient of two claims' measured values on one target.
 
@@ -86,9 +172,8 @@ def measure_derived(
     for part in parts:
         side = measure_part(case, evaluation, part, target)
         if isinstance(side, Failure):
-            return replace(
-                side, explanation=f"Needs claim {part.id}, which failed: {side.explanation}"
-            )
+            text = f"Needs claim {part.id}, which failed: {side.explanation}"
+            return replace(side, explanation=text)
         sides.append(side)
     top, bottom = sides
     if top.unit is not bottom.unit:
@@ -103,11 +188,10 @@ def measure_derived(
     known = [control for control in controls if control is not None]
     same_means = all(side.controlled for side in sides)  # no figure that a program printed
     paired = _paired(case, parts, target, top, bottom) if same_means else None
-    ran = together(sides)
     return Measured(
         summary=paired or top.summary.over(bottom.summary),
         unit=Unit.RATIO,
-        artifact=ran.artifact,
+        code=together(side.code for side in sides),
         controlled=bool(controls),
         control=max(known, key=lambda c: max(abs(c.low), abs(c.high)))
         if known and len(known) == len(controls)
@@ -117,32 +201,32 @@ def measure_derived(
         binary_sha256=top.binary_sha256,
         gpu_uuid=top.gpu_uuid,
         ran=f"{top.ran}, over {bottom.ran}",
-        built_from=ran.made_from,
-        packages=ran.packages,
         notes=tuple(dict.fromkeys(_side_notes(sides, paired is None))),
         evidence=(*top.evidence, *bottom.evidence),
     )
 
 
-def measure_part(case: Case, evaluation: Derived, part: Claim, target: str) -> Measured | Failure:
+def measure_part(
+    case: Case, evaluation: ways.Derived, part: Claim, target: str
+) -> Measured | Failure:
     """Return what one side of a derived figure gave: what its source's own program printed, where
     that is the reading that is meant.
     """
-    if evaluation.under == PRINTED:
+    if evaluation.under == ways.PRINTED:
         printed = counted_otherwise(case, case.catalog.claims[part.id], target)
         if printed is not None:
             return printed[1]
     return measure_claim(case, part, target)
 
 
-def parts_of(case: Case, evaluation: Derived) -> list[Claim]:
+def parts_of(case: Case, evaluation: ways.Derived) -> list[Claim]:
     """Return the two claims that a figure is derived from, under the reading and the count that
     are meant: beside what a source's own program printed, the one by which it runs and counts.
     """
     names = (evaluation.numerator, evaluation.denominator)
     claims = [case.catalog.claims[name] for name in names]
     under = evaluation.under
-    if under == PRINTED:
+    if under == ways.PRINTED:
         under = next((name for each in claims if (name := counts_of(case, each))), None)
     parts = [
         next((part.under(r) for r in part.all_readings() if r.id == under), part) for part in claims
@@ -176,7 +260,7 @@ def _paired(
 def _only_term(claim: Claim) -> Term | None:
     """The one arm that a claim's benchmark reads, without a baseline."""
     evaluation = claim.evaluation
-    if not isinstance(evaluation, Benchmark) or len(evaluation.terms) > 1:
+    if not isinstance(evaluation, ways.Benchmark) or len(evaluation.terms) > 1:
         return None
     return None if evaluation.terms[0].over else evaluation.terms[0]
 
@@ -209,73 +293,62 @@ def nearest(case: Case, claim: Claim) -> tuple[Nearest, ...]:
     its author listed beside its own evaluation. The same figure on other hardware is a verdict of
     its own.
     """
-    evaluation = claim.evaluation
-    if isinstance(evaluation, Unanswerable):
-        found = (
-            _nearest_quantity(case, each)
-            if isinstance(each, Quantity)
-            else _nearest_claim(case, case.catalog.claims[each])
-            for each in evaluation.nearest
-        )
-        return tuple(entry for entries in found for entry in entries)
-    if isinstance(evaluation, Support | Execution | Compiles):
-        return _measured_quantities(case, evaluation.nearest)
+    match claim.evaluation:
+        case ways.Unanswerable(nearest=listed):
+            return tuple(entry for each in listed for entry in _nearest(case, each))
+        case ways.Support(nearest=given) | ways.Execution(nearest=given):
+            return _measured_quantities(case, given)
+        case ways.Compiles(nearest=given):
+            return _measured_quantities(case, given)
     return alternatives(case, claim)
 
 
 def alternatives(case: Case, claim: Claim) -> tuple[Nearest, ...]:
     """Return other readings of the source, measured too and shown beside the verdict."""
     evaluation = claim.evaluation
-    given = evaluation.alternatives if isinstance(evaluation, Benchmark) else ()
+    given = evaluation.alternatives if isinstance(evaluation, ways.Benchmark) else ()
     return _measured_quantities(case, given)
 
 
 def _measured_quantities(case: Case, quantities: Iterable[Quantity]) -> tuple[Nearest, ...]:
-    found = (_nearest_quantity(case, quantity) for quantity in quantities)
-    return tuple(entry for entries in found for entry in entries if entry.measured is not None)
+    found = (entry for quantity in quantities for entry in _nearest(case, quantity))
+    return tuple(entry for entry in found if entry.measured is not None)
 
 
-def _nearest_claim(case: Case, claim: Claim) -> list[Nearest]:
-    """A claim's quantity on every measured target; without any, its name alone."""
-    if isinstance(claim.evaluation, Support):
-        return [_nearest_support(case, claim.id, claim.evaluation)]
-    entries: list[Nearest] = []
-    for target in case.measured_targets():
-        if claim.unit is None:
-            continue
-        measured = measure_claim(case, claim, target)
-        if isinstance(measured, Measured) and measured.broken is None:
-            entries.append(_entry(claim.id, target, measured, claim.unit))
-    return entries or [_unmeasured(claim.id)]
+def _nearest(case: Case, of: Quantity | str) -> list[Nearest]:
+    """Return a quantity, or that of a claim, on every measured target; without any, its name."""
+    if isinstance(of, Quantity):
+        term, metric = of.term, of.metric
+        over = f" over {term.over}" if term.over else ""
+        what = f"{metric.value.replace('_', ' ')} of {term.arm}{over} in {term.comparison}"
+        unit: Unit | None = METRIC_UNIT[metric]
+        found = {
+            target: measure_term(case, target, metric, term, FlopFormula.NNZ)
+            for target in case.measured_targets()
+        }
+    else:
+        claim = case.catalog.claims[of]
+        what, unit = claim.id, claim.unit
+        if isinstance(claim.evaluation, ways.Support):
+            what = f"{claim.id}: {_outcome(case, claim.evaluation)}"
+        found = {
+            target: measure_claim(case, claim, target)
+            for target in case.measured_targets()
+            if unit is not None
+        }
+    entries = []
+    for target, measured in found.items():
+        if unit and isinstance(measured, Measured) and measured.broken is None:
+            value, ci90 = measured.told_in(unit)
+            entries.append(
+                Nearest(what=what, target=target, measured=value, unit=unit.value, ci90=ci90)
+            )
+    nothing = Nearest(what=what, target=None, measured=None, unit=None, ci90=None)
+    return entries or [nothing]
 
 
-def _nearest_support(case: Case, claim: str, evaluation: Support) -> Nearest:
-    """A probe's outcome, in words: it has no figure."""
+def _outcome(case: Case, evaluation: ways.Support) -> str:
+    """Return a probe's outcome in words: it has no figure."""
     build = build_of(case.evidence, evaluation.probe, evaluation.arch)
-    outcome = {None: "was not compiled", "built": "compiles", "failed": "does not compile"}[
-        build.status if build else None
-    ]
-    return _unmeasured(f"{claim}: {evaluation.probe} {outcome} for {evaluation.arch}")
-
-
-def _nearest_quantity(case: Case, quantity: Quantity) -> list[Nearest]:
-    term, metric = quantity.term, quantity.metric
-    name = metric.value.replace("_", " ")
-    what = f"{name} of {term.arm}" + (f" over {term.over}" if term.over else "")
-    what = f"{what} in {term.comparison}"
-    entries: list[Nearest] = []
-    for target in case.measured_targets():
-        measured = measure_term(case, target, metric, term, FlopFormula.NNZ)
-        if isinstance(measured, Measured) and measured.broken is None:
-            entries.append(_entry(what, target, measured, METRIC_UNIT[metric]))
-    return entries or [_unmeasured(what)]
-
-
-def _unmeasured(what: str) -> Nearest:
-    return Nearest(what=what, target=None, measured=None, unit=None, ci90=None)
-
-
-def _entry(what: str, target: str, measured: Measured, unit: Unit) -> Nearest:
-    low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())
-    value = significant(from_base(measured.summary.value(), unit))
-    return Nearest(what=what, target=target, measured=value, unit=unit.value, ci90=(low, high))
+    words = {None: "was not compiled", "built": "compiles", "failed": "does not compile"}
+    return f"{evaluation.probe} {words[build.status if build else None]} for {evaluation.arch}"

@@ -7,7 +7,7 @@ is no work done. Where it gives no figure, the verdict is what it would have bee
 """
 
 from assay.evidence.stages import original_path
-from assay.judging.case import Case, Failure, Measured, not_run, with_platform
+from assay.judging.case import ORIGINAL, Case, Failure, Measured, not_run, with_platform
 from assay.judging.gates import last_words
 from assay.judging.printed_figures import to_base
 from assay.records.claims import Claim
@@ -158,7 +158,7 @@ def _printed(
     return Measured(
         summary=summary,
         unit=based[0][1],
-        artifact="original",
+        code=ORIGINAL,
         gpu_uuid=record.gpu_uuid,
         ran=f"{record.original}: {line.line}",
         notes=(_told(record, figure), *_GAIN[: figure.unit is Unit.PERCENT], _UNCHECKED),

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from assay.evidence.model import build_of, build_record_path
 from assay.evidence.stages import program_path
-from assay.judging.case import Case, Failure, Measured, not_run, with_platform
+from assay.judging.case import ORIGINAL, Case, Failure, Measured, not_run, with_platform
 from assay.judging.cutlass_output import (
     DTYPES,
     MalformedOutput,
@@ -158,7 +158,7 @@ def _runs(
     measured = Measured(
         summary=summary,
         unit=base,
-        artifact="original",
+        code=ORIGINAL,
         roofline_fraction=None if rate is None else rate / peak,
         broken=_broken(rate, peak),
         limit=peak * conversion.factor if base is Unit.TFLOP_PER_S else None,

@@ -4,9 +4,9 @@ The primary reading decides. Where it fails and another holds, the figure can be
 work than the source states: the verdict is ``misstated``. Every reading that was tried is told.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from assay.judging.case import Case, Failure, Measured, adding, significant
+from assay.judging.case import Case, Failure, Measured, Question, significant
 from assay.judging.measured import measure_claim, measure_part, parts_of
 from assay.judging.own_program import (
     AS_STATED,
@@ -16,10 +16,10 @@ from assay.judging.own_program import (
     own_program,
     rebuilt_reading,
 )
-from assay.judging.printed_figures import from_base
 from assay.judging.verdicts import claimed_value, decision_on
+from assay.records import evaluations as ways
 from assay.records.claims import TIME_UNITS, Claim, Relation
-from assay.records.evaluations import PRIMARY, Derived, Reading
+from assay.records.evaluations import Derived, Reading
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, VerdictReading, Why
 from assay.shared.counting import agreeing, counted
@@ -52,10 +52,9 @@ def readings_of(case: Case, claim: Claim, target: str) -> tuple[Reading, ...]:
     if own or not isinstance(evaluation, Derived) or evaluation.under is not None:
         return own
     parts = [case.catalog.claims[name] for name in (evaluation.numerator, evaluation.denominator)]
-    printed = {part.id: counted_otherwise(case, part, target) for part in parts}
     found: dict[str, Reading] = {}
     for part in parts:
-        beside = printed[part.id]
+        beside = counted_otherwise(case, part, target)
         for reading in (*part.all_readings(), *((beside[0],) if beside else ())):
             under = evaluation.model_copy(update={"under": reading.id})
             says = f"{part.id} read as: {reading.says}"
@@ -67,8 +66,9 @@ def readings_of(case: Case, claim: Claim, target: str) -> tuple[Reading, ...]:
     return tuple(found.values())
 
 
-def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> Verdict:
+def weigh_readings(ask: Question, verdict: Verdict) -> Verdict:
     """Return the verdict with all readings of the claim; unchanged where its words have but one."""
+    case, claim, target = ask.case, ask.claim, ask.target
     others = (*rebuilt_reading(case, claim, target), *readings_of(case, claim, target))
     printed = counted_otherwise(case, claim, target)
     typed = as_typed(case, claim, target)
@@ -76,35 +76,30 @@ def weigh_readings(case: Case, claim: Claim, target: str, verdict: Verdict) -> V
         return verdict
     primary = measure_claim(case, claim, target)
     own_decides = isinstance(own_program(case, claim, target), Measured)
-    holds = _holds(claim, verdict.status)
-    wanting = _wanting_parts(case, claim, target) if holds else {}
-    meant = [(reading, claim.under(reading)) for reading in others]
-    given = [(reading, each, measure_claim(case, each, target)) for reading, each in meant]
+    given = [
+        (reading, meant, measure_claim(case, meant, target))
+        for reading in others
+        for meant in [claim.under(reading)]
+    ]
     given += [(beside[0], claim, beside[1]) for beside in (printed, typed) if beside]
-    tried = [(each[0], *_outcome(case, target, *each)) for each in given]
+    tried = [(each[0], _outcome(case, target, *each)) for each in given]
+    holds, wanting = _standing(case, claim, target, verdict.status)
     first = VerdictReading(
-        id=PRIMARY,
+        id=ways.PRIMARY,
         says=SAYS if own_decides else claim.reading or AS_STATED,
         primary=True,
         measured=verdict.measured if isinstance(verdict.measured, float) else None,
         ci90=verdict.ci90,
-        holds=_worse_of(holds, wanting.values()),
+        holds=holds,
         work_ratio=_work_ratio(primary) if isinstance(primary, Measured) else None,
-        reason=primary.explanation if isinstance(primary, Failure) else _told_parts(wanting),
+        reason=primary.explanation if isinstance(primary, Failure) else wanting,
     )
-    holding = [reading for reading, outcome, _ in tried if outcome.holds]
-    outcomes = [outcome for _, outcome, _ in tried]
-    fields, words = _toppled(
-        claim, verdict, [(reading.differs, outcome) for reading, outcome, _ in tried]
-    )
-    return adding(
-        case,
-        verdict,
-        f"{_told(holding, outcomes)}{words}",
-        tuple(path for *_, found in tried for path in found),
-        readings=(first, *outcomes),
-        **fields,
-    )
+    holding = [reading.says for reading, outcome in tried if outcome.holds]
+    outcomes = [outcome for _, outcome in tried]
+    fields, words = _toppled(claim, verdict, [(each.differs, outcome) for each, outcome in tried])
+    paths = tuple(path for _, _, measured in given for path in measured.evidence)
+    told = f"{_told(holding, outcomes)}{words}"
+    return case.adding(verdict, told, paths, readings=(first, *outcomes), **fields)
 
 
 def _toppled(
@@ -168,60 +163,44 @@ def _open(why: Why) -> dict[str, Status | Why | str]:
 
 def _outcome(
     case: Case, target: str, reading: Reading, meant: Claim, measured: Measured | Failure
-) -> tuple[VerdictReading, tuple[str, ...]]:
-    """How the claim as it is meant stands by what was measured, and the records of that."""
+) -> VerdictReading:
+    """How the claim as it is meant stands by what was measured."""
     outcome = VerdictReading(
         id=reading.id, says=reading.says, primary=False, measured=None, ci90=None, holds=None
     )
     if isinstance(measured, Failure) or measured.broken is not None:
         reason = measured.explanation if isinstance(measured, Failure) else measured.broken
-        return outcome.model_copy(update={"reason": reason}), measured.evidence
-    unit = meant.unit or claimed_value(meant)[1]
-    holds = _holds(meant, decision_on(case, meant, measured).status)
-    wanting = _wanting_parts(case, meant, target) if holds else {}
-    low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())
-    found: dict[str, object] = {
-        "measured": significant(from_base(measured.summary.value(), unit)),
-        "ci90": (low, high),
-        "holds": _worse_of(holds, wanting.values()),
-        "work_ratio": _work_ratio(measured),
-        "reason": _told_parts(wanting),
-    }
-    return outcome.model_copy(update=found), measured.evidence
+        return outcome.model_copy(update={"reason": reason})
+    value, ci90 = measured.told_in(meant.unit or claimed_value(meant)[1])
+    holds, wanting = _standing(case, meant, target, decision_on(case, meant, measured).status)
+    found = {"measured": value, "ci90": ci90, "holds": holds, "reason": wanting}
+    return outcome.model_copy(update=found | {"work_ratio": _work_ratio(measured)})
 
 
-def _wanting_parts(case: Case, claim: Claim, target: str) -> dict[str, bool | None]:
-    """Return the parts of a ratio that do not hold, or are open, under the reading that is meant.
+def _standing(
+    case: Case, claim: Claim, target: str, status: Status
+) -> tuple[bool | None, str | None]:
+    """Return whether a figure of that status holds, and why a ratio that fits does not.
 
-    An order is a statement of its own, whatever the two figures are.
+    A ratio holds no better than its parts do under the reading that is meant. An order is a
+    statement of its own, whatever the two figures are, and so is a ratio of times.
     """
-    evaluation = claim.evaluation
-    if not isinstance(evaluation, Derived) or not claim.relation.two_sided:
-        return {}
-    if evaluation.flops is not None:  # a ratio of times, of neither part's own figure
-        return {}
-    found: dict[str, bool | None] = {}
-    for part in parts_of(case, evaluation):
+    holds, evaluation = _holds(claim, status), claim.evaluation
+    if not holds or not isinstance(evaluation, Derived) or evaluation.flops is not None:
+        return holds, None
+    wanting: dict[str, bool | None] = {}
+    for part in parts_of(case, evaluation) if claim.relation.two_sided else ():
         measured = measure_part(case, evaluation, part, target)
         if isinstance(measured, Measured):
-            found[part.id] = _holds(part, decision_on(case, part, measured).status)
-    return {name: holds for name, holds in found.items() if not holds}
-
-
-def _worse_of(holds: bool | None, parts: Iterable[bool | None]) -> bool | None:
-    """Return whether a ratio holds, which it does no better than its parts."""
-    every = (holds, *parts)
-    return False if False in every else None if None in every else True
-
-
-def _told_parts(wanting: dict[str, bool | None]) -> str | None:
+            wanting[part.id] = _holds(part, decision_on(case, part, measured).status)
+    wanting = {name: held for name, held in wanting.items() if not held}
     if not wanting:
-        return None
+        return True, None
     named = " and ".join(
-        f"{name} {'is open' if holds is None else 'does not hold'}"
-        for name, holds in wanting.items()
+        f"{name} {'is open' if held is None else 'does not hold'}" for name, held in wanting.items()
     )
-    return f"The ratio fits, but not the figures that it is formed from: {named}."
+    text = f"The ratio fits, but not the figures that it is formed from: {named}."
+    return (False if False in wanting.values() else None), text
 
 
 def _holds(claim: Claim, status: Status) -> bool | None:
@@ -230,9 +209,8 @@ def _holds(claim: Claim, status: Status) -> bool | None:
     """
     if not status.facts.decided:
         return None
-    return status is Status.REPRODUCED or (
-        status is Status.EXCEEDED and not claim.relation.two_sided
-    )
+    beyond = status is Status.EXCEEDED and not claim.relation.two_sided
+    return status is Status.REPRODUCED or beyond
 
 
 def _work_ratio(measured: Measured) -> float | None:
@@ -241,7 +219,7 @@ def _work_ratio(measured: Measured) -> float | None:
     return significant(measured.work_ratio)
 
 
-def _told(holding: list[Reading], tried: list[VerdictReading]) -> str:
+def _told(holding: list[str], tried: list[VerdictReading]) -> str:
     """Return how many readings were tried, and under which of them the figure holds."""
     measured = [outcome for outcome in tried if outcome.measured is not None]
     if not measured:
@@ -257,6 +235,6 @@ def _told(holding: list[Reading], tried: list[VerdictReading]) -> str:
         if unsettled:
             none = "holds under none of them for certain"
         return f"{count} measured{lacking}; the figure {none}.{still}"
-    named = "; ".join(reading.says for reading in holding)
+    named = "; ".join(holding)
     under = "it" if alone else f"{len(holding)} of them"
     return f"{count} measured{lacking}; the figure holds under {under}: {named}.{still}"

@@ -3,7 +3,7 @@
 import re
 
 from assay.base.errors import BadInput
-from assay.judging.case import Case, Failure, Measured, adding, measured_on, significant, verdict
+from assay.judging.case import Case, Failure, Measured, Question
 from assay.judging.decision import Decision, decide, margin_of
 from assay.judging.measured import alternatives, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
@@ -11,25 +11,16 @@ from assay.judging.printed_figures import BOUNDS, from_base, to_base
 from assay.judging.program import Runs, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
 from assay.judging.what_ran import program_version, versions_words
+from assay.records import units
 from assay.records.claims import Claim
 from assay.records.evaluations import Program
-from assay.records.plan import Answer
-from assay.records.units import (
-    Unit,
-    declared_percent,
-    number,
-    quantity,
-    readable,
-    short,
-    with_unit,
-)
+from assay.records.units import Unit, number, quantity
 from assay.records.verdicts import Status, Verdict
 
 
-def judge_program(
-    case: Case, answer: Answer, claim: Claim, evaluation: Program, target: str
-) -> Verdict:
+def judge_program(ask: Question, evaluation: Program) -> Verdict:
     """Judge the stated configuration; the command as typed is run, compared and told of."""
+    case, claim, target = ask.case, ask.claim, ask.target
     stated = measure_program(case, target, evaluation, evaluation.stated.arguments, claim.counting)
     if isinstance(stated, Runs) and not shape_matches(stated.shape, evaluation.stated.shape):
         stated = _other_problem(evaluation, stated)
@@ -42,11 +33,11 @@ def judge_program(
     if isinstance(stated, Failure):
         # A typed run of the same problem never stands in: its arguments may differ in what the
         # program does not report (a mask, say).
-        return adding(case, fail(case, answer, claim, stated), words if typed else "")
+        return case.adding(fail(ask, stated), words if typed else "")
     version = program_version(case, target, claim, evaluation.program)
-    result = decided(case, answer, claim, stated.measured, words=f"{version} {words}".strip())
+    result = decided(ask, stated.measured, words=f"{version} {words}".strip())
     extra = typed.measured if isinstance(typed, Runs) else typed
-    return adding(case, result, evidence=extra.evidence if extra else ())
+    return case.adding(result, evidence=extra.evidence if extra else ())
 
 
 def _other_problem(evaluation: Program, runs: Runs) -> Failure:
@@ -71,7 +62,7 @@ def _typed_words(claim: Claim, evaluation: Program, typed: Runs | Failure) -> st
     if isinstance(typed, Failure):
         return f"The command as typed gave no figure: {typed.explanation}"
     unit = claim.unit or typed.measured.unit
-    value = quantity(significant(from_base(typed.measured.summary.value(), unit)), unit)
+    value = quantity(typed.measured.told_in(unit)[0], unit)
     if shape_matches(typed.shape, evaluation.stated.shape):
         what = "the stated problem with other arguments"
     else:
@@ -104,14 +95,10 @@ REMEDY = re.compile(r" What would decide it: .*?\.(?= |$)")
 
 
 def decided(
-    case: Case,
-    answer: Answer,
-    claim: Claim,
-    measured: Measured,
-    decision: Decision | None = None,
-    words: str = "",
+    ask: Question, measured: Measured, decision: Decision | None = None, words: str = ""
 ) -> Verdict:
     """Return the verdict on a measured quantity, with every field filled."""
+    case, claim = ask.case, ask.claim
     claimed, base = claimed_value(claim)
     if base is not measured.unit:
         raise BadInput(
@@ -119,48 +106,41 @@ def decided(
         )
     if decision is None:
         decision = decision_on(case, claim, measured)
-    unit = claim.unit or base
-    low, high = (significant(from_base(x, unit)) for x in measured.summary.interval())
-    value = significant(from_base(measured.summary.value(), unit))
-    factor, read_in = readable(value, unit)
-    target = answer.target or ""
-    confidence = declared_percent(case.catalog.judging.confidence)
-    stated = with_unit(claim.as_printed, unit)
+    unit, judging = claim.unit or base, case.catalog.judging
+    value, (low, high) = measured.told_in(unit)
+    factor, read_in = units.readable(value, unit)
+    stated = units.with_unit(claim.as_printed, unit)
     if read_in != unit:
-        stated = f'{with_unit(short((claim.value or 0.0) * factor), read_in)} ("{stated}")'
+        shown = units.short((claim.value or 0.0) * factor)
+        stated = f'{units.with_unit(shown, read_in)} ("{stated}")'
     bound = "" if claim.to is not None else BOUNDS.get(claim.relation, "")
     sentences = [
-        f"Measured {quantity(value, unit)} ({confidence} interval {number(low * factor)} to "
-        f"{number(high * factor)}) against the claimed {stated}{bound}: "
+        f"Measured {quantity(value, unit)} ({units.declared_percent(judging.confidence)} interval "
+        f"{number(low * factor)} to {number(high * factor)}) against the claimed {stated}{bound}: "
         f"{decision.clause}.",
         f"What would decide it: {decision.remedy}." if decision.remedy else "",
         words,
-        versions_words(case, target, claim),
+        versions_words(case, ask.target, claim),
         modes_sentence(measured.summary, unit),
         *measured.notes,
         _beyond_roofline(claim, claimed, measured),
-        "" if case.own_statement(claim.id) else _what_ran(case, claim, target, measured),
+        "" if case.own_statement(claim.id) else _what_ran(ask, measured),
         claim.redefined or "",
     ]
-    two_sided = claim.relation.two_sided
-    return verdict(
-        case,
-        answer,
+    return ask.verdict(
         decision.status,
-        " ".join(sentence for sentence in sentences if sentence),
-        claim=claim,
+        " ".join(filter(None, sentences)),
         measured=value,
         interval=(low, high),
-        artifact=measured.artifact,
+        artifact=measured.code.artifact,
         reason=decision.reason,
-        margin=margin_of(claim, base, case.catalog.judging) if two_sided else None,
+        margin=margin_of(claim, base, judging) if claim.relation.two_sided else None,
         noise_floor=measured.noise_floor,
         samples=measured.summary.samples,
         discarded_blocks=measured.summary.discarded_blocks,
         roofline_fraction=measured.roofline_fraction,
         binary_sha256=measured.binary_sha256,
         gpu_uuid=measured.gpu_uuid,
-        measured_on=measured_on(case, target, measured.gpu_uuid),
         ran=measured.ran,
         nearest=alternatives(case, claim),
         evidence=measured.evidence,
@@ -169,55 +149,44 @@ def decided(
 
 def _beyond_roofline(claim: Claim, claimed: float, measured: Measured) -> str:
     """A sentence when the claimed figure is more than the target's datasheet allows."""
-    if measured.limit is None:
+    limit, less = measured.limit, measured.unit is Unit.MS
+    if limit is None or not (claimed < limit if less else claimed > limit):
         return ""
-    slow_is_high = measured.unit is Unit.MS
-    beyond = claimed < measured.limit if slow_is_high else claimed > measured.limit
     unit = claim.unit or measured.unit
-    limit = quantity(from_base(measured.limit, unit), unit)
-    return (
-        f"The claimed figure is beyond the roofline bound of what ran, {limit}." if beyond else ""
-    )
+    most = quantity(from_base(limit, unit), unit)
+    return f"The claimed figure is beyond the roofline bound of what ran, {most}."
 
 
-def _what_ran(case: Case, claim: Claim, target: str, measured: Measured) -> str:
+def _what_ran(ask: Question, measured: Measured) -> str:
     """Return which library ran, or what was rebuilt from; never that the original is wrong."""
-    if measured.artifact == "library":
-        packages, called = "; ".join(measured.packages), measured.built_from or "as installed"
+    code = measured.code
+    if code.artifact == "library":
+        packages, called = "; ".join(code.packages), code.made_from or "as installed"
         return f"What ran is the library's own kernel, of its package {packages}: {called}."
-    if measured.artifact == "original":
+    if code.artifact == "original":
         return ""
-    built_from = (measured.built_from or "the source's statements").rstrip(".")
-    printed = counted_otherwise(case, claim, target)
-    ran = printed is not None and isinstance(printed[1], Measured)
-    original = (
-        "what the original program prints is a reading"
-        if ran
-        else ("the original program was not run")
-    )
+    built_from = (code.made_from or "the source's statements").rstrip(".")
+    printed = counted_otherwise(ask.case, ask.claim, ask.target)
+    original = "the original program was not run"
+    if printed is not None and isinstance(printed[1], Measured):
+        original = "what the original program prints is a reading"
     return f"What ran was rebuilt here ({built_from}); {original}."
 
 
-def fail(case: Case, answer: Answer, claim: Claim, failure: Failure) -> Verdict:
+def fail(ask: Question, failure: Failure) -> Verdict:
     """Return the verdict where no quantity may be judged; shows what was measured elsewhere."""
-    gpu = failure.gpu_uuid
-    on = measured_on(case, answer.target, gpu) if answer.target and gpu else None
     text = failure.explanation
-    rebuilt = failure.artifact == "reimplemented" and not case.own_statement(claim.id)
+    rebuilt = failure.artifact == "reimplemented" and not ask.case.own_statement(ask.claim.id)
     if failure.status is Status.INCORRECT and rebuilt:
         text += " What ran was rebuilt here; this says nothing of the original program."
-    return verdict(
-        case,
-        answer,
+    return ask.verdict(
         failure.status,
         text,
-        claim=claim,
         artifact=failure.artifact,
         reason=failure.reason,
         binary_sha256=failure.binary_sha256,
         gpu_uuid=failure.gpu_uuid,
-        measured_on=on,
         ran=failure.ran,
-        nearest=nearest(case, claim) if failure.status is Status.NOT_RUN else (),
+        nearest=nearest(ask.case, ask.claim) if failure.status is Status.NOT_RUN else (),
         evidence=failure.evidence,
     )

@@ -7,27 +7,15 @@ that was made before it did, or for PyTorch itself, the platform's.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from assay.evidence.model import build_of
-from assay.judging.case import Case, Measured, Ran
+from assay.judging.case import Case, Ran, WhatRan
 from assay.records.claims import Claim
 from assay.records.evaluations import Derived, Program
 from assay.records.kernels import Variant
 from assay.records.platform import PlatformRecord
 
 PYTORCH = "torch"
-
-
-@dataclass(frozen=True)
-class WhatRan:
-    """The code behind one figure."""
-
-    artifact: Ran
-    made_from: str | None
-    """The statements it was rebuilt from, or how the libraries are called."""
-    packages: tuple[str, ...] = ()
-    """Of libraries: their packages, each with its version."""
 
 
 def what_ran(case: Case, target: str, variants: Iterable[str]) -> WhatRan:
@@ -41,12 +29,12 @@ def what_ran(case: Case, target: str, variants: Iterable[str]) -> WhatRan:
     return WhatRan("original", _made_from(every))
 
 
-def together(sides: Iterable[Measured]) -> WhatRan:
+def together(sides: Iterable[WhatRan]) -> WhatRan:
     """Return what ran for a figure that is formed from several: rebuilt where any of them was."""
     order: tuple[Ran, ...] = ("reimplemented", "library", "original")
     every = sorted(sides, key=lambda side: order.index(side.artifact))
     of = [side for side in every if side.artifact == every[0].artifact]
-    texts = dict.fromkeys(side.built_from for side in of if side.built_from)
+    texts = dict.fromkeys(side.made_from for side in of if side.made_from)
     packages = dict.fromkeys(name for side in of for name in side.packages)
     return WhatRan(of[0].artifact, "; ".join(texts) or None, tuple(packages))
 
