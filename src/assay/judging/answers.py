@@ -6,24 +6,10 @@ from dataclasses import dataclass
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
 from assay.judging.cutlass_output import job_id
+from assay.judging.needs import terms_of
+from assay.records import evaluations as ways
 from assay.records.claims import Claim
-from assay.records.evaluations import (
-    Accuracy,
-    Arithmetic,
-    Benchmark,
-    Compiles,
-    Completeness,
-    Derived,
-    DeviceCode,
-    Evaluation,
-    Execution,
-    Inspection,
-    NotRun,
-    Program,
-    Support,
-    Term,
-    Unanswerable,
-)
+from assay.records.evaluations import NotRun
 from assay.records.plan import Answer, Plan, Provision, Request, TargetPlan
 
 
@@ -68,13 +54,13 @@ def make_answers(catalog: Catalog, asked: Asked, claims: Iterable[Claim]) -> Ite
     """
     for claim in claims:
         match claim.evaluation:
-            case Arithmetic() | Inspection() | DeviceCode() | Support():
+            case ways.Arithmetic() | ways.Inspection() | ways.DeviceCode() | ways.Support():
                 yield _answer(claim.id, None, "compute", None, "needs no GPU")
-            case Compiles() as evaluation:
+            case ways.Compiles() as evaluation:
                 yield _compiled_answer(catalog, asked, claim, evaluation)
-            case Unanswerable() if _by_command(catalog, claim):
+            case ways.Unanswerable() if _by_command(catalog, claim):
                 yield from _measured_answers(catalog, asked, claim)
-            case Unanswerable(reason=reason, detail=detail) if not _ran(catalog, asked, claim):
+            case ways.Unanswerable(reason=reason, detail=detail) if not _ran(catalog, asked, claim):
                 yield _answer(claim.id, claim.hardware.target, "not_run", reason, detail)
             case _:
                 yield from _measured_answers(catalog, asked, claim)
@@ -106,7 +92,9 @@ def _measured_answers(catalog: Catalog, asked: Asked, claim: Claim) -> Iterator[
             yield answer
 
 
-def _compiled_answer(catalog: Catalog, asked: Asked, claim: Claim, evaluation: Compiles) -> Answer:
+def _compiled_answer(
+    catalog: Catalog, asked: Asked, claim: Claim, evaluation: ways.Compiles
+) -> Answer:
     """Return the answer of a claim on a file that is compiled as published, here or before."""
     before = {job.key for each in asked.held for job in each.compilations}
     if (evaluation.compilation, evaluation.arch) in asked.compiled | before:
@@ -153,85 +141,62 @@ def _answer_on(catalog: Catalog, asked: Asked, claim: Claim, provision: Provisio
         detail = f"What the claim needs is not built for {arch}."
         return _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
     held = next((each for each in asked.held if each.target == name), None)
-    if held is not None and not _is_recorded(catalog, claim, held):
-        return _unrecorded_answer(claim, provision)
-    way = "measure" if provision.kind == "device" else "recorded"
-    return _answer(claim.id, name, way, None, provision.detail)
-
-
-def _unrecorded_answer(claim: Claim, provision: Provision) -> Answer:
-    """Return why there is no figure where a report, whose figures are taken over, has none.
-
-    Where this machine lacks the GPU, that is the reason: nobody ever asked that report for what a
-    project claims.
-    """
+    if held is None or _is_recorded(catalog, claim, held):
+        way = "measure" if provision.kind == "device" else "recorded"
+        return _answer(claim.id, name, way, None, provision.detail)
+    # A report whose figures are taken over has none. Where this machine lacks the GPU, that is the
+    # reason: nobody ever asked that report for what a project claims.
     taken, absence = provision.recorded_in, provision.absence
-    if absence is None:
-        reason = NotRun.NOT_RECORDED
-        detail = (
-            f"{taken}, which figures are taken from, has no record of it that fits today's "
-            f"configuration."
-        )
-    else:
+    if absence is not None:
         reason = provision.reason or NotRun.NO_DEVICE
         detail = f"{capital(absence.rstrip('.'))}, and {taken} has no record of it."
-    return _answer(claim.id, provision.target, "not_run", reason, detail)
+        return _answer(claim.id, name, "not_run", reason, detail)
+    detail = (
+        f"{taken}, which figures are taken from, has no record of it that fits today's "
+        f"configuration."
+    )
+    return _answer(claim.id, name, "not_run", NotRun.NOT_RECORDED, detail)
 
 
-def _parts(catalog: Catalog, evaluation: Derived) -> tuple[Claim, Claim]:
+def _parts(catalog: Catalog, evaluation: ways.Derived) -> tuple[Claim, Claim]:
     return catalog.claims[evaluation.numerator], catalog.claims[evaluation.denominator]
-
-
-def _terms(evaluation: Evaluation) -> tuple[Term, ...]:
-    match evaluation:
-        case Benchmark(terms=terms) | Execution(terms=terms):
-            return terms
-        case Accuracy(term=term) | Completeness(term=term):
-            return (term,)
-    return ()
 
 
 def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
     evaluation = claim.evaluation
-    if isinstance(evaluation, Program):
+    if isinstance(evaluation, ways.Program):
         return arch in catalog.programs[evaluation.program].archs
-    if isinstance(evaluation, Derived):
+    if isinstance(evaluation, ways.Derived):
         return all(_arch_supported(catalog, part, arch) for part in _parts(catalog, evaluation))
     archs = (
         catalog.variants[arm.variant].archs
-        for term in _terms(evaluation)
+        for term in terms_of(evaluation, beside=False)
         for arm in catalog.comparisons[term.comparison].arms
         if arm.id in (term.arm, term.over)
     )
     return all(not named or arch in named for named in archs)
 
 
-def _own_program_answers(catalog: Catalog, claim: Claim, held: TargetPlan) -> bool:
-    """Return whether a recorded report has what the claim's own program printed, and that is its
-    figure as it stands, and no other reading.
-    """
-    source = catalog.source_of[claim.id]
-    original = catalog.sources[source].program_of(claim.id)
-    figure = original.figure_of(claim.id) if original else None
-    if original is None or figure is None or figure.counts is not None:
-        return False
-    return any(job.original == original.id for job in held.originals)
-
-
 def _is_recorded(catalog: Catalog, claim: Claim, held: TargetPlan) -> bool:
-    """Return whether what the claim needs is among what there is of a recorded target."""
-    if _own_program_answers(catalog, claim, held):
+    """Return whether what the claim needs is among what there is of a recorded target: also what
+    its own program printed, where that is its figure as it stands, and no other reading.
+    """
+    source = catalog.sources[catalog.source_of[claim.id]]
+    ran = {job.original for job in held.originals}
+    own = source.program_of(claim.id)
+    figure = own.figure_of(claim.id) if own else None
+    if own is not None and figure is not None and figure.counts is None and own.id in ran:
         return True
     match claim.evaluation:
-        case Program(program=program, stated=stated):
+        case ways.Program(program=program, stated=stated):
             return job_id(program, stated.arguments) in {job.id for job in held.programs}
-        case Derived() as evaluation:
+        case ways.Derived() as evaluation:
             return all(_is_recorded(catalog, part, held) for part in _parts(catalog, evaluation))
-        case Unanswerable():
-            source = catalog.sources[catalog.source_of[claim.id]]
-            original = source.program_of(claim.id) or source.original
-            return original is None or original.id in {job.original for job in held.originals}
-    return all(term.comparison in held.comparisons for term in _terms(claim.evaluation))
+        case ways.Unanswerable():
+            original = own or source.original
+            return original is None or original.id in ran
+    terms = terms_of(claim.evaluation, beside=False)
+    return all(term.comparison in held.comparisons for term in terms)
 
 
 def _answer(claim: str, target: str | None, way: str, reason: NotRun | None, detail: str) -> Answer:

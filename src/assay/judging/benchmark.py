@@ -66,7 +66,7 @@ def _gated(case: Case, target: str, term: Term) -> Failure | None:
         text = f"Comparison {term.comparison} was checked but not timed."
         return not_run(NotRun.RUN_FAILED, text)
     for arm in arms_of(term):
-        if failure := gate_record(case, target, record, correctness, arm, arm == term.arm):
+        if failure := gate_record(case, record, correctness, arm, arm == term.arm):
             return failure
     return None
 

@@ -1,6 +1,6 @@
 """What all of the judge shares: the case, its questions, what was measured, failures, verdicts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -123,6 +123,10 @@ class Measured:
     """Best value the roofline allows, in ``unit``; None for ratios."""
     work_ratio: float | None = None
     """FLOPs counted for each one that the launch does, of a rate."""
+    shape: Mapping[str, int | bool] = field(default_factory=dict)
+    """The problem that an original program reports to have run."""
+    figure: str = ""
+    """Which of the figures that it printed this is."""
 
     @property
     def noise_floor(self) -> float | None:

@@ -76,24 +76,21 @@ def decide(
     """Judge a measured quantity against ``claimed``, the claim's positive figure in the same base
     unit, or against the range from there ``to``.
     """
-    relation = claim.relation
+    relation, summary = claim.relation, measured.summary
     margin = margin_of(claim, measured.unit, judging)
     gate = _gate(measured, margin, judging)
     if gate is not None:
         return gate
     if relation.two_sided:
-        decision = equivalence(measured.summary, claimed, margin, _better(relation, measured.unit))
-    else:
-        decision = one_sided(measured.summary, claimed, relation, to)
-        if decision.status is not Status.INCONCLUSIVE:
-            return _within_noise(measured, claimed, judging) or decision
-    if decision.status is not Status.INCONCLUSIVE:
+        decision = equivalence(summary, claimed, margin, _better(relation, measured.unit))
+        if decision.status is Status.INCONCLUSIVE:
+            words = _two_sided_remedy(summary, claimed, math.log1p(margin), judging)
+            return replace(decision, remedy=words)
         return decision
-    if relation.two_sided:
-        words = _two_sided_remedy(measured.summary, claimed, math.log1p(margin), judging)
-    else:
-        words = one_sided_remedy(measured.summary, claimed, judging)
-    return replace(decision, remedy=words)
+    decision = one_sided(summary, claimed, relation, to)
+    if decision.status is Status.INCONCLUSIVE:
+        return replace(decision, remedy=one_sided_remedy(summary, claimed, judging))
+    return _within_noise(measured, claimed, judging) or decision
 
 
 def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | None:
@@ -107,7 +104,8 @@ def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | Non
             f"only {counted(processes, 'fresh process', 'fresh processes')} "
             f"{agreeing(processes, 'has', 'have')} usable samples; a verdict needs {MIN_PROCESSES}"
         )
-        words = _more_processes(processes)
+        more = counted(MIN_PROCESSES - processes, "more fresh process", "more fresh processes")
+        words = f"{more} with usable samples"
         return Decision(Status.INCONCLUSIVE, "too_few_processes", clause, words)
     if not measured.controlled:
         return None
@@ -152,12 +150,10 @@ def equivalence(summary: Summary, claimed: float, margin: float, better: Side | 
     within = f"the margin of {declared_percent(margin)} declared before the run"
     if -edge <= low and high <= edge:
         return Decision(Status.REPRODUCED, None, f"the whole interval lies inside {within}")
-    if low > edge:
-        status = Status.EXCEEDED if better == "above" else Status.NOT_REPRODUCED
-        return Decision(status, None, f"the whole interval lies above {within}")
-    if high < -edge:
-        status = Status.EXCEEDED if better == "below" else Status.NOT_REPRODUCED
-        return Decision(status, None, f"the whole interval lies below {within}")
+    for side, beyond in (("above", low > edge), ("below", high < -edge)):
+        if beyond:
+            status = Status.EXCEEDED if better == side else Status.NOT_REPRODUCED
+            return Decision(status, None, f"the whole interval lies {side} {within}")
     clause = f"the interval reaches across the edge of {within}"
     return Decision(Status.INCONCLUSIVE, "interval_too_wide", clause)
 
@@ -184,14 +180,6 @@ def one_sided(
     return Decision(Status.INCONCLUSIVE, "interval_straddles", clause)
 
 
-def _more_processes(processes: int) -> str:
-    """Return what helps where there are not enough processes for any verdict."""
-    return (
-        counted(MIN_PROCESSES - processes, "more fresh process", "more fresh processes")
-        + " with usable samples"
-    )
-
-
 def _two_sided_remedy(summary: Summary, claimed: float, edge: float, judging: Judging) -> str:
     """Return what helps an interval across the edge ``+-edge`` (a log) around ``claimed``."""
     low, high = summary.low - math.log(claimed), summary.high - math.log(claimed)
@@ -209,25 +197,24 @@ def one_sided_remedy(summary: Summary, claimed: float, judging: Judging) -> str:
 
 def _quieter(control: Summary, margin: float, judging: Judging) -> str:
     """Return what helps where the A/A control's interval reaches beyond the margin."""
-    edge = math.log1p(margin)
-    options = [f"a quieter machine, with a noise floor below {declared_percent(margin)}"]
-    distance = edge - abs(control.low + control.high) / 2
-    if distance > 0:
-        least = control.processes + 1
-        needed = processes_needed(control.spread, distance, judging, least)
-        if needed is not None:
-            options.insert(0, _processes(needed, control.processes))
-    return "; or ".join([*options, _rounded_up(floor_of(control) or 0.0)])
+    quiet = f"a quieter machine, with a noise floor below {declared_percent(margin)}"
+    wider = _rounded_up(floor_of(control) or 0.0)
+    return "; or ".join([*_settling(control, math.log1p(margin), judging), quiet, wider])
 
 
 def _beyond_noise(control: Summary, distance: float, judging: Judging) -> str:
     """Return what helps a one-sided figure inside the noise floor."""
     quiet = f"a quieter machine, with a noise floor below {percent(math.expm1(distance))}"
-    reach = distance - abs(control.low + control.high) / 2
-    needed = None
-    if reach > 0:
-        needed = processes_needed(control.spread, reach, judging, control.processes + 1)
-    return quiet if needed is None else f"{_processes(needed, control.processes)}; or {quiet}"
+    return "; or ".join([*_settling(control, distance, judging), quiet])
+
+
+def _settling(control: Summary, edge: float, judging: Judging) -> list[str]:
+    """Return how many processes would bring a control's interval inside ``edge``, if any would."""
+    distance, ran = edge - abs(control.low + control.high) / 2, control.processes
+    if distance <= 0:
+        return []
+    needed = processes_needed(control.spread, distance, judging, ran + 1)
+    return [] if needed is None else [_processes(needed, ran)]
 
 
 def _narrower(summary: Summary, distance: float, judging: Judging, what: str) -> list[str]:

@@ -1,8 +1,6 @@
 """Gates before a benchmark's numbers count: right outputs, one binary, one GPU, one problem."""
 
-from collections.abc import Iterator
-
-from assay.judging.case import Case, Failure, Ran, not_run
+from assay.judging.case import Case, Failure, not_run
 from assay.judging.what_ran import what_ran
 from assay.records.builds import BuildRecord
 from assay.records.evaluations import NotRun, Term
@@ -11,11 +9,10 @@ from assay.records.measurements import (
     ArmFacts,
     BenchmarkRecord,
     CorrectnessRecord,
-    Turn,
 )
 from assay.records.units import number, short
 from assay.records.verdicts import Status
-from assay.records.workloads import Comparison, Workload
+from assay.records.workloads import Comparison
 
 
 def arms_of(term: Term) -> tuple[str, ...]:
@@ -60,41 +57,39 @@ def gate_correctness(
     case: Case, correctness: CorrectnessRecord, arm: str, own: bool
 ) -> Failure | None:
     """Let only an arm that was found correct have a time; ``own``: it is not a baseline."""
-    found = [entry for entry in correctness.arms if entry.arm == arm]
-    if not found:
+    entry = next((entry for entry in correctness.arms if entry.arm == arm), None)
+    if entry is None:
         return not_run(NotRun.RUN_FAILED, f"Arm {arm} was never checked, so not timed.")
-    entry = found[0]
-    failed = [check for check in entry.checks if not check.passed]
-    if entry.status == "correct" and not failed and entry.checks:
-        return None
     if entry.status == "correct" and not entry.checks:
         return not_run(NotRun.RUN_FAILED, f"Arm {arm} has no correctness check.")
+    if entry.status == "correct" and all(check.passed for check in entry.checks):
+        return None
     who = f"{entry.variant} (arm {arm})"
-    if entry.status in _WITHOUT_OUTPUT:
-        arch = case.catalog.targets[correctness.target].arch
-        build = case.evidence.builds.get((entry.variant, arch))
-        if build is not None and build.status == "failed":
-            return not_built(build)
-        reason, words = _WITHOUT_OUTPUT[entry.status]
-        detail = entry.detail.removeprefix(f"arm '{arm}': ").rstrip(".")
-        text = f"{who} {words}: {detail}."
-        if entry.status == "not_installed":
-            text = f"{text} {_how_to_get(case, entry.variant)}".rstrip()
-            reason = reason if own else NotRun.RIVAL_MISSING
-        return not_run(reason, text)
-    text = f"The output of {who} is wrong ({_failed_checks(entry)}); no performance is reported."
-    ran = what_ran(case, correctness.target, [entry.variant]).artifact
-    return _wrong(text, own, ran, correctness.gpu_uuid, entry.binary_sha256)
+    if entry.status not in _WITHOUT_OUTPUT:
+        text = f"The output of {who} is wrong ({_failed_checks(entry)})"
+        return _wrong(case, correctness, entry, f"{text}; no performance is reported.", own)
+    arch = case.catalog.targets[correctness.target].arch
+    build = case.evidence.builds.get((entry.variant, arch))
+    if build is not None and build.status == "failed":
+        return not_built(build)
+    reason, words = _WITHOUT_OUTPUT[entry.status]
+    detail = entry.detail.removeprefix(f"arm '{arm}': ").rstrip(".")
+    text = f"{who} {words}: {detail}."
+    if entry.status == "not_installed":
+        variant = case.catalog.variants.get(entry.variant)
+        rival = case.catalog.rivals.get(variant.rival) if variant and variant.rival else None
+        text = f"{text} {rival.how_to_get() if rival else ''}".rstrip()
+        reason = reason if own else NotRun.RIVAL_MISSING
+    return not_run(reason, text)
 
 
-def _how_to_get(case: Case, variant: str) -> str:
-    """The install line of what a variant calls, by today's configuration."""
-    known = case.catalog.variants.get(variant)
-    rival = case.catalog.rivals.get(known.rival) if known and known.rival else None
-    return "" if rival is None else rival.how_to_get()
-
-
-def _wrong(text: str, own: bool, ran: Ran, gpu_uuid: str, binary: str | None) -> Failure:
+def _wrong(
+    case: Case,
+    record: CorrectnessRecord | BenchmarkRecord,
+    entry: ArmCorrectness,
+    text: str,
+    own: bool,
+) -> Failure:
     """A wrong output: the claim's own arm is incorrect; a wrong baseline leaves no ratio."""
     if not own:
         return not_run(NotRun.RUN_FAILED, f"{text} It is the baseline of this ratio.")
@@ -102,9 +97,9 @@ def _wrong(text: str, own: bool, ran: Ran, gpu_uuid: str, binary: str | None) ->
         Status.INCORRECT,
         "wrong_output",
         text,
-        binary_sha256=binary,
-        gpu_uuid=gpu_uuid,
-        artifact=ran,
+        binary_sha256=entry.binary_sha256,
+        gpu_uuid=record.gpu_uuid,
+        artifact=what_ran(case, record.target, [entry.variant]).artifact,
     )
 
 
@@ -121,48 +116,43 @@ def _failed_checks(entry: ArmCorrectness) -> str:
 
 
 def gate_record(
-    case: Case,
-    target: str,
-    record: BenchmarkRecord,
-    correctness: CorrectnessRecord,
-    arm: str,
-    own: bool,
+    case: Case, record: BenchmarkRecord, correctness: CorrectnessRecord, arm: str, own: bool
 ) -> Failure | None:
     """Require the same binary and GPU, the planned problem, and right outputs while timed."""
     checked = next(entry for entry in correctness.arms if entry.arm == arm)
     if arm in record.not_timed:
-        return _not_timed(case, record, checked, own)
+        # A wrong output of an arm that passed the gate is a verdict.
+        why = record.not_timed[arm]
+        if arm not in record.wrong:
+            return not_run(NotRun.RUN_FAILED, f"Arm {arm} was not timed: {why}")
+        text = f"{checked.variant} (arm {arm}) passed the gate, but "
+        text += f"{why.removeprefix('incorrect: ')}; no performance is reported."
+        return _wrong(case, record, checked, text, own)
     facts = [entry for process in record.processes for entry in process.arms if entry.arm == arm]
-    if not facts:
-        return not_run(NotRun.RUN_FAILED, f"Arm {arm} has no facts in any process.")
     problem = _mismatch(record, correctness, facts, checked)
     if problem is not None:
         return not_run(NotRun.RUN_FAILED, problem)
-    workload = case.catalog.workloads[facts[0].workload]
+    workload, who = case.catalog.workloads[facts[0].workload], f"{facts[0].variant} (arm {arm})"
+    errors = [
+        turn.relative_error
+        for process in record.processes
+        for block in process.blocks
+        for turn in block.turns
+        if turn.arm == arm and turn.checked
+    ]
     # What nobody wrote has no right answer; only readings are answered by such an arm.
-    unwritten = workload.distribution == "unwritten"
-    if not unwritten and not any(turn.checked for turn in _turns(record, arm)):
-        text = f"No output of {facts[0].variant} (arm {arm}) was checked while it was timed."
+    if not errors and workload.distribution != "unwritten":
+        text = f"No output of {who} was checked while it was timed."
         return not_run(NotRun.RUN_FAILED, text)
-    error = _worst_timed_error(record, arm, workload)
-    if error is not None:
-        text = f"The output of {facts[0].variant} (arm {arm}) was wrong while it was timed: {error}"
-        ran = what_ran(case, target, [facts[0].variant]).artifact
-        return _wrong(text, own, ran, record.gpu_uuid, facts[0].binary_sha256)
-    return None
-
-
-def _not_timed(case: Case, record: BenchmarkRecord, checked: ArmCorrectness, own: bool) -> Failure:
-    """Return why an arm that passed the gate has no time: a wrong output is a verdict."""
-    why = record.not_timed[checked.arm]
-    if checked.arm not in record.wrong:
-        text = f"Arm {checked.arm} was not timed: {why}"
-        return not_run(NotRun.RUN_FAILED, text)
-    found = why.removeprefix("incorrect: ")
-    text = f"{checked.variant} (arm {checked.arm}) passed the gate, but {found}"
-    ran = what_ran(case, record.target, [checked.variant]).artifact
-    text += "; no performance is reported."
-    return _wrong(text, own, ran, record.gpu_uuid, checked.binary_sha256)
+    wrong, most = None, workload.relative_tolerance
+    if None in errors:
+        wrong = "a checked output has no finite error"
+    elif (worst := max((error for error in errors if error), default=0.0)) > most:
+        wrong = f"relative error {number(worst)}, tolerated {short(most)}"
+    if wrong is None:
+        return None
+    text = f"The output of {who} was wrong while it was timed: {wrong}"
+    return _wrong(case, record, checked, text, own)
 
 
 def _mismatch(
@@ -172,6 +162,8 @@ def _mismatch(
     checked: ArmCorrectness,
 ) -> str | None:
     """Return why times and checks are not of one thing, or None."""
+    if not facts:
+        return f"Arm {checked.arm} has no facts in any process."
     if record.gpu_uuid != correctness.gpu_uuid:
         return (
             f"Correctness was checked on GPU {correctness.gpu_uuid} but times were taken on "
@@ -183,24 +175,3 @@ def _mismatch(
             "(their SHA-256 differ)."
         )
     return None
-
-
-def _worst_timed_error(record: BenchmarkRecord, arm: str, workload: Workload) -> str | None:
-    """Return what is wrong with the outputs checked among the timed launches, or None."""
-    errors = [turn.relative_error for turn in _turns(record, arm) if turn.checked]
-    if any(error is None for error in errors):
-        return "a checked output has no finite error"
-    worst = max((error for error in errors if error is not None), default=0.0)
-    if worst <= workload.relative_tolerance:
-        return None
-    return f"relative error {number(worst)}, tolerated {short(workload.relative_tolerance)}"
-
-
-def _turns(record: BenchmarkRecord, arm: str) -> Iterator[Turn]:
-    return (
-        turn
-        for process in record.processes
-        for block in process.blocks
-        for turn in block.turns
-        if turn.arm == arm
-    )

@@ -58,9 +58,9 @@ def _measure_stated(
     arguments = evaluation.stated.arguments
     runs = measure_program(case, target, evaluation, arguments, claim.counting)
     if isinstance(runs, Failure) or shape_matches(runs.shape, evaluation.stated.shape):
-        return runs if isinstance(runs, Failure) else runs.measured
-    text = f"The program ran another problem than stated: {runs.measured.ran}."
-    return not_run(NotRun.RUN_FAILED, text, runs.measured.evidence)
+        return runs
+    text = f"The program ran another problem than stated: {runs.ran}."
+    return not_run(NotRun.RUN_FAILED, text, runs.evidence)
 
 
 def _measure_benchmark(

@@ -8,19 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from assay.catalog.model import Catalog
 from assay.judging.cutlass_output import job_id
+from assay.records import evaluations as ways
 from assay.records.claims import Claim
-from assay.records.evaluations import (
-    Accuracy,
-    Benchmark,
-    Completeness,
-    Derived,
-    Evaluation,
-    Execution,
-    Program,
-    Quantity,
-    Term,
-    Unanswerable,
-)
+from assay.records.evaluations import Evaluation, Term
 from assay.records.plan import Answer, ProgramJob
 
 
@@ -41,28 +31,24 @@ def needed_on(catalog: Catalog, answers: Iterable[Answer], target: str) -> list[
 
     What comes nearest to a claim that nothing answers is measured on the hardware it is for.
     """
-    given = [answer for answer in answers if answer.claim in catalog.claims]
-    answered = [
-        catalog.claims[answer.claim]
-        for answer in given
-        if answer.target == target and answer.way in ("measure", "recorded")
-    ]
-    shown = {
-        answer.claim: catalog.claims[answer.claim]
-        for answer in given
-        if isinstance(catalog.claims[answer.claim].evaluation, Unanswerable)
-    }
-    beside = [
-        claim
-        for claim in shown.values()
-        if not claim.hardware.targets or target in claim.hardware.targets
-    ]
-    return closure(catalog, [*answered, *beside])
+    answered: list[Claim] = []
+    shown: dict[str, Claim] = {}
+    for answer in answers:
+        claim = catalog.claims.get(answer.claim)
+        if claim is None:
+            continue
+        if answer.target == target and answer.way in ("measure", "recorded"):
+            answered.append(claim)
+        here = not claim.hardware.targets or target in claim.hardware.targets
+        if here and isinstance(claim.evaluation, ways.Unanswerable):
+            shown[claim.id] = claim
+    return closure(catalog, [*answered, *shown.values()])
 
 
 def comparisons_of(catalog: Catalog, claims: Iterable[Claim]) -> list[str]:
     """Return the ids of the comparisons that the claims need, in catalog order."""
-    named = {term.comparison for term in _all_terms(claims)}
+    every = (evaluation for claim in claims for evaluation in _evaluations(claim))
+    named = {term.comparison for evaluation in every for term in terms_of(evaluation)}
     return [name for name in catalog.comparisons if name in named]
 
 
@@ -72,12 +58,11 @@ def programs_of(claims: Iterable[Claim]) -> list[ProgramJob]:
     The command as the source types it is one of its readings, where it runs another problem.
     """
     jobs: dict[str, ProgramJob] = {}
-    for claim in claims:
-        for evaluation in _evaluations(claim):
-            if isinstance(evaluation, Program):
-                program, arguments = evaluation.program, evaluation.stated.arguments
-                job = job_id(program, arguments)
-                jobs[job] = ProgramJob(id=job, program=program, arguments=arguments)
+    for evaluation in (each for claim in claims for each in _evaluations(claim)):
+        if isinstance(evaluation, ways.Program):
+            program, arguments = evaluation.program, evaluation.stated.arguments
+            job = job_id(program, arguments)
+            jobs[job] = ProgramJob(id=job, program=program, arguments=arguments)
     return list(jobs.values())
 
 
@@ -86,51 +71,38 @@ def measured_together(catalog: Catalog, claims: Iterable[Claim]) -> list[set[str
 
     On two cards their ratio would tell of the cards.
     """
-    derived = [
-        evaluation
-        for claim in claims
-        for evaluation in _evaluations(claim)
-        if isinstance(evaluation, Derived)
-    ]
+    every = (evaluation for claim in claims for evaluation in _evaluations(claim))
+    derived = (evaluation for evaluation in every if isinstance(evaluation, ways.Derived))
     return [tie for evaluation in derived if (tie := _units_below(catalog, evaluation))]
 
 
 def _units_below(catalog: Catalog, evaluation: Evaluation) -> set[str]:
-    """Return the comparisons and programs that a figure is read from."""
+    """Return the comparisons and programs that a figure is read from.
+
+    Each side of a derived one is answered by the reading that is meant; by any where none is, for
+    the figure then has the readings of its sides.
+    """
     match evaluation:
-        case Derived(numerator=first, denominator=second, under=under):
+        case ways.Derived(numerator=first, denominator=second, under=under):
             found = set[str]()
             for side in (catalog.claims[first], catalog.claims[second]):
-                for each in _as_meant(side, under):
-                    found |= _units_below(catalog, each)
+                meant = list(_evaluations(side))
+                if under is not None:
+                    named = (r.evaluation for r in side.all_readings() if r.id == under)
+                    meant = [next(named, side.evaluation)]
+                found |= set().union(*(_units_below(catalog, each) for each in meant))
             return found
-        case Program(program=program):
+        case ways.Program(program=program):
             return {job_id(program, evaluation.stated.arguments)}
-        case Benchmark(terms=terms):
+        case ways.Benchmark(terms=terms):
             return {term.comparison for term in terms}
     return set()
-
-
-def _as_meant(side: Claim, under: str | None) -> list[Evaluation]:
-    """Return how one side of a derived figure is answered: by the reading that is meant; by any,
-    where none is, for the figure then has the readings of its sides.
-    """
-    if under is None:
-        return list(_evaluations(side))
-    named = (reading.evaluation for reading in side.all_readings() if reading.id == under)
-    return [next(named, side.evaluation)]
 
 
 def primary_terms(claims: Iterable[Claim]) -> Iterator[Term]:
     """Yield the arms that claims rest on, or are shown beside, without those of other readings."""
     for claim in claims:
-        yield from _terms(claim.evaluation)
-
-
-def _all_terms(claims: Iterable[Claim]) -> Iterator[Term]:
-    for claim in claims:
-        for evaluation in _evaluations(claim):
-            yield from _terms(evaluation)
+        yield from terms_of(claim.evaluation)
 
 
 def _evaluations(claim: Claim) -> Iterator[Evaluation]:
@@ -139,28 +111,25 @@ def _evaluations(claim: Claim) -> Iterator[Evaluation]:
     yield from (reading.evaluation for reading in claim.all_readings())
 
 
-def _terms(evaluation: Evaluation) -> Iterator[Term]:
+def terms_of(evaluation: Evaluation, *, beside: bool = True) -> Iterator[Term]:
+    """Yield the arms that an evaluation rests on, and those whose figures are shown ``beside``."""
     match evaluation:
-        case Benchmark(terms=terms, alternatives=alternatives):
+        case ways.Benchmark(terms=terms, alternatives=alternatives):
             yield from terms
-            yield from (quantity.term for quantity in alternatives)
-        case Execution(terms=terms):
+            yield from (quantity.term for quantity in alternatives if beside)
+        case ways.Execution(terms=terms):
             yield from terms
-        case Accuracy(term=term) | Completeness(term=term):
+        case ways.Accuracy(term=term) | ways.Completeness(term=term):
             yield term
-        case Unanswerable(nearest=nearest):
-            yield from (entry.term for entry in nearest if isinstance(entry, Quantity))
-        case _:
-            pass
+        case ways.Unanswerable(nearest=nearest) if beside:
+            yield from (entry.term for entry in nearest if isinstance(entry, ways.Quantity))
 
 
 def _named(claim: Claim) -> Iterator[str]:
     """Other claims that the evaluations of a claim name."""
     for evaluation in _evaluations(claim):
         match evaluation:
-            case Derived(numerator=first, denominator=second):
+            case ways.Derived(numerator=first, denominator=second):
                 yield from (first, second)
-            case Unanswerable(nearest=nearest):
+            case ways.Unanswerable(nearest=nearest):
                 yield from (name for name in nearest if isinstance(name, str))
-            case _:
-                pass

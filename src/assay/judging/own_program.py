@@ -38,6 +38,12 @@ REBUILT = "rebuilt"
 """Id of the reading that the claim's own evaluation becomes."""
 AS_STATED = "the problem and the count as the source states them"
 SAYS = "the source's own program, by the count that it prints"
+HOW_TO_RUN_BOTH = (
+    "Where the source types this line, it is the command's 'typed', and 'run' the one that runs "
+    "what is stated."
+)
+GAIN = "What it prints is in per cent, and read as a gain: 25 % is 1.25 times."
+UNCHECKED = "Nothing here checked its output, and a program that times itself has no A/A control."
 
 
 def own_program(case: Case, claim: Claim, target: str | None) -> Measured | Failure | None:
@@ -46,8 +52,7 @@ def own_program(case: Case, claim: Claim, target: str | None) -> Measured | Fail
 
     A claim under one of its readings is another matter: only the one of the catalog is answered.
     """
-    counts = counts_of(case, claim)
-    return _printed(case, claim, target) if counts is None else None
+    return None if counts_of(case, claim) else _printed(case, claim, target)
 
 
 def answers_alone(claim: Claim) -> bool:
@@ -64,25 +69,17 @@ def counted_otherwise(
     """
     counts = counts_of(case, claim)
     found = _printed(case, claim, target) if counts is not None else None
-    found = found or _not_built(case, claim, target)
+    original = _described(case, claim)
+    known = claim is case.catalog.claims.get(claim.id) and target is not None
+    if found is None and known and original is not None and original.defines:
+        settings = " ".join(f"-D{name}={value}" for name, value in original.defines.items())
+        text = f"The source's own program was not built with {settings} here."
+        found = not_run(NotRun.ORIGINAL_UNAVAILABLE, text)
     if found is None:
         return None
     of = next(reading for reading in claim.all_readings() if reading.id == counts)
     says = f"{SAYS}, of what it does: {of.says}"
     return of.model_copy(update={"id": PRINTED, "says": says}), found
-
-
-def _not_built(case: Case, claim: Claim, target: str | None) -> Failure | None:
-    """Return that the source's program was not built with a claim's settings; None of a claim
-    without such, and where it was.
-    """
-    original = _described(case, claim)
-    known = claim is case.catalog.claims.get(claim.id) and target is not None
-    if original is None or not original.defines or not known:
-        return None
-    settings = " ".join(f"-D{name}={value}" for name, value in original.defines.items())
-    text = f"The source's own program was not built with {settings} here."
-    return not_run(NotRun.ORIGINAL_UNAVAILABLE, text)
 
 
 def as_typed(case: Case, claim: Claim, target: str) -> tuple[Reading, Measured | Failure] | None:
@@ -98,8 +95,7 @@ def as_typed(case: Case, claim: Claim, target: str) -> tuple[Reading, Measured |
     sizes = next((sizes_printed(original, run.stdout) for run in record.typed_runs), "")
     says = f"the command as the source types it: {record.typed_line.line}"
     says += f", which ran {sizes}" if sizes else ""
-    reading = Reading(id=AS_TYPED, says=says, differs="problem", evaluation=evaluation)
-    return reading, found
+    return Reading(id=AS_TYPED, says=says, differs="problem", evaluation=evaluation), found
 
 
 def sizes_printed(original: OriginalSource, output: str) -> str:
@@ -161,27 +157,19 @@ def _printed(
         code=ORIGINAL,
         gpu_uuid=record.gpu_uuid,
         ran=f"{record.original}: {line.line}",
-        notes=(_told(record, figure), *_GAIN[: figure.unit is Unit.PERCENT], _UNCHECKED),
+        notes=(_told(record, figure), *([GAIN] if figure.unit is Unit.PERCENT else []), UNCHECKED),
         evidence=paths,
     )
 
 
 def rebuilt_reading(case: Case, claim: Claim, target: str) -> tuple[Reading, ...]:
     """Return the claim's own evaluation as a reading, where its source's own program decides."""
-    evaluation = claim.evaluation
-    if not isinstance(evaluation, Benchmark | Program):
+    evaluation, own = claim.evaluation, own_program(case, claim, target)
+    if not isinstance(evaluation, Benchmark | Program) or not isinstance(own, Measured):
         return ()
-    if not isinstance(own_program(case, claim, target), Measured):
-        return ()
-    says = claim.reading or AS_STATED
+    says = f"without the checkout: {claim.reading or AS_STATED}"
     return (
-        Reading(
-            id=REBUILT,
-            says=f"without the checkout: {says}",
-            differs="build",
-            evaluation=evaluation,
-            flops=claim.flops,
-        ),
+        Reading(id=REBUILT, says=says, differs="build", evaluation=evaluation, flops=claim.flops),
     )
 
 
@@ -225,7 +213,7 @@ def _other_problem(case: Case, original: OriginalSource, run: LineRun) -> str | 
         if parse_reader(size.pattern).values(run.stdout, Take.ONLY) != (size.equals,):
             told, wanted = _size(size, run.stdout) or "nothing", printed(size.equals, None)
             says = f"ran another problem: it printed {told} for {size.name}, not {wanted}."
-            return says if case.catalog.project is None else f"{says} {_HOW_TO_RUN_BOTH}"
+            return says if case.catalog.project is None else f"{says} {HOW_TO_RUN_BOTH}"
     return None
 
 
@@ -264,11 +252,3 @@ def _told(record: OriginalRunRecord, figure: FigurePattern) -> str:
 def _line(line: GivenLine) -> str:
     whose = "as the source types it" if line.by == "source" else "as the user gave it"
     return f"`{line.line}` ({whose})"
-
-
-_HOW_TO_RUN_BOTH = (
-    "Where the source types this line, it is the command's 'typed', and 'run' the one that runs "
-    "what is stated."
-)
-_GAIN = ("What it prints is in per cent, and read as a gain: 25 % is 1.25 times.",)
-_UNCHECKED = "Nothing here checked its output, and a program that times itself has no A/A control."

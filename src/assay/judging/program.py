@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from assay.evidence.model import build_of, build_record_path
@@ -31,22 +31,15 @@ from assay.records.verdicts import Status
 from assay.statistics import roofline
 from assay.statistics.summaries import repeated_runs
 
-
-@dataclass(frozen=True)
-class Runs:
-    """The figure of all runs of one program with one list of arguments."""
-
-    shape: Shape
-    figure: str
-    measured: Measured
+UNCONTROLLED = "A program that times itself has no A/A control."
 
 
 def measure_program(
     case: Case, target: str, evaluation: Program, arguments: Sequence[str], formula: Counting
-) -> Runs | Failure:
-    """Return figures of the program run with ``arguments``, restated by ``formula``.
+) -> Measured | Failure:
+    """Return the figure of all runs of a program with ``arguments``, restated by ``formula``.
 
-    None leaves them as printed.
+    None leaves it as printed.
     """
     program, arch = case.catalog.programs[evaluation.program], case.catalog.targets[target].arch
     job, built = job_id(program.id, arguments), build_record_path(case.evidence, program.id, arch)
@@ -58,18 +51,14 @@ def measure_program(
     outputs = _outputs(program, record)
     if isinstance(outputs, Failure):
         return replace(outputs, evidence=paths)
-    found = _runs(case, target, evaluation, record, outputs, formula)
-    if isinstance(found, Failure):
-        return replace(found, evidence=paths)
-    return replace(found, measured=replace(found.measured, evidence=paths))
+    return replace(_runs(case, target, evaluation, record, outputs, formula), evidence=paths)
 
 
 def _absent(case: Case, target: str, program: OriginalProgram) -> Failure:
     arch = case.catalog.targets[target].arch
     build = case.evidence.builds.get((program.id, arch))
     if arch not in program.archs:
-        text = f"{program.title} is not made for {arch}."
-        return not_run(NotRun.UNSUPPORTED_ARCH, text)
+        return not_run(NotRun.UNSUPPORTED_ARCH, f"{program.title} is not made for {arch}.")
     if build is not None and build.status == "failed":
         return not_built(build, program.title)
     text = f"No run of {program.title} with these arguments on {target} is among the evidence."
@@ -109,7 +98,7 @@ def _runs(
     record: ProgramRecord,
     outputs: list[ParsedOutput],
     formula: Counting,
-) -> Runs | Failure:
+) -> Measured | Failure:
     program = case.catalog.programs[evaluation.program]
     figure, beside = _answering(program, record, evaluation.figure, outputs)
     passed, checked = verification(program, record, outputs, figure)
@@ -153,14 +142,13 @@ def _runs(
         rate = printed * 1e-9 / value if base is Unit.MS else value
         rate *= own if program.parser == "cutlass_41" else 1.0
     counts = base is Unit.TFLOP_PER_S and printed is not None
-    asserts = _asserts(case, target, program)
-    notes = (conversion.sentence, beside, checked, asserts, _UNCONTROLLED)
-    measured = Measured(
+    notes = (conversion.sentence, beside, checked, _asserts(case, target, program), UNCONTROLLED)
+    return Measured(
         summary=summary,
         unit=base,
         code=ORIGINAL,
         roofline_fraction=None if rate is None else rate / peak,
-        broken=_broken(rate, peak),
+        broken=None if rate is None or rate <= peak else _broken(rate, peak),
         limit=peak * conversion.factor if base is Unit.TFLOP_PER_S else None,
         binary_sha256=record.binary_sha256,
         gpu_uuid=record.gpu_uuid,
@@ -168,8 +156,9 @@ def _runs(
         work_ratio=conversion.factor / own if counts else None,
         notes=tuple(note for note in notes if note),
         evidence=(),
+        shape=shape,
+        figure=figure,
     )
-    return Runs(shape, figure, measured)
 
 
 def _answering(
@@ -178,50 +167,29 @@ def _answering(
     """The printed figure that answers, and a sentence where it was chosen from several.
 
     Of a pattern the fastest whose output nothing found wrong; where all are wrong, the fastest.
+    Else the figure itself, or the only one of the same schedule: a command that ran another head
+    size than stated prints the schedule with another tile.
     """
+    failed = {name for output in outputs for name in output.failed}
     if "*" not in figure:
-        return _figure_name(figure, outputs), ""
-    names = _by_speed(figure, outputs)
-    right = [n for n in names if verification(program, record, outputs, n)[0] is not False]
-    if not names:
-        failed = sorted({name for output in outputs for name in output.failed})
-        return (failed[0] if failed else figure), ""
-    chosen = (right or names)[0]
-    return chosen, _others_beside(chosen, names, outputs)
-
-
-def _figure_name(figure: str, outputs: Sequence[ParsedOutput]) -> str:
-    """Return the printed name of a figure: its own, or the only one of the same schedule.
-
-    A command that ran another head size than stated prints the schedule with another tile.
-    """
-    names = {name for output in outputs for name in (*output.figures, *output.failed)}
-    alike = [name for name in names if schedule(name) == schedule(figure)]
-    return alike[0] if figure not in names and len(alike) == 1 else figure
-
-
-def _by_speed(pattern: str, outputs: Sequence[ParsedOutput]) -> list[str]:
-    """Return names that match ``pattern`` in every output, the fastest first, by their medians."""
+        names = failed.union(*(output.figures for output in outputs))
+        alike = [name for name in names if schedule(name) == schedule(figure)]
+        return (alike[0] if figure not in names and len(alike) == 1 else figure), ""
     printed = set.intersection(*({*output.figures} for output in outputs)) if outputs else set()
-    names = sorted(name for name in printed if fnmatchcase(name, pattern))
-    medians = {name: _median(name, outputs) for name in names}
-    slow_is_high = figure_unit(pattern) is Unit.MS
-    return sorted(names, key=lambda name: medians[name] if slow_is_high else -medians[name])
-
-
-def _others_beside(chosen: str, names: Sequence[str], outputs: Sequence[ParsedOutput]) -> str:
-    """Return a sentence that names the kernel that answers, and what the others printed."""
-    others = [
-        f"{name} {quantity(_median(name, outputs), figure_unit(name))}"
-        for name in names
-        if name != chosen
-    ]
+    medians = {
+        name: statistics.median(output.figures[name] for output in outputs)
+        for name in printed
+        if fnmatchcase(name, figure)
+    }
+    sign = 1 if figure_unit(figure) is Unit.MS else -1
+    named = sorted(sorted(medians), key=lambda name: sign * medians[name])
+    right = [n for n in named if verification(program, record, outputs, n)[0] is not False]
+    if not named:
+        return (min(failed) if failed else figure), ""
+    chosen = (right or named)[0]
+    others = [f"{n} {quantity(medians[n], figure_unit(n))}" for n in named if n != chosen]
     beside = f" Beside it: {', '.join(others)}." if others else ""
-    return f"No kernel is named: the fastest that the program printed is {chosen}.{beside}"
-
-
-def _median(name: str, outputs: Sequence[ParsedOutput]) -> float:
-    return statistics.median(output.figures[name] for output in outputs)
+    return chosen, f"No kernel is named: the fastest that the program printed is {chosen}.{beside}"
 
 
 def verification(
@@ -278,12 +246,7 @@ def _asserts(case: Case, target: str, program: OriginalProgram) -> str:
     return f"The binary has device asserts compiled in: {who}."
 
 
-_UNCONTROLLED = "A program that times itself has no A/A control."
-
-
-def _broken(rate: float | None, peak: float) -> str | None:
-    if rate is None or rate <= peak:
-        return None
+def _broken(rate: float, peak: float) -> str:
     told, most = (quantity(x, Unit.TFLOP_PER_S) for x in (rate, peak))
     return f"the program printed {told}, above the datasheet's peak of {most}"
 

@@ -145,7 +145,7 @@ def judge_self_check(ask: Question, evaluation: ways.Program) -> Verdict | Failu
     outputs = [parse(program.parser, run.stdout) for run in record.runs]
     passed, checked = verification(program, record, outputs, runs.figure)
     if not passed:
-        return not_run(NotRun.RUN_FAILED, checked, runs.measured.evidence)
+        return not_run(NotRun.RUN_FAILED, checked, runs.evidence)
     sentences = (
         checked or f"{program.title} passes its own check in {len(outputs)} runs.",
         program_version(case, target, claim, program.id),
@@ -156,8 +156,8 @@ def judge_self_check(ask: Question, evaluation: ways.Program) -> Verdict | Failu
         " ".join(filter(None, sentences)),
         measured=ways.PASSES,
         artifact="original",
-        binary_sha256=runs.measured.binary_sha256,
-        gpu_uuid=runs.measured.gpu_uuid,
-        ran=runs.measured.ran,
-        evidence=runs.measured.evidence,
+        binary_sha256=runs.binary_sha256,
+        gpu_uuid=runs.gpu_uuid,
+        ran=runs.ran,
+        evidence=runs.evidence,
     )

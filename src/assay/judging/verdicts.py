@@ -8,8 +8,8 @@ from assay.judging.decision import Decision, decide, margin_of
 from assay.judging.measured import alternatives, modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
 from assay.judging.printed_figures import BOUNDS, from_base, to_base
-from assay.judging.program import Runs, measure_program, shape_matches
 from assay.judging.program import describe as describe_program
+from assay.judging.program import measure_program, shape_matches
 from assay.judging.what_ran import program_version, versions_words
 from assay.records import units
 from assay.records.claims import Claim
@@ -22,9 +22,9 @@ def judge_program(ask: Question, evaluation: Program) -> Verdict:
     """Judge the stated configuration; the command as typed is run, compared and told of."""
     case, claim, target = ask.case, ask.claim, ask.target
     stated = measure_program(case, target, evaluation, evaluation.stated.arguments, claim.counting)
-    if isinstance(stated, Runs) and not shape_matches(stated.shape, evaluation.stated.shape):
+    if isinstance(stated, Measured) and not shape_matches(stated.shape, evaluation.stated.shape):
         stated = _other_problem(evaluation, stated)
-    typed: Runs | Failure | None = None
+    typed: Measured | Failure | None = None
     same = evaluation.typed == evaluation.stated.arguments
     words = "This is the command as typed." if same else "The source types no command."
     if evaluation.typed is not None and not same:
@@ -35,40 +35,39 @@ def judge_program(ask: Question, evaluation: Program) -> Verdict:
         # program does not report (a mask, say).
         return case.adding(fail(ask, stated), words if typed else "")
     version = program_version(case, target, claim, evaluation.program)
-    result = decided(ask, stated.measured, words=f"{version} {words}".strip())
-    extra = typed.measured if isinstance(typed, Runs) else typed
-    return case.adding(result, evidence=extra.evidence if extra else ())
+    result = decided(ask, stated, words=f"{version} {words}".strip())
+    return case.adding(result, evidence=typed.evidence if typed else ())
 
 
-def _other_problem(evaluation: Program, runs: Runs) -> Failure:
+def _other_problem(evaluation: Program, runs: Measured) -> Failure:
     stated = describe_program(evaluation.stated.shape, evaluation.stated.arguments)
     text = (
-        f"The program reports that it ran another problem ({runs.measured.ran}) than the stated "
+        f"The program reports that it ran another problem ({runs.ran}) than the stated "
         f"one ({stated}): its figure answers nothing."
     )
     return Failure(
         Status.NOT_RUN,
         "other_shape",
         text,
-        runs.measured.evidence,
-        ran=runs.measured.ran,
-        binary_sha256=runs.measured.binary_sha256,
-        gpu_uuid=runs.measured.gpu_uuid,
+        runs.evidence,
+        ran=runs.ran,
+        binary_sha256=runs.binary_sha256,
+        gpu_uuid=runs.gpu_uuid,
         artifact="original",
     )
 
 
-def _typed_words(claim: Claim, evaluation: Program, typed: Runs | Failure) -> str:
+def _typed_words(claim: Claim, evaluation: Program, typed: Measured | Failure) -> str:
     if isinstance(typed, Failure):
         return f"The command as typed gave no figure: {typed.explanation}"
-    unit = claim.unit or typed.measured.unit
-    value = quantity(typed.measured.told_in(unit)[0], unit)
+    unit = claim.unit or typed.unit
+    value = quantity(typed.told_in(unit)[0], unit)
     if shape_matches(typed.shape, evaluation.stated.shape):
         what = "the stated problem with other arguments"
     else:
         what = "another problem than the source states"
     name = "" if typed.figure == evaluation.figure else f" ({typed.figure})"
-    return f"The command as typed ran {what} ({typed.measured.ran}) and printed {value}{name}."
+    return f"The command as typed ran {what} ({typed.ran}) and printed {value}{name}."
 
 
 def decision_on(case: Case, claim: Claim, measured: Measured) -> Decision:
