@@ -14,9 +14,9 @@ from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import COMPUTED
-from assay.findings.headline import ELSEWHERE, Outcome, headed, headline_of, outcomes
+from assay.findings.headline import ELSEWHERE, headed, headline_of, outcomes
 from assay.judging.causes import with_known_causes
-from assay.judging.counts import outcome
+from assay.judging.counts import Outcome, outcome
 from assay.records.attestation import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report import formatting as fmt

@@ -13,8 +13,9 @@ from assay.base.io import read_record, read_text
 from assay.base.printable import capital
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome, headline_of, outcomes
+from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, headline_of, outcomes
 from assay.judging.causes import with_known_causes
+from assay.judging.counts import Outcome
 from assay.records.attestation import VERDICTS
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.counts import came_out

@@ -92,7 +92,7 @@ def test_a_measurement_counts_by_one_row(report: Path) -> None:
     counted = counted_once(contents.catalog, contents.verdicts.verdicts)
     assert opened.verdicts.counts.sum() == len(counted)
     for each in counted:
-        row = opened.verdicts.query("counts").set_index("claim").loc[each.worst.claim]
+        row = opened.verdicts.query("counts").set_index("claim").loc[each.lead.claim]
         assert (row.kind, row.outcome) == (each.kind, each.status.value)
 
 

@@ -7,10 +7,10 @@ count parts of that list, so that a number has one meaning wherever it stands.
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.catalog.model import Catalog
-from assay.judging.counts import Tally, counted_once, kind_of, outcome
+from assay.judging.counts import Outcome, Tally, counted_once, kind_of
 from assay.records.report_figures import HeadlineCounts
 from assay.records.verdicts import Status, Verdict, Why
 
@@ -38,27 +38,6 @@ OF_WHAT = {
 """What the headline counts, and of a project that quotes no document."""
 PAGE_KINDS = {"published": FIGURES, "arithmetic": "relations"}
 """Kinds of ``judging.counts`` that a page calls otherwise."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One thing that counts: a measurement or a sentence, by the worst verdict that it gives."""
-
-    kind: str
-    """One of ``KINDS``."""
-    status: Status
-    """Of what was measured on another GPU than its source names, what it would be there."""
-    why: Why | None
-    """The cause, where it does not plainly hold."""
-    lead: Verdict
-    """The verdict that it counts by."""
-    rows: tuple[Verdict, ...]
-    """All verdicts that it gives."""
-
-    @property
-    def away(self) -> bool:
-        """Return whether it was measured on another GPU than the source names, and only there."""
-        return self.lead.status is Status.ELSEWHERE
 
 
 @dataclass(frozen=True)
@@ -94,24 +73,13 @@ class PublishedFigures:
 
 def outcomes(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[Outcome, ...]:
     """Return all that counts in a run, each thing once, in the order of the verdicts."""
-    return tuple(
-        Outcome(
-            _on_page(each.kind),
-            outcome(each.worst),
-            each.worst.why,
-            each.worst,
-            each.rows,
-        )
-        for each in counted_once(catalog, verdicts)
-    )
+    once = counted_once(catalog, verdicts)
+    return tuple(replace(each, kind=PAGE_KINDS.get(each.kind, each.kind)) for each in once)
 
 
 def page_kind(catalog: Catalog, verdict: Verdict) -> str:
     """Return what of ``KINDS`` a page counts a verdict as."""
-    return _on_page(kind_of(catalog, verdict))
-
-
-def _on_page(kind: str) -> str:
+    kind = kind_of(catalog, verdict)
     return PAGE_KINDS.get(kind, kind)
 
 

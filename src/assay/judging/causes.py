@@ -94,11 +94,12 @@ def _with_known_cause(verdict: Verdict, rows: Sequence[Verdict]) -> Verdict:
     """
     if outcome(verdict) in HELD:
         return verdict.model_copy(update={"why": None, "why_on": None})
-    misstated = (row for row in rows if row.as_if is Status.MISSTATED and row.why)
-    idle = (row for row in rows if row.status is Status.NOT_RUN)
-    tried = (row for row in idle if row.why not in (None, Why.NO_DEVICE))
-    found = {Why.REBUILT: misstated, Why.PART_MISSED: misstated, Why.NO_DEVICE: tried}
-    on = next(found[verdict.why], None) if verdict.why in found else None
+    on = None
+    if verdict.why in (Why.REBUILT, Why.PART_MISSED):
+        on = next((row for row in rows if row.as_if is Status.MISSTATED and row.why), None)
+    elif verdict.why is Why.NO_DEVICE:
+        idle = (row for row in rows if row.status is Status.NOT_RUN)
+        on = next((row for row in idle if row.why not in (None, Why.NO_DEVICE)), None)
     return verdict.model_copy(update={"why": on.why, "why_on": on.target}) if on else verdict
 
 
@@ -108,11 +109,9 @@ def as_elsewhere(claim: Claim, verdict: Verdict) -> Verdict:
     A claim that names no hardware is judged wherever it is measured. What could not be measured
     stays ``not_run``.
     """
-    target = verdict.target
-    named = target in claim.hardware.targets and not claim.hardware.stand_in
-    if target is None or not claim.hardware.targets or named:
-        return verdict
-    if verdict.status is Status.NOT_RUN:
+    target, targets = verdict.target, claim.hardware.targets
+    named = target in targets and not claim.hardware.stand_in
+    if target is None or not targets or named or verdict.status is Status.NOT_RUN:
         return verdict
     return verdict.model_copy(update={"status": Status.ELSEWHERE, "as_if": verdict.status})
 
@@ -120,23 +119,20 @@ def as_elsewhere(claim: Claim, verdict: Verdict) -> Verdict:
 NAMED = 3
 """Other claims named in a sentence; the rest are counted."""
 
-FamilyKey = tuple[str | None, str | None, str, str]
-
 
 def say_what_is_shared(case: Case, verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
     """Return each verdict with the other claims that rest on its measurement, named and said."""
-    members: dict[FamilyKey, list[str]] = {}
+    members: dict[object, list[str]] = {}
     keys = [_key(case, verdict) for verdict in verdicts]
     for key, verdict in zip(keys, verdicts, strict=True):
-        if key is not None:
-            members.setdefault(key, []).append(verdict.claim)
+        members.setdefault(key, []).append(verdict.claim)
     return tuple(
         verdict if key is None else _with_others(verdict, members[key])
         for key, verdict in zip(keys, verdicts, strict=True)
     )
 
 
-def _key(case: Case, verdict: Verdict) -> FamilyKey | None:
+def _key(case: Case, verdict: Verdict) -> object:
     """Return what a figure was read off: target, problem that ran, record, line of a program's
     output.
 

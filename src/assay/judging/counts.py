@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from assay.catalog.model import Catalog
 from assay.records.claims import METRIC_UNITS, Claim, ClaimKind
 from assay.records.evaluations import Arithmetic, Benchmark, Completeness, Derived, Metric, Term
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Status, Verdict, Why
 
 Tally = dict[Status, int]
 
@@ -32,29 +32,46 @@ statements without a speed, arithmetic of the sources, and relations that rest o
 
 
 @dataclass(frozen=True)
-class Counted:
-    """One measurement, or one sentence, as it counts: by the worst of the verdicts it gives."""
+class Outcome:
+    """One thing that counts: a measurement or a sentence, by the worst verdict that it gives."""
 
     kind: str
-    """One of ``COUNTED_APART``."""
-    status: Status
-    """Of a figure measured elsewhere only, what it would be on the hardware named."""
-    worst: Verdict
+    """One of ``COUNTED_APART``, or what a page calls it (``findings.headline``)."""
+    lead: Verdict
     """The verdict that it counts by."""
     rows: tuple[Verdict, ...]
     """All verdicts that it gives, in their order."""
 
+    @property
+    def status(self) -> Status:
+        """Return how it came out; of a figure measured elsewhere, what it would be there."""
+        return outcome(self.lead)
+
+    @property
+    def why(self) -> Why | None:
+        """Return the cause, where it does not plainly hold."""
+        return self.lead.why
+
+    @property
+    def away(self) -> bool:
+        """Return whether it was measured on another GPU than the source names, and only there."""
+        return self.lead.status is Status.ELSEWHERE
+
 
 def count_verdicts(catalog: Catalog, verdicts: Iterable[Verdict]) -> dict[str, Tally]:
-    """Return how many of each kind came out how; statuses that nothing has are absent."""
-    numbers = Counter((each.kind, each.status) for each in counted_once(catalog, verdicts))
+    """Return how many of each kind came out how; statuses that nothing has are absent.
+
+    Measured elsewhere is a status of its own, but of a kind that is all such.
+    """
+    once = counted_once(catalog, verdicts)
+    numbers = Counter((each.kind, _counting(each.kind, each.lead)) for each in once)
     return {
         kind: {status: numbers[kind, status] for status in Status if numbers[kind, status]}
         for kind in COUNTED_APART
     }
 
 
-def counted_once(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[Counted]:
+def counted_once(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[Outcome]:
     """Return what counts, each thing once: rows of the same samples that claim the same figure,
     or of the same sentence, are one.
 
@@ -64,16 +81,19 @@ def counted_once(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[Counted]
     for row in one_a_claim(verdicts):
         key = kind_of(catalog, row), row.target, _members(catalog, row)
         groups.setdefault(key, []).append(row)
-    return [_counted(kind, rows) for (kind, _, _), rows in groups.items()]
+    return [Outcome(kind, _worst(kind, rows), tuple(rows)) for (kind, *_), rows in groups.items()]
 
 
-def _counted(kind: str, rows: list[Verdict]) -> Counted:
-    statuses = [outcome(row) if kind == "elsewhere" else row.status for row in rows]
-    worst = min(
-        range(len(rows)),
-        key=lambda place: (statuses[place].facts.severity, outcome(rows[place]).facts.severity),
+def _worst(kind: str, rows: list[Verdict]) -> Verdict:
+    return min(
+        rows,
+        key=lambda row: (_counting(kind, row).facts.severity, outcome(row).facts.severity),
     )
-    return Counted(kind, statuses[worst], rows[worst], tuple(rows))
+
+
+def _counting(kind: str, row: Verdict) -> Status:
+    """Return the status that a verdict counts by."""
+    return outcome(row) if kind == "elsewhere" else row.status
 
 
 def outcome(verdict: Verdict) -> Status:

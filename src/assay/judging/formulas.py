@@ -85,14 +85,12 @@ def _counted_by(
     formula: Expression, facts: Mapping[str, float], done: float, who: str
 ) -> Conversion:
     """From ``done`` FLOPs to those that a formula counts. Raises Uncounted where there is none."""
-    factor = _factor(formula, facts, done)
+    factor, counted = _factor(formula, facts, done), f"FLOPs are counted as {formula.text}"
     if factor == 1:
-        return Conversion(
-            factor, f"FLOPs are counted as {formula.text}, which are those that {who}."
-        )
+        return Conversion(factor, f"{counted}, which are those that {who}.")
     sentence = (
-        f"FLOPs are counted as {formula.text}, {short(factor)} times those that {who}; the rate "
-        "is restated by that factor before it is compared."
+        f"{counted}, {short(factor)} times those that {who}; the rate is restated by that factor "
+        "before it is compared."
     )
     return Conversion(factor, sentence)
 
@@ -130,29 +128,27 @@ def for_traffic(formula: Counting, facts: ArmFacts, workload: Workload) -> Conve
 def _benchmark_named(
     formula: FlopFormula | None, facts: ArmFacts, workload: Workload
 ) -> Conversion:
+    density = facts.density
     if formula is FlopFormula.UNSTATED:
-        counted = "the whole product" if facts.density in (None, 1) else "the stored blocks"
+        counted = "the whole product" if density in (None, 1) else "the stored blocks"
         return Conversion(1.0, _UNSTATED.format(counted))
     if formula in CUTLASS_41:
         return _benchmark_41(formula, workload)
-    if formula not in WHOLE or facts.density == 1:
-        return AS_IS
-    if facts.density is None or facts.density <= 0:
-        if formula is FlopFormula.EFFECTIVE:
-            return Conversion(1.0, "The record states no density: no effective rate can be formed.")
+    if formula in WHOLE and not density and formula is FlopFormula.EFFECTIVE:
+        return Conversion(1.0, "The record states no density: no effective rate can be formed.")
+    if formula not in WHOLE or not density or density == 1:
         return AS_IS
     sentence = (
         f"The claim counts the FLOPs of the whole dense problem ({formula.value}); the measured "
-        f"rate is restated by the density of {short(facts.density)} before it is compared."
+        f"rate is restated by the density of {short(density)} before it is compared."
     )
-    return Conversion(1 / facts.density, sentence)
+    return Conversion(1 / density, sentence)
 
 
 def _benchmark_41(formula: FlopFormula, workload: Workload) -> Conversion:
-    sizes = (workload.seq_q, workload.seq_kv, workload.head_dim)
-    if None in sizes:
+    seq_q, seq_kv, head_dim = workload.seq_q, workload.seq_kv, workload.head_dim
+    if seq_q is None or seq_kv is None or head_dim is None:
         return Conversion(1.0, f"The claim's formula {formula.value} is not one of this operation.")
-    seq_q, seq_kv, head_dim = (int(size) for size in sizes if size is not None)
     causal = formula is FlopFormula.CUTLASS_41_CAUSAL
     factor = cutlass_41_per_flop(seq_q, seq_kv, head_dim, causal)
     sentence = (
@@ -167,36 +163,28 @@ def for_program(
 ) -> Conversion:
     """Convert from the FLOPs a program counted for its rate to ``formula``. Raises Uncounted."""
     printed = printed_flop(parser, shape, arguments)
-    if not isinstance(formula, Expression):
-        return _program_named(formula, parser, shape, arguments, printed)
-    if printed is None:
-        return Conversion(1.0, "The program's own count is not known: its rate stands as printed.")
-    known = program_facts(parser, shape)
-    return _counted_by(formula, known, printed, "the program counted")
-
-
-def _program_named(
-    formula: FlopFormula | None,
-    parser: ParserName,
-    shape: Shape,
-    arguments: Sequence[str],
-    printed: int | None,
-) -> Conversion:
+    if isinstance(formula, Expression):
+        if printed is None:
+            text = "The program's own count is not known: its rate stands as printed."
+            return Conversion(1.0, text)
+        return _counted_by(formula, program_facts(parser, shape), printed, "the program counted")
     if parser == "cutlass_57" or printed is None or formula is None:
         return AS_IS
     if formula is FlopFormula.UNSTATED:
         return Conversion(1.0, _UNSTATED.format("the program's own count"))
-    if parser == "cutlass_88":
-        if formula in WHOLE and shape["causal"]:
-            return Conversion(attention_flop(parser, shape) / printed, _WHOLE_SENTENCE)
+    if parser == "cutlass_41":
+        return _program_41(formula, shape, causal_41(arguments))
+    return _program_88(formula, shape, printed)
+
+
+def _program_88(formula: FlopFormula, shape: Shape, printed: int) -> Conversion:
+    if formula not in WHOLE or not shape["causal"]:
         return AS_IS
-    return _program_41(formula, shape, causal_41(arguments))
-
-
-_WHOLE_SENTENCE = (
-    "The claim counts the whole score matrix, the program half of it; the printed rate is restated "
-    "before it is compared."
-)
+    sentence = (
+        "The claim counts the whole score matrix, the program half of it; the printed rate is "
+        "restated before it is compared."
+    )
+    return Conversion(attention_flop("cutlass_88", shape) / printed, sentence)
 
 
 def _program_41(formula: FlopFormula, shape: Shape, causal: bool) -> Conversion:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from assay.base.printable import shortened
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.findings.headline import FIGURES, Outcome
-from assay.judging.counts import kind_of, outcome, rows_by_claim
+from assay.findings.headline import FIGURES
+from assay.judging.counts import Outcome, kind_of, outcome, rows_by_claim
 from assay.records.claims import Audit, Claim
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.headline import KINDS, Outcome, split
-from assay.judging.counts import outcome, rows_by_claim
+from assay.findings.headline import KINDS, split
+from assay.judging.counts import Outcome, outcome, rows_by_claim
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report.formatting import Row
 from assay.shared.counting import counted

@@ -8,13 +8,13 @@ from assay.findings.headline import (
     FIGURES,
     KINDS,
     OF_WHAT,
-    Outcome,
     PublishedFigures,
     causes,
     headed,
     headline_of,
     only_own,
 )
+from assay.judging.counts import Outcome
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
 from assay.records.verdicts import Status, Why

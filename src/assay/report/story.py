@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
-from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome
-from assay.judging.counts import rows_by_claim
+from assay.findings.headline import ELSEWHERE, FIGURES, KINDS
+from assay.judging.counts import Outcome, rows_by_claim
 from assay.judging.impossible_figures import impossible_claims
 from assay.records.claims import Source, SourceFinding
 from assay.records.units import FigurePlace, places, split

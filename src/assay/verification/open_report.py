@@ -64,7 +64,7 @@ class OpenReport:
         """Return one row a verdict (``assay.frames.VERDICTS``)."""
         catalog = self.contents.catalog
         entries = with_known_causes(self.contents.verdicts.verdicts)
-        once = {id(each.worst) for each in counted_once(catalog, entries)}
+        once = {id(each.lead) for each in counted_once(catalog, entries)}
         return frames.verdicts(
             (kind_of(catalog, verdict), id(verdict) in once, verdict) for verdict in entries
         )

@@ -11,7 +11,8 @@ from html import escape
 from math import log
 
 from assay.catalog.model import Catalog
-from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, Outcome
+from assay.findings.headline import ELSEWHERE, FIGURES, KINDS
+from assay.judging.counts import Outcome
 from assay.records.claims import Relation
 from assay.records.verdicts import Status, Why
 from assay.report import formatting as fmt
