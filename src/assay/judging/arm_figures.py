@@ -120,12 +120,19 @@ def claimed_ms(claim: Claim, launch: Launch, claims: Mapping[str, Claim]) -> Pri
 
 def within_bound(claim: Claim, time: PrintedRange) -> PrintedRange:
     """Return the times that a claim leaves open: of a bound, all on its other side."""
-    slower_is_more = claim.unit is not None and claim.unit.base is Unit.MS
-    if claim.relation in (Relation.EQUALS, Relation.SAME):
-        return time
-    if (claim.relation is Relation.AT_LEAST) == slower_is_more:
-        return PrintedRange(time.value, time.low, math.inf)
-    return PrintedRange(time.value, 0.0, time.high)
+    less = claim.unit is None or claim.unit.base is not Unit.MS
+    return _left_open(claim, time, turned=less)
+
+
+def _left_open(claim: Claim, figure: PrintedRange, *, turned: bool = False) -> PrintedRange:
+    """Return what a claim's figure may stand for: of a bound, all on its side; ``turned``: where
+    the figure is smaller, the more is claimed.
+    """
+    if claim.relation.two_sided:
+        return figure
+    if (claim.relation is Relation.AT_LEAST) is not turned:
+        return replace(figure, high=math.inf)
+    return replace(figure, low=0.0)
 
 
 FiguresByArm = dict[tuple[str, str, str], list[Claim]]
@@ -147,60 +154,44 @@ def _is_figure(claim: Claim) -> bool:
     return bool(claim.value) and claim.relation is not Relation.SAME
 
 
-@dataclass(frozen=True)
-class _Timed:
-    """A figure of an arm, and the times that it speaks of, in ms."""
-
-    claim: Claim
-    launch: Launch
-    stated: PrintedRange
-    opened: PrintedRange
-    """That it leaves open: of a bound, all on its side."""
-    runs: PrintedRange
-    """That further runs may print of what took such a time: on one GPU, as ratios."""
-
-    def contradicts(self, other: "_Timed") -> bool:
-        """Return whether a later figure of the same target and configuration leaves open no such
-        time.
-        """
-        if self.runs.meets(other.opened):
-            return False
-        mine, theirs = self.claim, other.claim
-        alike = (mine.configuration, mine.software) == (theirs.configuration, theirs.software)
-        return alike and not set(mine.hardware.targets).isdisjoint(theirs.hardware.targets)
-
-
 def contradicting_figures(launches: Launches) -> Iterator[tuple[str, str]]:
     """Yield (claim, how it contradicts a figure before it) where a source states two figures of one
     arm, on one target and in one configuration, that are further apart than two runs.
     """
     for figures in figures_by_arm(launches.catalog).values():
-        agreeing: list[_Timed] = []
-        for timed in (each for claim in figures for each in _timed(launches, claim)):
-            other = next((each for each in agreeing if each.contradicts(timed)), None)
-            if other is None:
-                agreeing.append(timed)
-            else:
-                yield timed.claim.id, _contradiction(other, timed)
+        agreeing: list[tuple[Claim, PrintedRange]] = []
+        for claim in figures:
+            for launch in launches.of_claim(claim):
+                stated = claimed_ms(claim, launch, launches.catalog.claims)
+                other = next(
+                    (o for o in agreeing if _contradicts(launches, *o, claim, stated)), None
+                )
+                if other is None:
+                    agreeing.append((claim, stated))
+                else:
+                    yield claim.id, _contradiction(*other, claim, launch)
 
 
-def _timed(launches: Launches, claim: Claim) -> Iterator[_Timed]:
-    """Yield what a figure says of its launch; nothing where its problem is not stated."""
-    margin = launches.catalog.judging.ratio_margin
-    for launch in launches.of_claim(claim):
-        stated = claimed_ms(claim, launch, launches.catalog.claims)
-        opened = within_bound(claim, stated)
-        runs = PrintedRange(opened.value, opened.low * (1 - margin), opened.high * (1 + margin))
-        yield _Timed(claim, launch, stated, opened, runs)
+def _contradicts(
+    launches: Launches, first: Claim, before: PrintedRange, second: Claim, stated: PrintedRange
+) -> bool:
+    """Return whether a later figure of the same target and configuration leaves open no time that
+    a run may have which took what an earlier one leaves open: on one GPU, as ratios.
+    """
+    margin, opened = launches.catalog.judging.ratio_margin, within_bound(first, before)
+    runs = PrintedRange(opened.value, opened.low * (1 - margin), opened.high * (1 + margin))
+    alike = (first.configuration, first.software) == (second.configuration, second.software)
+    apart = set(first.hardware.targets).isdisjoint(second.hardware.targets)
+    return alike and not apart and not runs.meets(within_bound(second, stated))
 
 
-def _contradiction(first: _Timed, second: _Timed) -> str:
+def _contradiction(first: Claim, stated: PrintedRange, second: Claim, launch: Launch) -> str:
     """Return that no launch takes a time that both figures leave open."""
-    unit, time = second.claim.unit or Unit.MS, first.stated.value
-    given = second.launch.counted * PER_BASE[unit.base] / time if unit.base in PER_BASE else time
+    unit, time = second.unit or Unit.MS, stated.value
+    given = launch.counted * PER_BASE[unit.base] / time if unit.base in PER_BASE else time
     by = f", by which it is {quantity(from_base(given, unit), unit)}"
-    stated = f"{_stated(second.claim)} contradicts '{first.claim.id}' ({_stated(first.claim)})"
-    return f"{stated}, which is of the same arm{'' if unit is first.claim.unit else by}"
+    text = f"{_stated(second)} contradicts '{first.id}' ({_stated(first)})"
+    return f"{text}, which is of the same arm{'' if unit is first.unit else by}"
 
 
 def _stated(claim: Claim) -> str:
@@ -222,15 +213,11 @@ def other_ratio(launches: Launches, parts: FiguresByArm, claim: Claim) -> Iterat
         return
     ratio, *both = found[0]
     first, second = (f"'{each.id}' ({_stated(each)})" for each in both)
-    given = with_unit(short(ratio.value), claim.unit) + _side(ratio)
-    yield f"{_stated(claim)} is stated of {first} over {second}, and these two give {given}"
-
-
-def _side(ratio: PrintedRange) -> str:
-    """Return which side of its value a ratio of bounds may lie on, as words behind it."""
+    side = "" if ratio.low else BOUNDS[Relation.AT_MOST]
     if math.isinf(ratio.high):
-        return BOUNDS[Relation.AT_LEAST]
-    return "" if ratio.low else BOUNDS[Relation.AT_MOST]
+        side = BOUNDS[Relation.AT_LEAST]
+    given = with_unit(short(ratio.value), claim.unit) + side
+    yield f"{_stated(claim)} is stated of {first} over {second}, and these two give {given}"
 
 
 def _ratios(
@@ -242,7 +229,9 @@ def _ratios(
         case Derived(flops=None) as evaluation:
             both = claims[evaluation.numerator], claims[evaluation.denominator]
             if all(map(_is_figure, both)):
-                values = [_left_open(each, claims) for each in both]
+                values = [
+                    _left_open(each, resolve(Operand(claim=each.id), claims)) for each in both
+                ]
                 yield evaluate(Formula(evaluation.formula), values), *both
         case Benchmark(metric=Metric.RATE_RATIO | Metric.TIME_RATIO as metric, terms=(term,)):
             source = launches.catalog.source_of[claim.id]
@@ -255,21 +244,12 @@ def _ratios(
                         yield ratio, one, other
 
 
-def _left_open(claim: Claim, claims: Mapping[str, Claim]) -> PrintedRange:
-    """Return what a claim's figure may stand for: of a bound, all on its side."""
-    printed = resolve(Operand(claim=claim.id), claims)
-    if claim.relation is Relation.AT_LEAST:
-        return replace(printed, high=math.inf)
-    return replace(printed, low=0.0) if claim.relation is Relation.AT_MOST else printed
-
-
 def _ratio(
     launches: Launches, claim: Claim, metric: Metric, term: Term, one: Claim, other: Claim
 ) -> PrintedRange | None:
     """Return how many times faster ``one`` is than ``other``, in the unit of the ratio."""
-    claims = launches.catalog.claims
     times = [
-        within_bound(each, claimed_ms(each, launch, claims))
+        within_bound(each, claimed_ms(each, launch, launches.catalog.claims))
         for each in (other, one)
         for launch in launches.of_claim(each)
     ]
@@ -283,7 +263,6 @@ def _ratio(
         except Uncounted:
             return None
         factor = mine / theirs
-    quotient = evaluate(Formula.QUOTIENT, times)
-    unit = claim.unit or Unit.RATIO
+    quotient, unit = evaluate(Formula.QUOTIENT, times), claim.unit or Unit.RATIO
     ends = (from_base(factor * end, unit) for end in (quotient.value, quotient.low, quotient.high))
     return PrintedRange(*ends)

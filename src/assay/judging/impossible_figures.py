@@ -90,11 +90,11 @@ def _relations(catalog: Catalog) -> Iterator[tuple[str, str | ValueError]]:
     """Yield (id, what contradicts it or why it has no value) of claims and audits that are
     arithmetic; those that are borne out are left out.
     """
-    asked: list[tuple[str, Arithmetic | Audit, Operand | None, Relation]] = []
-    for claim in catalog.claims.values():
-        if isinstance(claim.evaluation, Arithmetic):
-            printed = Operand(claim=claim.id) if claim.value is not None else None
-            asked.append((claim.id, claim.evaluation, printed, claim.relation))
+    asked: list[tuple[str, Arithmetic | Audit, Operand | None, Relation]] = [
+        (claim.id, claim.evaluation, Operand(claim=claim.id), claim.relation)
+        for claim in catalog.claims.values()
+        if isinstance(claim.evaluation, Arithmetic)
+    ]
     asked += [(each.id, each, each.claimed, Relation.EQUALS) for each in catalog.audits.values()]
     for name, entry, printed, relation in asked:
         figure = printed if entry.formula.claims_a_figure else None

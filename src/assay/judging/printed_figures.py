@@ -106,7 +106,8 @@ def audit(
     """
     values = [resolve(operand, claims) for operand in operands]
     if formula in _FIGURELESS:
-        consistent, sentence = _FIGURELESS[formula](operands, values, claims)
+        texts, told = _worked_out(operands, values, claims), [_told(o, claims) for o in operands]
+        consistent, sentence = _FIGURELESS[formula](texts, values, told)
         return AuditResult(consistent, None, None, sentence)
     if claimed is None:
         raise ValueError(f"formula {formula.value} needs a claimed figure")
@@ -259,41 +260,36 @@ def _formula_text(formula: Formula, operands: Sequence[Operand], claims: Claims)
     return words.join(numbers) if words[0] == " " else f"the {words} of {', '.join(numbers)}"
 
 
-def _order(operands: Sequence[Operand], values: Ranges, claims: Claims) -> tuple[bool, str]:
+def _order(texts: Sequence[str], values: Ranges, told: Sequence[str]) -> tuple[bool, str]:
     a, b = _two(values, "an order")
     holds = a.value > b.value
-    first, second = _worked_out(operands, values, claims)
-    return holds, f"{first} is {'greater' if holds else 'not greater'} than {second}."
+    return holds, f"{texts[0]} is {'greater' if holds else 'not greater'} than {texts[1]}."
 
 
-def _multiple(operands: Sequence[Operand], values: Ranges, claims: Claims) -> tuple[bool, str]:
+def _multiple(texts: Sequence[str], values: Ranges, told: Sequence[str]) -> tuple[bool, str]:
     a, b = _two(values, "a multiple")
     if any(value.low != value.high for value in values):
         raise ValueError("a multiple is asked of exact counts alone")
     if b.value == 0:
         raise ValueError("a multiple of zero is asked for")
-    first, second = _worked_out(operands, values, claims)
-    left = math.fmod(a.value, b.value)
+    left, (first, second) = math.fmod(a.value, b.value), texts
     if left == 0:
         return True, f"{first} is {show(a.value / b.value)} times {second}."
     times = show(math.floor(a.value / b.value))
     return False, f"{first} is no multiple of {second}: {times} times leave {show(left)}."
 
 
-def _agreement(operands: Sequence[Operand], values: Ranges, claims: Claims) -> tuple[bool, str]:
+def _agreement(texts: Sequence[str], values: Ranges, told: Sequence[str]) -> tuple[bool, str]:
     if len(values) < 2:
         raise ValueError(f"an agreement takes at least two operands, not {len(values)}")
     lowest, highest = max(value.low for value in values), min(value.high for value in values)
     agree = lowest <= highest + ROUNDING * max(abs(value.value) for value in values)
-    figures = _worked_out(operands, values, claims)
-    texts = [
-        f"{text} ({_told(each, claims)})" for text, each in zip(figures, operands, strict=True)
-    ]
-    listed = f"{', '.join(texts[:-1])} and {texts[-1]}"
-    return agree, f"{listed} {'agree' if agree else 'disagree'}."
+    *most, last = [f"{text} ({of})" for text, of in zip(texts, told, strict=True)]
+    return agree, f"{', '.join(most)} and {last} {'agree' if agree else 'disagree'}."
 
 
 _FIGURELESS = {Formula.GREATER: _order, Formula.MULTIPLE: _multiple, Formula.AGREE: _agreement}
+"""What tells whether operands stand so, of their texts, their values and what they stand for."""
 
 
 def _worked_out(operands: Sequence[Operand], values: Ranges, claims: Claims) -> list[str]:

@@ -40,21 +40,16 @@ TITLES = {
 class ClaimLine:
     """One claim: the verdict that it counts by, then every verdict on it in full."""
 
-    id: str
-    source: str
-    title: str
+    entry: Claim | Audit
+    verdict: Verdict
+    """That it counts by."""
+    lead: VerdictText
     place: str
     """In short: source and line, or page."""
-    spot: str
-    """``line 12``, ``page 9, line 3``."""
-    section: str
     claimed: str
-    lead: VerdictText
     bar: tuple[str, str] | None
     """Where the bar begins and how long it is, in per cent of its room: to the right of its middle
     for what is better than claimed, as in the strip; None of what is said to be the same."""
-    why: str
-    """The cause, in short; empty where the claim plainly holds."""
     sort_keys: tuple[str, ...]
     """Measured over claimed, the other way round where less is better, none of what is said to
     be the same; the outcome's severity; the place."""
@@ -74,13 +69,21 @@ def claim_lines(
     verdicts: Sequence[Verdict],
     counted_things: Sequence[Outcome],
     run: str,
+    impossible: Mapping[str, str] | None = None,
 ) -> dict[str, ClaimLine]:
-    """Return one line a claim, in the order of the judge."""
+    """Return one line a claim, in the order of the judge.
+
+    ``impossible``: of claims that cannot be right, why; their notes begin with it.
+    """
     rows = rows_by_claim(verdicts)
-    leads = {claim: lead_of(own) for claim, own in rows.items()}
-    counting = facets(verdicts, counted_things, leads)
+    counting = facets(rows, counted_things, {claim: lead_of(own) for claim, own in rows.items()})
+    stamp, report = project_stamp(catalog), f"Assay report {run}"
+    if stamp is not None:
+        project = fmt.short_hash(stamp.sha256)
+        report = f"{stamp.title}, report {run} of project {project}, by Assay"
     return {
-        claim: _line(catalog, evidence, own, counting[claim], run) for claim, own in rows.items()
+        claim: _line(catalog, evidence, own, counting[claim], report, (impossible or {}).get(claim))
+        for claim, own in rows.items()
     }
 
 
@@ -121,7 +124,10 @@ def source_rows(
             "title": described.title,
             "about": " · ".join(filter(None, (described.date, described.file, digest))),
             "counts": count_words(
-                facet for line in lines.values() if line.source == source for facet in line.facets
+                facet
+                for line in lines.values()
+                if line.verdict.source == source
+                for facet in line.facets
             ),
             "came_out": came_out(_figures(source, counted_things)) or fmt.NOTHING,
         }
@@ -147,29 +153,25 @@ def _line(
     evidence: Evidence,
     rows: Sequence[Verdict],
     counting: tuple[Facet, ...],
-    run: str,
+    report: str,
+    impossible: str | None,
 ) -> ClaimLine:
     lead = lead_of(rows)
-    entry = entry_of(catalog, lead)
-    page, line = entry.place.page, entry.place.line
+    entry, text = entry_of(catalog, lead), verdict_text(catalog, lead)
+    claimed, place = claimed_text(catalog, lead), entry.place
+    page, line = place.page, place.line
     ratio = None if has_no_better_side(lead) else toward_better(catalog, lead)
-    text = verdict_text(catalog, lead)
-    claimed = claimed_text(catalog, lead)
+    at = 50 + 50 * fmt.log_share(ratio.value, BAR_OF) if ratio else 50.0
     gpus = {row.target for row in rows if row.target and row.measured_on}
     order = [lead, *(row for row in rows if row is not lead)]
+    says = [f"By arithmetic alone: {impossible}"] if impossible else []
     return ClaimLine(
-        id=lead.claim,
-        source=lead.source,
-        title=entry.statement,
-        place=":".join(
-            [lead.source, *([f"p{page}"] if page else []), *([str(line)] if line else [])]
-        ),
-        spot=entry.place.spot,
-        section=entry.place.section,
+        entry,
+        lead,
+        text,
+        place=lead.source + (f":p{page}" if page else "") + (f":{line}" if line else ""),
         claimed=claimed,
-        lead=text,
-        bar=_bar(ratio.value) if ratio else None,
-        why=lead.why.short if lead.why else "",
+        bar=(f"{min(at, 50.0):.1f}", f"{abs(at - 50):.1f}") if ratio else None,
         sort_keys=(
             f"{ratio.value:.4g}" if ratio else "-",
             str(outcome(lead).facts.severity),
@@ -178,15 +180,9 @@ def _line(
         others=len(gpus - {lead.target}),
         facets=counting,
         details=tuple(verdict_details(catalog, evidence, order)),
-        note=" ".join(_notes(entry, lead)),
-        cite=_cite(_report_name(catalog, run), lead, entry, claimed, text),
+        note=" ".join([*says, *_notes(entry, lead)]),
+        cite=_cite(report, lead, entry, claimed, text),
     )
-
-
-def _bar(ratio: float) -> tuple[str, str]:
-    """Return begin and length of a bar from 1 in the middle to the ratio, in per cent."""
-    at = 50 + 50 * fmt.log_share(ratio, BAR_OF)
-    return f"{min(at, 50.0):.1f}", f"{abs(at - 50):.1f}"
 
 
 def _notes(entry: Claim | Audit, verdict: Verdict) -> Iterator[str]:
@@ -196,14 +192,6 @@ def _notes(entry: Claim | Audit, verdict: Verdict) -> Iterator[str]:
         yield entry.note
     if isinstance(entry, Claim) and entry.unstated:
         yield f"The source leaves unsaid: {'; '.join(entry.unstated)}."
-
-
-def _report_name(catalog: Catalog, run: str) -> str:
-    """Return how a line that is quoted names the report."""
-    stamp = project_stamp(catalog)
-    if stamp is None:
-        return f"Assay report {run}"
-    return f"{stamp.title}, report {run} of project {fmt.short_hash(stamp.sha256)}, by Assay"
 
 
 def _cite(report: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: VerdictText) -> str:

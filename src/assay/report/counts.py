@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.findings.headline import KINDS, split
-from assay.judging.counts import Outcome, outcome, rows_by_claim
+from assay.judging.counts import Outcome, outcome
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report.formatting import Row
 from assay.shared.counting import counted
@@ -66,63 +66,56 @@ class Facet:
 
     kind: str
     """One of ``KIND_WORDS``."""
-    source: str
-    status: Status
-    why: Why | None
-    artifact: str | None
-    hardware: str | None
-    """``NAMED`` or ``OTHER`` than the source names; None where nothing was measured."""
+    verdict: Verdict
     gpus: tuple[str, ...]
-    counted_with: str | None
+    counted_with: str | None = None
     """The claim that it is counted with."""
+
+    @property
+    def status(self) -> Status:
+        """Return how it came out; of a figure measured elsewhere, what it would be there."""
+        return outcome(self.verdict)
+
+    @property
+    def hardware(self) -> str | None:
+        """Return ``NAMED`` or ``OTHER`` than the source names; None where nothing was measured."""
+        if self.verdict.measured_on is None:
+            return None
+        return OTHER if self.verdict.status is Status.ELSEWHERE else NAMED
 
     @property
     def tokens(self) -> tuple[str, ...]:
         """Return what it can be chosen by."""
-        found = [f"s:{self.source}", f"k:{self.kind}", f"v:{self.status.value}"]
-        found += [f"a:{self.artifact}"] if self.artifact else []
-        found += [f"h:{self.hardware}"] if self.hardware else []
+        of, artifact, hardware = self.verdict, self.verdict.artifact, self.hardware
+        found = [f"s:{of.source}", f"k:{self.kind}", f"v:{self.status.value}"]
+        found += [f"a:{artifact}"] if artifact else []
+        found += [f"h:{hardware}"] if hardware else []
         found += [f"g:{gpu}" for gpu in self.gpus]
-        found += [f"w:{self.why.value}"] if self.why else []
+        found += [f"w:{of.why.value}"] if of.why else []
         return tuple(found)
 
 
 def facets(
-    verdicts: Iterable[Verdict], counted_things: Sequence[Outcome], leads: Mapping[str, Verdict]
+    rows: Mapping[str, Sequence[Verdict]],
+    counted_things: Sequence[Outcome],
+    leads: Mapping[str, Verdict],
 ) -> dict[str, tuple[Facet, ...]]:
-    """Return the facets of every claim; ``leads``: the verdict that each claim's line shows."""
-    by_claim = rows_by_claim(verdicts)
+    """Return the facets of every claim, by its verdicts; ``leads``: the one that its line shows."""
+    gpus = {
+        claim: tuple(dict.fromkeys(row.target for row in of if row.target and row.measured_on))
+        for claim, of in rows.items()
+    }
     found: dict[str, list[Facet]] = {}
     told_with: dict[str, str] = {}
     for each in counted_things:
         claim = each.lead.claim
-        found.setdefault(claim, []).append(
-            _facet(each.kind, each.lead, each.why, by_claim[claim], None)
-        )
+        found.setdefault(claim, []).append(Facet(each.kind, each.lead, gpus[claim]))
         for row in each.rows:
             told_with.setdefault(row.claim, claim)
-    for claim, rows in by_claim.items():
+    for claim, lead in leads.items():
         if claim not in found:
-            lead = leads[claim]
-            found[claim] = [_facet(WITH, lead, lead.why, rows, told_with.get(claim))]
+            found[claim] = [Facet(WITH, lead, gpus[claim], told_with.get(claim))]
     return {claim: tuple(each) for claim, each in found.items()}
-
-
-def _facet(
-    kind: str, verdict: Verdict, why: Why | None, rows: Sequence[Verdict], counted_with: str | None
-) -> Facet:
-    hardware = OTHER if verdict.status is Status.ELSEWHERE else NAMED
-    gpus = dict.fromkeys(row.target for row in rows if row.target and row.measured_on)
-    return Facet(
-        kind=kind,
-        source=verdict.source,
-        status=outcome(verdict),
-        why=why,
-        artifact=verdict.artifact,
-        hardware=hardware if verdict.measured_on is not None else None,
-        gpus=tuple(gpus),
-        counted_with=counted_with,
-    )
 
 
 def count_words(found: Iterable[Facet]) -> str:
@@ -162,11 +155,11 @@ def filters(catalog: Catalog, every: Sequence[Facet]) -> Iterator[Row]:
     """
     kinds = {facet.kind for facet in every}
     statuses = {facet.status for facet in every}
-    causes = {facet.why for facet in every}
-    artifacts = sorted({facet.artifact for facet in every if facet.artifact})
+    causes = {facet.verdict.why for facet in every}
+    artifacts = sorted({a for facet in every if (a := facet.verdict.artifact)})
     hardware = {facet.hardware for facet in every}
     gpus = dict.fromkeys(gpu for facet in every for gpu in facet.gpus)
-    sources = dict.fromkeys(facet.source for facet in every)
+    sources = dict.fromkeys(facet.verdict.source for facet in every)
     on = ((NAMED, "the GPU that the source names"), (OTHER, "another GPU alone"))
     titles = {source: catalog.sources[source].source.title for source in sources}
     for name, prefix, options in (

@@ -4,8 +4,8 @@ Written sentences stand with the claims (``findings`` of a source). One is left 
 is another than it rests on, or a figure that it names was not measured.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
@@ -16,7 +16,6 @@ from assay.records.claims import Source, SourceFinding
 from assay.records.units import FigurePlace, places, split
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report import formatting as fmt
-from assay.report.claims import ClaimLine
 from assay.report.verdict_text import claimed_text, entry_of, is_rebuilt, ratio_of
 from assay.shared.counting import agreeing, counted
 
@@ -132,21 +131,9 @@ def factor_apart(verdict: Verdict) -> float:
     return 1.0 if ratio is None else max(ratio.value, 1 / ratio.value)
 
 
-def impossible_lines(lines: Mapping[str, ClaimLine], catalog: Catalog) -> dict[str, str]:
+def impossible_figures(catalog: Catalog, claims: Container[str]) -> dict[str, str]:
     """Return why claims cannot be right as they are stated, by arithmetic alone: beyond their
     target's peaks, or ratios that the two figures which they are of do not give.
     """
     found = impossible_claims(catalog)
-    return {each.of: f"{capital(each.says)}." for each in found if each.of in lines}
-
-
-def with_impossible(
-    lines: Mapping[str, ClaimLine], found: Mapping[str, str]
-) -> dict[str, ClaimLine]:
-    """Return lines whose notes begin with why they cannot be right."""
-    return {
-        claim: replace(line, note=f"By arithmetic alone: {found[claim]} {line.note}".rstrip())
-        if claim in found
-        else line
-        for claim, line in lines.items()
-    }
+    return {each.of: f"{capital(each.says)}." for each in found if each.of in claims}

@@ -24,13 +24,7 @@ from assay.report.first_screen import first_screen
 from assay.report.formatting import Row, link
 from assay.report.measurements import COLUMNS, comparison_sections, profile_rows, tuning_rows
 from assay.report.stopwatches import agreement_section, agreements
-from assay.report.story import (
-    documents,
-    impossible_lines,
-    leading_findings,
-    story,
-    with_impossible,
-)
+from assay.report.story import documents, impossible_figures, leading_findings, story
 from assay.shared.counting import counted
 from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 
@@ -45,9 +39,8 @@ def build_view(
     agreed = tuple(agreements(evidence, clocks))
     binaries = binary_matches(catalog, evidence)
     guarded = list(guards(catalog, evidence, binaries, agreed))
-    made = claim_lines(catalog, evidence, every, counted_things, verdicts.run)
-    impossible = impossible_lines(made, catalog)
-    lines = with_impossible(made, impossible)
+    impossible = impossible_figures(catalog, {verdict.claim for verdict in every})
+    lines = claim_lines(catalog, evidence, every, counted_things, verdicts.run, impossible)
     of_programs = programs.command_rows(catalog, evidence)
     return {
         "run": verdicts.run,
@@ -55,7 +48,9 @@ def build_view(
         "alarms": list(alarms(catalog, evidence)),
         "documents": documents(catalog, plan.sources),
         "findings": story(catalog, every) or leading_findings(catalog, counted_things),
-        "impossible": [(name, lines[name].title, says) for name, says in impossible.items()],
+        "impossible": [
+            (name, lines[name].entry.statement, says) for name, says in impossible.items()
+        ],
         "groups": claim_groups(catalog, every, lines),
         "filters": list(filters(catalog, [f for line in lines.values() for f in line.facets])),
         "sources": list(source_rows(catalog, plan.sources, counted_things, lines)),

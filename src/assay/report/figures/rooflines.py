@@ -10,14 +10,20 @@ from assay.judging.needs import primary_terms
 from assay.records.measurements import ArmFacts, BenchmarkRecord
 from assay.records.platform import Target
 from assay.report.figures.svg import (
+    GRID,
     INK,
     MUTED,
     SERIES,
     SIZE,
-    Drawing,
     LogScale,
+    beside,
+    inline_svg,
+    line,
+    marked,
+    short,
+    stroke,
     text_at,
-)
+)  # fmt: skip
 from assay.report.formatting import Row
 from assay.statistics import roofline
 from assay.statistics.summaries import Summary, arm_time
@@ -132,29 +138,46 @@ def _drawn(
     floor = min(*(point.rate for point in points), low * slope) / 1.6
     across = LogScale(low, high, 48, width - 6)
     up = LogScale(floor, peak * 1.7, height - 34, 8)
-    title = "Roofline: measured rates below the datasheet's ceilings"
-    drawing = Drawing(title, width, height)
-    drawing.axis_left(up, _log_ticks(up), across.start, across.end)
-    drawing.axis_below(across, _log_ticks(across), up.end, up.start)
     top, foot = up(peak), up(low * slope)
-    drawing.line([(across.start, foot), (across(ridge), top), (across.end, top)], INK, 1.3)
-    of_peak = f"{peak:g} TFLOP/s tensor peak"
-    drawing.add(text_at(across.end - 2, top - 4, of_peak, "end"))
-    drawing.add(text_at(across.start + 6, foot + 10, f"{memory_gb_per_s:g} GB/s", "start"))
-    for point in others:
-        drawing.mark(across(point.intensity), up(point.rate), "o", 2.5, MUTED)
+    parts = [
+        *_axes(across, up),
+        line([(across.start, foot), (across(ridge), top), (across.end, top)], INK, 1.3),
+        text_at(across.end - 2, top - 4, f"{peak:g} TFLOP/s tensor peak", "end"),
+        text_at(across.start + 6, foot + 10, f"{memory_gb_per_s:g} GB/s", "start"),
+        *(marked(across(p.intensity), up(p.rate), "o", 2.5, MUTED) for p in others),
+    ]
     taken: list[tuple[float, float]] = []
     for number, point in enumerate(named, start=1):
         colour, shape = (SERIES[0], "o") if point.ours else (SERIES[1], "s")
         x, y = across(point.intensity), up(point.rate)
-        drawing.mark(x, y, shape, 5, colour)
-        beside = _free(x + 5, y, taken)
-        taken.append(beside)
-        if beside != (x + 5, y):
-            drawing.line([(x, y), beside], MUTED, 0.35)
-        drawing.beside(*beside, str(number), "start")
-    drawing.titles(across, up, "arithmetic intensity, FLOP/byte", "rate, TFLOP/s", 11)
-    return drawing.svg()
+        place = _free(x + 5, y, taken)
+        taken.append(place)
+        parts.append(marked(x, y, shape, 5, colour))
+        parts += [line([(x, y), place], MUTED, 0.35)] if place != (x + 5, y) else []
+        parts.append(beside(*place, str(number), "start"))
+    below, middle = "arithmetic intensity, FLOP/byte", (up.start + up.end) / 2
+    parts.append(text_at((across.start + across.end) / 2, up.start + 27, below, "middle"))
+    parts.append(text_at(11, middle, "rate, TFLOP/s", "middle", turned=True))
+    title = "Roofline: measured rates below the datasheet's ceilings"
+    return inline_svg(title, width, height, parts)
+
+
+def _axes(across: LogScale, up: LogScale) -> Iterator[str]:
+    """Yield the left and the lower axis, each with its grid, its ticks and their words."""
+    left, right, bottom, top = map(short, (across.start, across.end, up.start, up.end))
+    rows = [(short(up(tick)), text) for tick, text in _log_ticks(up)]
+    columns = [(short(across(tick)), text) for tick, text in _log_ticks(across)]
+    corner = f"M{left} {bottom}"
+    yield from _axis([f"M{left} {y}" for y, _ in rows], f"H{right}", "h-3.5", f"{corner}V{top}")
+    yield from (beside(across.start - 6, float(y), text, "end") for y, text in rows)
+    yield from _axis([f"M{x} {bottom}" for x, _ in columns], f"V{top}", "v3.5", f"{corner}H{right}")
+    yield from (text_at(float(x), up.start + 13, text, "middle") for x, text in columns)
+
+
+def _axis(ticks: Sequence[str], grid: str, mark: str, frame: str) -> Iterator[str]:
+    if ticks:
+        yield f'<path d="{"".join(tick + grid for tick in ticks)}" {stroke(GRID, 0.6)}/>'
+    yield f'<path d="{frame}{"".join(tick + mark for tick in ticks)}" {stroke(MUTED, 0.7)}/>'
 
 
 def _free(x: float, y: float, taken: Sequence[tuple[float, float]]) -> tuple[float, float]:

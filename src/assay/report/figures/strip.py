@@ -112,7 +112,7 @@ def _dot(each: Outcome, line: ClaimLine, ratio: Ratio) -> Dot:
     verdict = each.lead
     return Dot(
         f"#{verdict.claim}",
-        line.title,
+        line.entry.statement,
         f"{fmt.figure(verdict.measured, verdict.unit, verdict.claimed)} for {line.claimed}",
         ratio,
         verdict_mark(verdict),

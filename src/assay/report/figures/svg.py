@@ -134,72 +134,23 @@ def text_at(
     return f'<text {place} style="{style}">{escape(text)}</text>'
 
 
-class Drawing:
-    """A picture that grows part by part, later ones over earlier ones."""
+def line(points: Iterable[tuple[float, float]], colour: str, width: float, dashes: str = "") -> str:
+    """Return a line through points."""
+    places = " ".join(f"{short(x)} {short(y)}" for x, y in points)
+    return f'<path d="M{places}" {stroke(colour, width, dashes)}/>'
 
-    def __init__(self, title: str, width: float, height: float) -> None:
-        """Begin an empty one; ``title`` is read out instead of it."""
-        self._title, self._width, self._height = title, width, height
-        self._parts: list[str] = []
 
-    def add(self, part: str) -> None:
-        """Add an element."""
-        self._parts.append(part)
+def marked(x: float, y: float, shape: str, size: float, colour: str) -> str:
+    """Return a mark, one of ``SHAPES``."""
+    return (
+        f'<path d="{outline(shape, size)}" transform="translate({short(x)} {short(y)})" '
+        f'style="fill: {themed(colour)}"/>'
+    )
 
-    def line(
-        self, points: Iterable[tuple[float, float]], colour: str, width: float, dashes: str = ""
-    ) -> None:
-        """Add a line through points."""
-        places = " ".join(f"{short(x)} {short(y)}" for x, y in points)
-        self.add(f'<path d="M{places}" {stroke(colour, width, dashes)}/>')
 
-    def mark(self, x: float, y: float, shape: str, size: float, colour: str) -> None:
-        """Add a mark, one of ``SHAPES``."""
-        self.add(
-            f'<path d="{outline(shape, size)}" transform="translate({short(x)} {short(y)})" '
-            f'style="fill: {themed(colour)}"/>'
-        )
-
-    def beside(self, x: float, y: float, text: str, anchor: str, size: float = SIZE) -> None:
-        """Add a text whose middle is at ``y``."""
-        self.add(text_at(x, y + 0.36 * size, text, anchor, size))
-
-    def axis_below(
-        self, across: Scale, ticks: Iterable[tuple[float, str]], top: float, bottom: float
-    ) -> None:
-        """Add the axis along ``bottom`` with its ticks in words, and their grid up to ``top``."""
-        places = [(short(across(tick)), text) for tick, text in ticks]
-        grid = "".join(f"M{x} {short(bottom)}V{short(top)}" for x, _ in places)
-        marks = "".join(f"M{x} {short(bottom)}v3.5" for x, _ in places)
-        frame = f"M{short(across.start)} {short(bottom)}H{short(across.end)}"
-        if grid:
-            self.add(f'<path d="{grid}" {stroke(GRID, 0.6)}/>')
-        self.add(f'<path d="{frame}{marks}" {stroke(MUTED, 0.7)}/>')
-        for x, text in places:
-            self.add(text_at(float(x), bottom + 13, text, "middle"))
-
-    def axis_left(
-        self, up: Scale, ticks: Iterable[tuple[float, str]], left: float, right: float
-    ) -> None:
-        """Add the axis along ``left`` with its ticks in words, and their grid up to ``right``."""
-        places = [(short(up(tick)), text) for tick, text in ticks]
-        grid = "".join(f"M{short(left)} {y}H{short(right)}" for y, _ in places)
-        marks = "".join(f"M{short(left)} {y}h-3.5" for y, _ in places)
-        frame = f"M{short(left)} {short(up.start)}V{short(up.end)}"
-        if grid:
-            self.add(f'<path d="{grid}" {stroke(GRID, 0.6)}/>')
-        self.add(f'<path d="{frame}{marks}" {stroke(MUTED, 0.7)}/>')
-        for y, text in places:
-            self.beside(left - 6, float(y), text, "end")
-
-    def titles(self, across: Scale, up: Scale, below: str, left: str, x: float) -> None:
-        """Add the axes' titles, the left one turned, at ``x``."""
-        self.add(text_at((across.start + across.end) / 2, up.start + 27, below, "middle"))
-        self.add(text_at(x, (up.start + up.end) / 2, left, "middle", turned=True))
-
-    def svg(self) -> str:
-        """Return the picture as an inline SVG."""
-        return inline_svg(self._title, self._width, self._height, self._parts)
+def beside(x: float, y: float, text: str, anchor: str) -> str:
+    """Return a text whose middle is at ``y``."""
+    return text_at(x, y + 0.36 * SIZE, text, anchor, SIZE)
 
 
 def inline_svg(title: str, width: float, height: float, parts: Iterable[str]) -> str:
