@@ -139,7 +139,9 @@ def _compared(
     measured = [(report, figure) for report, figure in there if has_interval(figure)]
     asked = {figure.question for _, figure in measured} - {None}  # of some nobody knows
     one_question = len(asked) < 2 and len({figure.unit for _, figure in measured}) < 2
-    taken = {_measurement(report, figure) for report, figure in measured}
+    machines = [(report.machine(figure), report.created) for report, figure in measured]
+    # None where nobody vouches for it.
+    taken = {m.measurement if m and created is not None else None for m, created in machines}
     said = [report.claims[first.claim] for report, _ in there if first.claim in report.claims]
     stated = [claimed_figure(figure.claimed, figure.unit) for _, figure in there]
     claimed = [each.claimed for each in said] or stated
@@ -159,12 +161,6 @@ def _compared(
         asked_otherwise=not one_question,
         one_measurement=len(measured) > 1 and len(taken) == 1 and None not in taken,
     )
-
-
-def _measurement(report: ReportFigures, figure: ReportFigure) -> tuple[str, str] | None:
-    """Return what names a figure's measurement; None where nobody vouches for that."""
-    machine = report.machine(figure)
-    return machine.measurement if machine and report.created is not None else None
 
 
 def _standing(figures: Sequence[ReportFigure | None], *, apart: bool) -> Standing:
@@ -224,18 +220,16 @@ def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures])
         verb = agreeing(count, "was", "were")
         yield f"protocol differs: {counted(count, 'measurement')} {verb} made by another one"
     if len({report.rules for report in reports}) == 1 and (
-        count := sum(map(_samples_differ, once))
+        count := sum(
+            row.one_measurement and bool(row.difference) and not _protocols_differ(row)
+            for row in once
+        )
     ):
         has = agreeing(count, "has", "have")
         yield f"{counted(count, 'measurement')} of one GPU and one second {has} other samples"
     named = zip(names, reports, strict=True)
     rules = {name: str(report.rules) for name, report in named if report.rules}
     yield from _told("judging rules differ", rules)
-
-
-def _samples_differ(row: ComparedFigure) -> bool:
-    """Return whether a measurement of one GPU and one second has two figures by one protocol."""
-    return row.one_measurement and bool(row.difference) and not _protocols_differ(row)
 
 
 def _protocols_differ(row: ComparedFigure) -> bool:

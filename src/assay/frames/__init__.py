@@ -5,17 +5,253 @@ no row. Rows stand in the order of the records. ``NaN``, or ``None`` among texts
 record does not say. ``assay.open_report`` gives a report's.
 """
 
-from assay.frames.record_frames import (
-    BUILDS,
-    SAMPLES,
-    TELEMETRY,
-    VERDICTS,
-    Column,
-    builds,
-    samples,
-    telemetry,
-    verdicts,
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+import pandas as pd
+
+from assay.records.builds import BuildRecord
+from assay.records.claims import LESS_IS_BETTER
+from assay.records.measurements import BenchmarkRecord, ProgramRecord, Telemetry
+from assay.records.verdicts import Verdict
+
+
+class Column(NamedTuple):
+    """One column of a frame."""
+
+    name: str
+    dtype: str
+    says: str
+    """What it holds, with its unit."""
+    path: str = ""
+    """Where a record has it, by attributes; under the column's name where not given."""
+
+
+def _frame_of_records(
+    columns: Sequence[Column], rows: Sequence[tuple[object, Mapping[str, object]]]
+) -> pd.DataFrame:
+    """Return a row a record; what stands beside it, by column, is no attribute of the record."""
+    return _frame_of_columns(
+        columns,
+        (
+            [beside[c.name] if c.name in beside else _at(record, c) for record, beside in rows]
+            for c in columns
+        ),
+    )
+
+
+def _at(record: object, column: Column) -> object:
+    for name in (column.path or column.name).split("."):
+        record = None if record is None else getattr(record, name)
+    return record.value if isinstance(record, Enum) else record
+
+
+def _frame_of_columns(columns: Sequence[Column], values: Iterable[object]) -> pd.DataFrame:
+    """Return a frame of these columns and dtypes from the values of each."""
+    return pd.DataFrame(
+        {
+            column.name: pd.Series(of, dtype=column.dtype)
+            for column, of in zip(columns, values, strict=True)
+        }
+    )
+
+
+VERDICTS = (
+    Column("claim", "object", "claim or audit id"),
+    Column("source", "category", "source id"),
+    Column("target", "category", "target id; none of what no GPU answers"),
+    Column("kind", "category", "how it is counted: published, elsewhere, ratios, own, probes ..."),
+    Column("counts", "bool", "whether its measurement counts by this row, and by no other"),
+    Column("outcome", "category", "what it counts as: as_if where it has one, else status"),
+    Column("status", "category", "reproduced, exceeded, not_reproduced, misstated ..."),
+    Column("why", "category", "code of the cause that is known of the figure"),
+    Column("why_on", "category", "the target that it was found on, where that is another row's"),
+    Column("as_if", "category", "of a figure measured elsewhere: what it would be there"),
+    Column("reason", "category", "code, of not_run and of failures with a nameable cause"),
+    Column("artifact", "category", "original, library, reimplemented, arithmetic, inspection"),
+    Column("relation", "category", "equals, same, at_least, at_most, or the audit's formula"),
+    Column("claimed", "float64", "the printed figure, in unit"),
+    Column("claimed_text", "object", "the same where it is no number"),
+    Column("measured", "float64", "the measured figure, in unit"),
+    Column("measured_text", "object", "the same where it is no number"),
+    Column("unit", "category", "of claimed, measured and the interval"),
+    Column("ci_low", "float64", "low end of the 90 % interval"),
+    Column("ci_high", "float64", "high end of the 90 % interval"),
+    Column("better", "int64", "1 where more is better, -1 where less is (times), 0 neither"),
+    Column("margin", "float64", "declared before the run, a fraction"),
+    Column("noise_floor", "float64", "of the A/A control, a fraction"),
+    Column("samples", "float64", "timed launches, or runs"),
+    Column("discarded_blocks", "float64", "blocks that do not count"),
+    Column("roofline_fraction", "float64", "of the datasheet's roofline bound"),
+    Column("gpu", "category", "product that was measured", "measured_on.product"),
+    Column("gpu_uuid", "category", "the card"),
+    Column("driver", "category", "NVIDIA driver", "measured_on.driver"),
+    Column("vbios", "category", "of the card", "measured_on.vbios"),
+    Column("power_limit_w", "float64", "power limit in force, W", "measured_on.power_limit_w"),
+    Column(
+        "recorded_at", "object", "when the machine was recorded, UTC", "measured_on.recorded_at"
+    ),
+    Column(
+        "in_this_run",
+        "object",
+        "whether the report's own run measured it",
+        "measured_on.in_this_run",
+    ),
+    Column("binary_sha256", "object", "the binary that was timed"),
+    Column("explanation", "object", "what was run and how it stands to the claim"),
 )
+"""One row a verdict: one claim on one target."""
+NEITHER = frozenset({"lines", "count"})
+"""Units of figures of which neither more nor less is better."""
+
+
+def verdicts(entries: Iterable[tuple[str, bool, Verdict]]) -> pd.DataFrame:
+    """Return (kind, whether it counts, verdict) entries with the columns ``VERDICTS``."""
+    rows = [
+        (verdict, {"kind": kind, "counts": counts, **_beside(verdict)})
+        for kind, counts, verdict in entries
+    ]
+    return _frame_of_records(VERDICTS, rows)
+
+
+def _beside(verdict: Verdict) -> dict[str, object]:
+    found: dict[str, object] = {
+        "outcome": (verdict.as_if or verdict.status).value,
+        "ci_low": verdict.ci90 and verdict.ci90[0],
+        "ci_high": verdict.ci90 and verdict.ci90[1],
+        "better": better(verdict),
+    }
+    for name, value in (("claimed", verdict.claimed), ("measured", verdict.measured)):
+        text = isinstance(value, str)
+        found |= {name: None if text else value, f"{name}_text": value if text else None}
+    return found
+
+
+def better(verdict: Verdict) -> int:
+    """Return 1 where more is better, -1 where less is, 0 where neither is."""
+    if verdict.unit is None or verdict.unit in NEITHER or verdict.relation == "same":
+        return 0
+    return -1 if verdict.unit in LESS_IS_BETTER else 1
+
+
+SAMPLES = (
+    Column("target", "category", "target id"),
+    Column("comparison", "category", "comparison id"),
+    Column("process", "int64", "index of the fresh process, from 0"),
+    Column("block", "int64", "ABBA block in its process, from 0"),
+    Column("turn", "int64", "turn in its block, from 0"),
+    Column("arm", "category", "arm id, or control for the second name of the A/A arm"),
+    Column("discarded", "bool", "whether the block does not count"),
+    Column("launch", "int64", "launch in its turn, from 0"),
+    Column("time_ms", "float64", "time of the launch, ms"),
+)
+"""One row a timed launch: the raw samples that verdicts are judged from."""
+TELEMETRY = (
+    Column("target", "category", "target id"),
+    Column("stage", "category", "benchmark or program"),
+    Column("name", "category", "comparison id, or id of the program's job"),
+    Column("process", "int64", "index of the fresh process, from 0; 0 of a program's runs"),
+    Column("at_s", "float64", "s since the first sample of the process, or of the runs"),
+    Column("clock_sm_mhz", "float64", "SM clock, MHz"),
+    Column("clock_memory_mhz", "float64", "memory clock, MHz"),
+    Column("power_w", "float64", "board power, W"),
+    Column("temperature_c", "float64", "GPU temperature, degrees Celsius"),
+    Column("event_reasons", "int64", "NVML clock-event reasons, a bit mask"),
+)
+"""One row a sample of NVML."""
+
+
+def samples(records: Iterable[BenchmarkRecord]) -> pd.DataFrame:
+    """Return every timed launch of benchmark records, with the columns ``SAMPLES``."""
+    turns = [
+        (
+            (record.target, record.comparison, process.index, number, index, turn.arm,
+             block.void is not None),
+            turn.times_ms,
+        )
+        for record in records
+        for process in record.processes
+        for number, block in enumerate(process.blocks)
+        for index, turn in enumerate(block.turns)
+    ]  # fmt: skip
+    rows = [(*head, launch, ms) for head, times in turns for launch, ms in enumerate(times)]
+    return _frame_of_columns(SAMPLES, map(list, zip(*rows, strict=True)) if rows else [[]] * 9)
+
+
+def telemetry(
+    benchmarks: Iterable[BenchmarkRecord],
+    programs: Mapping[tuple[str, str], ProgramRecord],
+) -> pd.DataFrame:
+    """Return what NVML was asked meanwhile, with the columns ``TELEMETRY``.
+
+    ``programs``: by target and job.
+    """
+    told = [
+        ((record.target, "benchmark", record.comparison, process.index), process.telemetry)
+        for record in benchmarks
+        for process in record.processes
+    ]
+    told += [((on, "program", job, 0), run.telemetry) for (on, job), run in programs.items()]
+    rows = [row for head, recording in told for row in _sampled(head, recording)]
+    return _frame_of_columns(TELEMETRY, map(list, zip(*rows, strict=True)) if rows else [[]] * 10)
+
+
+def _sampled(head: tuple[object, ...], told: Telemetry) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of one recording; a quantity that NVML refused is NaN throughout."""
+    count = len(told.at_s)
+    nothing = (float("nan"),) * count
+    columns = (
+        told.at_s,
+        told.clock_sm_mhz or nothing,
+        told.clock_memory_mhz or nothing,
+        told.power_w or nothing,
+        told.temperature_c or nothing,
+        told.event_reasons or (0,) * count,
+    )
+    for values in zip(*columns, strict=True):
+        yield (*head, *values)
+
+
+BUILDS = (
+    Column("of", "category", "run: compiled by it; else the target whose figures it came with"),
+    Column("id", "object", "variant, program or probe"),
+    Column("kind", "category", "variant, program or probe"),
+    Column("arch", "category", "architecture, as nvcc names it"),
+    Column("status", "category", "built or failed"),
+    Column("key", "object", "SHA-256 of sources, command and toolchain lock"),
+    Column("artifact_sha256", "object", "the library or program", "artifact.sha256"),
+    Column("artifact_bytes", "float64", "its size", "artifact.bytes"),
+    Column("code_sha256", "object", "machine code but for line tables"),
+    Column("registers", "float64", "most of any entry, a thread"),
+    Column("spilled_bytes", "float64", "stores and loads of all entries"),
+    Column("static_shared_bytes", "float64", "most of any entry, a block"),
+    Column("asserts", "object", "whether device code calls the assertion handler"),
+    Column("built_elsewhere", "bool", "whether a prebuilt artifact was taken over"),
+    Column("seconds", "float64", "wall clock of the compilation", "cost.seconds"),
+    Column("cpu_seconds", "float64", "processor time", "cost.cpu_seconds"),
+    Column("peak_bytes", "float64", "resident memory of its largest process", "cost.peak_bytes"),
+    Column("nvcc", "category", "release of the compiler", "toolchain.nvcc"),
+    Column("lock_sha256", "category", "digest of the toolchain's lock", "toolchain.lock_sha256"),
+)
+"""One row a build record."""
+
+
+def builds(records: Iterable[tuple[str, BuildRecord]]) -> pd.DataFrame:
+    """Return (of, record) pairs with the columns ``BUILDS``."""
+    return _frame_of_records(BUILDS, [(record, _most_of(of, record)) for of, record in records])
+
+
+def _most_of(of: str, record: BuildRecord) -> dict[str, object]:
+    used = record.resources
+    spilled = sum(each.spill_store_bytes + each.spill_load_bytes for each in used)
+    return {
+        "of": of,
+        "registers": max((each.registers for each in used), default=None),
+        "spilled_bytes": spilled if used else None,
+        "static_shared_bytes": max((each.static_shared_bytes for each in used), default=None),
+    }
+
 
 TABLES: dict[str, tuple[Column, ...]] = {
     "verdicts": VERDICTS,
@@ -24,16 +260,3 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "builds": BUILDS,
 }
 """The frames of a report, by name."""
-
-__all__ = [
-    "BUILDS",
-    "SAMPLES",
-    "TABLES",
-    "TELEMETRY",
-    "VERDICTS",
-    "Column",
-    "builds",
-    "samples",
-    "telemetry",
-    "verdicts",
-]

@@ -82,7 +82,9 @@ def decide(
     if gate is not None:
         return gate
     if relation.two_sided:
-        decision = equivalence(summary, claimed, margin, _better(relation, measured.unit))
+        better: Side = "below" if measured.unit is Unit.MS else "above"
+        alike = relation is Relation.SAME  # of which neither side is the better one
+        decision = equivalence(summary, claimed, margin, None if alike else better)
         if decision.status is Status.INCONCLUSIVE:
             words = _two_sided_remedy(summary, claimed, math.log1p(margin), judging)
             return replace(decision, remedy=words)
@@ -134,13 +136,6 @@ def _within_noise(measured: Measured, claimed: float, judging: Judging) -> Decis
     )
     words = _beyond_noise(control, distance, judging)
     return Decision(Status.INCONCLUSIVE, "within_noise_floor", clause, words)
-
-
-def _better(relation: Relation, unit: Unit) -> Side | None:
-    """Return the side of a claimed figure on which more than it is had; None where neither is."""
-    if relation is Relation.SAME:
-        return None
-    return "below" if unit is Unit.MS else "above"
 
 
 def equivalence(summary: Summary, claimed: float, margin: float, better: Side | None) -> Decision:

@@ -188,6 +188,9 @@ def _measure_derived(
     known = [control for control in controls if control is not None]
     same_means = all(side.controlled for side in sides)  # no figure that a program printed
     paired = _paired(case, parts, target, top, bottom) if same_means else None
+    notes, how = [note for side in sides for note in side.notes], [PAIRED]
+    if paired is None:
+        how = [*(modes_sentence(side.summary, side.unit) for side in sides), UNPAIRED]
     return Measured(
         summary=paired or top.summary.over(bottom.summary),
         unit=Unit.RATIO,
@@ -201,7 +204,7 @@ def _measure_derived(
         binary_sha256=top.binary_sha256,
         gpu_uuid=top.gpu_uuid,
         ran=f"{top.ran}, over {bottom.ran}",
-        notes=tuple(dict.fromkeys(_side_notes(sides, paired is None))),
+        notes=tuple(dict.fromkeys(filter(None, (*notes, *how)))),
         evidence=(*top.evidence, *bottom.evidence),
     )
 
@@ -244,10 +247,17 @@ def _paired(
     Each side keeps its own way of counting: the paired ratio of times is moved by the constant
     that lies between the two sides' times and their values.
     """
-    first, second = (_only_term(part) for part in parts)
-    if first is None or second is None or first.comparison != second.comparison:
+    terms = [
+        each.evaluation.terms[0]
+        for each in parts
+        if isinstance(each.evaluation, ways.Benchmark) and len(each.evaluation.terms) == 1
+    ]
+    if len(terms) < 2 or any(term.over for term in terms):
         return None
+    first, second = terms
     record = first.comparison
+    if record != second.comparison:
+        return None
     ratio = case.time_ratio(target, record, first.arm, second.arm)  # ln(second ms / first ms)
     if ratio is None or top.unit is Unit.MS:
         return ratio and ratio.inverse()
@@ -255,22 +265,6 @@ def _paired(
     if first_ms is None or second_ms is None:
         return None
     return ratio.scaled(top.summary.value() * first_ms / (bottom.summary.value() * second_ms))
-
-
-def _only_term(claim: Claim) -> Term | None:
-    """The one arm that a claim's benchmark reads, without a baseline."""
-    evaluation = claim.evaluation
-    if not isinstance(evaluation, ways.Benchmark) or len(evaluation.terms) > 1:
-        return None
-    return None if evaluation.terms[0].over else evaluation.terms[0]
-
-
-def _side_notes(sides: list[Measured], apart: bool) -> list[str]:
-    notes = [note for side in sides for note in side.notes]
-    if not apart:
-        return [*notes, _PAIRED]
-    modes = [modes_sentence(side.summary, side.unit) for side in sides]
-    return [*notes, *(sentence for sentence in modes if sentence), _UNPAIRED]
 
 
 def modes_sentence(summary: Summary, unit: Unit) -> str:
@@ -282,8 +276,8 @@ def modes_sentence(summary: Summary, unit: Unit) -> str:
     return f"Bimodal: {share} of the {summary.modes.of} lie near {first}, the others near {second}."
 
 
-_PAIRED = "Both sides ran in the same blocks, so their ratio is the paired one."
-_UNPAIRED = "Both sides were measured apart, so their uncertainties are added."
+PAIRED = "Both sides ran in the same blocks, so their ratio is the paired one."
+UNPAIRED = "Both sides were measured apart, so their uncertainties are added."
 
 
 def nearest(case: Case, claim: Claim) -> tuple[Nearest, ...]:

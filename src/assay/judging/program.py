@@ -142,13 +142,22 @@ def _runs(
         rate = printed * 1e-9 / value if base is Unit.MS else value
         rate *= own if program.parser == "cutlass_41" else 1.0
     counts = base is Unit.TFLOP_PER_S and printed is not None
-    notes = (conversion.sentence, beside, checked, _asserts(case, target, program), UNCONTROLLED)
+    broken = None
+    if rate is not None and rate > peak:
+        told, most = (quantity(x, Unit.TFLOP_PER_S) for x in (rate, peak))
+        broken = f"the program printed {told}, above the datasheet's peak of {most}"
+    build, asserts = build_of(case.evidence, program.id, case.catalog.targets[target].arch), ""
+    if build is not None and build.asserts:
+        typed = "the source types no -DNDEBUG"
+        who = typed if program.build == "typed" else "no -DNDEBUG was given"
+        asserts = f"The binary has device asserts compiled in: {who}."
+    notes = (conversion.sentence, beside, checked, asserts, UNCONTROLLED)
     return Measured(
         summary=summary,
         unit=base,
         code=ORIGINAL,
         roofline_fraction=None if rate is None else rate / peak,
-        broken=None if rate is None or rate <= peak else _broken(rate, peak),
+        broken=broken,
         limit=peak * conversion.factor if base is Unit.TFLOP_PER_S else None,
         binary_sha256=record.binary_sha256,
         gpu_uuid=record.gpu_uuid,
@@ -235,20 +244,6 @@ def answering_figure(case: Case, target: str, evaluation: Program) -> str:
     if record is None or outputs is None or isinstance(outputs, Failure):
         return evaluation.figure
     return _answering(program, record, evaluation.figure, outputs)[0]
-
-
-def _asserts(case: Case, target: str, program: OriginalProgram) -> str:
-    """Return a sentence where the build is known to hold device asserts."""
-    build = build_of(case.evidence, program.id, case.catalog.targets[target].arch)
-    if build is None or not build.asserts:
-        return ""
-    who = "the source types no -DNDEBUG" if program.build == "typed" else "no -DNDEBUG was given"
-    return f"The binary has device asserts compiled in: {who}."
-
-
-def _broken(rate: float, peak: float) -> str:
-    told, most = (quantity(x, Unit.TFLOP_PER_S) for x in (rate, peak))
-    return f"the program printed {told}, above the datasheet's peak of {most}"
 
 
 def describe(shape: Shape, arguments: Sequence[str]) -> str:

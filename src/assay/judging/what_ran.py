@@ -65,7 +65,11 @@ def _imported(case: Case, target: str, variant: str) -> dict[str, str]:
 def _version(platform: PlatformRecord, name: str) -> str | None:
     if name == PYTORCH:
         device = platform.device
-        cudnn = f" and cuDNN {_cudnn_version(device.cudnn)}" if device.cudnn else ""
+        number = cudnn = device.cudnn or ""
+        if number.isdigit():  # 91900 is 9.19.0, and 8902 was 8.9.2
+            major, rest = divmod(int(number), 10000 if len(number) > 4 else 1000)
+            cudnn = ".".join(map(str, (major, *divmod(rest, 100))))
+        cudnn = f" and cuDNN {cudnn}" if cudnn else ""
         return f"{device.torch} with CUDA {device.cuda_runtime}{cudnn}"
     installed = {
         _normal(package): version
@@ -78,14 +82,6 @@ def _version(platform: PlatformRecord, name: str) -> str | None:
 def _normal(name: str) -> str:
     """Return a distribution's name in the one spelling that stands for all."""
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _cudnn_version(number: str) -> str:
-    """Return cuDNN's version from its number: 91900 is 9.19.0, and 8902 was 8.9.2."""
-    if not number.isdigit():
-        return number
-    major, rest = divmod(int(number), 10000 if len(number) > 4 else 1000)
-    return ".".join(map(str, (major, *divmod(rest, 100))))
 
 
 PACKAGE, STATED = "nvidia-cutlass", "cutlass"

@@ -1,7 +1,7 @@
 """What is folded below a claim's line: every verdict on it in full."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
@@ -45,18 +45,21 @@ def verdict_details(
     catalog: Catalog, evidence: Evidence, rows: Sequence[Verdict]
 ) -> Iterator[VerdictDetail]:
     """Yield every verdict in full, the first with where its cause was found."""
-    first, *others = (_detail(catalog, evidence, row) for row in rows)
-    yield replace(first, told=_found_elsewhere(catalog, rows[0]) + first.told)
-    yield from others
+    for row in rows:
+        found = ""
+        if row is rows[0] and row.why is not None and row.why_on is not None:
+            on = catalog.targets[row.why_on].product
+            found = f"Its cause, {row.why.short}, was found on {on} (below). "
+        yield _detail(catalog, evidence, row, found)
 
 
-def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictDetail:
+def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict, found: str) -> VerdictDetail:
     entry = entry_of(catalog, verdict)
     machines = [evidence.place(platform_path(target)) for target in evidence.platforms]
     work = _work_by_reading(catalog, evidence, verdict)
     return VerdictDetail(
         text=verdict_text(catalog, verdict),
-        told=_explanation(verdict),
+        told=f"{found}{_explanation(verdict)}",
         readings=tuple(_reading(verdict, each, work) for each in verdict.readings),
         facts=tuple(_facts(verdict, entry if isinstance(entry, Claim) else None)),
         nearest=tuple(_near(near, verdict) for near in verdict.nearest),
@@ -64,14 +67,6 @@ def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> VerdictDe
             record_link(path, verdict.target) for path in verdict.evidence if path not in machines
         ),
     )
-
-
-def _found_elsewhere(catalog: Catalog, lead: Verdict) -> str:
-    """Return a sentence on which GPU a line's cause was found; empty where that is its own."""
-    if lead.why is None or lead.why_on is None:
-        return ""
-    on = catalog.targets[lead.why_on].product
-    return f"Its cause, {lead.why.short}, was found on {on} (below). "
 
 
 def _explanation(verdict: Verdict) -> str:

@@ -34,6 +34,8 @@ TITLES = {
     "notrun": ("Not run", "Measured"),
 }
 """Of each group its title, and the heading of what answers its claims."""
+FOLDED = {"probes": "builds", "arithmetic": "arithmetic", "assumed": "assumed"}
+"""Which group has claims of a kind; all others were measured."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ def claim_groups(
     lead = {verdict.claim: verdict for verdict in reversed(verdicts)}
     groups: dict[str, list[ClaimLine]] = {name: [] for name in TITLES}
     for claim, line in lines.items():
-        groups[_group_of(catalog, line, lead[claim])].append(line)
+        group = FOLDED.get(kind_of(catalog, lead[claim]), "measured")
+        groups["notrun" if line.lead.status is Status.NOT_RUN else group].append(line)
     return [
         {
             "id": name,
@@ -138,14 +141,6 @@ def _figures(source: str, counted_things: Sequence[Outcome]) -> list[Outcome]:
     own = [each for each in counted_things if each.lead.source == source]
     figures = [each for each in own if each.kind == FIGURES]
     return figures or [each for each in own if each.kind == "own"]
-
-
-def _group_of(catalog: Catalog, line: ClaimLine, verdict: Verdict) -> str:
-    if line.lead.status is Status.NOT_RUN:
-        return "notrun"
-    kind = kind_of(catalog, verdict)
-    folded = {"probes": "builds", "arithmetic": "arithmetic", "assumed": "assumed"}
-    return folded.get(kind, "measured")
 
 
 def _line(

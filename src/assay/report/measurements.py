@@ -1,12 +1,13 @@
 """The measurements' part of the report: arms of every comparison, profiles, tuning."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, MS, ProfiledKernel, longest_kernel
 from assay.evidence.stages import benchmark_path, correctness_path, profile_path
-from assay.findings.block_quality import ArmKey, ClockSpread, conduct_of
+from assay.findings.block_quality import ArmKey, ClockSpread
 from assay.findings.tuning_outcomes import ChoiceStanding, outcomes, settings
 from assay.judging.case import Case
 from assay.records.measurements import ArmCorrectness, ArmFacts, BenchmarkRecord
@@ -74,12 +75,14 @@ def _comparison(
 
 def _conduct(record: BenchmarkRecord) -> Row:
     """Return how many blocks do not count and why, and how the GPU ran where not freely."""
-    conduct = conduct_of(record)
-    why = ", ".join(f"{count} for {reason}" for reason, count in conduct.reasons.items())
-    seen = ", ".join(f"{regime} in {count}" for regime, count in conduct.regimes.items())
+    blocks = [block for process in record.processes for block in process.blocks]
+    reasons = Counter(block.void for block in blocks if block.void is not None)
+    regimes = Counter(regime for block in blocks for regime in set(block.regimes))
+    why = ", ".join(f"{count} for {reason}" for reason, count in sorted(reasons.items()))
+    seen = ", ".join(f"{regime} in {count}" for regime, count in sorted(regimes.items()))
     return {
-        "discarded": f"{conduct.discarded} of {conduct.blocks}{f' ({why})' if why else ''}",
-        "regimes": f"{seen} of {counted(conduct.blocks, 'block')}" if seen else None,
+        "discarded": f"{reasons.total()} of {len(blocks)}{f' ({why})' if why else ''}",
+        "regimes": f"{seen} of {counted(len(blocks), 'block')}" if seen else None,
     }
 
 

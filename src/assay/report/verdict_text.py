@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import bound_mark, computed_mark, printed_digits
+from assay.findings.report_comparison import linear
 from assay.judging.counts import outcome
 from assay.records.claims import LESS_IS_BETTER, METRIC_UNITS, Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import Derived, Metric, Program
@@ -28,7 +29,7 @@ def ratio_of(verdict: Verdict) -> Ratio | None:
     claimed, measured, ci = verdict.claimed, verdict.measured, verdict.ci90
     if not isinstance(claimed, float) or not isinstance(measured, float) or ci is None:
         return None
-    whole, value, low, high = (_on_axis(v, verdict.unit) for v in (claimed, measured, *ci))
+    whole, value, low, high = (linear(v, verdict.unit) for v in (claimed, measured, *ci))
     if min(whole, value, low, high) <= 0:
         return None
     if verdict.unit in LESS_IS_BETTER:
@@ -72,11 +73,6 @@ def _is_a_rivals_lead(catalog: Catalog, name: str) -> bool:
         rivals = [isinstance(side.evaluation, Program) for side in (above, below)]
     leads = (False, True) if above.unit in METRIC_UNITS[Metric.TIME] else (True, False)
     return tuple(rivals) == leads
-
-
-def _on_axis(value: float, unit: str | None) -> float:
-    """Return a gain in per cent as the ratio it means; other figures as they are."""
-    return 1 + value / 100 if unit == Unit.PERCENT else value
 
 
 @dataclass(frozen=True)

@@ -103,12 +103,12 @@ def arm_time(record: BenchmarkRecord, arm: str, judging: Judging) -> Summary | N
 
     None where fewer than two processes have two usable blocks.
     """
-    return _summarise_record(record, arm_cells(record, arm), judging)
+    return _summarise_record(record, _record_cells(record, (arm,), (1.0,)), judging)
 
 
 def median_ms(record: BenchmarkRecord, arm: str) -> float | None:
     """Return the estimate of ``arm_time`` on the linear scale, without its interval."""
-    cells = arm_cells(record, arm)
+    cells = _record_cells(record, (arm,), (1.0,))
     return None if cells is None else math.exp(float(np.median(cells.process_values)))
 
 
@@ -117,7 +117,7 @@ def time_ratio(record: BenchmarkRecord, arm: str, over: str, judging: Judging) -
 
     None where fewer than two processes have two usable blocks with both arms.
     """
-    return _summarise_record(record, ratio_cells(record, arm, over), judging)
+    return _summarise_record(record, _record_cells(record, (arm, over), (-1.0, 1.0)), judging)
 
 
 def floor_of(control: Summary | None) -> float | None:
@@ -207,16 +207,6 @@ def _cells(logs: Sequence[Sequence[Sequence[Sequence[float]]]], signs: tuple[flo
                     samples[a, p, number, : len(block)] = block
     samples.sort(axis=-1)
     return Cells(samples, blocks, counts, signs)
-
-
-def arm_cells(record: BenchmarkRecord, arm: str) -> Cells | None:
-    """Return the samples of one arm; None where fewer than two processes count."""
-    return _record_cells(record, (arm,), (1.0,))
-
-
-def ratio_cells(record: BenchmarkRecord, arm: str, over: str) -> Cells | None:
-    """Return the samples behind ``time_ratio``; None where fewer than two processes count."""
-    return _record_cells(record, (arm, over), (-1.0, 1.0))
 
 
 def _summarise_record(
