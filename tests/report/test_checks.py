@@ -12,7 +12,6 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.outcomes import failed_cheats, failed_operators, failed_sanitizer
-from assay.findings.block_quality import clocks_of
 from assay.report.checks import (
     alarms,
     cheats_sections,
@@ -26,6 +25,7 @@ from assay.report.stopwatches import (
     StopwatchReading,
     agreement_section,
     agreements,
+    clocks_of,
 )
 from assay.shared.job import CheatsJob
 from tests.jobs import TARGET

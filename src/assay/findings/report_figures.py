@@ -48,7 +48,11 @@ def report_figures(
     manifest_sha256: str,
 ) -> ReportFigures:
     """Return a whole report in short."""
-    numbers = _counted_as(catalog, verdicts.verdicts)
+    numbers = {
+        (row.claim, row.target): number
+        for number, each in enumerate(outcomes(catalog, verdicts.verdicts))
+        for row in each.rows
+    }
     return ReportFigures(
         schema="assay/report_figures/1",
         run=verdicts.run,
@@ -116,16 +120,9 @@ def unread_figures(manifest_sha256: str = UNWRITTEN) -> ReportFigures:
 
 def _short(figure: ReportFigure) -> ReportFigure:
     """Return a figure in which no text is longer than a word: nobody vouches for it."""
-    texts = {
-        name: value if not isinstance(value, str) else _word(value)
-        for name, value in (
-            ("reason", figure.reason),
-            ("claimed", figure.claimed),
-            ("measured", figure.measured),
-            ("unit", figure.unit),
-        )
-    }
-    return figure.model_copy(update=texts)
+    texts = {name: getattr(figure, name) for name in ("reason", "claimed", "measured", "unit")}
+    words = {name: _word(text) for name, text in texts.items() if isinstance(text, str)}
+    return figure.model_copy(update=words)
 
 
 def _word(text: str) -> str:
@@ -212,17 +209,6 @@ def _figure(catalog: Catalog | None, verdict: Verdict, number: int | None = None
         taken_over=verdict.measured_on is not None and not verdict.measured_on.in_this_run,
         counted_as=number,
     )
-
-
-def _counted_as(catalog: Catalog, verdicts: Iterable[Verdict]) -> dict[tuple[str, str | None], int]:
-    """Return the number of what each claim counts as on each target; what does not count is not in
-    it.
-    """
-    return {
-        (row.claim, row.target): number
-        for number, each in enumerate(outcomes(catalog, verdicts))
-        for row in each.rows
-    }
 
 
 def question_of(catalog: Catalog, claim: str) -> str | None:

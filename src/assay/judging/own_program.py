@@ -238,17 +238,18 @@ def _figure(record: OriginalRunRecord, run: LineRun, figure: FigurePattern) -> f
 def _told(record: OriginalRunRecord, figure: FigurePattern) -> str:
     """Return what ran, by whose lines, and where the figure was read."""
     file = f"{record.file} (SHA-256 {record.file_sha256}) of " if record.file else ""
-    built = f"built by {_line(record.build_line)}, " if record.build_line else ""
+    line, run = record.build_line, record.run_line
+    built = f"built by `{line.line}` ({whose(line)}), " if line else ""
     where = f"in image {record.image}, " if record.image else ""
     taken = "the only one" if figure.take is Take.ONLY else figure.take.value
-    whose = ", a pattern that the user gave" if record.gave(figure.claim) else ""
+    given = ", a pattern that the user gave" if record.gave(figure.claim) else ""
     return (
         f"What ran is the source's own program: {where}{file}a checkout (SHA-256 "
-        f"{record.checkout.sha256}), {built}run by {_line(record.run_line)}; the figure is what it "
-        f"prints at '{figure.pattern}' ({taken} of a run{whose}), counted as it counts."
+        f"{record.checkout.sha256}), {built}run by `{run.line}` ({whose(run)}); the figure is what "
+        f"it prints at '{figure.pattern}' ({taken} of a run{given}), counted as it counts."
     )
 
 
-def _line(line: GivenLine) -> str:
-    whose = "as the source types it" if line.by == "source" else "as the user gave it"
-    return f"`{line.line}` ({whose})"
+def whose(line: GivenLine) -> str:
+    """Return who wrote a line, in words."""
+    return "as the source types it" if line.by == "source" else "as the user gave it"

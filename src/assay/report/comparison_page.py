@@ -185,14 +185,11 @@ def pairs_in_short(pairs: Sequence[PairedWorkload]) -> tuple[str, ...]:
     for pair in pairs:
         by_products.setdefault(pair.products, []).append(pair)
     return tuple(
-        f"{products[1]} over {products[0]}, rates: {fmt.quantity(_middle(of), 'ratio')} in the "
+        f"{products[1]} over {products[0]}, rates: "
+        f"{fmt.quantity(statistics.median(pair.ratio for pair in of), 'ratio')} in the "
         f"middle of {counted(len(of), 'workload')}, from {_end(of[-1])} to {_end(of[0])}."
         for products, of in by_products.items()
     )
-
-
-def _middle(pairs: Sequence[PairedWorkload]) -> float:
-    return statistics.median(pair.ratio for pair in pairs)
 
 
 def _end(pair: PairedWorkload) -> str:

@@ -27,6 +27,9 @@ from assay.report.figures.svg import mark_of
 from assay.report.formatting import Row
 from assay.shared.counting import counted
 
+TREES = {True: "", False: " with uncommitted changes", None: " (tree state not known)"}
+"""What is said of a commit, by whether its tree was clean."""
+
 
 def first_screen(
     catalog: Catalog,
@@ -45,7 +48,9 @@ def first_screen(
     idle = [each for each in members if each.status is Status.NOT_RUN]
     return {
         "project": project_stamp(catalog),
-        "commit": _commit_words(pipeline),
+        "commit": f"commit {pipeline.commit[:12]}{TREES[pipeline.clean_tree]}"
+        if pipeline.commit
+        else "a commit that is not known",
         "lead": _lead(plans),
         "signer": pipeline.signing_key,
         "machines": [
@@ -71,14 +76,6 @@ def first_screen(
         "exceptions": [each for each in guarded if not each.held],
         "strip": figure_strip(catalog, evidence.plan.sources, counted_things, lines),
     }
-
-
-def _commit_words(pipeline: PipelineRecord) -> str:
-    """Return the commit that made a report, in words."""
-    if pipeline.commit is None:
-        return "a commit that is not known"
-    states = {True: "", False: " with uncommitted changes", None: " (tree state not known)"}
-    return f"commit {pipeline.commit[:12]}{states[pipeline.clean_tree]}"
 
 
 def headline_words(catalog: Catalog, figures: PublishedFigures) -> str:

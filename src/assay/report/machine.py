@@ -48,7 +48,12 @@ def build_rows(evidence: Evidence, measured: Sequence[BinaryMatch]) -> Iterator[
 
 def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> Row:
     resources = record.resources
-    where = [_beside(match) for match in measured] or ["not measured"]
+    where = [
+        BESIDE.get(m.sameness, f"differs from {{}} ({fmt.short_hash(m.measured_sha256)})").format(
+            f"the one measured on {m.target}"
+        )
+        for m in measured
+    ] or ["not measured"]
     if record.built_elsewhere:
         where.append("built elsewhere")
     return {
@@ -62,12 +67,6 @@ def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> R
         "where": "; ".join(where),
         "link": link(f"evidence/{build_path(record.id, record.arch)}"),
     }
-
-
-def _beside(match: BinaryMatch) -> str:
-    other = f"the one measured on {match.target}"
-    differs = f"differs from {{}} ({fmt.short_hash(match.measured_sha256)})"
-    return BESIDE.get(match.sameness, differs).format(other)
 
 
 def _span(values: Iterable[int]) -> str:

@@ -7,16 +7,15 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, MS, ProfiledKernel, longest_kernel
 from assay.evidence.stages import benchmark_path, correctness_path, profile_path
-from assay.findings.block_quality import ArmKey, ClockSpread
 from assay.findings.tuning_outcomes import ChoiceStanding, outcomes, settings
 from assay.judging.case import Case
 from assay.records.measurements import ArmCorrectness, ArmFacts, BenchmarkRecord
-from assay.records.side_evidence import ProfileRecord
 from assay.records.workloads import Arm
 from assay.report import formatting as fmt
 from assay.report.figures.figure_traces import traces
 from assay.report.figures.rooflines import facts_of, rate_of
 from assay.report.formatting import Row, link
+from assay.report.stopwatches import ArmKey, ClockSpread
 from assay.shared.counting import counted
 from assay.statistics import roofline
 from assay.statistics.summaries import CONTROL, arm_time, floor_of, time_ratio
@@ -166,7 +165,11 @@ STALLS_SHOWN = 3
 def profile_rows(evidence: Evidence) -> Iterator[Row]:
     """Yield every profile of the plan; its cells stand under ``COLUMNS``."""
     for (target, comparison, arm), record in evidence.profiles.items():
-        kernel = _kernel(record)
+        # All of its raw page: of that a record lifts out what its own version knew of.
+        try:
+            kernel = longest_kernel(record.raw_page or "")
+        except ValueError:
+            kernel = ProfiledKernel(record.kernel or "", record.metrics, record.units)
         yield {
             "target": target,
             "comparison": comparison,
@@ -178,16 +181,6 @@ def profile_rows(evidence: Evidence) -> Iterator[Row]:
             "stalls": list(_stalls(kernel)),
             "link": link(evidence.place(profile_path(target, comparison, arm))),
         }
-
-
-def _kernel(record: ProfileRecord) -> ProfiledKernel:
-    """Return all of the kernel's raw page: of that a record lifts out what its own version knew
-    of.
-    """
-    try:
-        return longest_kernel(record.raw_page or "")
-    except ValueError:
-        return ProfiledKernel(record.kernel or "", record.metrics, record.units)
 
 
 def _metric(kernel: ProfiledKernel, name: str) -> str:

@@ -6,15 +6,13 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence, builds_of
 from assay.evidence.stages import original_path, program_path
 from assay.judging import cutlass_output as outputs
-from assay.judging.own_program import sizes_printed
+from assay.judging.own_program import sizes_printed, whose
 from assay.judging.program import verification
 from assay.records.claims import Claim
 from assay.records.evaluations import Invocation, Program
 from assay.records.kernels import OriginalProgram
 from assay.records.measurements import ProgramRecord, ProgramRun
 from assay.records.originals import (
-    FileCompileRecord,
-    GivenLine,
     LineRun,
     OriginalRunRecord,
     OriginalSource,
@@ -135,7 +133,7 @@ def own_program_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
                 "target": target,
                 "title": f"source {record.source}'s own program, in a checkout that the user had",
                 "command": line.line,
-                "roles": [f"{called} {_whose(line)}", *_roles(described, record)],
+                "roles": [f"{called} {whose(line)}", *_roles(described, record)],
                 "ran": says or "what it ran, it does not say",
                 "stated": None,
                 "agrees": None,
@@ -150,7 +148,7 @@ def _roles(described: OriginalSource, record: OriginalRunRecord) -> Iterator[str
     if record.image:
         yield f"in image {record.image}"
     if record.build_line is not None:
-        yield f"built by {record.build_line.line} ({_whose(record.build_line)})"
+        yield f"built by {record.build_line.line} ({whose(record.build_line)})"
         said = record.compiler.stdout.strip().splitlines() if record.compiler else []
         yield f"compiler: {said[-1].strip() if said else 'unknown'}"
     if record.file is not None:
@@ -158,10 +156,6 @@ def _roles(described: OriginalSource, record: OriginalRunRecord) -> Iterator[str
     files = counted(record.checkout.files, "file")
     yield f"checkout: {files}, SHA-256 {record.checkout.sha256}"
     yield f"answers: {', '.join(figure.claim for figure in described.figures)}"
-
-
-def _whose(line: GivenLine) -> str:
-    return "as the source types it" if line.by == "source" else "as the user gave it"
 
 
 def _figures(
@@ -229,13 +223,10 @@ def file_compile_rows(evidence: Evidence) -> Iterator[Row]:
     """Yield every file that was compiled as published, in this run or where figures come from."""
     for key, record in sorted(evidence.file_compiles.items()):
         path = evidence.file_compile_paths[key]
-        yield {"record": record, "facts": _facts(record), "link": link(f"evidence/{path}")}
-
-
-def _facts(record: FileCompileRecord) -> tuple[str, ...]:
-    return (
-        f"SHA-256 {record.file_sha256}",
-        f"nvcc {record.toolchain.nvcc}, {record.toolchain.host_compiler}",
-        f"exit code {record.exit_code}",
-        "the command line is ours",
-    )
+        facts = (
+            f"SHA-256 {record.file_sha256}",
+            f"nvcc {record.toolchain.nvcc}, {record.toolchain.host_compiler}",
+            f"exit code {record.exit_code}",
+            "the command line is ours",
+        )
+        yield {"record": record, "facts": facts, "link": link(f"evidence/{path}")}

@@ -30,7 +30,6 @@ from assay.records.attestation import APPENDIX, ATTESTATION, PAGE, TEXT, VERDICT
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report.figures.svg import symbols
-from assay.report.formatting import Row
 from assay.report.replaceable import require_replaceable
 from assay.report.static_page import static_page
 from assay.report.view import build_view
@@ -84,13 +83,12 @@ def texts_of(root: Path, report: Path) -> dict[str, str]:
 
 
 def render_contents(root: Path, contents: ReportContents) -> dict[str, str]:
-    """Return the texts of what a report holds; ``root`` and errors as for ``texts_of``."""
+    """Return both pages and the text of what a report holds; ``root`` is the repository.
+
+    Raises BadInput when a template is missing or broken.
+    """
     view = build_view(contents.catalog, contents.evidence, contents.verdicts, contents.pipeline)
-    return render_texts(root / "reports" / "templates", view)
-
-
-def render_texts(templates: Path, view: Row) -> dict[str, str]:
-    """Return both pages and the text. Raises BadInput when a template is missing or broken."""
+    templates = root / "reports" / "templates"
     told = {"view": view, "statuses": tuple(Status), "symbols": symbols()}
     script = read_text(templates / SCRIPT)
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -4,17 +4,42 @@ No time of another stopwatch is judged or averaged in. Where the SM clocks are k
 compared, too: they tell a stopwatch that is wrong from a GPU that ran at another clock.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.nsight_csv import launch_clock_mhz, launch_ms
 from assay.evidence.stages import stopwatch_path
-from assay.findings.block_quality import ArmKey, ClockSpread
+from assay.records.measurements import BenchmarkRecord
 from assay.report import formatting as fmt
 from assay.report.formatting import Row, link
 from assay.statistics import summaries as stats
+
+ArmKey = tuple[str, str, str]
+"""(target, comparison, arm)."""
+
+
+@dataclass(frozen=True)
+class ClockSpread:
+    """Mean SM clock of an arm's turns in MHz, by cycles over time."""
+
+    median_mhz: float
+    low_mhz: float
+    high_mhz: float
+
+
+def clocks_of(records: Iterable[BenchmarkRecord]) -> dict[ArmKey, ClockSpread]:
+    """Return the clocks of every arm, by its turns in blocks that count."""
+    found: dict[ArmKey, list[float]] = {}
+    for record in records:
+        for process in record.processes:
+            for turn in (t for block in process.blocks if block.void is None for t in block.turns):
+                if turn.clock_mhz is not None:
+                    key = record.target, record.comparison, turn.arm
+                    found.setdefault(key, []).append(turn.clock_mhz)
+    return {key: ClockSpread(median(mhz), min(mhz), max(mhz)) for key, mhz in found.items()}
 
 
 @dataclass(frozen=True)

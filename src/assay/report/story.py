@@ -111,7 +111,9 @@ def leading_findings(catalog: Catalog, counted_things: Sequence[Outcome]) -> tup
 def _leading(
     catalog: Catalog, kind: str, source: str, status: Status, why: Why | None, leads: list[Verdict]
 ) -> Sentence:
-    shown = max(leads, key=factor_apart)
+    ratios = {id(lead): ratio.value for lead in leads if (ratio := ratio_of(lead)) is not None}
+    factors = {of: max(ratio, 1 / ratio) for of, ratio in ratios.items()}
+    shown = max(leads, key=lambda lead: factors.get(id(lead), 1.0))
     title = entry_of(catalog, shown).statement
     which = ", furthest off," if len(leads) > 1 else ""
     figures = f"claimed {claimed_text(catalog, shown)}"
@@ -123,12 +125,6 @@ def _leading(
     says += f" {agreeing(len(leads), 'is', 'are')}"
     cause = f" ({why.short})" if why else ""
     return Sentence(f"{says} {status.word}{cause}: {title}{which} {figures}.", shown.claim)
-
-
-def factor_apart(verdict: Verdict) -> float:
-    """Return by which factor claimed and measured figure differ, whichever is larger; 1 or more."""
-    ratio = ratio_of(verdict)
-    return 1.0 if ratio is None else max(ratio.value, 1 / ratio.value)
 
 
 def impossible_figures(catalog: Catalog, claims: Container[str]) -> dict[str, str]:

@@ -10,7 +10,6 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
 from assay.findings.binary_matches import binary_matches
-from assay.findings.block_quality import clocks_of
 from assay.findings.headline import outcomes
 from assay.records.attestation import PipelineRecord
 from assay.records.verdicts import VerdictsFile, Why
@@ -23,7 +22,7 @@ from assay.report.figures.rooflines import rooflines
 from assay.report.first_screen import first_screen
 from assay.report.formatting import Row, link
 from assay.report.measurements import COLUMNS, comparison_sections, profile_rows, tuning_rows
-from assay.report.stopwatches import agreement_section, agreements
+from assay.report.stopwatches import agreement_section, agreements, clocks_of
 from assay.report.story import documents, impossible_figures, leading_findings, story
 from assay.shared.counting import counted
 from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING

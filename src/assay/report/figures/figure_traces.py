@@ -70,13 +70,9 @@ def traces(record: BenchmarkRecord, limit_w: float | None, name: str) -> str | N
         start += max([*telemetry.at_s, *ended], default=0.0) + PROCESS_GAP_S
     if not clock_at and not turns:
         return None
-    series = {arm: _relative(of) for arm, of in turns.items()}
+    middles = {arm: median(time for _, time in of) for arm, of in turns.items()}
+    series = {arm: [(at, time / middles[arm]) for at, time in of] for arm, of in turns.items()}
     return drawn(clock_at, spans, series, limit_w, name)
-
-
-def _relative(turns: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    middle = median(time for _, time in turns)
-    return [(at, time / middle) for at, time in turns]
 
 
 def drawn(

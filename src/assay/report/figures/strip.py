@@ -178,7 +178,9 @@ def drawing(
             _link(dot, across, middle + sheet.row * row, tip=sheet.beside) for row, dot in rows
         ]
         top += high
-    ticks = _ticks(across)
+    ticks = [tick for tick in TICKS if across.low <= tick <= across.high]
+    if (across.end - across.start) / max(1.0, log(across.high / across.low)) <= 36:  # no room
+        ticks = [tick for tick in ticks if tick in (0.01, 0.1, 1, 10, 100)]
     below = [_text(across(tick), top + 1.15 * line, f"{tick:g}", "middle") for tick in ticks]
     grid = "".join(f"M{short(across(tick))} {short(head)}V{short(top)}" for tick in ticks)
     bands = [
@@ -199,13 +201,6 @@ def drawing(
         f'<svg class="strip {sheet.name}" role="group" aria-label="Every measured figure over the '
         f'claimed one" viewBox="0 0 {short(width)} {short(top + 3 * line)}">{"".join(inside)}</svg>'
     )
-
-
-def _ticks(across: LogScale) -> list[float]:
-    """Return round ratios inside, as many as have room for their words."""
-    inside = [tick for tick in TICKS if across.low <= tick <= across.high]
-    room = (across.end - across.start) / max(1.0, log(across.high / across.low))
-    return inside if room > 36 else [tick for tick in inside if tick in (0.01, 0.1, 1, 10, 100)]
 
 
 def _rows(dots: Sequence[Dot], across: LogScale) -> list[tuple[int, Dot]]:
