@@ -6,34 +6,17 @@ from typing import Any
 import pytest
 
 from assay.judging import decision
-from assay.judging.judge import judge
 from assay.records.claims import Claim, ClaimKind, Relation
-from assay.records.evaluations import Benchmark, Derived, Metric, Term
 from assay.records.measurements import BenchmarkRecord
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.statistics.summaries import Summary
 from tests import builders as b
-
-OURS_RATE = b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9
-
-
-def rate(arm: str = "ours", over: str | None = None) -> Benchmark:
-    metric = Metric.RATE_RATIO if over else Metric.RATE
-    return Benchmark(
-        kind="benchmark", metric=metric, terms=(Term(comparison="duel", arm=arm, over=over),)
-    )
-
-
-def verdicts(claims: list[Claim], record: BenchmarkRecord, **changes: Any) -> list[Verdict]:
-    evidence = b.evidence(
-        [b.measure(claim.id) for claim in claims], benchmarks=[record], checks=[b.correctness()]
-    )
-    return list(judge(b.catalog(claims, **changes), evidence).verdicts)
+from tests.judging.asked import OURS_RATE, judged, quotient, rate
 
 
 def one(claim: Claim, record: BenchmarkRecord, **changes: Any) -> Verdict:
-    return verdicts([claim], record, **changes)[0]
+    return judged(claim, benchmarks=[record], catalog=changes)[0]
 
 
 WIDE = {"judging": b.judging(ratio_margin=0.5)}
@@ -130,25 +113,18 @@ class TestModes:
 
 class TestPairing:
     def gap(self, comparison: str) -> Verdict:
-        term = Term(comparison=comparison, arm="ours" if comparison == "duel" else "attention")
-        top = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
-        quotient = Derived(
-            kind="derived", formula="quotient", numerator="top", denominator="bottom"
-        )
+        top = rate("ours" if comparison == "duel" else "attention", comparison=comparison)
         claims = [
-            b.claim("gap", quotient, value=1.0, unit=Unit.RATIO, kind=ClaimKind.RATIO),
+            b.claim("gap", quotient(), value=1.0, unit=Unit.RATIO, kind=ClaimKind.RATIO),
             b.claim("top", top),
             b.claim("bottom", rate("rival")),
         ]
         attend = b.benchmark(
             {"attention": 0.02}, comparison="attend", control="attention", process_sd=0.03
         )
-        evidence = b.evidence(
-            [b.measure("gap")],
-            benchmarks=[b.benchmark(process_sd=0.03), attend],
-            checks=[b.correctness(), b.correctness(("attention",), comparison="attend")],
-        )
-        return judge(b.catalog(claims, **WIDE), evidence).verdicts[0]
+        checks = [b.correctness(), b.correctness(("attention",), comparison="attend")]
+        records = {"benchmarks": [b.benchmark(process_sd=0.03), attend], "checks": checks}
+        return judged(*claims, catalog=WIDE, **records)[0]
 
     def test_two_arms_of_one_comparison_are_paired(self) -> None:
         """The drift that both arms share cancels, as in a claim that names the ratio itself."""

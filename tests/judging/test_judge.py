@@ -20,7 +20,6 @@ from assay.records.claims import Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
-    Derived,
     FlopFormula,
     Inspection,
     Invocation,
@@ -38,9 +37,7 @@ from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from assay.statistics.summaries import Summary
 from tests import builders as b
-
-OURS_RATE = b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9
-RIVAL_RATE = b.FLOP["rival"] / b.TIMES_MS["rival"] * 1e-9
+from tests.judging.asked import OURS_RATE, RIVAL_RATE, judged, quotient, rate
 
 
 def bench(metric: Metric = Metric.RATE, *terms: Term, **changes: Any) -> Benchmark:
@@ -48,17 +45,8 @@ def bench(metric: Metric = Metric.RATE, *terms: Term, **changes: Any) -> Benchma
     return Benchmark(kind="benchmark", metric=metric, terms=given_terms, **changes)
 
 
-def ratio(metric: Metric = Metric.RATE_RATIO) -> Benchmark:
-    return bench(metric, Term(comparison="duel", arm="ours", over="rival"))
-
-
 def verdict_on(claim: Claim, *, on: str | None = "h100", **records: Any) -> Verdict:
-    """The verdict on one claim; correct and well-behaved records of ``duel`` unless given."""
-    records.setdefault("benchmarks", [b.benchmark()])
-    records.setdefault("checks", [b.correctness()])
-    changes = records.pop("catalog", {})
-    catalog = b.catalog([claim], **changes)
-    return judge(catalog, b.evidence([b.measure(claim.id, on)], **records)).verdicts[0]
+    return judged(claim, on=on, **records)[0]
 
 
 class TestEquivalence:
@@ -136,7 +124,7 @@ class TestOneSided:
 
 class TestRatios:
     def test_rate_ratio_counts_each_arms_own_flop(self) -> None:
-        claim = b.claim("ratio", ratio(), value=OURS_RATE / RIVAL_RATE, unit=Unit.RATIO)
+        claim = b.claim("ratio", rate(over="rival"), value=OURS_RATE / RIVAL_RATE, unit=Unit.RATIO)
         verdict = verdict_on(claim)
         assert verdict.status is Status.REPRODUCED
         assert verdict.margin == 0.05
@@ -168,7 +156,7 @@ class TestNoiseGates:
 class TestRoofline:
     def test_a_broken_baseline_breaks_the_ratio(self) -> None:
         record = b.benchmark({"ours": 0.06, "rival": 0.1})
-        claim = b.claim("ratio", ratio(), value=0.4, unit=Unit.RATIO)
+        claim = b.claim("ratio", rate(over="rival"), value=0.4, unit=Unit.RATIO)
         assert verdict_on(claim, benchmarks=[record]).reason == "below_roofline_bound"
 
     def test_a_claim_beyond_the_roofline_is_flagged(self) -> None:
@@ -222,7 +210,7 @@ class TestCorrectnessGate:
         [
             (bench(), Unit.TFLOP_PER_S, ("ours",), (Status.INCORRECT, "wrong_output")),
             (bench(), Unit.TFLOP_PER_S, (), (Status.NOT_RUN, "run_failed")),
-            (ratio(), Unit.RATIO, ("rival",), (Status.NOT_RUN, "run_failed")),
+            (rate(over="rival"), Unit.RATIO, ("rival",), (Status.NOT_RUN, "run_failed")),
         ],
     )
     def test_what_was_dropped_for_a_wrong_timed_output_is_wrong(
@@ -261,11 +249,11 @@ class TestFlopFormulas:
         attention = bench(Metric.RATE, Term(comparison="attend", arm="attention"))
         record = b.benchmark({"attention": time}, comparison="attend", control="attention")
         checks = [b.correctness(("attention",), comparison="attend")]
-        for formula, rate in ((FlopFormula.CUTLASS_41_FULL, 27.65), (FlopFormula.NNZ, 21.91)):
-            claim = b.claim("rate", attention, value=rate, flop_formula=formula)
+        for formula, value in ((FlopFormula.CUTLASS_41_FULL, 27.65), (FlopFormula.NNZ, 21.91)):
+            claim = b.claim("rate", attention, value=value, flop_formula=formula)
             verdict = verdict_on(claim, benchmarks=[record], checks=checks)
             assert verdict.status is Status.REPRODUCED
-            wrong = b.claim("rate", attention, value=rate * 1.26, flop_formula=formula)
+            wrong = b.claim("rate", attention, value=value * 1.26, flop_formula=formula)
             verdict = verdict_on(wrong, benchmarks=[record], checks=checks)
             assert verdict.status is Status.NOT_REPRODUCED
 
@@ -492,28 +480,15 @@ class TestPrograms:
 
 
 class TestDerived:
-    def claims(self, value: float, unit: Unit = Unit.RATIO) -> list[Claim]:
-        quotient = Derived(
-            kind="derived",
-            formula="quotient" if unit is Unit.RATIO else "percent_gain",
-            numerator="top",
-            denominator="bottom",
-        )
-        rival = bench(Metric.RATE, Term(comparison="duel", arm="rival"))
+    def claims(self, value: float) -> list[Claim]:
         return [
-            b.claim("gap", quotient, value=value, unit=unit, kind=ClaimKind.RATIO),
-            b.claim("top", rival, value=RIVAL_RATE),
+            b.claim("gap", quotient(), value=value, unit=Unit.RATIO, kind=ClaimKind.RATIO),
+            b.claim("top", rate("rival"), value=RIVAL_RATE),
             b.claim("bottom", bench(), value=OURS_RATE),
         ]
 
-    def judge(self, claims: list[Claim], **records: Any) -> Verdict:
-        records.setdefault("benchmarks", [b.benchmark()])
-        records.setdefault("checks", [b.correctness()])
-        answers = [b.measure("gap")]
-        return judge(b.catalog(claims), b.evidence(answers, **records)).verdicts[0]
-
     def test_quotient_of_two_measured_claims(self) -> None:
-        verdict = self.judge(self.claims(RIVAL_RATE / OURS_RATE))
+        verdict = judged(*self.claims(RIVAL_RATE / OURS_RATE))[0]
         assert verdict.status is Status.REPRODUCED
         assert verdict.measured == pytest.approx(RIVAL_RATE / OURS_RATE, rel=0.02)
         assert "ran in the same blocks" in verdict.explanation
@@ -523,7 +498,7 @@ class TestDerived:
         claims = self.claims(1.2)
         claims[2] = b.claim("bottom", bench(Metric.TIME), value=0.06, unit=Unit.MS)
         with pytest.raises(BadInput, match="is measured in"):
-            self.judge(claims)
+            judged(*claims)
 
 
 def support(probe: str, arch: str, expect: Any) -> Claim:

@@ -12,7 +12,7 @@ from assay.catalog.references import check_references
 from assay.judging.judge import judge
 from assay.records.arithmetic import SourcePlace
 from assay.records.claims import Claim
-from assay.records.evaluations import PRIMARY, Benchmark, Derived, Metric, Reading, Term
+from assay.records.evaluations import PRIMARY, Reading
 from assay.records.originals import (
     CheckoutCopy,
     FigurePattern,
@@ -26,8 +26,8 @@ from assay.records.originals import (
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from tests import builders as b
+from tests.judging.asked import OURS_RATE, quotient, rate
 
-OURS_RATE = b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9
 PLACE = SourcePlace(section="Files", line=9)
 
 
@@ -79,11 +79,6 @@ def printing(*rates: float) -> OriginalRunRecord:
 RATES = (606.0, 607.0, 608.0, 607.0, 606.5, 607.5, 607.0)
 
 
-def rate(arm: str = "ours") -> Benchmark:
-    term = Term(comparison="duel", arm=arm)
-    return Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
-
-
 def judged(
     claims: Sequence[Claim], found: OriginalRunRecord | None, *figures: FigurePattern
 ) -> dict[str, Verdict]:
@@ -114,8 +109,7 @@ class TestItDecides:
 
     def test_a_gain_in_per_cent_is_the_ratio_that_a_claim_of_it_is(self) -> None:
         gains = record(*(line(f"{gain} %\n") for gain in (24.9, 25.0, 25.1, 25.0, 25.0)))
-        over = Term(comparison="duel", arm="ours", over="rival")
-        ratio = Benchmark(kind="benchmark", metric=Metric.RATE_RATIO, terms=(over,))
+        ratio = rate(over="rival")
         printed = figure("gain", pattern="{value} %", unit=Unit.PERCENT)
         for value, status in ((25.0, Status.REPRODUCED), (40.0, Status.NOT_REPRODUCED)):
             claim = b.claim("gain", ratio, value=value, unit=Unit.PERCENT, flop_formula=None)
@@ -219,8 +213,9 @@ class TestItCountsOtherwise:
             flops="4 * m * n * k",
         )
         other = b.claim("other", rate("rival"), value=100.0, reading="stored", readings=(twice,))
-        derived = Derived(kind="derived", formula="quotient", numerator="rate", denominator="other")
-        gap = b.claim("gap", derived, value=9.0, unit=Unit.RATIO, flop_formula=None)
+        gap = b.claim(
+            "gap", quotient("rate", "other"), value=9.0, unit=Unit.RATIO, flop_formula=None
+        )
         claims = [gap, self.claim(OURS_RATE), other]
         found = judged(claims, printing(*(600.0,) * 5), figure("rate", counts="whole"))
         readings = {reading.id: reading for reading in found["gap"].readings}
@@ -245,7 +240,6 @@ class TestItCountsOtherwise:
 def test_the_catalog_refuses_figures_that_answer_nothing(
     figures: tuple[FigurePattern, ...], words: str
 ) -> None:
-    derived = Derived(kind="derived", formula="quotient", numerator="rate", denominator="rate")
-    claims = [b.claim("rate", rate()), b.claim("gain", derived, unit=Unit.RATIO)]
+    claims = [b.claim("rate", rate()), b.claim("gain", quotient("rate", "rate"), unit=Unit.RATIO)]
     with pytest.raises(BadInput, match=words):
         check_references(catalog(claims, own(*figures)))

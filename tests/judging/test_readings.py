@@ -8,28 +8,19 @@ import pytest
 from assay.judging.judge import judge
 from assay.records.claims import Claim, ClaimKind, Hardware, Relation
 from assay.records.evaluations import (
-    Benchmark,
-    Derived,
     FlopFormula,
     Metric,
     NotRun,
     Reading,
-    Term,
     Unanswerable,
 )
 from assay.records.plan import Answer
 from assay.records.units import Unit
-from assay.records.verdicts import Status, Verdict, Why
+from assay.records.verdicts import Status, Why
 from tests import builders as b
+from tests.judging.asked import OURS_RATE, RIVAL_RATE, judged, quotient, rate
 
-OURS_RATE = b.FLOP["ours"] / b.TIMES_MS["ours"] * 1e-9
-RIVAL_RATE = b.FLOP["rival"] / b.TIMES_MS["rival"] * 1e-9
 DENSITY = 0.25
-
-
-def rate(arm: str) -> Benchmark:
-    term = Term(comparison="duel", arm=arm)
-    return Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
 
 
 def reading(name: str, **changes: Any) -> Reading:
@@ -46,13 +37,6 @@ def read(*readings: Reading, **changes: Any) -> Claim:
     changes.setdefault("evaluation", rate("ours"))
     evaluation = changes.pop("evaluation")
     return b.claim("rate", evaluation, reading="stored blocks", readings=readings, **changes)
-
-
-def judged(*claims: Claim, on: str = "h100", **records: Any) -> tuple[Verdict, ...]:
-    records.setdefault("benchmarks", [b.benchmark()])
-    records.setdefault("checks", [b.correctness()])
-    answers = [b.measure(claim.id, on) for claim in claims]
-    return judge(b.catalog(claims), b.evidence(answers, **records)).verdicts
 
 
 WHOLE = reading("whole", flops="2 * m * n * k")
@@ -85,8 +69,7 @@ class TestReadings:
 
     def test_a_choice_that_is_missing_keeps_a_figure_from_being_misstated(self) -> None:
         """What the source leaves unsaid may yet give the figure of the work that it states."""
-        term = Term(comparison="attend", arm="attention")
-        absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+        absent = rate("attention", comparison="attend")
         gone = reading("gone", differs="unstated", evaluation=absent)
         (verdict,) = judged(read(WHOLE, gone, value=OURS_RATE / DENSITY))
         assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.READING_MISSING)
@@ -138,13 +121,9 @@ class TestReadings:
         assert verdict.readings[1].work_ratio == pytest.approx(ratio, rel=1e-4)
 
 
-def quotient(value: float, **changes: Any) -> Claim:
-    evaluation = Derived(
-        kind="derived", formula="quotient", numerator="top", denominator="bottom", **changes
-    )
-    return b.claim(
-        "gap", evaluation, value=value, unit=Unit.RATIO, resolution=0.1, kind=ClaimKind.RATIO
-    )
+def gap_of(value: float, **changes: Any) -> Claim:
+    given = {"unit": Unit.RATIO, "resolution": 0.1, "kind": ClaimKind.RATIO}
+    return b.claim("gap", quotient(**changes), value=value, **given)
 
 
 GAP = RIVAL_RATE / OURS_RATE
@@ -159,7 +138,7 @@ class TestRatiosOfClaims:
             b.claim("bottom", rate("ours"), value=OURS_RATE * 3),
         ]
         times = b.TIMES_MS["ours"] / b.TIMES_MS["rival"]
-        gap = judged(quotient(times, flops="2 * m * n * k"), *parts)[0]
+        gap = judged(gap_of(times, flops="2 * m * n * k"), *parts)[0]
         assert gap.status is Status.REPRODUCED
 
     def test_an_order_is_a_statement_of_its_own(self) -> None:
@@ -167,7 +146,7 @@ class TestRatiosOfClaims:
             b.claim("top", rate("rival"), value=RIVAL_RATE * 3),
             b.claim("bottom", rate("ours"), value=OURS_RATE * 3),
         ]
-        faster = quotient(1.0).model_copy(update={"relation": Relation.AT_LEAST})
+        faster = gap_of(1.0).model_copy(update={"relation": Relation.AT_LEAST})
         found = judged(faster, *parts)[0]
         assert found.status is Status.REPRODUCED
         assert " or more: the whole interval is at least that figure." in found.explanation
@@ -177,7 +156,7 @@ class TestRatiosOfClaims:
             b.claim("top", rate("rival"), value=RIVAL_RATE * 1.08),
             b.claim("bottom", rate("ours"), value=OURS_RATE),
         ]
-        gap = judged(quotient(GAP * 5), *parts)[0]
+        gap = judged(gap_of(GAP * 5), *parts)[0]
         assert gap.status is Status.NOT_REPRODUCED
         assert gap.reason is None
 
@@ -186,18 +165,17 @@ class TestRatiosOfClaims:
             b.claim("top", rate("rival"), value=RIVAL_RATE * 1.08),
             read(WHOLE, value=OURS_RATE / DENSITY).model_copy(update={"id": "bottom"}),
         ]
-        whole = judged(quotient(GAP * DENSITY), *parts)[0].readings[1]
+        whole = judged(gap_of(GAP * DENSITY), *parts)[0].readings[1]
         assert whole.holds is None
         assert whole.reason is not None and "top is open" in whole.reason
 
     def test_nor_is_one_whose_part_lacks_a_reading(self) -> None:
         """The ratio fits. One part is misstated; under a reading of the other both may hold."""
-        term = Term(comparison="attend", arm="attention")
-        absent = Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
+        absent = rate("attention", comparison="attend")
         gone = reading("gone", differs="unstated", evaluation=absent)
         top = b.claim("top", rate("rival"), value=RIVAL_RATE * 3, reading="plain", readings=(gone,))
         bottom = read(WHOLE, value=OURS_RATE / DENSITY).model_copy(update={"id": "bottom"})
-        found = judged(quotient(GAP), top, bottom)
+        found = judged(gap_of(GAP), top, bottom)
         assert [each.status for each in found] == [
             Status.INCONCLUSIVE,
             Status.INCONCLUSIVE,
@@ -230,7 +208,7 @@ class TestRatiosOfClaims:
             ),
         ]
         gap = (held["rival"] / held["ours"]) if times else 1 / GAP
-        found = judged(quotient(gap * 3), *parts)[0]
+        found = judged(gap_of(gap * 3), *parts)[0]
         assert (found.status, found.why) == (Status.NOT_REPRODUCED, Why.COMPARATOR_FASTER)
         assert f"What it is compared with, {slow}, got faster" in found.explanation
 

@@ -1,6 +1,5 @@
 """Words of the pages: phrases that were retired stay so, and figures are written one way."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,6 @@ from assay.records.units import quantity
 from assay.report import formatting as fmt
 from assay.report.verdict_text import claimed_text
 from tests.report.told import told_report
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def words(page: str) -> str:
-    """Return what a page says, without its style, script and tags."""
-    shown = re.sub(r"<(style|script)>.*?</\1>", " ", page, flags=re.DOTALL)
-    return " ".join(re.sub(r"<[^>]*>", " ", shown).split())
 
 
 def test_a_sentence_and_its_cells_write_figures_alike(tmp_path: Path) -> None:

@@ -90,16 +90,11 @@ def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord | None
         return Sameness.FILE
     if built.artifact is None or then is None:
         return Sameness.OTHER
-    return _sameness_inside(then, built)
-
-
-def _sameness_inside(then: BuildRecord, built: BuildRecord) -> Sameness:
-    """Compare two binaries that are not the same file."""
-    if built.resources == then.resources and built.cubins and built.cubins == then.cubins:
+    alike = built.resources == then.resources
+    if alike and built.cubins and built.cubins == then.cubins:
         return Sameness.DEVICE_CODE
     if built.code_sha256 is not None and built.code_sha256 == then.code_sha256:
         return Sameness.INSTRUCTIONS  # a kernel's mangled name may hold a digest of its source
     compilers = {then.toolchain.host_compiler, built.toolchain.host_compiler}
-    if built.resources == then.resources and LINE_INFO in then.command and len(compilers) > 1:
-        return Sameness.LINE_TABLES
-    return Sameness.OTHER
+    by_another = alike and LINE_INFO in then.command and len(compilers) > 1
+    return Sameness.LINE_TABLES if by_another else Sameness.OTHER

@@ -128,25 +128,15 @@ def _order(line: HistoryLine) -> tuple[str, str, int]:
 
 def _after(last: HistoryEntry, line: HistoryLine) -> HistoryLine:
     entry = line.last
-    one, two = _conditions(last), _conditions(entry)
+    pairs = zip(PARTS, _conditions(last), _conditions(entry), strict=True)
     return replace(
         line,
         before=None if entry.figure.said == last.figure.said else last.figure.said,
-        changed=tuple(
-            name
-            for name, first, second in zip(PARTS, one, two, strict=True)
-            if None not in (first, second) and first != second
-        ),
+        changed=tuple(n for n, one, two in pairs if None not in (one, two) and one != two),
     )
 
 
 def _conditions(entry: HistoryEntry) -> tuple[object, ...]:
     on, figure = entry.machine, entry.figure
-    return (
-        on and on.gpu_uuid,
-        on and on.driver,
-        on and on.commit,
-        figure.protocol,
-        figure.question,
-        entry.rules,
-    )
+    card = (on.gpu_uuid, on.driver, on.commit) if on else (None, None, None)
+    return *card, figure.protocol, figure.question, entry.rules

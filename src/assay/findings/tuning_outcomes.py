@@ -6,7 +6,7 @@ within blocks. A choice holds when no rival is faster beyond the margin that
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,7 +15,6 @@ from assay.judging.case import Case, Failure, Measured
 from assay.records.evaluations import Metric, Term
 from assay.records.rivals import TuningChoice
 from assay.records.units import declared_percent, number, percent
-from assay.records.workloads import Arm
 from assay.shared.counting import agreeing, counted
 from assay.statistics.summaries import MIN_PROCESSES, Summary
 
@@ -79,7 +78,14 @@ def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
         return _unmeasured(choice, f"{own.broken}.", own.evidence)
     ratios: dict[str, Measured] = {}
     lacking: list[str] = []
-    rivals = {arm.id: arm.variant for arm in _rivals(case, choice)}
+    arms = {arm.id: arm for arm in case.catalog.comparisons[name].arms}
+    chosen, arch = arms[choice.evidence.arm], case.catalog.targets[target].arch
+    rivals = {  # other kernels that ran the same problem and could have been chosen
+        arm.id: arm.variant
+        for arm in arms.values()
+        if (arm.workload == chosen.workload and arm.variant != chosen.variant)
+        and arch in case.catalog.variants[arm.variant].archs
+    }
     for rival in rivals:
         term = Term(comparison=name, arm=choice.evidence.arm, over=rival)
         found = measure_term(case, target, Metric.TIME_RATIO, term, None)
@@ -114,17 +120,6 @@ def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
 
 def _unmeasured(choice: TuningChoice, why: str, evidence: tuple[str, ...]) -> SweepOutcome:
     return SweepOutcome(choice, ChoiceStanding.NOT_MEASURED, None, None, None, why, evidence)
-
-
-def _rivals(case: Case, choice: TuningChoice) -> Iterator[Arm]:
-    """Other kernels that ran the same problem and could have been chosen."""
-    arch = case.catalog.targets[choice.target].arch
-    arms = {arm.id: arm for arm in case.catalog.comparisons[choice.evidence.comparison].arms}
-    own = arms[choice.evidence.arm]
-    for arm in arms.values():
-        same = arm.workload == own.workload and arm.variant != own.variant
-        if same and arch in case.catalog.variants[arm.variant].archs:
-            yield arm
 
 
 def _is_right(case: Case, target: str, comparison: str, arm: str) -> bool:

@@ -7,15 +7,9 @@ from dataclasses import replace
 
 from assay.evidence.model import build_record_path
 from assay.evidence.stages import benchmark_path, correctness_path
+from assay.judging import formulas
 from assay.judging.case import Case, Failure, Measured, not_run, with_platform
-from assay.judging.formulas import (
-    AS_IS,
-    Conversion,
-    Counting,
-    Uncounted,
-    for_benchmark,
-    for_traffic,
-)
+from assay.judging.formulas import Conversion, Counting
 from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
 from assay.judging.what_ran import what_ran
 from assay.records.builds import BuildRecord
@@ -48,7 +42,7 @@ def measure_term(
     """Measure one term on one target: every gate first, then the quantity."""
     try:
         found = _gated(case, target, term) or _measure(case, target, metric, term, formula)
-    except Uncounted as error:
+    except formulas.Uncounted as error:
         found = not_run(NotRun.NOT_RECORDED, str(error))
     return replace(found, evidence=evidence_paths(case, target, term))
 
@@ -57,7 +51,7 @@ def _gated(case: Case, target: str, term: Term) -> Failure | None:
     """Return why the times of a term do not count, or None."""
     correctness = case.evidence.correctness.get((target, term.comparison))
     if correctness is None:
-        return absent(case, target, case.catalog.comparisons[term.comparison], term)
+        return absent(case, target, term)
     for arm in arms_of(term):
         if failure := gate_correctness(case, correctness, arm, arm == term.arm):
             return failure
@@ -73,18 +67,15 @@ def _gated(case: Case, target: str, term: Term) -> Failure | None:
 
 def evidence_paths(case: Case, target: str, term: Term) -> tuple[str, ...]:
     """Return the records that a term rests on, as far as they exist."""
-    comparison, evidence = term.comparison, case.evidence
-    paths: list[str] = []
-    if (target, comparison) in evidence.benchmarks:
-        paths.append(benchmark_path(target, comparison))
-    if (target, comparison) in evidence.correctness:
-        paths.append(correctness_path(target, comparison))
+    key, evidence = (target, term.comparison), case.evidence
     arch = case.catalog.targets[target].arch
-    arms = {arm.id: arm for arm in case.catalog.comparisons[comparison].arms}
-    for name in arms_of(term):
-        if (build := build_record_path(evidence, arms[name].variant, arch)) is not None:
-            paths.append(build)
-    return with_platform(case, target, tuple(paths))
+    arms = {arm.id: arm.variant for arm in case.catalog.comparisons[term.comparison].arms}
+    paths = (
+        benchmark_path(*key) if key in evidence.benchmarks else None,
+        correctness_path(*key) if key in evidence.correctness else None,
+        *(build_record_path(evidence, arms[name], arch) for name in arms_of(term)),
+    )
+    return with_platform(case, target, tuple(filter(None, paths)))
 
 
 def _measure(
@@ -138,15 +129,11 @@ def _of_earlier_sources(case: Case, target: str, arms: Sequence[ArmFacts]) -> It
         commit = provision.earlier_sources.get(variant) if provision else None
         then = case.evidence.target_builds.get(target, {}).get((variant, arch))
         now = case.evidence.builds.get((variant, arch))
-        same = None
-        if then is not None and then.artifact and then.artifact.sha256 == measured:
-            same = _same_code(then, now)
+        known = then is not None and then.artifact and then.artifact.sha256 == measured
+        same = _same_code(then, now) if then is not None and known else None
         if commit and not same:
-            code = (
-                "and so is what the compiler makes of them"
-                if same is False
-                else "and nobody compared what the compiler makes of them"
-            )
+            makes = "what the compiler makes of them"
+            code = f"and so is {makes}" if same is False else f"and nobody compared {makes}"
             yield (
                 f"{variant} was measured as compiled from the sources of {commit[:12]}; today's "
                 f"are others, {code}."
@@ -194,7 +181,7 @@ def _in_metric(
     """
     mine, peaks = facts[term.arm], case.catalog.targets[target].peaks
     workload = case.catalog.workloads[mine.workload]
-    convert = for_traffic if metric is Metric.BANDWIDTH else for_benchmark
+    convert = formulas.for_traffic if metric is Metric.BANDWIDTH else formulas.for_benchmark
     counts = convert(formula, mine, workload)
     match metric:
         case Metric.RATE:
@@ -203,11 +190,11 @@ def _in_metric(
         case Metric.TIME:
             return summary, roofline.bound_ms(mine, workload.dtype, peaks), counts
         case Metric.BANDWIDTH:
-            most = peaks.memory_gb_per_s if counts is AS_IS else None
+            most = peaks.memory_gb_per_s if counts is formulas.AS_IS else None
             return summary.inverse(mine.bytes * 1e-6 * counts.factor), most, counts
         case Metric.RATE_RATIO if term.over is not None:
             theirs = facts[term.over]
-            over = for_benchmark(formula, theirs, case.catalog.workloads[theirs.workload])
+            over = formulas.for_benchmark(formula, theirs, case.catalog.workloads[theirs.workload])
             ratio = mine.flop * counts.factor / (theirs.flop * over.factor)
             return summary.scaled(ratio), None, counts
     return summary, None, counts

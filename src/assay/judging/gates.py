@@ -12,7 +12,6 @@ from assay.records.measurements import (
 )
 from assay.records.units import number, short
 from assay.records.verdicts import Status
-from assay.records.workloads import Comparison
 
 
 def arms_of(term: Term) -> tuple[str, ...]:
@@ -20,9 +19,9 @@ def arms_of(term: Term) -> tuple[str, ...]:
     return (term.arm,) if term.over is None else (term.arm, term.over)
 
 
-def absent(case: Case, target: str, comparison: Comparison, term: Term) -> Failure:
+def absent(case: Case, target: str, term: Term) -> Failure:
     """Return why there is no correctness record: the build failed, or the run did."""
-    arch = case.catalog.targets[target].arch
+    arch, comparison = case.catalog.targets[target].arch, case.catalog.comparisons[term.comparison]
     variants = {arm.id: arm.variant for arm in comparison.arms}
     for arm in arms_of(term):
         build = case.evidence.builds.get((variants[arm], arch))

@@ -36,8 +36,7 @@ def judge_gate_figure(
     paths = (correctness_path(target, term.comparison),)
     record = case.evidence.correctness.get((target, term.comparison))
     if record is None:
-        failure = absent(case, target, case.catalog.comparisons[term.comparison], term)
-        return replace(failure, evidence=paths)
+        return replace(absent(case, target, term), evidence=paths)
     if failed := gate_correctness(case, record, term.arm, True):
         return replace(failed, evidence=paths)
     arm = next(arm for arm in record.arms if arm.arm == term.arm)
@@ -104,8 +103,7 @@ def judge_execution(ask: Question, evaluation: ways.Execution) -> Verdict | Fail
     for term, name in zip(evaluation.terms, names, strict=True):
         record = case.evidence.correctness.get((target, term.comparison))
         if record is None:
-            failure = absent(case, target, case.catalog.comparisons[term.comparison], term)
-            return replace(failure, evidence=paths)
+            return replace(absent(case, target, term), evidence=paths)
         failed, gpu = gate_correctness(case, record, term.arm, True), record.gpu_uuid
         if failed is None:
             checks = sum(len(arm.checks) for arm in record.arms if arm.arm == term.arm)

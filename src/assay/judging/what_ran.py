@@ -48,18 +48,13 @@ def _package(case: Case, target: str, variant: Variant) -> str:
     rival = case.catalog.rivals.get(variant.rival) if variant.rival else None
     name = variant.package or (rival.main.name if rival else PYTORCH)
     platform = case.evidence.platforms.get(target)
-    version = _imported(case, target, variant.id).get(_normal(name))
+    gates = (gate for (on, _), gate in case.evidence.correctness.items() if on == target)
+    arms = (arm for gate in gates for arm in gate.arms if arm.variant == variant.id)
+    imported = next((arm.packages for arm in arms if arm.packages), {})
+    version = {_normal(key): value for key, value in imported.items()}.get(_normal(name))
     if platform is not None and (name == PYTORCH or version is None):
         version = _version(platform, name)
     return f"{name} {version}" if version else f"{name}, or another build of it (none is recorded)"
-
-
-def _imported(case: Case, target: str, variant: str) -> dict[str, str]:
-    """Return the versions of the packages that a variant's gate imported, by their plain names."""
-    gates = (gate for (on, _), gate in case.evidence.correctness.items() if on == target)
-    arms = (arm for gate in gates for arm in gate.arms if arm.variant == variant and arm.packages)
-    packages = next((arm.packages or {} for arm in arms), {})
-    return {_normal(package): version for package, version in packages.items()}
 
 
 def _version(platform: PlatformRecord, name: str) -> str | None:

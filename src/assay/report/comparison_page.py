@@ -105,7 +105,11 @@ def _told(leads: Sequence[ComparedFigure]) -> str:
 
 def comparison_view(reports: Sequence[GivenReport], claims: Collection[str]) -> ComparisonView:
     """Return the view of reports; ``claims``: of these alone, where any is named."""
-    names = _names(reports)
+    given = [report.name for report in reports]
+    names = tuple(
+        name if given.index(name) == place else f"{name} ({reports[place].path})"
+        for place, name in enumerate(given)
+    )
     figures = [report.figures for report in reports]
     rows = compare_figures(figures)
     return ComparisonView(
@@ -115,14 +119,6 @@ def comparison_view(reports: Sequence[GivenReport], claims: Collection[str]) -> 
         warnings=tuple(differing_conditions(names, figures)),
         figures=tuple(row for row in rows if not claims or row.claim in claims),
         pairs=tuple(sorted(paired_workloads(figures), key=lambda pair: -pair.ratio)),
-    )
-
-
-def _names(reports: Sequence[GivenReport]) -> tuple[str, ...]:
-    names = [report.name for report in reports]
-    return tuple(
-        name if names.index(name) == place else f"{name} ({reports[place].path})"
-        for place, name in enumerate(names)
     )
 
 

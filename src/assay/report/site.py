@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.base.printable import shown
-from assay.findings.claim_history import HistoryEntry, HistoryLine, in_order, report_entries
+from assay.findings.claim_history import HistoryEntry, in_order, report_entries
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
 from assay.findings.headline import KINDS
@@ -158,17 +158,16 @@ class Site:
             "title": said.title if said else claim,
             "claimed": said.claimed if said else claimed_figure(figure.claimed, figure.unit),
             "source": figure.source,
-            "lines": [(line, self._verdict(line)) for line in lines],
+            "lines": [
+                (line, "; ".join([cell(line.last.figure), *judged_otherwise(line)]))
+                for line in lines
+            ],
             "reports": self.reports,
             "measured": sum(line.last.machine is not None for line in lines),
             "tell": len({entry.place for line in lines for entry in line.entries}),
             "changes": sum(line.before is not None for line in lines),
             "again": again_line(again_in_history(lines, [each.holder for each in self.reports])),
         }
-
-    def _verdict(self, line: HistoryLine) -> str:
-        """Return how a line came out, by earlier rules too."""
-        return "; ".join([cell(line.last.figure), *judged_otherwise(line)])
 
 
 def letters(entries: Sequence[HistoryEntry]) -> dict[int, str]:

@@ -7,20 +7,8 @@ from statistics import median
 
 from assay.records.measurements import BenchmarkRecord
 from assay.records.verdicts import Status
-from assay.report.figures.svg import (
-    DASHES,
-    GRID,
-    MUTED,
-    SERIES,
-    Scale,
-    in_words,
-    inline_svg,
-    scale_of,
-    short,
-    stroke,
-    text_at,
-    themed,
-)
+from assay.report.figures import svg
+from assay.report.figures.svg import Scale, in_words, short, stroke, text_at
 
 TITLE = "SM clock, power and launch times over time"
 WIDTH, LEFT, RIGHT, TOP = 446.4, 58.0, 443.4, 5.0
@@ -88,7 +76,7 @@ def drawn(
     """
     places = [place for each in series.values() for place in each]
     seconds = [second for at, *_ in segments for second in at] + [at for at, _ in places]
-    across = scale_of([*seconds, *(end for span in spans for end in span)], LEFT, RIGHT)
+    across = svg.scale_of([*seconds, *(end for span in spans for end in span)], LEFT, RIGHT)
     watts = [watt for *_, power in segments for watt in power]
     shown = (
         (("SM clock", "MHz"), [mhz for _, clock, _ in segments for mhz in clock]),
@@ -97,7 +85,7 @@ def drawn(
     )
     panels, top = [], TOP
     for (label, values), height in zip(shown, HEIGHTS, strict=True):
-        panels.append(TracePanel(label, across, scale_of(values, top + height, top)))
+        panels.append(TracePanel(label, across, svg.scale_of(values, top + height, top)))
         top += height + GAP
     clock, power, times = panels
     columns = _legend_columns(series)
@@ -105,12 +93,12 @@ def drawn(
     parts = [
         f'<defs><circle id="{name}-0" r="{DOT}"/></defs>',
         *(part for panel in panels for part in _axes(panel, panel is times)),
-        *(_line(clock, at, mhz, SERIES[0]) for at, mhz, _ in segments),
-        *(_line(power, at, used, SERIES[1]) for at, _, used in segments),
+        *(_line(clock, at, mhz, svg.SERIES[0]) for at, mhz, _ in segments),
+        *(_line(power, at, used, svg.SERIES[1]) for at, _, used in segments),
     ]
     if limit_w is not None:
         y = short(power.up(limit_w))
-        parts.append(f'<path d="M{LEFT:g} {y}H{RIGHT:g}" {stroke(MUTED, 0.7, DASHES)}/>')
+        parts.append(f'<path d="M{LEFT:g} {y}H{RIGHT:g}" {stroke(svg.MUTED, 0.7, svg.DASHES)}/>')
     for number, of in enumerate(series.values()):
         dots = "".join(
             f'<use href="#{name}-0" x="{short(across(x))}" y="{short(times.up(y))}"/>'
@@ -119,19 +107,20 @@ def drawn(
         parts.append(f'<g style="fill: {_colour(number)}">{dots}</g>')
     parts += [_shade(panel, *span) for panel in panels for span in spans]
     parts += _legend(series, columns, foot)
-    return inline_svg(TITLE, WIDTH, foot + 11 * math.ceil(len(series) / columns) + 3, parts)
+    return svg.inline_svg(TITLE, WIDTH, foot + 11 * math.ceil(len(series) / columns) + 3, parts)
 
 
 def _axes(panel: TracePanel, last: bool) -> Iterator[str]:
     """Yield grid, ticks and labels; the last panel has those of the time axis."""
     bottom, top = panel.up.start, panel.up.end
     rows = [(short(panel.up(tick)), text) for tick, text in in_words(panel.up.ticks(4))]
-    yield f'<path d="{"".join(f"M{LEFT:g} {y}H{RIGHT:g}" for y, _ in rows)}" {stroke(GRID, 0.6)}/>'
+    grid = "".join(f"M{LEFT:g} {y}H{RIGHT:g}" for y, _ in rows)
+    yield f'<path d="{grid}" {stroke(svg.GRID, 0.6)}/>'
     seconds = [(short(panel.across(tick)), text) for tick, text in in_words(panel.across.ticks(8))]
     marks = "".join(f"M{LEFT:g} {y}h-3.5" for y, _ in rows)
     marks += "".join(f"M{x} {bottom:g}v3.5" for x, _ in seconds)
     frame = f"M{LEFT:g} {top:g}V{bottom:g}H{RIGHT:g}"
-    yield f'<path d="{frame}{marks}" {stroke(MUTED, 0.7)}/>'
+    yield f'<path d="{frame}{marks}" {stroke(svg.MUTED, 0.7)}/>'
     for y, text in rows:
         yield text_at(LEFT - 6, float(y) + 3, text, "end")
     for number, text in enumerate(panel.label):
@@ -156,7 +145,7 @@ def _line(panel: TracePanel, at: Sequence[float], values: Sequence[float], colou
 
 
 def _colour(number: int) -> str:
-    return themed(SERIES[number % len(SERIES)])
+    return svg.themed(svg.SERIES[number % len(svg.SERIES)])
 
 
 def _shade(panel: TracePanel, start: float, end: float) -> str:
@@ -165,7 +154,7 @@ def _shade(panel: TracePanel, start: float, end: float) -> str:
     return (
         f'<rect x="{short(x)}" y="{panel.up.end:g}" width="{short(until - x)}" '
         f'height="{panel.up.start - panel.up.end:g}" '
-        f'style="fill: {themed(Status.NOT_REPRODUCED.facts.light)}; fill-opacity: 0.15"/>'
+        f'style="fill: {svg.themed(Status.NOT_REPRODUCED.facts.light)}; fill-opacity: 0.15"/>'
     )
 
 
