@@ -7,14 +7,8 @@ the measured rate is restated by the claim's formula before the two are compared
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.judging.cutlass_output import (
-    ParserName,
-    Shape,
-    attention_flop,
-    attention_sizes,
-    causal_41,
-    printed_flop,
-)
+from assay.judging import cutlass_output as outputs
+from assay.judging.cutlass_output import ParserName, Shape, causal_41, printed_flop
 from assay.records.evaluations import FlopFormula
 from assay.records.measurements import ArmFacts
 from assay.records.units import short
@@ -77,7 +71,7 @@ def program_facts(parser: ParserName, shape: Shape) -> dict[str, float]:
     """Return what a formula may name of the problem that a program reports: its sizes."""
     if parser == "cutlass_57":
         return {name: float(size) for name, size in shape.items()}
-    sizes = attention_sizes(parser, shape)
+    sizes = outputs.attention_sizes(parser, shape)
     return dict(zip(OWN_NAMES.values(), map(float, sizes), strict=True))
 
 
@@ -184,7 +178,7 @@ def _program_88(formula: FlopFormula, shape: Shape, printed: int) -> Conversion:
         "The claim counts the whole score matrix, the program half of it; the printed rate is "
         "restated before it is compared."
     )
-    return Conversion(attention_flop("cutlass_88", shape) / printed, sentence)
+    return Conversion(outputs.attention_flop("cutlass_88", shape) / printed, sentence)
 
 
 def _program_41(formula: FlopFormula, shape: Shape, causal: bool) -> Conversion:

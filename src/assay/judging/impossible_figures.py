@@ -10,16 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.judging.arm_figures import (
-    PER_BASE,
-    Launch,
-    Launches,
-    claimed_ms,
-    contradicting_figures,
-    figures_by_arm,
-    other_ratio,
-    within_bound,
-)
+from assay.judging import arm_figures
+from assay.judging.arm_figures import PER_BASE, Launch, Launches
 from assay.judging.formulas import CUTLASS_41, WHOLE
 from assay.judging.printed_figures import audit, from_base, resolve
 from assay.records.arithmetic import Operand
@@ -61,7 +53,7 @@ class ImpossibleFigure:
 def impossible_figures(catalog: Catalog) -> Iterator[ImpossibleFigure]:
     """Yield every figure that arithmetic contradicts, claims first, then audits."""
     yield from impossible_claims(catalog)
-    for name, says in contradicting_figures(Launches(catalog)):
+    for name, says in arm_figures.contradicting_figures(Launches(catalog)):
         yield ImpossibleFigure(name, says)
     for name, result in _relations(catalog):
         if isinstance(result, str):
@@ -71,11 +63,14 @@ def impossible_figures(catalog: Catalog) -> Iterator[ImpossibleFigure]:
 def impossible_claims(catalog: Catalog) -> Iterator[ImpossibleFigure]:
     """Yield claims beyond the peaks of their targets, and ratios that their parts do not give."""
     launches = Launches(catalog)
-    parts = figures_by_arm(catalog)
+    parts = arm_figures.figures_by_arm(catalog)
     for claim in catalog.claims.values():
         if claim.value is None:
             continue
-        for says in (*_beyond_peaks(launches, claim), *other_ratio(launches, parts, claim)):
+        for says in (
+            *_beyond_peaks(launches, claim),
+            *arm_figures.other_ratio(launches, parts, claim),
+        ):
             yield ImpossibleFigure(claim.id, says)
 
 
@@ -132,7 +127,7 @@ def _launch_beyond(
     claim: Claim, launch: Launch, target: Target, claims: Mapping[str, Claim]
 ) -> str | None:
     """Return how a figure of a known launch is beyond a target's peaks."""
-    time = within_bound(claim, claimed_ms(claim, launch, claims))
+    time = arm_figures.within_bound(claim, arm_figures.claimed_ms(claim, launch, claims))
     sparse = _says(claim, SPARSE)
     least = claimable(launch.flop, launch.bytes, launch.dtype, target, sparse=sparse)
     if time.high >= least.ms:

@@ -7,19 +7,9 @@ from fnmatch import fnmatchcase
 
 from assay.evidence.model import build_of, build_record_path
 from assay.evidence.stages import program_path
+from assay.judging import cutlass_output as cutlass
 from assay.judging.case import ORIGINAL, Case, Failure, Measured, not_run, with_platform
-from assay.judging.cutlass_output import (
-    DTYPES,
-    MalformedOutput,
-    ParsedOutput,
-    Shape,
-    figure_unit,
-    job_id,
-    parse,
-    printed_flop,
-    reference_problem,
-    schedule,
-)
+from assay.judging.cutlass_output import MalformedOutput, ParsedOutput, Shape, job_id, parse
 from assay.judging.formulas import Counting, Uncounted, for_program
 from assay.judging.gates import not_built
 from assay.judging.printed_figures import to_base
@@ -123,7 +113,7 @@ def _runs(
     if summary is None:
         text = f"{program.title} ran only once: no interval can be formed."
         return Failure(Status.INCONCLUSIVE, "too_few_processes", text)
-    unit = figure_unit(figure)
+    unit = cutlass.figure_unit(figure)
     try:
         conversion = for_program(formula, program.parser, shape, record.arguments)
     except Uncounted as error:
@@ -132,9 +122,11 @@ def _runs(
         conversion = replace(conversion, factor=1.0, sentence=None)
     factor, base = to_base(1.0, unit)
     summary = summary.scaled(factor * conversion.factor)
-    peak = roofline.peak_tflop_per_s(case.catalog.targets[target].peaks, DTYPES[program.parser])
+    peak = roofline.peak_tflop_per_s(
+        case.catalog.targets[target].peaks, cutlass.DTYPES[program.parser]
+    )
     # Of the matrix products alone: what the program counts, for each FLOP that it does.
-    printed, own = printed_flop(program.parser, shape, record.arguments), 1.0
+    printed, own = cutlass.printed_flop(program.parser, shape, record.arguments), 1.0
     rate: float | None = None
     if printed is not None:
         own = for_program(FlopFormula.NNZ, program.parser, shape, record.arguments).factor
@@ -182,7 +174,7 @@ def _answering(
     failed = {name for output in outputs for name in output.failed}
     if "*" not in figure:
         names = failed.union(*(output.figures for output in outputs))
-        alike = [name for name in names if schedule(name) == schedule(figure)]
+        alike = [name for name in names if cutlass.schedule(name) == cutlass.schedule(figure)]
         return (alike[0] if figure not in names and len(alike) == 1 else figure), ""
     printed = set.intersection(*({*output.figures} for output in outputs)) if outputs else set()
     medians = {
@@ -190,13 +182,13 @@ def _answering(
         for name in printed
         if fnmatchcase(name, figure)
     }
-    sign = 1 if figure_unit(figure) is Unit.MS else -1
+    sign = 1 if cutlass.figure_unit(figure) is Unit.MS else -1
     named = sorted(sorted(medians), key=lambda name: sign * medians[name])
     right = [n for n in named if verification(program, record, outputs, n)[0] is not False]
     if not named:
         return (min(failed) if failed else figure), ""
     chosen = (right or named)[0]
-    others = [f"{n} {quantity(medians[n], figure_unit(n))}" for n in named if n != chosen]
+    others = [f"{n} {quantity(medians[n], cutlass.figure_unit(n))}" for n in named if n != chosen]
     beside = f" Beside it: {', '.join(others)}." if others else ""
     return chosen, f"No kernel is named: the fastest that the program printed is {chosen}.{beside}"
 
@@ -218,7 +210,7 @@ def verification(
     problem: str | None = None
     try:
         output = parse(program.parser, run.stdout)
-        problem = reference_problem(program.parser, output.shape, run.stderr)
+        problem = cutlass.reference_problem(program.parser, output.shape, run.stderr)
         if problem is None and figure in output.failed:
             return False, " It did so in a run apart from the timed ones, told to check."
         if problem is None and (figure not in output.figures or output.passed is None):

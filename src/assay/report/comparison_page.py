@@ -8,20 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.printable import shown
+from assay.findings import report_comparison as comparing
 from assay.findings.claim_history import HistoryLine
 from assay.findings.given_report import GivenReport
 from assay.findings.headline import KINDS
 from assay.findings.replication import again_between, again_line
-from assay.findings.report_comparison import (
-    ComparedFigure,
-    PairedWorkload,
-    Standing,
-    compare_figures,
-    counted_once,
-    differing_conditions,
-    differing_products,
-    paired_workloads,
-)
+from assay.findings.report_comparison import ComparedFigure, PairedWorkload, Standing
 from assay.records.report_figures import ReportFigure
 from assay.report import formatting as fmt
 from assay.report.static_page import static_page
@@ -64,7 +56,7 @@ class ComparisonView:
     @property
     def measurements(self) -> list[ComparedFigure]:
         """Return what the figures are of, each measurement once."""
-        return counted_once(self.figures)
+        return comparing.counted_once(self.figures)
 
     def counts(self) -> tuple[str, ...]:
         """Return how many measurements stand how: a sentence a kind of what a page counts apart,
@@ -111,14 +103,14 @@ def comparison_view(reports: Sequence[GivenReport], claims: Collection[str]) -> 
         for place, name in enumerate(given)
     )
     figures = [report.figures for report in reports]
-    rows = compare_figures(figures)
+    rows = comparing.compare_figures(figures)
     return ComparisonView(
         reports=tuple(reports),
         names=names,
-        products=differing_products(names, figures),
-        warnings=tuple(differing_conditions(names, figures)),
+        products=comparing.differing_products(names, figures),
+        warnings=tuple(comparing.differing_conditions(names, figures)),
         figures=tuple(row for row in rows if not claims or row.claim in claims),
-        pairs=tuple(sorted(paired_workloads(figures), key=lambda pair: -pair.ratio)),
+        pairs=tuple(sorted(comparing.paired_workloads(figures), key=lambda pair: -pair.ratio)),
     )
 
 

@@ -4,16 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.findings.headline import (
-    FIGURES,
-    KINDS,
-    OF_WHAT,
-    PublishedFigures,
-    causes,
-    headed,
-    headline_of,
-    only_own,
-)
+from assay.findings import headline
+from assay.findings.headline import FIGURES, KINDS, OF_WHAT
 from assay.judging.counts import Outcome
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
@@ -41,9 +33,9 @@ def first_screen(
 ) -> Row:
     """Return the first screen of one run's report."""
     plans = evidence.plan.targets
-    figures = headline_of(counted_things)
-    split = headed(catalog, figures)
-    kind = "own" if only_own(catalog, figures) else FIGURES
+    figures = headline.headline_of(counted_things)
+    split = headline.headed(catalog, figures)
+    kind = "own" if headline.only_own(catalog, figures) else FIGURES
     members = [each for each in counted_things if each.kind == kind]
     idle = [each for each in members if each.status is Status.NOT_RUN]
     return {
@@ -78,14 +70,14 @@ def first_screen(
     }
 
 
-def headline_words(catalog: Catalog, figures: PublishedFigures) -> str:
+def headline_words(catalog: Catalog, figures: headline.PublishedFigures) -> str:
     """Return the counts of published speed figures in one sentence; of a project that quotes no
     document those of its own.
     """
-    split = headed(catalog, figures)
+    split = headline.headed(catalog, figures)
     if not split.total:
         return "No published speed figure is among the claims."
-    total = counted(split.total, *OF_WHAT[only_own(catalog, figures)])
+    total = counted(split.total, *OF_WHAT[headline.only_own(catalog, figures)])
     return f"{total}: {told(split.statuses, split.away)}."
 
 
@@ -117,4 +109,6 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> tuple[st
 
 def cause_chips(of: Sequence[Outcome], kind: str = FIGURES) -> list[tuple[int, Why, str]]:
     """Return causes, the most frequent first, each with its number and the choice that shows it."""
-    return [(count, why, choice_of(kind=kind, why=why)) for why, count in causes(of).items()]
+    return [
+        (count, why, choice_of(kind=kind, why=why)) for why, count in headline.causes(of).items()
+    ]

@@ -4,14 +4,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from assay.catalog.model import Catalog
+from assay.evidence import stages
 from assay.evidence.model import Evidence, binaries_of
-from assay.evidence.stages import (
-    build_path,
-    operators_path,
-    runner_image_path,
-    slurm_jobs_path,
-    toolchain_image_path,
-)
 from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.builds import BuildRecord
 from assay.records.cluster import SlurmJob
@@ -65,7 +59,7 @@ def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> R
         "stack": _span(r.stack_bytes for r in resources),
         "sha256": record.artifact.sha256 if record.artifact else "",
         "where": "; ".join(where),
-        "link": link(f"evidence/{build_path(record.id, record.arch)}"),
+        "link": link(f"evidence/{stages.build_path(record.id, record.arch)}"),
     }
 
 
@@ -78,8 +72,8 @@ def _span(values: Iterable[int]) -> str:
 def image_rows(evidence: Evidence) -> Iterator[Row]:
     """Yield images that compiled, then images that measured."""
     for role, records, place in (
-        ("compiles", evidence.toolchain_images, toolchain_image_path),
-        ("measures", evidence.runner_images, runner_image_path),
+        ("compiles", evidence.toolchain_images, stages.toolchain_image_path),
+        ("measures", evidence.runner_images, stages.runner_image_path),
     ):
         for target, record in records.items():
             links = (link(evidence.place(place(target))),)
@@ -98,7 +92,7 @@ def operator_sections(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
             "rows": []
             if failed
             else list(_operators(evidence, record, catalog.targets[target].arch)),
-            "link": link(evidence.place(operators_path(target))),
+            "link": link(evidence.place(stages.operators_path(target))),
         }
 
 
@@ -152,7 +146,7 @@ def slurm_jobs_section(evidence: Evidence) -> Row | None:
         "lost": sum(job.outcome != "done" for job in record.jobs),
         "salted": record.salt is not None,
         "rows": [_slurm_job(job, digits) for job in record.jobs],
-        "link": link(f"evidence/{slurm_jobs_path()}"),
+        "link": link(f"evidence/{stages.slurm_jobs_path()}"),
     }
 
 
