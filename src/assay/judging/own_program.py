@@ -86,9 +86,11 @@ def as_typed(case: Case, claim: Claim, target: str) -> tuple[Reading, Measured |
     """Return what the line that the source types printed, where that is another than the one that
     runs the stated problem, with what it ran; None where there is none.
     """
-    original, record = _described(case, claim), _record(case, claim, target)
-    found = _printed(case, claim, target, typed=True)
-    if original is None or record is None or record.typed_line is None or found is None:
+    original, found = _described(case, claim), _printed(case, claim, target, typed=True)
+    if original is None or found is None:
+        return None
+    record = case.evidence.originals[target, original.id]
+    if record.typed_line is None:
         return None
     evaluation = claim.evaluation
     assert isinstance(evaluation, Benchmark | Program | Unanswerable)  # which the catalog asks for
@@ -121,21 +123,19 @@ def _described(case: Case, claim: Claim) -> OriginalSource | None:
     return source.program_of(claim.id) if source else None
 
 
-def _record(case: Case, claim: Claim, target: str | None) -> OriginalRunRecord | None:
-    """Return the record of the program that prints a claim's figure, as the catalog has it."""
-    original = _described(case, claim)
-    if target is None or original is None or claim is not case.catalog.claims.get(claim.id):
-        return None
-    return case.evidence.originals.get((target, original.id))
-
-
 def _printed(
     case: Case, claim: Claim, target: str | None, *, typed: bool = False
 ) -> Measured | Failure | None:
-    """Return what the program printed, by whatever count; ``typed``: by the line as typed."""
-    original, record = _described(case, claim), _record(case, claim, target)
+    """Return what the program printed for a claim as the catalog has it, by whatever count;
+    ``typed``: by the line as typed.
+    """
+    original = _described(case, claim)
     figure = original.figure_of(claim.id) if original else None
-    if target is None or original is None or figure is None or record is None:
+    known = claim is case.catalog.claims.get(claim.id)
+    if target is None or original is None or figure is None or not known:
+        return None
+    record = case.evidence.originals.get((target, original.id))
+    if record is None:
         return None
     figure = record.find_by(figure)
     paths = with_platform(case, target, (original_path(target, original.id),))
