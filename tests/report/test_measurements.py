@@ -1,11 +1,16 @@
-"""The table of a comparison's arms: a column of memory where a record has it, else none."""
+"""The tables of a comparison's arms, and of Nsight Compute's figures."""
 
 import json
+from pathlib import Path
 from typing import Any
 
+from assay.evidence.load import load_evidence
 from assay.records.measurements import RivalSweep
-from assay.report.measurements import comparison_sections
+from assay.report.measurements import COLUMNS, comparison_sections, profile_rows
+from assay.verification.report_archive import opened_report
 from tests import builders as b
+
+PUBLISHED = Path(__file__).parents[2] / "reports" / "published"
 
 
 def section(**memory: int | None) -> Any:
@@ -47,3 +52,13 @@ def test_what_a_rivals_sweeps_chose_is_told() -> None:
     told = {arm["arm"]: arm["swept"] for arm in swept_section(3, 4)["arms"]}
     assert told["ours"] is None
     assert told["rival"] == "rival: stages 3; stages 4, chosen on this workload."
+
+
+def test_what_a_profile_does_not_lift_out_is_read_off_its_raw_page() -> None:
+    """These records were made when another metric stood for the tensor pipe."""
+    with opened_report(PUBLISHED / "h100_20261121_settled.tar.xz") as report:
+        found: list[Any] = list(profile_rows(load_evidence(report / "evidence")))
+    rows = {(row["comparison"], row["arm"]): row["cells"] for row in found}
+    cells = dict(zip((title for _, title in COLUMNS), rows["bsr_gemm_128", "cublas"], strict=True))
+    told = {"tensor pipe": "93.35 %", "L2": "53.30 %", "clock": "1474 MHz"}
+    assert told == {name: cells[name].replace("\N{NO-BREAK SPACE}", " ") for name in told}
