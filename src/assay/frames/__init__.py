@@ -180,8 +180,7 @@ def samples(records: Iterable[BenchmarkRecord]) -> pd.DataFrame:
 
 
 def telemetry(
-    benchmarks: Iterable[BenchmarkRecord],
-    programs: Mapping[tuple[str, str], ProgramRecord],
+    benchmarks: Iterable[BenchmarkRecord], programs: Mapping[tuple[str, str], ProgramRecord]
 ) -> pd.DataFrame:
     """Return what NVML was asked meanwhile, with the columns ``TELEMETRY``.
 

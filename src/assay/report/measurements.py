@@ -106,12 +106,7 @@ def _gated(catalog: Catalog, arm: Arm, check: ArmCorrectness | None) -> Row:
     }
 
 
-def _timed(
-    catalog: Catalog,
-    target: str,
-    arm: Arm,
-    record: BenchmarkRecord | None,
-) -> Row:
+def _timed(catalog: Catalog, target: str, arm: Arm, record: BenchmarkRecord | None) -> Row:
     facts = facts_of(record, arm.id) if record else None
     time = arm_time(record, arm.id, catalog.judging) if record and facts else None
     rate = bound = fmt.NOTHING

@@ -123,9 +123,7 @@ def _roofline(
 
 
 def _drawn(
-    named: Sequence[RooflinePoint],
-    others: Sequence[RooflinePoint],
-    ceilings: tuple[float, float],
+    named: Sequence[RooflinePoint], others: Sequence[RooflinePoint], ceilings: tuple[float, float]
 ) -> str:
     """Rates against arithmetic intensity below the datasheet's ceilings, TFLOP/s and GB/s."""
     width, height = 480.0, 300.0

@@ -92,7 +92,13 @@ def figure_strip(
         if (ratio := toward_better(catalog, each.lead)) is not None:
             drawn.append(each)
             dots[each.lead.source].append(_dot(each, lines[each.lead.claim], ratio))
-    lanes = [(_label(catalog, source), found) for source, found in dots.items() if found]
+    ours = "its own claims" if catalog.project else "our own claims"
+    said = {source: catalog.sources[source].source for source in dots}
+    lanes = [
+        (f"{source}: {said[source].title}" if said[source].file else ours, found)
+        for source, found in dots.items()
+        if found
+    ]
     if not lanes:
         return None
     margins = catalog.judging.absolute_margin, catalog.judging.ratio_margin
@@ -135,13 +141,6 @@ def _counts(drawn: Sequence[Outcome], of_kinds: Sequence[Outcome]) -> str:
     if idle:
         listed += f"; the other {idle} {agreeing(idle, 'figure has', 'figures have')} none"
     return listed
-
-
-def _label(catalog: Catalog, source: str) -> str:
-    described = catalog.sources[source].source
-    if described.file:
-        return f"{source}: {described.title}"
-    return "its own claims" if catalog.project else "our own claims"
 
 
 def drawing(

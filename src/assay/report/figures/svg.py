@@ -117,13 +117,7 @@ def stroke(colour: str, width: float, dashes: str | None = None) -> str:
 
 
 def text_at(
-    x: float,
-    y: float,
-    text: str,
-    anchor: str,
-    size: float | None = None,
-    *,
-    turned: bool = False,
+    x: float, y: float, text: str, anchor: str, size: float | None = None, *, turned: bool = False
 ) -> str:
     """Return a text whose baseline is at ``y``; ``turned`` ones are read upwards."""
     place = f'x="{short(x)}" y="{short(y)}"'
