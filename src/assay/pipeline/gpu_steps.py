@@ -29,9 +29,9 @@ from assay.measuring.command_runs import CommandPlaces, commands_at
 from assay.measuring.host_machine import joined
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
-from assay.measuring.resume import Measure, Results, kept_record
+from assay.measuring.resume import Item, Measure, Results, kept_record
 from assay.pipeline.gpu_step_base import MeasuringParts
-from assay.records.originals import OriginalRunRecord
+from assay.records.originals import OriginalJob, OriginalRunRecord
 from assay.records.side_evidence import ProfileRecord
 from assay.runtimes.choose import open_image
 from assay.shared.job import DeviceJob, ProfileJob
@@ -42,11 +42,10 @@ class MeasuringSteps(MeasuringParts):
 
     def platform(self, target: str) -> None:
         """Record host and device; assert that the GPU is the target."""
-        self._enter_job(PLATFORMS.stage, target)
-        place, described = self._runner(target), self.dag.target(target)
-        offered = self.dag.target_plan(target).provision.gpus
-        device, *others = measure.probe_devices(place, described, offered)
-        record = self._described(target, device, others)
+        self._begin(PLATFORMS, target)
+        offered = self.planned.provision.gpus
+        device, *others = measure.probe_devices(self._runner(), self.target, offered)
+        record = self._described(device, others)
         if offered:
             # Snakemake has removed the record itself, which may list GPUs that are not offered now.
             kept = self.run_dir / "kept" / PLATFORMS.stage / f"{target}.json"
@@ -56,31 +55,29 @@ class MeasuringSteps(MeasuringParts):
 
     def correctness(self, target: str) -> None:
         """The gate, of every comparison."""
-        self._enter_job(CORRECTNESS.stage, target)
-        self._while_gpus_are_left(target, lambda: self._gate(target))
+        self._begin(CORRECTNESS, target)
+        self._while_gpus_are_left(self._gate)
 
-    def _gate(self, target: str) -> None:
+    def _gate(self) -> None:
         """Check what has no gate yet, or one on a GPU that takes no part any more and did not time
         it, and whose figures need not come from there.
         """
-        items = []
-        for key in CORRECTNESS.keys(self.dag.target_plan(target)):
-            binaries = self._binaries(*key)
-            job = measure.correctness_job(self.dag.catalog, *key, binaries)
-            items.append(self._item(CORRECTNESS, key, job))
-        usable, folder = self._gpus(target), self._kept_folder(CORRECTNESS, target)
-        checked = self._where_kept(CORRECTNESS, target, items)
-        bound = self._bound_elsewhere(target)
+        catalog, target, items = self.dag.catalog, self.target.id, []
+        for name in self.planned.comparisons:
+            job = measure.correctness_job(catalog, target, name, self._binaries(name))
+            items.append(self._item(CORRECTNESS, name, job))
+        usable, checked = self._gpus(), self._where_kept(CORRECTNESS, items)
+        bound = self._bound_elsewhere()
         for item in items:
             gpu = checked.get(item.name)
             stranded = gpu is not None and gpu not in usable and item.name not in bound
-            if stranded and not self._was_timed(target, item.name, gpu):
-                item.kept(folder).unlink()
-        self._batch(CORRECTNESS, target, items)
+            if stranded and not self._was_timed(item.name, gpu):
+                item.kept(self._kept_folder(CORRECTNESS)).unlink()
+        self._batch(CORRECTNESS, items)
 
-    def _was_timed(self, target: str, comparison: str, gpu: str | None) -> bool:
+    def _was_timed(self, comparison: str, gpu: str | None) -> bool:
         """Return whether an earlier start timed a comparison on a GPU."""
-        paths = self._kept_folder(BENCHMARKS, target).glob(f"{comparison}.*.json.gz")
+        paths = self._kept_folder(BENCHMARKS).glob(f"{comparison}.*.json.gz")
         found = (kept_record(path, BENCHMARKS.record) for path in paths)
         return any(record is not None and record.gpu_uuid == gpu for record in found)
 
@@ -90,107 +87,104 @@ class MeasuringSteps(MeasuringParts):
         What a GPU leaves that is lost meanwhile is checked on another, and timed there; so is what
         was checked on another card than Slurm granted now.
         """
-        self._enter_job(BENCHMARKS.stage, target)
+        self._begin(BENCHMARKS, target)
 
         def attempt() -> None:
-            if not set(self._gates(target).values()) <= set(self._gpus(target)):
-                self._gate(target)
-            keys = BENCHMARKS.keys(self.dag.target_plan(target))
-            items = [self._gated_item(BENCHMARKS, key, measure.benchmark_job) for key in keys]
-            self._batch(BENCHMARKS, target, items)
+            if not set(self._gates().values()) <= set(self._gpus()):
+                self._gate()
+            names = self.planned.comparisons
+            self._batch(BENCHMARKS, self._gated_items(BENCHMARKS, names, measure.benchmark_job))
 
-        self._while_gpus_are_left(target, attempt)
+        self._while_gpus_are_left(attempt)
 
     def program(self, target: str) -> None:
         """Every original program, with each of its lists of arguments."""
-        self._enter_job(PROGRAMS.stage, target)
+        self._begin(PROGRAMS, target)
         items = []
-        for planned in self.dag.target_plan(target).programs:
-            build, artifact = self._binary(planned.program, self.dag.target(target).arch)
+        for planned in self.planned.programs:
+            build, artifact = self._binary(planned.program)
             if build.artifact is None:
                 continue  # its build record says why, and the judge looks there
             job = measure.program_job(self.dag.catalog, target, planned, build, artifact)
-            items.append(self._item(PROGRAMS, (target, planned.id), job))
-        self._while_gpus_are_left(target, lambda: self._batch(PROGRAMS, target, items))
+            items.append(self._item(PROGRAMS, planned.id, job))
+        self._while_gpus_are_left(lambda: self._batch(PROGRAMS, items))
 
     def original(self, target: str) -> None:
         """The sources' own programs, each in a fresh copy of the checkout that the user gave."""
-        self._enter_job(ORIGINALS.stage, target)
-        directories = {given.job: given.directory for given in self.dag.request.originals}
-        items = []
-        for planned in self.dag.target_plan(target).originals:
-            copy = self.run_dir / "originals" / target / planned.original
-            shutil.rmtree(copy, ignore_errors=True)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            checkout = Path(directories[planned])
-            project = self.dag.catalog.project
-            copied = (
-                copy_checkout(checkout, copy)
-                if project is None
-                else copy_files(checkout, project.files, copy)
-            )
-            if copied != planned.checkout:
-                raise CheckFailed(f"{checkout}: was changed since this run was asked for")
-            described = self.dag.catalog.sources[planned.source].own_program(planned.original)
-            assert described is not None
-            job = measure.original_job(self.dag.catalog, target, planned, described, copy)
-            items.append(self._item(ORIGINALS, (target, planned.original), job))
-        bound = self._bound_elsewhere(target)
+        self._begin(ORIGINALS, target)
+        items = [self._original_item(planned) for planned in self.planned.originals]
+        bound = self._bound_elsewhere()
 
         def commands(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[OriginalRunRecord]:
             if any(item.name in bound for item in items):
-                raise self._needs_its_card(target, bound, (item.name for item in items))
+                raise self._needs_its_card(bound, (item.name for item in items))
             places = CommandPlaces(
-                runner=self._lone_place(target),
-                compiler=lambda: self._compiler(self.dag.target(target).arch),
+                runner=self._place(self._first_gpu()),
+                compiler=lambda: self._compiler(self.target.arch),
                 image=partial(open_image, self.dag.request.runtime),
-                gpu_uuid=self._first_gpu(target),
+                gpu_uuid=self._first_gpu(),
             )
             return commands_at(places)(jobs, into)
 
-        self._measure(ORIGINALS, target, items, self._counted(commands))
+        self._measure(ORIGINALS, items, commands)
+
+    def _original_item(self, planned: OriginalJob) -> Item:
+        """Return one program's measurement, with a copy of its checkout."""
+        catalog, target = self.dag.catalog, self.target.id
+        checkout = next(
+            Path(given.directory) for given in self.dag.request.originals if given.job == planned
+        )
+        copy = self.run_dir / "originals" / target / planned.original
+        shutil.rmtree(copy, ignore_errors=True)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if catalog.project is None:
+            copied = copy_checkout(checkout, copy)
+        else:
+            copied = copy_files(checkout, catalog.project.files, copy)
+        if copied != planned.checkout:
+            raise CheckFailed(f"{checkout}: was changed since this run was asked for")
+        described = catalog.sources[planned.source].own_program(planned.original)
+        assert described is not None
+        job = measure.original_job(catalog, target, planned, described, copy)
+        return self._item(ORIGINALS, planned.original, job)
 
     def profile(self, target: str) -> None:
         """Nsight Compute's metrics of every arm that the comparisons name."""
-        self._enter_job(PROFILES.stage, target)
+        self._begin(PROFILES, target)
         items = []
-        for key in PROFILES.keys(self.dag.target_plan(target)):
-            _, comparison, arm = key
-            binaries = self._binaries(target, comparison)
-            job = measure.profile_job(self.dag.catalog, target, comparison, arm, binaries)
-            items.append(self._item(PROFILES, key, job))
+        for name, arm in self.planned.profiles:
+            binaries = self._binaries(name)
+            job = measure.profile_job(self.dag.catalog, target, name, arm, binaries)
+            items.append(self._item(PROFILES, f"{name}.{arm}", job))
 
         def profiles_at(gpu: str) -> Measure[ProfileRecord]:
-            place = self._place(target, gpu)
+            place = self._place(gpu)
             return lambda jobs, into: profile_arms(
                 place, [job for job in jobs if isinstance(job, ProfileJob)], gpu
             )
 
-        self._batch(PROFILES, target, items, profiles_at, patience_s=None)
+        self._batch(PROFILES, items, profiles_at, patience_s=None)
 
     def stopwatch(self, target: str) -> None:
         """Another stopwatch on the arms that Nsight Compute profiles."""
-        self._enter_job(STOPWATCHES.stage, target)
-        keys = STOPWATCHES.keys(self.dag.target_plan(target))
-        items = [self._gated_item(STOPWATCHES, key, measure.stopwatch_job) for key in keys]
-        self._batch(STOPWATCHES, target, items)
+        self._begin(STOPWATCHES, target)
+        names = self.planned.stopwatches
+        self._batch(STOPWATCHES, self._gated_items(STOPWATCHES, names, measure.stopwatch_job))
 
     def cheats(self, target: str) -> None:
         """Kernels that cheat, which the gate or the timed run must catch."""
-        self._enter_job(CHEATS.stage, target)
-        self._tell(CHEATS, target, measure.cheats_job(self.dag.catalog, target))
+        self._begin(CHEATS, target)
+        self._tell(CHEATS, measure.cheats_job(self.dag.catalog, target))
 
     def sanitizer(self, target: str) -> None:
         """compute-sanitizer over every compiled kernel at small shapes."""
-        self._enter_job(SANITIZERS.stage, target)
-        plan = self.dag.target_plan(target)
-        builds = self._built(self.dag.builds_of(target, plan.sanitized))
-        job = measure.sanitizer_job(self.dag.catalog, target, plan.comparisons, builds)
-        self._tell(SANITIZERS, target, job)
+        self._begin(SANITIZERS, target)
+        builds = self._built(self.dag.builds_of(target, self.planned.sanitized))
+        names = self.planned.comparisons
+        self._tell(SANITIZERS, measure.sanitizer_job(self.dag.catalog, target, names, builds))
 
     def operators(self, target: str) -> None:
         """PyTorch's operators, through every kernel behind them."""
-        self._enter_job(OPERATORS.stage, target)
-        wanted = self.dag.target_plan(target).operators
-        builds = self._built(self.dag.builds_of(target, wanted))
-        self._tell(OPERATORS, target, operators_job(self.dag.catalog, target, builds))
+        self._begin(OPERATORS, target)
+        builds = self._built(self.dag.builds_of(target, self.planned.operators))
+        self._tell(OPERATORS, operators_job(self.dag.catalog, target, builds))
