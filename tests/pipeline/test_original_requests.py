@@ -72,8 +72,8 @@ def sparse(tmp_path: Path) -> Path:
     return folder
 
 
-def find(catalog, *checkouts: str, builds=(), runs=(), figures=(), runtime="host", sources=SOURCES):
-    wishes = OriginalWishes(checkouts, tuple(builds), tuple(runs), tuple(figures))
+def find(catalog, *checkouts: str, builds=(), runs=(), runtime="host", sources=SOURCES):
+    wishes = OriginalWishes(checkouts, tuple(builds), tuple(runs))
     return find_originals(catalog, sources, wishes, runtime)
 
 
@@ -120,10 +120,6 @@ class TestWhoseLinesRun:
             {"checkouts": ["003={}"], "runtime": "docker"},
             {"checkouts": ["003={}/src"]},
             {"checkouts": ["003={}/none"]},
-            {"checkouts": ["003={}"], "figures": ["003=Latency"]},
-            {"checkouts": ["003={}"], "figures": ["003=s003_e2e_latency=ms"]},
-            {"checkouts": ["003={}"], "figures": ["003=none=t {value}"]},
-            {"checkouts": ["003={}"], "figures": ["003=none=t {value}"] * 2},
         ],
     )
     def test_what_does_not_fit_is_one_sentence(self, catalog, sparse: Path, given: dict) -> None:

@@ -47,10 +47,6 @@ class RunStage(Generic[K, R]):
         """Return where the records lie that a plan calls for."""
         return {key: self.path(*_parts(key)) for key in self.keys(plan)}
 
-    def files(self, plan: Plan) -> list[str]:
-        """Return where the records lie, as a list."""
-        return list(self.paths(plan).values())
-
     def steps(self, plan: Plan) -> Iterator[dict[str, str]]:
         """Yield the arguments of each of the stage's steps."""
         for key in self.keys(plan):
@@ -96,17 +92,14 @@ class TargetStage(Generic[K, R]):
             for key in self.keys(plan)
         }
 
-    def files(self, plan: TargetPlan) -> list[str]:
-        """Return where the records lie, as a list."""
-        return list(self.paths(plan).values())
-
     def output(self, target: str) -> str:
         """Return what the stage's step writes: a lone record, or the folder of a batch."""
         return self.path(target) if self.each is None else f"{target}/{self.stage}"
 
     def outputs(self, plan: TargetPlan) -> list[str]:
         """Return all that the step writes for a plan that calls for it."""
-        return self.files(plan) if self.each is None else [self.output(plan.target)]
+        whole = self.each is not None
+        return [self.output(plan.target)] if whole else list(self.paths(plan).values())
 
 
 def run_path(plan: TargetPlan, path: str) -> str:

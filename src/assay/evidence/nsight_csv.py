@@ -19,6 +19,7 @@ MS = {"ns": 1e-6, "nsecond": 1e-6, "us": 1e-3, "usecond": 1e-3, "ms": 1.0, "msec
 HZ = ("hz", "cycle/second")
 """Names of the unit that Nsight Compute gives a clock in, asked for base units."""
 NS_IN_MS = 1e6
+HZ_IN_MHZ = 1e6
 MOST_COLUMNS = 20_000
 """Nsight Compute has some 2,000 metrics, and 400 are collected."""
 _NUMBER = re.compile(r"[-+]?[0-9]{1,20}(\.[0-9]{0,20})?([eE][-+]?[0-9]{1,3})?")
@@ -65,11 +66,6 @@ def profiled_kernels(page: str) -> list[ProfiledKernel]:
     return [ProfiledKernel(row[name], _numbers(header, row), units) for row in rows[2:]]
 
 
-def _numbers(header: Sequence[str], row: Sequence[str]) -> dict[str, float]:
-    numbers = ((name, _number(text)) for name, text in zip(header, row, strict=True))
-    return {name: value for name, value in numbers if value is not None}
-
-
 def longest_kernel(page: str) -> ProfiledKernel:
     """Return the kernel that took longest. Raises ValueError when the page has none, or tells of
     no time.
@@ -84,41 +80,55 @@ def duration_ns(page: str) -> float | None:
     """Return how long all kernels of a launch took together, in nanoseconds; None where the page
     does not tell of each.
     """
-    times = _column(page, DURATION)
-    factor = MS.get(times.unit) if times else None
-    return None if times is None or factor is None else sum(times.values) * factor * NS_IN_MS
+    unit, times = _column(page, DURATION)
+    return sum(times) * MS[unit] * NS_IN_MS if times and unit in MS else None
 
 
 def clock_hz(page: str) -> float | None:
     """Return the mean SM clock of all kernels of a launch, each by how long it took, in Hz; None
     where the page does not tell of each.
     """
-    times, clocks = _column(page, DURATION), _column(page, CLOCK)
-    if times is None or clocks is None or clocks.unit not in HZ or not sum(times.values):
+    (_, times), (unit, clocks) = _column(page, DURATION), _column(page, CLOCK)
+    if not sum(times) or not clocks or unit not in HZ:
         return None
-    cycles = sum(time * hz for time, hz in zip(times.values, clocks.values, strict=True))
-    return cycles / sum(times.values)
+    return sum(time * hz for time, hz in zip(times, clocks, strict=True)) / sum(times)
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A metric of every kernel of a page, in one unit."""
+def launch_ms(profile: ProfileRecord) -> float | None:
+    """Return how long a launch ran, in ms.
 
-    unit: str
-    values: list[float]
+    All its kernels, where the record holds the profiler's page, else the longest. None where it has
+    no time, or one in a unit not known here.
+    """
+    if (whole := duration_ns(profile.raw_page or "")) is not None:
+        return whole / NS_IN_MS
+    value, factor = profile.metrics.get(DURATION), MS.get(profile.units.get(DURATION, ""))
+    return value * factor if value is not None and factor is not None else None
 
 
-def _column(page: str, metric: str) -> _Column | None:
-    """Return a metric of every kernel; None where one lacks it."""
+def launch_clock_mhz(profile: ProfileRecord) -> float | None:
+    """Return the mean SM clock of the kernels that ``launch_ms`` counts, in MHz.
+
+    None where it has none, or not in Hz.
+    """
+    hz = clock_hz(profile.raw_page or "")
+    if hz is None and profile.units.get(CLOCK) in HZ:
+        hz = profile.metrics.get(CLOCK)
+    return None if hz is None else hz / HZ_IN_MHZ
+
+
+def _column(page: str, metric: str) -> tuple[str, list[float]]:
+    """Return the unit and the values of a metric of every kernel; none where one lacks it."""
     try:
-        rows = _rows(page)
-        column = rows[0].index(metric)
-        unit = rows[1][column]
-    except (ValueError, IndexError):
-        return None
-    values = [_number(row[column]) for row in rows[2:]]
-    known = [value for value in values if value is not None]
-    return _Column(unit, known) if known and len(known) == len(values) else None
+        kernels = profiled_kernels(page)
+        return kernels[0].units[metric], [kernel.values[metric] for kernel in kernels]
+    except (ValueError, KeyError):
+        return "", []
+
+
+def _numbers(header: Sequence[str], row: Sequence[str]) -> dict[str, float]:
+    numbers = ((name, _number(text)) for name, text in zip(header, row, strict=True))
+    return {name: value for name, value in numbers if value is not None}
 
 
 def _rows(page: str) -> list[list[str]]:
@@ -143,32 +153,3 @@ def _number(text: str) -> float | None:
     """Return a cell's finite number, or None for anything else."""
     plain = text.replace(",", "").strip()
     return value if _NUMBER.fullmatch(plain) and math.isfinite(value := float(plain)) else None
-
-
-HZ_IN_MHZ = 1e6
-
-
-def launch_ms(profile: ProfileRecord) -> float | None:
-    """Return how long a launch ran, in ms.
-
-    All its kernels, where the record holds the profiler's page, else the longest. None where it has
-    no time, or one in a unit not known here.
-    """
-    whole = duration_ns(profile.raw_page) if profile.raw_page else None
-    if whole is not None:
-        return whole / NS_IN_MS
-    factor = MS.get(profile.units.get(DURATION, ""))
-    value = profile.metrics.get(DURATION)
-    return value * factor if value is not None and factor is not None else None
-
-
-def launch_clock_mhz(profile: ProfileRecord) -> float | None:
-    """Return the mean SM clock of the kernels that ``launch_ms`` counts, in MHz.
-
-    None where it has none, or not in Hz.
-    """
-    whole = clock_hz(profile.raw_page) if profile.raw_page else None
-    if whole is not None:
-        return whole / HZ_IN_MHZ
-    value = profile.metrics.get(CLOCK)
-    return value / HZ_IN_MHZ if value is not None and profile.units.get(CLOCK) in HZ else None

@@ -60,31 +60,10 @@ stopwatch_path = "{}/stopwatch/{}.json".format
 cheats_path = "{}/cheats.json".format
 sanitizer_path = "{}/sanitizer.json".format
 operators_path = "{}/operators.json".format
-
-
-def plan_path() -> str:
-    """plan.json."""
-    return "plan.json"
-
-
-def pipeline_path() -> str:
-    """pipeline.json."""
-    return "pipeline.json"
-
-
-def inspections_path() -> str:
-    """inspections.json."""
-    return "inspections.json"
-
-
-def timings_path() -> str:
-    """timings.json."""
-    return "timings.json"
-
-
-def slurm_jobs_path() -> str:
-    """slurm_jobs.json: the jobs of a cluster that the run consisted of."""
-    return "slurm_jobs.json"
+plan_path, pipeline_path = "plan.json".format, "pipeline.json".format
+inspections_path, timings_path = "inspections.json".format, "timings.json".format
+slurm_jobs_path = "slurm_jobs.json".format
+"""The jobs of a cluster that the run consisted of."""
 
 
 def nested_name(within: str) -> str:
@@ -182,21 +161,14 @@ def of_purpose(*purposes: Purpose) -> list[TargetStage[Any, Any]]:
     return [entry for entry in TARGET_STAGES if entry.purpose in purposes]
 
 
-def run_paths(plan: Plan) -> list[str]:
+def run_files(plan: Plan) -> list[str]:
     """Return every record of the run as a whole that a plan calls for, beside the plan itself."""
     return [path for entry in RUN_STAGES for path in entry.paths(plan).values()]
 
 
-def run_files(plan: Plan) -> list[str]:
-    """As run_paths, with the bills of materials of the images."""
-    return [path for entry in RUN_STAGES for path in entry.files(plan)]
-
-
 def target_paths(plan: TargetPlan) -> list[str]:
-    """Return every record path that the plan of one target calls for, and an image's bill of
-    materials.
-    """
-    return [path for entry in TARGET_STAGES for path in entry.files(plan)]
+    """Return every record path that the plan of one target calls for."""
+    return [path for entry in TARGET_STAGES for path in entry.paths(plan).values()]
 
 
 def target_outputs(plan: TargetPlan) -> list[str]:

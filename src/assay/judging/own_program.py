@@ -200,7 +200,7 @@ def _values(
     values: list[float] = []
     for number, run in enumerate(record.typed_runs if typed else record.runs, start=1):
         other = None if typed else _other_problem(case, original, run)
-        found = other or _figure(record, run, figure)
+        found = other or _figure(run, figure)
         if isinstance(found, str):
             return f"run {number} {found}"
         values.append(found)
@@ -217,7 +217,7 @@ def _other_problem(case: Case, original: OriginalSource, run: LineRun) -> str | 
     return None
 
 
-def _figure(record: OriginalRunRecord, run: LineRun, figure: FigurePattern) -> float | str:
+def _figure(run: LineRun, figure: FigurePattern) -> float | str:
     """Return the figure that one run printed, or why there is none."""
     if run.exit_code != 0:
         said = [line for line in f"{run.stdout}\n{run.stderr}".splitlines() if line.strip()]
@@ -226,12 +226,11 @@ def _figure(record: OriginalRunRecord, run: LineRun, figure: FigurePattern) -> f
     if run.cut:
         return "printed more than is kept, so that nobody knows all its figures."
     found = parse_reader(figure.pattern).values(run.stdout, figure.take)
-    option = f"--original-figure '{record.source}={figure.claim}=PATTERN' gives words that find one"
     if not found or to_base(found[0], figure.unit)[0] <= 0:
-        return f"printed nothing that '{figure.pattern}' finds a figure in; {option}."
+        return f"printed nothing that '{figure.pattern}' finds a figure in."
     if len(found) > 1:
         numbers = ", ".join(printed(value, None) for value in found)
-        return f"printed several figures at '{figure.pattern}' ({numbers}); {option}."
+        return f"printed several figures at '{figure.pattern}' ({numbers})."
     return found[0]
 
 

@@ -195,7 +195,7 @@ class Dag:
         """Return what a machine without a compiler takes over: builds, counts, the compilers'
         images.
         """
-        return [self.path(path) for path in evidence.run_paths(self.plan)]
+        return [self.path(path) for path in evidence.run_files(self.plan)]
 
     def build_kind(self, artifact: str, arch: str) -> Kind:
         """variant, program or probe."""

@@ -5,7 +5,7 @@ user completes, and that is recorded as the user's. A file that a claim says com
 published: of the checkouts given, or in a report taken over from.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,18 +19,14 @@ from assay.records.originals import (
     FileCompileJob,
     FileCompileRecord,
     FileCompileRequest,
-    GivenFigure,
     GivenLine,
     OriginalJob,
     OriginalRequest,
     OriginalSource,
+    PublishedFile,
     TypedLine,
 )
 from assay.records.plan import Provision
-from assay.shared.output_patterns import BadPattern
-from assay.shared.output_readers import parse_reader
-
-FIGURE = "--original-figure"
 
 
 @dataclass(frozen=True)
@@ -40,8 +36,6 @@ class OriginalWishes:
     checkouts: tuple[str, ...] = ()
     builds: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
-    figures: tuple[str, ...] = ()
-    """Each SOURCE=CLAIM=PATTERN; several of one source."""
 
 
 def find_originals(
@@ -57,10 +51,9 @@ def find_originals(
     checkouts = _by_source("--original", "SOURCE=DIR", wishes.checkouts)
     builds = _by_source("--original-build", "SOURCE=LINE", wishes.builds)
     runs = _by_source("--original-run", "SOURCE=LINE", wishes.runs)
-    figures = _figures(wishes.figures)
-    for source in (*builds, *runs, *figures):
+    for source in (*builds, *runs):
         if source not in checkouts:
-            raise BadInput(f"a line or a pattern of {source}: there is no --original {source}=DIR")
+            raise BadInput(f"a line of {source}: there is no --original {source}=DIR")
     if checkouts and runtime != "host":
         raise BadInput(
             f"--original needs --runtime host: the images of {runtime} hold no compiler for what "
@@ -68,15 +61,11 @@ def find_originals(
         )
     found = []
     for source, folder in checkouts.items():
-        build, run, patterns = builds.get(source), runs.get(source), figures.get(source, {})
-        if build or run or patterns or not only_compiles(catalog, sources, source):
-            original = _described(catalog, sources, source)
-            lines = (
-                _line(source, "build", original.build, build),
-                _line(source, "run", original.run, run),
-            )
-            found.append(_request(source, original, Path(folder), lines, patterns))
-            found += _other_builds(catalog.sources[source].other_builds, found[-1])
+        build, run = builds.get(source), runs.get(source)
+        if not (build or run) and _only_compiles(catalog, sources, source):
+            continue
+        first = _request(_described(catalog, sources, source), source, Path(folder), build, run)
+        found += [first, *_other_builds(catalog.sources[source].other_builds, first)]
     return tuple(found)
 
 
@@ -89,16 +78,15 @@ def _other_builds(
     for other in others:
         line = None if first.job.build is None else other.built_by(first.job.build)
         if line is not None and line != first.job.build:
-            changed = {"original": other.id, "build": line, "figures": ()}
+            changed = {"original": other.id, "build": line}
             yield first.model_copy(update={"job": first.job.model_copy(update=changed)})
 
 
-def only_compiles(catalog: Catalog, sources: Sequence[str], source: str) -> bool:
+def _only_compiles(catalog: Catalog, sources: Sequence[str], source: str) -> bool:
     """Return whether a checkout of a source, given without lines, is there to be compiled from."""
-    claims_file = catalog.sources.get(source)
-    if claims_file is None or source not in sources or not claims_file.compilations:
+    if not _published_files(catalog, sources, source):
         return False
-    original = claims_file.original
+    original = catalog.sources[source].original
     return original is None or original.run is None or original.run.lacks is not None
 
 
@@ -108,23 +96,18 @@ def project_commands(
     """Return the commands of a project's sources, to be built and run in a copy of its files."""
     if catalog.project is None:
         return ()
-    described = [(source, each) for source in sources for each in catalog.sources[source].commands]
-    copy = describe_files(folder, catalog.project.files)
-    found = []
-    for source, original in described:
-        assert original.run is not None
-        build = original.build
-        job = OriginalJob(
-            source=source,
-            original=original.id,
-            checkout=copy,
-            build=None if build is None else GivenLine(line=build.line, by="source"),
-            run=GivenLine(line=original.run.line, by="source"),
-            typed=None
-            if original.typed is None
-            else GivenLine(line=original.typed.line, by="source"),
-        )
-        found.append(OriginalRequest(job=job, directory=str(folder.resolve())))
+    copy, found = describe_files(folder, catalog.project.files), []
+    for source in sources:
+        for command in catalog.sources[source].commands:
+            build, run, typed = (
+                None if line is None else GivenLine(line=line.line, by="source")
+                for line in (command.build, command.run, command.typed)
+            )
+            assert run is not None
+            job = OriginalJob(
+                source=source, original=command.id, checkout=copy, build=build, run=run, typed=typed
+            )
+            found.append(OriginalRequest(job=job, directory=str(folder.resolve())))
     return tuple(found)
 
 
@@ -153,23 +136,6 @@ def _by_source(option: str, form: str, given: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _figures(given: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the pattern of each claim of each source. Raises BadInput as ``_by_source`` does, and
-    for what is no pattern.
-    """
-    found: dict[str, dict[str, str]] = {}
-    for text in given:
-        source, _, rest = text.partition("=")
-        for claim, pattern in _by_source(FIGURE, "SOURCE=CLAIM=PATTERN", [rest]).items():
-            if claim in found.setdefault(source, {}):
-                raise BadInput(f"{FIGURE} {source}={claim}=...: is given twice")
-            try:
-                found[source][claim] = parse_reader(pattern).text
-            except BadPattern as error:
-                raise BadInput(f"{FIGURE} {source}={claim}=...: {error}") from error
-    return found
-
-
 def _described(catalog: Catalog, sources: Sequence[str], source: str) -> OriginalSource:
     known = {name: entry.original for name, entry in catalog.sources.items() if entry.original}
     if source not in known:
@@ -183,32 +149,22 @@ def _described(catalog: Catalog, sources: Sequence[str], source: str) -> Origina
 
 
 def _request(
-    source: str,
-    original: OriginalSource,
-    checkout: Path,
-    lines: tuple[GivenLine | None, GivenLine | None],
-    patterns: Mapping[str, str],
+    original: OriginalSource, source: str, checkout: Path, build: str | None, run: str | None
 ) -> OriginalRequest:
-    build, run = lines
-    if run is None:
+    build_line = _line(source, "build", original.build, build)
+    run_line = _line(source, "run", original.run, run)
+    if run_line is None:
         raise BadInput(
             f"--original {source}: the source types no run line: give one with "
             f"--original-run '{source}=LINE'"
-        )
-    answered = [figure.claim for figure in original.figures]
-    for claim in patterns.keys() - set(answered):
-        raise BadInput(
-            f"{FIGURE} {source}={claim}=...: the source's program answers no claim of that name, "
-            f"but {', '.join(answered)}"
         )
     copy = describe_checkout(checkout)
     if original.file is not None and not (checkout / original.file).is_file():
         raise BadInput(f"--original {source}={checkout}: holds no file {original.file}")
     if not (checkout / original.directory).is_dir():
         raise BadInput(f"--original {source}={checkout}: holds no directory {original.directory}")
-    figures = tuple(GivenFigure(claim=each, pattern=text) for each, text in patterns.items())
     job = OriginalJob(
-        source=source, original=original.id, checkout=copy, build=build, run=run, figures=figures
+        source=source, original=original.id, checkout=copy, build=build_line, run=run_line
     )
     return OriginalRequest(job=job, directory=str(checkout.resolve()))
 
@@ -216,19 +172,18 @@ def _request(
 def _line(source: str, what: str, typed: TypedLine | None, given: str | None) -> GivenLine | None:
     """Return the line that runs: the source's own where that is whole, else the user's."""
     option = f"--original-{what}"
-    whole = typed is not None and typed.lacks is None
-    if typed is not None and whole and given is not None:
-        raise BadInput(
-            f"{option} {source}=...: the source types its {what} line whole (line "
-            f"{typed.place.line}), and that one runs"
-        )
-    if typed is not None and not whole and given is None:
+    if typed is not None and typed.lacks is None:
+        if given is not None:
+            raise BadInput(
+                f"{option} {source}=...: the source types its {what} line whole (line "
+                f"{typed.place.line}), and that one runs"
+            )
+        return GivenLine(line=typed.line, by="source")
+    if typed is not None and given is None:
         raise BadInput(
             f"--original {source}: the {what} line that the source types (line {typed.place.line}) "
             f"lacks {typed.lacks}: complete it with {option} '{source}=LINE'"
         )
-    if typed is not None and whole:
-        return GivenLine(line=typed.line, by="source")
     return None if given is None else GivenLine(line=given, by="user")
 
 
@@ -243,11 +198,9 @@ def find_file_compiles(
     source.
     """
     found: list[FileCompileRequest] = []
-    lines = {text.partition("=")[0] for text in (*wishes.builds, *wishes.runs, *wishes.figures)}
+    lines = {text.partition("=")[0] for text in (*wishes.builds, *wishes.runs)}
     for source, folder in _by_source("--original", "SOURCE=DIR", wishes.checkouts).items():
-        checkout = Path(folder)
-        claims_file = catalog.sources.get(source)
-        files = claims_file.compilations if claims_file and source in sources else ()
+        checkout, files = Path(folder), _published_files(catalog, sources, source)
         if not files:
             continue
         copy = describe_checkout(checkout)
@@ -257,13 +210,25 @@ def find_file_compiles(
             raise BadInput(
                 f"--original {source}={checkout}: holds no file {names}, which the source names"
             )
-        for published in there:
-            for arch in published.archs:
-                job = FileCompileJob(
+        found += [
+            FileCompileRequest(
+                job=FileCompileJob(
                     source=source, compilation=published.id, arch=arch, checkout=copy
-                )
-                found.append(FileCompileRequest(job=job, directory=str(checkout.resolve())))
+                ),
+                directory=str(checkout.resolve()),
+            )
+            for published in there
+            for arch in published.archs
+        ]
     return tuple(found)
+
+
+def _published_files(
+    catalog: Catalog, sources: Sequence[str], source: str
+) -> tuple[PublishedFile, ...]:
+    """Return the files that claims of a source that is asked for are about."""
+    known = source in catalog.sources and source in sources
+    return catalog.sources[source].compilations if known else ()
 
 
 def usable_file_compiles(now: Catalog, lock: str, records: Path) -> tuple[FileCompileJob, ...]:
@@ -274,22 +239,15 @@ def usable_file_compiles(now: Catalog, lock: str, records: Path) -> tuple[FileCo
     """
     found: list[FileCompileJob] = []
     for source, claims_file in now.sources.items():
-        for published in claims_file.compilations:
-            for arch in published.archs:
-                path = records / file_compile_path(published.id, arch)
-                if not path.is_file():
-                    continue
-                record = read_record(FileCompileRecord, path)
-                asked = (source, published.id, arch, file_command(published.file, arch), lock)
-                there = (record.source, record.compilation, record.arch, record.command,
-                         record.toolchain.lock_sha256)  # fmt: skip
-                if there == asked:
-                    found.append(
-                        FileCompileJob(
-                            source=source,
-                            compilation=published.id,
-                            arch=arch,
-                            checkout=record.checkout,
-                        )
-                    )
+        for file, arch in ((f, arch) for f in claims_file.compilations for arch in f.archs):
+            path = records / file_compile_path(file.id, arch)
+            if not path.is_file():
+                continue
+            record = read_record(FileCompileRecord, path)
+            there = (record.source, record.compilation, record.arch, record.command)
+            asked = (source, file.id, arch, file_command(file.file, arch))
+            if there == asked and record.toolchain.lock_sha256 == lock:
+                copy = record.checkout
+                job = FileCompileJob(source=source, compilation=file.id, arch=arch, checkout=copy)
+                found.append(job)
     return tuple(found)

@@ -149,15 +149,6 @@ def reproduce(
             help="Run line, where the source's is incomplete or missing; recorded as yours.",
         ),
     ] = None,
-    original_figure: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SOURCE=CLAIM=PATTERN",
-            help="Words by which a claim's figure is found in what the program prints, such as "
-            "'TFLOPS: {value}', where it prints others than expected; recorded as yours; "
-            "repeatable.",
-        ),
-    ] = None,
     verbose: Annotated[
         bool,
         typer.Option(
@@ -203,7 +194,6 @@ def reproduce(
             tuple(original or ()),
             tuple(original_build or ()),
             tuple(original_run or ()),
-            tuple(original_figure or ()),
         ),
         rebuild=rebuild,
         writes=not dry_run,
