@@ -10,6 +10,7 @@ import pytest
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.catalog.load import load_catalog
+from assay.evidence.stages import BENCHMARKS
 from assay.measuring.device_jobs import benchmark_job
 from assay.measuring.resume import Item, Results, kept_folder, measure_batch
 from assay.pipeline import definitions
@@ -149,7 +150,7 @@ def test_names_of_kept_records_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     catalog = load_catalog(write_repository(tmp_path / "repo"))
     request = make_request("demo", [provision(kind="device")], tuple(catalog.sources))
     plan = make_plan(catalog, request).targets[0]
-    digest = definitions.Definitions(catalog, request, plan).measurement("benchmark", "demo_sweep")
+    digest = definitions.Definitions(catalog, request, plan).measurement(BENCHMARKS, "demo_sweep")
     arm = {"arm": "bk32", "variant": "demo_bk32", "status": "failed", "binary_sha256": None}
     gate = SimpleNamespace(arms=[SimpleNamespace(**arm, detail="it crashed")])
     job = benchmark_job(catalog, "h100", "demo_sweep", {}, gate)  # type: ignore[arg-type]

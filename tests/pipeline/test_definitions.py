@@ -3,16 +3,17 @@
 import ast
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from assay.catalog.load import load_catalog
+from assay.evidence.stages import BENCHMARKS, TARGET_STAGES, target_stage
 from assay.pipeline import definitions as device_code
 from assay.pipeline.definitions import (
     PACKAGE,
     ROOMS,
-    STAGE_TASKS,
     START,
     Definitions,
     code_digest,
@@ -23,8 +24,8 @@ from assay.records.plan import Provision
 from assay.shared.tasks import TASKS
 from tests.report_fixtures import make_request, provision, write_repository
 
-MODULES = {stage: TASKS[task].full_module for stage, task in STAGE_TASKS.items()}
-STAGES = ("image", *MODULES)
+MODULES = {e.stage.value: TASKS[e.task].full_module for e in TARGET_STAGES if e.task}
+STAGES = tuple(entry.stage.value for entry in TARGET_STAGES)
 
 
 @pytest.fixture
@@ -108,6 +109,10 @@ def definitions(root: Path, kind: str = "device") -> Definitions:
     return Definitions(catalog, request, make_plan(catalog, request).targets[0])
 
 
+def digest(of: Definitions, stage: str) -> str:
+    return of.stage(target_stage(stage))
+
+
 def stages_changed_by(root: Path, path: str, old: str, new: str) -> set[str]:
     """The stages that are defined otherwise after an edit of the configuration."""
     before = definitions(root)
@@ -115,7 +120,7 @@ def stages_changed_by(root: Path, path: str, old: str, new: str) -> set[str]:
     assert old in text
     (root / path).write_text(text.replace(old, new, 1))
     after = definitions(root)
-    return {stage for stage in STAGES if before.stage(stage) != after.stage(stage)}
+    return {stage for stage in STAGES if digest(before, stage) != digest(after, stage)}
 
 
 @pytest.mark.parametrize(
@@ -140,7 +145,7 @@ def test_a_stage_rests_on_what_it_looks_at_and_on_nothing_that_only_judging_read
 
 def test_where_figures_come_from_concerns_everything(root: Path) -> None:
     here, none = definitions(root), definitions(root, "none")
-    assert all(here.stage(stage) != none.stage(stage) for stage in STAGES)
+    assert all(digest(here, stage) != digest(none, stage) for stage in STAGES)
 
 
 def test_of_a_batch_only_the_changed_comparison_is_measured_again(root: Path) -> None:
@@ -154,16 +159,18 @@ def test_of_a_batch_only_the_changed_comparison_is_measured_again(root: Path) ->
     )
     after = definitions(root)
     same = {
-        name: before.measurement("benchmark", name) == after.measurement("benchmark", name)
+        name: before.measurement(BENCHMARKS, name) == after.measurement(BENCHMARKS, name)
         for name in ("demo_sweep", "demo_other")
     }
     assert same == {"demo_sweep": True, "demo_other": False}
 
 
-def test_what_earlier_versions_kept_of_a_device_is_in_its_digest_still() -> None:
+def test_what_earlier_versions_kept_of_a_device_is_in_its_digest_still(root: Path) -> None:
     """Digests bind figures to a run: these keys are those that they were made with."""
+    made = definitions(root)
     provision = Provision(target="h100", kind="device", recorded_in=None, detail="here")
-    assert device_code._origin(provision, "benchmark") == {
+    plan = made.plan.model_copy(update={"provision": provision})
+    assert replace(made, plan=plan).origin(BENCHMARKS) == {
         "target": "h100", "kind": "device", "recorded_in": None, "recorded_paths": (),
         "earlier_sources": {}, "earlier_builds": (), "recorded_originals": (),
         "recorded_compilations": (), "detail": "here", "reason": None, "gpus": [], "absence": None,

@@ -8,62 +8,49 @@ import pytest
 
 from assay.base.errors import CheckFailed
 from assay.pipeline import steps
-from assay.pipeline.failures import StepFailure, read_failures
+from assay.pipeline.failures import read_failures
 from assay.pipeline.steps import run_step
 from assay.shared.exit_codes import ExitCode
 
 
 class Job:
-    """A job of a cluster whose disk may be full."""
+    """A job of a cluster on a disk that is full."""
 
     place = "Slurm job 17 on node gpu07"
 
-    def __init__(self, full: bool) -> None:
-        self.full = full
 
-    def end(self, _: Exception | None) -> None:
-        if self.full:
+class Failing:
+    """Steps, of which each try ends with the next of ``errors``, or well."""
+
+    errors: list[Exception]
+
+    def __init__(self, *_: Any) -> None:
+        self.job, self.held = Job(), dict[str, float]()
+
+    def benchmark(self, target: str) -> None:
+        if self.errors:
+            raise self.errors.pop(0)
+
+    def end_job(self, ended: Exception | None) -> None:
+        if isinstance(ended, OSError):
             raise OSError(errno.ENOSPC, "No space left on device", "/results/x.json")
 
 
-class TestAStep:
-    """In a job of a cluster."""
-
-    def run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> StepFailure:
-        class Failing:
-            def __init__(self, *_: Any) -> None:
-                self.job = Job(isinstance(error, OSError))
-
-            def benchmark(self, target: str) -> None:
-                self.calls.append(target)
-                raise error
-
-            def end_job(self, ended: Exception | None) -> None:
-                self.job.end(ended)
-
-            calls: list[str] = []
-
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(steps, "Steps", Failing)
-        arguments, log = {"target": "h100"}, "log"
-        for _ in range(2):
-            with pytest.raises(SystemExit):
-                run_step(tmp_path, "benchmark", arguments, run_dir="results/run", log=log)
-        self.tried = len(Failing.calls)
-        (failure,) = read_failures(tmp_path / "results" / "run")
-        return failure
-
-    def test_its_failure_says_where_it_was(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        failure = self.run(tmp_path, monkeypatch, CheckFailed("it is shared"))
-        assert failure.message == "it is shared (Slurm job 17 on node gpu07)"
-        assert self.tried == 1, "its second try says the same and does nothing"
-
-    def test_a_full_disk_is_told_and_tried_again(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        full = OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "results" / "x"))
-        failure = self.run(tmp_path, monkeypatch, full)
-        assert (failure.exit_code, self.tried) == (ExitCode.MACHINE_LACKS, 2)
-        assert "No space left on device" in failure.message
+def test_a_failure_says_where_it_was_and_is_forgotten_by_a_try_that_ends_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "results" / "x"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(steps, "Steps", Failing)
+    monkeypatch.setattr(Failing, "errors", [CheckFailed("it is shared"), full], raising=False)
+    told = []
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            run_step(tmp_path, "benchmark", {"target": "h100"}, run_dir="run", log="log")
+        (failure,) = read_failures(tmp_path / "run")
+        told.append((failure.exit_code, failure.message))
+    assert told[0] == (ExitCode.CHECK_FAILED, "it is shared (Slurm job 17 on node gpu07)")
+    assert told[1][0] == ExitCode.MACHINE_LACKS
+    assert "No space left on device" in told[1][1]
+    run_step(tmp_path, "benchmark", {"target": "h100"}, run_dir="run", log="log")
+    assert read_failures(tmp_path / "run") == []

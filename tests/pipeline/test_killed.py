@@ -1,6 +1,6 @@
 """A command that is ended takes its workflow, its steps and its jobs with it.
 
-Seen on this machine, told by the lock on another; the run can be gone on with.
+The run can be gone on with.
 """
 
 import os
@@ -47,7 +47,7 @@ from assay.pipeline.workflow_process import leave_with_owner
 leave_on_signals()
 place = Path(sys.argv[1])
 try:
-    assert leave_with_owner(os.environ, place / "lock")
+    assert leave_with_owner(os.environ)
     (place / "pid").write_text(str(os.getpid()))
     time.sleep(300)
 finally:
@@ -93,11 +93,6 @@ def test_what_a_command_started_ends_with_it(
     assert waited(lambda: is_gone(pid), 30)
 
 
-def far(pid: int) -> str:
-    """A command on another machine."""
-    return f"elsewhere/0/pid:[1]/{pid}/1"
-
-
 class TestAStep:
     """It ends with the command that it works for: with its own ``finally``, and soon."""
 
@@ -110,18 +105,9 @@ class TestAStep:
         assert (tmp_path / "cleaned").exists()
         command.wait()
 
-    def test_on_another_machine_when_a_later_command_has_the_run(
-        self, tmp_path: Path, root: Path
-    ) -> None:
-        (tmp_path / "lock").write_text(far(1))
-        step, _ = started(STEP, tmp_path, root, **owners.variables(tmp_path, far(1)))
-        assert step.poll() is None
-        (tmp_path / "lock").write_text(far(2))
-        assert step.wait(60) == 128 + signal.SIGTERM
-
     def test_of_one_that_is_gone_does_not_begin(self, tmp_path: Path) -> None:
         gone = owners.variables(tmp_path, f"{owners.myself()}0")
-        assert not leave_with_owner(gone, tmp_path / "lock")
+        assert not leave_with_owner(gone)
 
 
 def start(checkout: Checkout) -> "subprocess.Popen[bytes]":

@@ -231,7 +231,6 @@ class TestWhatWasNamedAndIsNotThere:
             ("--recorded", "Snakefile"),
             ("--recorded", "config"),
             ("--device-python", "/nonexistent/python", "--dry-run"),
-            ("--device-python", "/bin/false", "--dry-run"),
         ],
     )
     def test_it_is_refused(self, repository: Repository, words: tuple[str, ...]) -> None:

@@ -7,9 +7,7 @@ localrules:
 rule build:
     input:
         # What is included counts as much as what is compiled, and nothing else does.
-        sources=lambda wildcards: map(
-            ASSAY.compiled, COMPILATIONS.sources(wildcards.artifact, wildcards.arch)
-        ),
+        sources=ASSAY.sources,
         lock=ASSAY.ours("requirements/toolchain.txt"),
         image=lambda wildcards: ASSAY.toolchain_image(wildcards.arch),
     output:
@@ -17,17 +15,17 @@ rule build:
     log:
         f"{LOGS}/build/{{arch}}/{{artifact}}.log",
     # Longest first: what takes minutes and starts last would run alone at the end.
-    priority: lambda wildcards: COMPILATIONS.priority(wildcards.artifact, wildcards.arch)
+    priority: lambda wildcards: ASSAY.compilations.priority(wildcards.artifact, wildcards.arch)
     conda:
         "../envs/host.yaml"
     resources:
         # Not mem_mb: a limit on that would hold back a cluster's jobs with this machine's memory.
-        compile_mb=lambda wildcards: COMPILATIONS.memory_mb(
+        compile_mb=lambda wildcards: ASSAY.compilations.memory_mb(
             wildcards.artifact, wildcards.arch
         ),
     params:
         # In the place of kernel.yaml, which describes other kernels too.
-        key=lambda wildcards: COMPILATIONS.key(wildcards.artifact, wildcards.arch),
+        key=lambda wildcards: ASSAY.compilations.key(wildcards.artifact, wildcards.arch),
     message:
         "build: {wildcards.artifact} for {wildcards.arch}"
     script:
@@ -45,10 +43,7 @@ rule file_compile:
     conda:
         "../envs/host.yaml"
     params:
-        # The checkout is the user's: its digest stands for its files.
-        definition=lambda wildcards: ASSAY.file_compile(
-            wildcards.artifact, wildcards.arch
-        ),
+        definition=ASSAY.file_compile,
     message:
         "file_compile: {wildcards.artifact}, as published, for {wildcards.arch}"
     script:

@@ -10,11 +10,9 @@ sys.path.insert(0, str(ROOT / "src"))
 # Snakemake writes this path into shell lines without quotes, and a checkout's may have spaces.
 sys.executable = shlex.quote(sys.executable)
 
-from assay.pipeline.planned_builds import Compilations
 from assay.pipeline.dag import load_dag
 
 ASSAY = load_dag(ROOT, config.get("run"))
-COMPILATIONS = Compilations(ROOT, ASSAY.catalog, ASSAY.plan.builds, ASSAY.project)
 RUN = ASSAY.run_dir
 LOGS = f"{RUN}/logs"
 

@@ -11,7 +11,9 @@ rule earlier:
     conda:
         "../envs/host.yaml"
     params:
-        manifest=lambda wildcards: ASSAY.earlier(wildcards.report),
+        manifest=lambda wildcards: ASSAY.earlier_report(
+            wildcards.report
+        ).manifest_sha256,
     message:
         "earlier: report {wildcards.report}, taken over whole"
     script:

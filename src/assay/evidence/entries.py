@@ -65,6 +65,8 @@ class TargetStage(Generic[K, R]):
     collection: str
     """The field of ``Evidence`` that holds the records by their keys."""
     purpose: Purpose
+    task: str | None = None
+    """The device side's; making the image of a runner is none of its."""
     field: str | None = None
     """The field of ``TargetPlan`` that calls for records; None where every target has one."""
     each: Callable[[Any], tuple[str, ...]] | None = None

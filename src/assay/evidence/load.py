@@ -1,6 +1,6 @@
 """Reading the records of a run from its directory or from a report."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -44,15 +44,13 @@ def load_evidence(directory: Path) -> Evidence:
         entry.collection: records.load(entry.record, entry.paths(*plan.targets))
         for entry in TARGET_STAGES
     }
-    recorded = {
-        each.target: (each, _own_folder(directory, each))
-        for each in plan.targets
-        if each.provision.kind == "recorded"
-    }
-    builds = {target: _build_paths(directory, folder) for target, (_, folder) in recorded.items()}
-    target_builds = {t: records.load(BUILDS.record, paths) for t, paths in builds.items()}
+    recorded = [each for each in plan.targets if each.provision.kind == "recorded"]
+    folders = {each.target: _own_folder(directory, each) for each in recorded}
+    paths = {target: _build_paths(directory, folder) for target, folder in folders.items()}
+    target_builds = {target: records.load(BUILDS.record, of) for target, of in paths.items()}
     compiled = FILE_COMPILES.paths(plan)
-    for each, folder in reversed(recorded.values()):
+    for each in reversed(recorded):
+        folder = folders[each.target]
         there = {job.key: f"{folder}/{file_compile_path(*job.key)}" for job in each.compilations}
         compiled = there | compiled
     return Evidence(
@@ -62,14 +60,14 @@ def load_evidence(directory: Path) -> Evidence:
         timings=records.read(TimingsRecord, timings_path()),
         target_timings=records.load(
             TimingsRecord,
-            {target: f"{folder}/{timings_path()}" for target, (_, folder) in recorded.items()},
+            {target: f"{folder}/{timings_path()}" for target, folder in folders.items()},
         ),
-        recorded_builds=_recorded_builds(plan, builds, target_builds),
+        recorded_builds=_recorded_builds(recorded, paths, target_builds),
         target_builds=target_builds,
         file_compiles=records.load(FILE_COMPILES.record, compiled),
         file_compile_paths=compiled,
         slurm_jobs=records.read(SlurmJobsRecord, slurm_jobs_path()),
-        **_inspected(records, plan, [folder for _, folder in recorded.values()]),
+        **_inspected(records, plan, folders.values()),
         **of_targets,
     )
 
@@ -112,7 +110,7 @@ class _Records:
         return read_record(record, path)
 
 
-def _inspected(records: _Records, plan: Plan, folders: Sequence[str]) -> dict[str, Any]:
+def _inspected(records: _Records, plan: Plan, folders: Iterable[str]) -> dict[str, Any]:
     """Return what was counted in files and found in optional packages, by claim, and where.
 
     What this machine has decides; where it lacks a package, a machine that measured may have it.
@@ -139,7 +137,7 @@ def _build_paths(directory: Path, folder: str) -> dict[BuildKey, str]:
 
 
 def _recorded_builds(
-    plan: Plan,
+    recorded: Iterable[TargetPlan],
     paths: Mapping[str, Mapping[BuildKey, str]],
     builds: Mapping[str, Mapping[BuildKey, BuildRecord]],
 ) -> dict[BuildKey, RecordedBuild]:
@@ -147,10 +145,9 @@ def _recorded_builds(
     a record of one, the first target's.
     """
     found: dict[BuildKey, RecordedBuild] = {}
-    for each in (each for each in plan.targets if each.target in builds):
-        provision = each.provision
-        for key, record in builds[each.target].items():
+    for target, provision in ((each.target, each.provision) for each in recorded):
+        for key, record in builds[target].items():
             if key[0] not in provision.earlier_sources:
-                path = paths[each.target][key]
-                found.setdefault(key, RecordedBuild(record, path, provision.recorded_in or ""))
+                origin = provision.recorded_in or ""
+                found.setdefault(key, RecordedBuild(record, paths[target][key], origin))
     return found

@@ -1,6 +1,7 @@
 """Outcomes of records beside the figures, and their form when they came to nothing. Pure."""
 
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from assay.records.base import Record
 from assay.records.originals import OriginalRunRecord
@@ -15,19 +16,15 @@ from assay.records.side_evidence import (
 from assay.shared.job import DeviceJob, ProfileJob, StopwatchJob
 
 R = TypeVar("R", bound=Record)
-R_co = TypeVar("R_co", bound=Record, covariant=True)
 
 
 NO_SUCH_COMMAND = 127
 """A shell's exit code where a line's program is none."""
 
 
-class FailedForm(Protocol[R_co]):
-    """Makes the record of a measurement of which there is nothing but the sentence why."""
-
-    def __call__(self, job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> R_co:
-        """``job``: what the device side was told; ``recorded_at``: ISO 8601."""
-        ...
+FailedForm = Callable[[DeviceJob, str, str, str], R]
+"""Makes the record of a measurement of which there is nothing but the sentence why: of what the
+device side was told, the GPU's UUID, the time in ISO 8601, and the sentence."""
 
 
 def came_to_nothing(record: Record) -> bool:
@@ -45,7 +42,7 @@ def came_to_nothing(record: Record) -> bool:
 
 
 def _head(name: str, job: DeviceJob, gpu_uuid: str, recorded_at: str) -> dict[str, Any]:
-    """Return what all of these records but a profile's begin with."""
+    """Return what all of these records begin with."""
     return {
         "schema": f"assay/{name}/1",
         "target": job.target.id,
@@ -59,45 +56,35 @@ def failed_stopwatch(
 ) -> StopwatchRecord:
     """Return a record without a time of any arm that was to be timed."""
     assert isinstance(job, StopwatchJob)
-    timed = [arm for arm in job.comparison.arms if arm.id in job.timed]
-    return StopwatchRecord(
-        **_head("stopwatch", job, gpu_uuid, recorded_at),
-        comparison=job.comparison.id,
-        nvbench=None,
-        arms=tuple(
-            StopwatchArm(
-                arm=arm.id,
-                variant=arm.variant.id,
-                workload=arm.workload.id,
-                binary_sha256=arm.artifact.sha256 if arm.artifact else None,
-                status="failed",
-                detail=sentence,
-                events_median_ms=None,
-                nvbench_cold_ms=None,
-                nvbench_statistic=None,
-                nvbench_samples=None,
-            )
-            for arm in timed
-        ),
+    nothing = dict.fromkeys(
+        ("events_median_ms", "nvbench_cold_ms", "nvbench_statistic", "nvbench_samples")
     )
+    arms = tuple(
+        StopwatchArm(
+            arm=arm.id,
+            variant=arm.variant.id,
+            workload=arm.workload.id,
+            binary_sha256=arm.artifact.sha256 if arm.artifact else None,
+            status="failed",
+            detail=sentence,
+            **nothing,
+        )
+        for arm in job.comparison.arms
+        if arm.id in job.timed
+    )
+    head = _head("stopwatch", job, gpu_uuid, recorded_at)
+    return StopwatchRecord(**head, comparison=job.comparison.id, nvbench=None, arms=arms)
 
 
 def failed_profile(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> ProfileRecord:
     """Return a record without metrics of an arm. The record has no room for ``recorded_at``."""
     assert isinstance(job, ProfileJob)
+    head = _head("profile", job, gpu_uuid, recorded_at)
+    del head["recorded_at"]
     return ProfileRecord(
-        schema="assay/profile/1",
-        comparison=job.comparison.id,
-        arm=job.arm,
-        target=job.target.id,
-        gpu_uuid=gpu_uuid,
-        status="failed",
-        detail=sentence,
-        kernel=None,
-        metrics={},
-        units={},
-        raw_page=None,
-    )
+        **head, comparison=job.comparison.id, arm=job.arm, status="failed", detail=sentence,
+        kernel=None, metrics={}, units={}, raw_page=None,
+    )  # fmt: skip
 
 
 def _failed_alone(name: str, record: type[R], **nothing: Any) -> FailedForm[R]:

@@ -99,43 +99,45 @@ RUNNER_IMAGES: TargetStage[str, ImageRecord] = TargetStage(
     field="runner", holds_gpu=False,
 )  # fmt: skip
 PLATFORMS: TargetStage[str, PlatformRecord] = TargetStage(
-    Stage.PLATFORM, PlatformRecord, platform_path, "platforms", Purpose.MACHINE
-)
+    Stage.PLATFORM, PlatformRecord, platform_path, "platforms", Purpose.MACHINE, task="device",
+)  # fmt: skip
 CORRECTNESS: TargetStage[tuple[str, str], CorrectnessRecord] = TargetStage(
     Stage.CORRECTNESS, CorrectnessRecord, correctness_path, "correctness", Purpose.GATE,
-    field="comparisons", each=lambda name: (name,), of_comparison=True,
+    task="correctness", field="comparisons", each=lambda name: (name,), of_comparison=True,
 )  # fmt: skip
 BENCHMARKS: TargetStage[tuple[str, str], BenchmarkRecord] = TargetStage(
     Stage.BENCHMARK, BenchmarkRecord, benchmark_path, "benchmarks", Purpose.FIGURES,
-    field="comparisons", each=lambda name: (name,), of_comparison=True,
+    task="benchmark", field="comparisons", each=lambda name: (name,), of_comparison=True,
 )  # fmt: skip
 PROGRAMS: TargetStage[tuple[str, str], ProgramRecord] = TargetStage(
     Stage.PROGRAM, ProgramRecord, program_path, "programs", Purpose.FIGURES,
-    field="programs", each=lambda job: (job.id,),
+    task="program", field="programs", each=lambda job: (job.id,),
 )  # fmt: skip
 ORIGINALS: TargetStage[tuple[str, str], OriginalRunRecord] = TargetStage(
     Stage.ORIGINAL, OriginalRunRecord, original_path, "originals", Purpose.FIGURES,
-    field="originals", each=lambda job: (job.original,),
+    task="original_run", field="originals", each=lambda job: (job.original,),
 )  # fmt: skip
 PROFILES: TargetStage[tuple[str, str, str], ProfileRecord] = TargetStage(
     Stage.PROFILE, ProfileRecord, profile_path, "profiles", Purpose.BESIDE,
-    field="profiles", each=lambda pair: pair, of_comparison=True, failed=failed_profile,
+    task="profile", field="profiles", each=lambda pair: pair, of_comparison=True,
+    failed=failed_profile,
 )  # fmt: skip
 STOPWATCHES: TargetStage[tuple[str, str], StopwatchRecord] = TargetStage(
     Stage.STOPWATCH, StopwatchRecord, stopwatch_path, "stopwatches", Purpose.BESIDE,
-    field="stopwatches", each=lambda name: (name,), of_comparison=True, failed=failed_stopwatch,
+    task="stopwatch", field="stopwatches", each=lambda name: (name,), of_comparison=True,
+    failed=failed_stopwatch,
 )  # fmt: skip
 CHEATS: TargetStage[str, CheatsRecord] = TargetStage(
     Stage.CHEATS, CheatsRecord, cheats_path, "cheats", Purpose.BESIDE,
-    field="cheats", failed=failed_cheats,
+    task="cheats", field="cheats", failed=failed_cheats,
 )  # fmt: skip
 SANITIZERS: TargetStage[str, SanitizerRecord] = TargetStage(
     Stage.SANITIZER, SanitizerRecord, sanitizer_path, "sanitizers", Purpose.BESIDE,
-    field="sanitized", failed=failed_sanitizer,
+    task="sanitize", field="sanitized", failed=failed_sanitizer,
 )  # fmt: skip
 OPERATORS: TargetStage[str, OperatorsRecord] = TargetStage(
     Stage.OPERATORS, OperatorsRecord, operators_path, "operators", Purpose.BESIDE,
-    field="operators", failed=failed_operators,
+    task="operators", field="operators", failed=failed_operators,
 )  # fmt: skip
 
 RUN_STAGES: tuple[RunStage[Any, Any], ...] = (

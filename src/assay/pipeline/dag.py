@@ -4,9 +4,9 @@ The rules in ``workflow/rules`` ask here; nothing here imports Snakemake. A job 
 only when its target's figures are measured in this run.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,10 @@ from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
+from assay.evidence.entries import Purpose, TargetStage
 from assay.measuring.slurm_grant import gpus_of_node
 from assay.pipeline.definitions import Definitions
+from assay.pipeline.planned_builds import Compilations, variants_of
 from assay.pipeline.run_files import VERIFIED, read_bound, report_path, run_path
 from assay.pipeline.slurm_jobs import node_of
 from assay.records.attestation import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
@@ -26,6 +28,10 @@ from assay.records.plan import BuildJob, EarlierReport, Plan, Request, TargetPla
 from assay.records.platform import Target
 from assay.records.timings import Stage
 
+GPU_RESOURCES = (
+    "gpu", "gpu_model", "gres", "slurm_partition", "slurm_account", "qos", "constraint",
+    "slurm_extra", "runtime", "mem_mb", "cpus_per_task",
+)  # fmt: skip
 UNASKED = {"mem_mb": 0, "runtime": 0, "gpu": 0}
 """Of resources that Snakemake wants as a number, the one for which Slurm is asked nothing."""
 
@@ -54,6 +60,12 @@ class Dag:
         """Return the configuration that the run was planned from."""
         return load_catalog(self.files)
 
+    @cached_property
+    def compilations(self) -> Compilations:
+        """Return what is compiled; of a project's files in the copy of its folder."""
+        project = project_of(self.files)
+        return Compilations(self.root, self.catalog, self.plan.builds, project)
+
     @property
     def run_dir(self) -> str:
         """results/<run>, of a project with its folder."""
@@ -64,25 +76,18 @@ class Dag:
         """reports/<run>, likewise."""
         return report_path(self.request)
 
-    def ours(self, name: str) -> str:
-        """Return a file of the repository as the workflow names it, which works elsewhere for a
-        project.
-        """
-        return name if self.request.home is None else str(self.root / name)
-
-    def compiled(self, name: str) -> str:
-        """Return a file that a compiler reads, by its path in the build directory."""
-        ours = name.partition("/")[0] != EVIDENCE_FOLDER
-        return self.ours(name) if ours else self.path(name)
-
-    @property
-    def project(self) -> Path | None:
-        """Return the copy of the project whose run it is; None of the repository's own."""
-        return project_of(self.files)
-
     def path(self, relative: str) -> str:
         """Return a record of this run by its evidence path."""
         return f"{self.run_dir}/{relative}"
+
+    def ours(self, *patterns: str) -> list[str]:
+        """Return files of the repository as the workflow names them."""
+        found = (path for pattern in patterns for path in self.root.glob(pattern))
+        return [self._ours(str(path.relative_to(self.root))) for path in sorted(found)]
+
+    def _ours(self, name: str) -> str:
+        """Return a name that works elsewhere, too, where a project's run needs that."""
+        return name if self.request.home is None else str(self.root / name)
 
     def catalog_files(self) -> list[str]:
         """Return the configuration that the run was planned from, as files."""
@@ -93,14 +98,6 @@ class Dag:
         """Return every target that a file of the run is named after."""
         return list(dict.fromkeys([*(t.target for t in self.plan.targets), *self.plan.toolchains]))
 
-    def output(self, stage: str) -> str:
-        """Return what the rule of a stage that measures writes, for any target."""
-        return self.path(evidence.target_stage(stage).output("{target}"))
-
-    def log(self, stage: str) -> str:
-        """Return the log of such a rule."""
-        return self.path(f"logs/{{target}}/{stage}.log")
-
     def target_plan(self, target: str) -> TargetPlan:
         """Return all jobs of one target."""
         return next(plan for plan in self.plan.targets if plan.target == target)
@@ -109,17 +106,28 @@ class Dag:
         """Return the target's description."""
         return self.catalog.targets[name]
 
-    def binaries(self, target: str) -> list[str]:
-        """Build records that the comparisons need on this target."""
-        comparisons = self.target_plan(target).comparisons
-        return self._records(
-            job for name in comparisons for job in self.kernel_builds(target, name)
-        )
+    # What is compiled
 
-    def kernel_builds(self, target: str, comparison: str) -> list[BuildJob]:
-        """Return the compilations whose outcome a comparison's arms run on this target."""
-        arms = self.catalog.comparisons[comparison].arms
-        return self.builds_of(target, {arm.variant for arm in arms})
+    def sources(self, wildcards: Any) -> list[str]:
+        """Return the files that a compiler reads, for the rule of a build."""
+        found = self.compilations.sources(wildcards.artifact, wildcards.arch)
+        project = f"{EVIDENCE_FOLDER}/"
+        return [self.path(n) if n.startswith(project) else self._ours(n) for n in found]
+
+    def build_kind(self, artifact: str, arch: str) -> Kind:
+        """variant, program or probe."""
+        return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
+
+    def file_compile(self, wildcards: Any) -> str:
+        """Return what the compilation of a file as published rests on: compile again when it
+        changes. The checkout is the user's: its digest stands for its files.
+        """
+        key = (wildcards.artifact, wildcards.arch)
+        given = next(each for each in self.request.compilations if each.job.key == key)
+        published = self.catalog.published_file(given.job.source, wildcards.artifact)
+        assert published is not None
+        command = " ".join(file_command(published.file, wildcards.arch))
+        return f"{given.job.checkout.sha256} {command}"
 
     def toolchain_target(self, arch: str) -> str | None:
         """Return the target whose toolchain image compiles for ``arch``; None when the host
@@ -134,132 +142,93 @@ class Dag:
         target = self.toolchain_target(arch)
         return [] if target is None else [self.path(evidence.toolchain_image_path(target))]
 
-    def command_images(self, target: str) -> list[str]:
-        """Return the records of the images that a target's commands are built and run in."""
-        if not self.target_plan(target).originals:
-            return []
-        return [*self.runner_image(target), *self.toolchain_image(self.target(target).arch)]
-
-    def runner_image(self, target: str) -> list[str]:
-        """Return the record of the image that the target is measured in."""
-        wanted = self.target_plan(target).runner
-        return [self.path(evidence.runner_image_path(target))] if wanted else []
-
-    def program_binaries(self, target: str) -> list[str]:
-        """Build records of a target's original programs."""
-        programs = {job.program for job in self.target_plan(target).programs}
-        return self._records(self.builds_of(target, programs))
-
-    def measurements(self) -> list[str]:
-        """Return what the steps of every target write that is measured here, and the reports that
-        others' figures come from.
-        """
-        nested = self.nested_files()
-        measured = (plan for plan in self.plan.targets if plan.provision.kind == "device")
-        written = (path for plan in measured for path in evidence.target_outputs(plan))
-        return [*nested, *map(self.path, written)]
-
-    def nested_files(self) -> list[str]:
-        """Return a file of each report that others' figures come from, which is copied whole."""
-        names = evidence.nested_reports(self.plan.targets)
-        return [self.path(f"{evidence.earlier_path(name)}/{MANIFEST}") for name in names]
-
-    def earlier(self, name: str) -> str:
-        """Return what a report that is taken over rests on: copy it again when it is another."""
-        return self.earlier_report(name).manifest_sha256
-
-    def earlier_report(self, name: str) -> EarlierReport:
-        """Return a report that is taken over."""
-        return next(each for each in self.request.earlier if each.name == name)
-
-    def finished_files(self) -> list[str]:
-        """Return what a finished run leaves for its reader, and the word that it was verified."""
-        signed = (MANIFEST, ATTESTATION, SIGNER)
-        report = [*self.rendered_files(), *(f"{self.report_dir}/{name}" for name in signed)]
-        return [self.path(VERIFIED), *report]
-
-    def rendered_files(self) -> list[str]:
-        """Return what a report is before it is signed."""
-        return [f"{self.report_dir}/{name}" for name in (*TEXTS, VERDICTS)]
-
-    def timed_files(self) -> list[str]:
-        """Return the plan and what the benchmarks of every target write: a sweep needs no more."""
-        timed = [path for path in self.measurements() if Path(path).name == Stage.BENCHMARK]
-        return [self.path(evidence.plan_path()), *self.nested_files(), *timed]
-
-    def evidence_files(self) -> list[str]:
-        """Everything the judge looks at."""
-        return [self.path(evidence.plan_path()), *self.portable_files(), *self.measurements()]
-
-    def portable_files(self) -> list[str]:
-        """Return what a machine without a compiler takes over: builds, counts, the compilers'
-        images.
-        """
-        return [self.path(path) for path in evidence.run_files(self.plan)]
-
-    def build_kind(self, artifact: str, arch: str) -> Kind:
-        """variant, program or probe."""
-        return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
-
-    def file_compile(self, artifact: str, arch: str) -> str:
-        """Return what the compilation of a file as published rests on: compile again when it
-        changes."""
-        published = {
-            each.id: each for file in self.catalog.sources.values() for each in file.compilations
-        }[artifact]
-        given = next(e for e in self.request.compilations if e.job.key == (artifact, arch))
-        command = " ".join(file_command(published.file, arch))
-        return f"{given.job.checkout.sha256} {command}"
-
-    def definitions(self, target: str) -> Definitions:
-        """Return what the target's measurements rest on: measure again when it changes."""
-        return Definitions(self.catalog, self.request, self.target_plan(target))
-
-    def definition(self, stage: str, target: str) -> str:
-        """Digest of what a stage's records of a target rest on."""
-        return self.definitions(target).stage(stage)
-
     def builds_of(self, target: str, artifacts: Collection[str]) -> list[BuildJob]:
         """Return the compilations of ``artifacts`` for the architecture of a target."""
         arch = self.target(target).arch
         return [job for job in self.plan.builds if job.arch == arch and job.id in artifacts]
 
-    def operator_binaries(self, target: str) -> list[str]:
-        """Build records that the operators need."""
-        return self._records(self.builds_of(target, self.target_plan(target).operators))
+    # What is measured
 
-    def _records(self, jobs: Iterable[BuildJob]) -> list[str]:
-        paths = [self.path(evidence.BUILDS.path(job.id, job.arch)) for job in jobs]
-        return list(dict.fromkeys(paths))
+    @property
+    def stages(self) -> tuple[TargetStage[Any, Any], ...]:
+        """Return the stages whose steps leave evidence of a target."""
+        return evidence.TARGET_STAGES
 
-    def threads(self, target: str, cores: int) -> int:
-        """Cores of a timed job; ``cores`` are those of the machine that runs the workflow.
+    def output(self, stage: TargetStage[Any, Any]) -> str:
+        """Return what the rule of a stage writes, for any target."""
+        return self.path(stage.output("{target}"))
+
+    def inputs(self, stage: TargetStage[Any, Any]) -> Callable[[Any], list[str]]:
+        """Return the function by which Snakemake asks from which files a stage is made: not the
+        plan, for a changed definition is what measures again.
+        """
+        return lambda wildcards: list(self._inputs(stage, self.target_plan(wildcards.target)))
+
+    def _inputs(self, stage: TargetStage[Any, Any], plan: TargetPlan) -> Iterator[str]:
+        images = [self.path(evidence.runner_image_path(plan.target))] if plan.runner else []
+        if stage is evidence.RUNNER_IMAGES:
+            # Docker's own layer of caches must not decide: the step compares digests.
+            yield from self.ours("containers/*.*", "requirements/runner.txt")
+        if stage is evidence.PLATFORMS:
+            yield from images
+        elif stage not in (evidence.RUNNER_IMAGES, evidence.BENCHMARKS):
+            yield self.path(evidence.platform_path(plan.target))
+        if stage in (evidence.BENCHMARKS, evidence.PROFILES, evidence.STOPWATCHES):
+            yield self.path(evidence.CORRECTNESS.output(plan.target))
+        if stage is evidence.ORIGINALS and plan.originals:
+            yield from (*images, *self.toolchain_image(self.target(plan.target).arch))
+        artifacts: Collection[str] = ()
+        if stage.of_comparison or stage is evidence.SANITIZERS:
+            artifacts = variants_of(self.catalog, plan.comparisons)
+        elif stage is evidence.PROGRAMS:
+            artifacts = {job.program for job in plan.programs}
+        elif stage is evidence.OPERATORS:
+            artifacts = plan.operators
+        for job in self.builds_of(plan.target, artifacts):
+            yield self.path(evidence.BUILDS.path(job.id, job.arch))
+
+    def definition(self, stage: TargetStage[Any, Any]) -> Callable[[Any], str]:
+        """Return the function by which Snakemake asks for the digest of what a stage rests on."""
+        return lambda wildcards: self.definitions(wildcards.target).stage(stage)
+
+    def definitions(self, target: str) -> Definitions:
+        """Return what the target's measurements rest on: measure again when it changes."""
+        return Definitions(self.catalog, self.request, self.target_plan(target))
+
+    def priority(self, stage: TargetStage[Any, Any]) -> int:
+        """Return how soon a step is begun, where it could be.
+
+        Figures come before what stands beside them, for a GPU that is lent may go back. A machine
+        that is unfit to measure shows at the kernels that cheat, which are short: first of all.
+        """
+        figures = stage.purpose in (Purpose.GATE, Purpose.FIGURES)
+        return 2 if stage is evidence.CHEATS else int(figures)
+
+    def threads(self, stage: TargetStage[Any, Any], cores: int) -> int:
+        """Return the cores of a step; ``cores`` are those of the machine that runs the workflow.
 
         Here a measurement has the whole machine: compilers beside it would disturb its launches.
         A cluster's node is another machine, which need not have as many (see ``resources``).
         """
-        return cores if self.request.executor == "local" else 1
+        alone = stage.purpose is Purpose.FIGURES and self.request.executor == "local"
+        return cores if alone else 1
 
-    def asked(self, name: str) -> Callable[..., int | str | None]:
-        """Return the function by which Snakemake asks what a job wants of a resource."""
+    def gpu_resources(self) -> dict[str, Callable[..., int | str | None]]:
+        """Return the functions by which Snakemake asks what a job wants of each resource.
 
-        def of_job(wildcards: Any, rulename: str) -> int | str | None:
-            return self.resources(wildcards.target, rulename).get(name) or UNASKED.get(name)
-
-        return of_job
-
-    @property
-    def cards(self) -> dict[str, Callable[..., int]]:
-        """Return a resource for each target, of which a run has one: its card on a cluster's node.
-
+        Among them is one for each target, of which a run has one: its card on a cluster's node.
         Where a node has several cards, jobs of a target that ran at the same time would each get
         another one, and what is measured of a comparison is measured on one.
         """
 
-        def asked_of(target: str) -> Callable[..., int]:
-            return lambda wildcards: int(wildcards.target == target and self._has_choice(target))
+        def asked(name: str, wildcards: Any, rulename: str) -> int | str | None:
+            return self.resources(wildcards.target, rulename).get(name) or UNASKED.get(name)
 
-        return {card_resource(name): asked_of(name) for name in self.targets}
+        def card(name: str, wildcards: Any) -> int:
+            return int(wildcards.target == name and self._has_choice(name))
+
+        cards = {card_resource(name): partial(card, name) for name in self.targets}
+        return {**{name: partial(asked, name) for name in GPU_RESOURCES}, **cards}
 
     def _has_choice(self, target: str) -> bool:
         """Return whether Slurm may give a target's jobs one card or another, as far as known."""
@@ -300,6 +269,52 @@ class Dag:
             "mem_mb": wishes.memory_mb,
             "cpus_per_task": wishes.cores,
         }
+
+    # What a run ends in
+
+    def earlier_report(self, name: str) -> EarlierReport:
+        """Return a report that is taken over."""
+        return next(each for each in self.request.earlier if each.name == name)
+
+    def nested_files(self) -> list[str]:
+        """Return a file of each report that others' figures come from, which is copied whole."""
+        names = evidence.nested_reports(self.plan.targets)
+        return [self.path(f"{evidence.earlier_path(name)}/{MANIFEST}") for name in names]
+
+    def measurements(self) -> list[str]:
+        """Return what the steps of every target write that is measured here, and the reports that
+        others' figures come from.
+        """
+        measured = (plan for plan in self.plan.targets if plan.provision.kind == "device")
+        written = (path for plan in measured for path in evidence.target_outputs(plan))
+        return [*self.nested_files(), *map(self.path, written)]
+
+    def portable_files(self) -> list[str]:
+        """Return what a machine without a compiler takes over: builds, counts, the compilers'
+        images.
+        """
+        return [self.path(path) for path in evidence.run_files(self.plan)]
+
+    def timed_files(self) -> list[str]:
+        """Return the plan and what the benchmarks of every target write: a sweep needs no more."""
+        timed = [path for path in self.measurements() if Path(path).name == Stage.BENCHMARK]
+        return [self.path(evidence.plan_path()), *self.nested_files(), *timed]
+
+    def evidence_files(self) -> list[str]:
+        """Everything the judge looks at."""
+        return [self.path(evidence.plan_path()), *self.portable_files(), *self.measurements()]
+
+    def rendered_files(self) -> list[str]:
+        """Return what a report is before it is signed."""
+        return [f"{self.report_dir}/{name}" for name in (*TEXTS, VERDICTS)]
+
+    def signed_files(self) -> list[str]:
+        """Return what signing adds to a report."""
+        return [f"{self.report_dir}/{name}" for name in (MANIFEST, ATTESTATION, SIGNER)]
+
+    def finished_files(self) -> list[str]:
+        """Return what a finished run leaves for its reader, and the word that it was verified."""
+        return [self.path(VERIFIED), *self.rendered_files(), *self.signed_files()]
 
 
 def card_resource(target: str) -> str:

@@ -16,29 +16,28 @@ from pathlib import Path
 from typing import Any
 
 from assay.catalog.model import Catalog
+from assay.evidence.entries import TargetStage
+from assay.evidence.stages import (
+    BENCHMARKS,
+    CORRECTNESS,
+    OPERATORS,
+    ORIGINALS,
+    PLATFORMS,
+    PROFILES,
+    PROGRAMS,
+    SANITIZERS,
+    STOPWATCHES,
+)
 from assay.measuring.device_jobs import comparison_spec
 from assay.measuring.operator_kernels import offered
 from assay.records.base import Record
-from assay.records.plan import OF_SINGLE_FILES, Provision, Request, TargetPlan
+from assay.records.plan import OF_SINGLE_FILES, Request, TargetPlan
 from assay.records.workload_specs import as_spec
 from assay.shared.files import sha256_bytes
 from assay.shared.specs import ProtocolSpec, TargetSpec
 from assay.shared.strict_json import plain
 from assay.shared.tasks import TASKS
 
-STAGE_TASKS = {
-    "platform": "device",
-    "correctness": "correctness",
-    "benchmark": "benchmark",
-    "program": "program",
-    "original": "original_run",
-    "profile": "profile",
-    "stopwatch": "stopwatch",
-    "cheats": "cheats",
-    "sanitizer": "sanitize",
-    "operators": "operators",
-}
-"""The device side's task of each stage; making the image of a runner is none of its."""
 PACKAGE = Path(__file__).resolve().parents[1]
 START = "assay.device.__main__"
 """Runs before any task."""
@@ -54,76 +53,63 @@ class Definitions:
     request: Request
     plan: TargetPlan
 
-    def stage(self, stage: str) -> str:
-        """Return the digest of all records of a stage, ``image`` among the stages."""
-        names = [self.measurement(stage, name) for name in self._comparisons(stage)]
+    def stage(self, stage: TargetStage[Any, Any]) -> str:
+        """Return the digest of all records of a stage."""
+        comparisons: Iterable[str] = ()
+        if stage.of_comparison or stage is SANITIZERS:
+            keys = (CORRECTNESS if stage is SANITIZERS else stage).keys(self.plan)
+            comparisons = dict.fromkeys(key[1] for key in keys)
+        names = [self.measurement(stage, name) for name in comparisons]
         return _digest([self.measurement(stage), *self._planned(stage), *names])
 
-    def measurement(self, stage: str, comparison: str | None = None) -> str:
+    def measurement(self, stage: TargetStage[Any, Any], comparison: str | None = None) -> str:
         """Return the digest of one record of a stage, of a comparison where it is of one."""
         target = plain(as_spec(TargetSpec, self.catalog.targets[self.plan.target]))
         runtime = "" if self.request.runtime == "host" else self.request.runtime
-        parts = [_origin(self.plan.provision, stage), target, runtime]
+        parts = [self.origin(stage), target, runtime]
         if self.request.device_paths:
             parts.append(list(self.request.device_paths))
-        if stage in STAGE_TASKS:
-            parts.append(code_digest([START, TASKS[STAGE_TASKS[stage]].full_module]))
-        if stage in ("program", "original"):
+        if stage.task is not None:
+            parts.append(code_digest([START, TASKS[stage.task].full_module]))
+        if stage in (PROGRAMS, ORIGINALS):
             parts.append(self.catalog.judging.program_runs)
-        if stage == "correctness":
+        if stage is CORRECTNESS:
             parts.append(self.catalog.judging.correctness_seeds)
         if comparison is not None:
-            parts += self._configuration(stage, comparison)
+            # Which binaries the arms run, the job says, and the workflow by its inputs.
+            parts.append(plain(comparison_spec(self.catalog, comparison, {})))
+            if stage is BENCHMARKS:
+                protocol = self.catalog.comparisons[comparison].protocol
+                parts.append(plain(as_spec(ProtocolSpec, self.catalog.protocols[protocol])))
+            if stage in (PROFILES, STOPWATCHES):
+                parts.append(self.catalog.comparisons[comparison].profile)
         return _digest(parts)
 
-    def _configuration(self, stage: str, comparison: str) -> Iterator[Any]:
-        # Which binaries the arms run, the job says, and the workflow by its inputs.
-        yield plain(comparison_spec(self.catalog, comparison, {}))
-        if stage == "benchmark":
-            protocol = self.catalog.comparisons[comparison].protocol
-            yield plain(as_spec(ProtocolSpec, self.catalog.protocols[protocol]))
-        if stage in ("profile", "stopwatch"):
-            yield self.catalog.comparisons[comparison].profile
+    def _planned(self, stage: TargetStage[Any, Any]) -> Iterator[Any]:
+        """Yield what a stage's plan lists beside comparisons."""
+        if stage in (PROFILES, SANITIZERS, OPERATORS):
+            yield from getattr(self.plan, stage.field or "")
+        if stage is PROGRAMS:
+            for job in self.plan.programs:
+                yield [_content(job), list(self.catalog.programs[job.program].verify)]
+        if stage is ORIGINALS:
+            yield from map(_content, self.plan.originals)
+        if stage is OPERATORS:
+            yield from map(_content, offered(self.catalog, self.plan.target))
 
-    def _comparisons(self, stage: str) -> list[str]:
-        """Return the comparisons that a stage looks at."""
-        return {
-            "correctness": list(self.plan.comparisons),
-            "benchmark": list(self.plan.comparisons),
-            "sanitizer": list(self.plan.comparisons),
-            "stopwatch": list(self.plan.stopwatches),
-            "profile": list(dict.fromkeys(comparison for comparison, _ in self.plan.profiles)),
-        }.get(stage, [])
-
-    def _planned(self, stage: str) -> list[Any]:
-        """Return what a stage's plan lists beside comparisons."""
-        if stage == "program":
-            jobs = self.plan.programs
-            told = [list(self.catalog.programs[job.program].verify) for job in jobs]
-            return [[_content(job), verify] for job, verify in zip(jobs, told, strict=True)]
-        if stage == "original":
-            return [_content(job) for job in self.plan.originals]
-        if stage == "operators":
-            kernels = offered(self.catalog, self.plan.target)
-            return [*self.plan.operators, *(_content(kernel) for kernel in kernels)]
-        return list(
-            {"profile": self.plan.profiles, "sanitizer": self.plan.sanitized}.get(stage, ())
-        )
-
-
-def _origin(provision: Provision, stage: str) -> Any:
-    """Return where figures come from. On how many GPUs of a machine no measurement rests, nor on
-    whether they are still here; the platform's record lists them.
-    """
-    origin = _content(provision)
-    del origin["within"]
-    origin |= dict.fromkeys(OF_SINGLE_FILES, ())  # as digests had it when plans held them
-    if provision.gpus:
-        del origin["detail"]
-        origin["absence"] = None
-        if stage != "platform":
-            del origin["gpus"]
-    return origin
+    def origin(self, stage: TargetStage[Any, Any]) -> Any:
+        """Return where figures come from. On how many GPUs of a machine no measurement rests, nor
+        on whether they are still here; the platform's record lists them.
+        """
+        origin = _content(self.plan.provision)
+        del origin["within"]
+        origin |= dict.fromkeys(OF_SINGLE_FILES, ())  # as digests had it when plans held them
+        if origin["gpus"]:
+            del origin["detail"]
+            origin["absence"] = None
+            if stage is not PLATFORMS:
+                del origin["gpus"]
+        return origin
 
 
 def _content(record: Record) -> Any:
@@ -140,7 +126,8 @@ def code_digest(modules: Iterable[str], package: Path = PACKAGE) -> str:
     ``package`` is the folder of the ``assay`` package, whose source counts as it was when it was
     first asked for in this process.
     """
-    return _code_digest(package, tuple(sorted(imported(modules, package))))
+    lines = [f"{name} {_meaning(package, name)}" for name in sorted(imported(modules, package))]
+    return sha256_bytes("\n".join(lines).encode())
 
 
 def imported(modules: Iterable[str], package: Path = PACKAGE) -> set[str]:
@@ -156,12 +143,6 @@ def imported(modules: Iterable[str], package: Path = PACKAGE) -> set[str]:
             found.add(name)
             waiting += _imports(package, name)
     return found
-
-
-@cache
-def _code_digest(package: Path, modules: tuple[str, ...]) -> str:
-    parts = [f"{name} {_meaning(package, name)}" for name in modules]
-    return sha256_bytes("\n".join(parts).encode())
 
 
 @cache
@@ -201,7 +182,7 @@ def _meaning(package: Path, name: str) -> str:
         for body in ("body", "orelse", "finalbody"):
             statements = getattr(node, body, None)
             if isinstance(statements, list):
-                setattr(node, body, [s for s in statements if not _is_remark(s)])
+                setattr(node, body, [each for each in statements if not _is_remark(each)])
     return sha256_bytes(_text(tree).encode())
 
 

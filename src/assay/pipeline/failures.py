@@ -5,8 +5,6 @@ run may have more luck. What was judged stands, whatever it says, and so does a 
 names, such as ``not_installed``.
 """
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
@@ -18,7 +16,6 @@ from assay.records.attestation import MANIFEST, Manifest
 from assay.records.base import Record
 from assay.records.plan import Plan
 from assay.shared.counting import counted
-from assay.shared.files import write_bytes
 from assay.verification.manifest import changed_files
 
 ERRORS: dict[int, type[AssayError]] = {
@@ -26,9 +23,8 @@ ERRORS: dict[int, type[AssayError]] = {
 }
 
 
-@dataclass(frozen=True)
-class StepFailure:
-    """The failure of one step."""
+class StepFailure(Record):
+    """The failure of one step, as it leaves word of it for the command line."""
 
     step: str
     exit_code: int
@@ -40,38 +36,18 @@ class StepFailure:
         return self.exit_code == MissingEnvironment.exit_code
 
 
-def write_failure(run_dir: Path, failure: StepFailure) -> None:
-    """Leave word of a failure where the command line looks for it."""
-    document = {
-        "step": failure.step,
-        "exit_code": failure.exit_code,
-        "message": failure.message,
-    }
-    write_bytes(run_dir / "failures" / f"{failure.step}.json", json.dumps(document).encode())
-
-
-def earlier_word(run_dir: Path, step: str) -> StepFailure | None:
-    """Return the word by which an earlier try of a step failed in this start, where it is final.
-
-    A cluster's job is submitted again whatever ended it. What a step itself found wrong it would
-    find again; what a node lacked, the next may have, and that word is taken back.
-    """
-    found = next((each for each in read_failures(run_dir) if each.step == step), None)
-    if found is not None and found.lacks_something:
-        (run_dir / "failures" / f"{step}.json").unlink(missing_ok=True)
-        return None
-    return found
+def failure_path(run_dir: Path, step: str) -> Path:
+    """Return where a step leaves word of its failure."""
+    return run_dir / "failures" / f"{step}.json"
 
 
 def read_failures(run_dir: Path) -> list[StepFailure]:
     """Return the failures of a run's last start, the first one first."""
     found = []
-    for path in (run_dir / "failures").glob("*.json"):
+    for path in run_dir.glob("failures/*.json"):
         try:
-            document = json.loads(path.read_text())
-            failure = StepFailure(document["step"], document["exit_code"], document["message"])
-            found.append((path.stat().st_mtime_ns, failure))
-        except (OSError, ValueError, KeyError):
+            found.append((path.stat().st_mtime_ns, read_record(StepFailure, path)))
+        except (OSError, BadInput):
             continue  # on its way over a network's file system
     return [failure for _, failure in sorted(found, key=lambda pair: pair[0])]
 
@@ -94,25 +70,28 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
     """Return what the workflow is to make again, relative to ``run_dir``: builds that had no
     compiler, and records beside figures that were measured here and came to nothing.
     """
-    builds = [path for path in BUILDS.paths(plan).values() if _lacked_compiler(run_dir / path)]
-    beside = [
+
+    def failed(path: str, record: type[Record]) -> bool:
+        if not (run_dir / path).is_file():
+            return False  # the workflow sees for itself that it is missing
+        try:
+            return came_to_nothing(read_record(record, run_dir / path))
+        except BadInput:
+            return True
+
+    builds = BUILDS.paths(plan).values()
+    measured = [each for each in plan.targets if each.provision.kind == "device"]
+    return [path for path in builds if _lacked_compiler(run_dir / path)] + [
         entry.output(target.target)
-        for target in plan.targets
-        if target.provision.kind == "device"
+        for target in measured
         for entry in (*of_purpose(Purpose.BESIDE), ORIGINALS)
-        if any(
-            _is_worth_another_try(run_dir / path, entry.record)
-            for path in entry.paths(target).values()
-        )
+        if any(failed(path, entry.record) for path in entry.paths(target).values())
     ]
-    return [*builds, *beside]
 
 
 def _lacked_compiler(path: Path) -> bool:
-    if not path.is_file():
-        return False
     try:
-        return not read_record(BUILDS.record, path).had_compiler
+        return path.is_file() and not read_record(BUILDS.record, path).had_compiler
     except BadInput:
         return False  # what reads it for its figures says what is wrong with it
 
@@ -128,13 +107,4 @@ def is_damaged(report_dir: Path) -> bool:
         manifest = read_record(Manifest, report_dir / MANIFEST)
         return changed_files(report_dir, manifest) != []
     except (BadInput, CheckFailed):
-        return True
-
-
-def _is_worth_another_try(path: Path, record: type[Record]) -> bool:
-    if not path.is_file():
-        return False  # the workflow sees for itself that it is missing
-    try:
-        return came_to_nothing(read_record(record, path))
-    except BadInput:
         return True

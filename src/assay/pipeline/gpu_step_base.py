@@ -4,7 +4,7 @@ A step (see ``gpu_steps``) says what it measures, by ``_begin``, ``_item`` and t
 ``_tell`` for a lone record beside the figures; the rest is in the table of stages.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,10 +34,10 @@ from assay.measuring.resume import (
     measure_batch,
 )
 from assay.measuring.several_gpus import Assign, GpuLost, spread_over
+from assay.pipeline.planned_builds import variants_of
 from assay.pipeline.step_places import StepPlaces
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord
-from assay.records.plan import BuildJob
 from assay.shared.files import sha256_bytes, sha256_file
 from assay.shared.job import ComparisonJob, DeviceJob
 
@@ -53,7 +53,7 @@ class MeasuringParts(StepPlaces):
         """
         parts = of.split(".")
         definition = self.dag.definitions(self.target.id).measurement(
-            stage.stage, parts[0] if stage.of_comparison else None
+            stage, parts[0] if stage.of_comparison else None
         )
         # How many GPUs of the machine take part counts not: a run goes on on more of them.
         platform = sha256_bytes(dump_record(self._platform().model_copy(update={"others": ()})))
@@ -258,9 +258,10 @@ class MeasuringParts(StepPlaces):
         return record, where
 
     def _binaries(self, comparison: str) -> Builds:
-        return self._built(self.dag.kernel_builds(self.target.id, comparison))
+        return self._built(variants_of(self.dag.catalog, [comparison]))
 
-    def _built(self, jobs: Iterable[BuildJob]) -> Builds:
+    def _built(self, artifacts: Collection[str]) -> Builds:
+        jobs = self.dag.builds_of(self.target.id, artifacts)
         return {job.id: self._binary(job.id) for job in jobs}
 
     def _is_of_target(self, uuid: str) -> None:

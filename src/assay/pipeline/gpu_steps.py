@@ -179,12 +179,12 @@ class MeasuringSteps(MeasuringParts):
     def sanitizer(self, target: str) -> None:
         """compute-sanitizer over every compiled kernel at small shapes."""
         self._begin(SANITIZERS, target)
-        builds = self._built(self.dag.builds_of(target, self.planned.sanitized))
+        builds = self._built(self.planned.sanitized)
         names = self.planned.comparisons
         self._tell(SANITIZERS, measure.sanitizer_job(self.dag.catalog, target, names, builds))
 
     def operators(self, target: str) -> None:
         """PyTorch's operators, through every kernel behind them."""
         self._begin(OPERATORS, target)
-        builds = self._built(self.dag.builds_of(target, self.planned.operators))
+        builds = self._built(self.planned.operators)
         self._tell(OPERATORS, operators_job(self.dag.catalog, target, builds))

@@ -1,13 +1,13 @@
 """What a run compiles: its builds, and their files, weight and memory, which Snakemake asks for."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from assay.base.io import read_record
-from assay.building.recipe import Compilation, Kind, describe
+from assay.building.recipe import Compilation, describe
 from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.model import Catalog
 from assay.judging.needs import closure, comparisons_of, primary_terms, programs_of
@@ -157,27 +157,20 @@ class Compilations:
         return math.ceil(self._cost(artifact, arch).peak_bytes * MEMORY_PERCENT / (100 * MB))
 
     def _described(self, artifact: str, arch: str) -> Compilation:
-        job = self._job(artifact, arch)
-        return describe(self.root, self.catalog, job.kind, artifact, arch, self._lock, self.project)
-
-    def _job(self, artifact: str, arch: str) -> BuildJob:
-        return next(job for job in self.jobs if (job.id, job.arch) == (artifact, arch))
+        kind = next(job.kind for job in self.jobs if (job.id, job.arch) == (artifact, arch))
+        return describe(self.root, self.catalog, kind, artifact, arch, self._lock, self.project)
 
     def _cost(self, artifact: str, arch: str) -> BuildCost:
         """Return its last known cost; of one never compiled, that of the costliest of its kind."""
         if (artifact, arch) in self._costs:
             return self._costs[artifact, arch]
-        catalog, kind = self.catalog, self._job(artifact, arch).kind
-        ids: Mapping[Kind, Collection[str]] = {
-            "program": catalog.programs, "variant": catalog.variants, "probe": catalog.probes,
-        }  # fmt: skip
-        alike = [cost for cost in self._costs.values() if cost.id in ids[kind]]
-        return BuildCost(
-            id=artifact,
-            arch=arch,
-            cpu_seconds=max((cost.cpu_seconds for cost in alike), default=0.0),
-            peak_bytes=max((cost.peak_bytes for cost in alike), default=0),
-        )
+        programs = self.catalog.programs
+        alike = [
+            cost for cost in self._costs.values() if (cost.id in programs) == (artifact in programs)
+        ]
+        seconds = max((cost.cpu_seconds for cost in alike), default=0.0)
+        peak = max((cost.peak_bytes for cost in alike), default=0)
+        return BuildCost(id=artifact, arch=arch, cpu_seconds=seconds, peak_bytes=peak)
 
     @cached_property
     def _costs(self) -> dict[tuple[str, str], BuildCost]:

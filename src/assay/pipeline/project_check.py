@@ -22,9 +22,8 @@ from assay.pipeline.measurement_check import (
     meaningless_numbers,
 )
 from assay.pipeline.run_files import foreign_place
-from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Derived, NotRun, Unanswerable
-from assay.records.plan import Answer, Provision
+from assay.records.plan import Provision
 from assay.records.units import EXACT, Unit, short, with_unit
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
@@ -155,18 +154,18 @@ def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
     if not copied:
         return  # which is said of the files
     folders = {parent for name in copied for parent in name.parents}
-    for source in catalog.sources.values():
-        for command in source.commands:
-            where = Path(os.path.normpath(command.directory))
-            if where not in folders:
-                yield command.id, f"directory: no file of the project lies in {where}"
-                continue
-            lines = (command.build, command.run, command.typed)
-            words = [word for line in lines if line for word in _words(line.line)]
-            for word in dict.fromkeys(words):
-                name = Path(os.path.normpath(where / word))
-                if name not in copied and _is_file_below(folder, name):
-                    yield command.id, f"{name} is not copied to where it runs: name it under files"
+    for command in (each for source in catalog.sources.values() for each in source.commands):
+        where = Path(os.path.normpath(command.directory))
+        if where not in folders:
+            yield command.id, f"directory: no file of the project lies in {where}"
+            continue
+        lines = (command.build, command.run, command.typed)
+        words = [word for line in lines if line for word in _words(line.line)]
+        for name in (Path(os.path.normpath(where / word)) for word in dict.fromkeys(words)):
+            inside = not name.is_absolute() and ".." not in name.parts
+            # A word may be too long for a name, which this answers, too.
+            if inside and name not in copied and os.path.isfile(folder / name):  # noqa: PTH113
+                yield command.id, f"{name} is not copied to where it runs: name it under files"
 
 
 def project_remarks(catalog: Catalog) -> Iterator[str]:
@@ -176,13 +175,13 @@ def project_remarks(catalog: Catalog) -> Iterator[str]:
         read = program.figure_of(claim.id) if program else None
         measured = read is not None or isinstance(claim.evaluation, Benchmark | Derived)
         if measured and claim.unit is Unit.PERCENT and claim.value is not None:
-            typed = claim.as_printed
             gain, share = (
                 with_unit(short(value, EXACT), Unit.RATIO)
                 for value in (1 + claim.value / 100, claim.value / 100)
             )
-            other = f": a share of so much is written {share}" if claim.value else ""  # none is 0x
-            yield f"remark: claim '{claim.id}': {typed} % is judged as {gain}, a gain{other}"
+            says = f"{claim.as_printed} % is judged as {gain}, a gain"
+            says += f": a share of so much is written {share}" if claim.value else ""  # none is 0x
+            yield f"remark: claim '{claim.id}': {says}"
         elif read is not None and read.unit is Unit.PERCENT:
             gain = with_unit("1.25", Unit.RATIO)
             says = f"per cent that its command prints are read as a gain: 25 % is {gain}"
@@ -196,28 +195,18 @@ def _words(line: str) -> list[str]:
         return line.split()
 
 
-def _is_file_below(folder: Path, name: Path) -> bool:
-    try:
-        return not name.is_absolute() and ".." not in name.parts and (folder / name).is_file()
-    except (OSError, ValueError):  # a word too long for a name, or with what no name has
-        return False
-
-
 def _documents(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
     """Yield (source, what is wrong) of documents that lie in the project and are others than those
     that it names.
     """
-    for name, entry in catalog.sources.items():
-        source = entry.source
-        if source.file is None or not (folder / source.file).is_file():
-            continue
-        try:
-            found = sha256_bytes(read_bytes(folder / source.file, MOST_REPORT))
-        except BadInput as error:
-            yield name, f"its document cannot be compared: {error}"
-            continue
-        if found != source.sha256:
-            yield name, f"{source.file} has SHA-256 {found}, not {source.sha256}"
+    for name, source in ((name, entry.source) for name, entry in catalog.sources.items()):
+        if source.file is not None and (folder / source.file).is_file():
+            try:
+                found = sha256_bytes(read_bytes(folder / source.file, MOST_REPORT))
+                if found != source.sha256:
+                    yield name, f"{source.file} has SHA-256 {found}, not {source.sha256}"
+            except BadInput as error:
+                yield name, f"its document cannot be compared: {error}"
 
 
 def _unanswered(catalog: Catalog) -> Iterator[tuple[str, str]]:
@@ -230,22 +219,15 @@ def _unanswered(catalog: Catalog) -> Iterator[tuple[str, str]]:
             Provision(target=name, kind="device", recorded_in=None, detail=SUPPOSED)
             for name in targets
         )
-        asked = Asked((), supposed, frozenset())
-        answers = list(make_answers(catalog, asked, [claim]))
+        answers = list(make_answers(catalog, Asked((), supposed, frozenset()), [claim]))
         if not answers:
             yield claim.id, f"claim '{claim.id}': nothing answers it"
         for answer in answers:
-            # It runs where a checkout is given.
-            named = answer.reason is NotRun.ORIGINAL_UNAVAILABLE
-            if (
-                answer.way == "not_run"
-                and not named
-                and not isinstance(claim.evaluation, Unanswerable)
-            ):
-                yield claim.id, _says(claim, answer)
-
-
-def _says(claim: Claim, answer: Answer) -> str:
-    place = f" on {answer.target}" if answer.target else ""
-    reason = answer.reason.value if answer.reason else "nobody knows why"
-    return f"claim '{claim.id}': no job answers it{place} ({reason}): {answer.detail}"
+            stated = isinstance(claim.evaluation, Unanswerable)
+            # An original runs where a checkout is given.
+            runs = answer.way != "not_run" or answer.reason is NotRun.ORIGINAL_UNAVAILABLE
+            if not (runs or stated):
+                place = f" on {answer.target}" if answer.target else ""
+                why = answer.reason.value if answer.reason else "nobody knows why"
+                says = f"no job answers it{place} ({why}): {answer.detail}"
+                yield claim.id, f"claim '{claim.id}': {says}"

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,8 +36,7 @@ from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName, is_engine
 from assay.records.plan import EarlierReport, Provision, Request
-from assay.records.platform import Target
-from assay.runtimes.choose import ChosenRuntime, choose
+from assay.runtimes.choose import choose
 from assay.verification.attestation import load_public_key
 from assay.verification.sign import load_or_create_signer
 from assay.verification.trust import reports_measuring
@@ -112,26 +110,22 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     if options.writes:
         require_places(home, options.run, key)
     cluster = site_of(root, catalog, options.project) if options.executor == "slurm" else None
-    options = replace(options, runtime=_wished_runtime(options, cluster))
+    if cluster is not None and cluster.runtime is not None and not options.runtime_named:
+        options = replace(options, runtime=cluster.runtime)
     driver = find_host_driver() if cluster is None else None
     if options.takes_gpu_here and driver is not None:
         options = replace(options, targets=_with_gpus_here(catalog, options.targets, driver))
     runtime = _chosen_runtime(root, catalog, options, driver)
-    originals = find_originals(catalog, options.sources, options.originals, runtime.name)
+    originals = find_originals(catalog, options.sources, options.originals, runtime)
     compilations = find_file_compiles(catalog, options.sources, options.originals)
     commit, clean = git_state(root)
     keys = [*options.keys, *trusted_keys(root), *project_keys(options.project)]
     taken = find_recorded(root, catalog, options.targets, options.recorded, keys)
     _require_used(options, taken)
     provisions = {target: each.held.provision for target, each in taken.items()}
-    looked_for = [target for target in options.targets if target not in provisions]
-    missing = {}
-    for target in looked_for:
-        found = (
-            _device(catalog, options, runtime.name, driver, target)
-            if cluster is None
-            else _device_of_cluster(cluster, catalog.targets[target])
-        )
+    missing = dict[str, Absence]()
+    for target in (each for each in options.targets if each not in provisions):
+        found = _device(catalog, options, runtime, driver or cluster, target)
         earlier = measured_before(home / RESULTS / options.run, target)
         if not isinstance(found, Absence):
             provisions[target] = found
@@ -165,7 +159,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "sources": options.sources,
             "claims": options.claims,
             "targets": tuple(provisions[target] for target in options.targets),
-            "runtime": runtime.name,
+            "runtime": runtime,
             "host_image": options.host_image,
             "executor": options.executor,
             "cluster": cluster,
@@ -188,13 +182,6 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "clean_tree": clean,
         }
     )
-
-
-def _wished_runtime(options: Options, cluster: ClusterFile | None) -> str:
-    """Return the runtime that was named, else the one of the site's nodes, else the default."""
-    if options.runtime_named or cluster is None or cluster.runtime is None:
-        return options.runtime
-    return cluster.runtime
 
 
 def _require_used(options: Options, taken: Mapping[str, Taken]) -> None:
@@ -248,7 +235,7 @@ def _with_gpus_here(
 
 def _chosen_runtime(
     root: Path, catalog: Catalog, options: Options, driver: HostDriver | None
-) -> ChosenRuntime:
+) -> RuntimeName:
     """Return where jobs run, seen to work; says which, and why not the others.
 
     Raises BadInput or MissingEnvironment where the wishes cannot be met there.
@@ -267,24 +254,32 @@ def _chosen_runtime(
     if options.host_image and not is_engine(runtime.name):
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
     if runtime.name == "host" and options.prebuilt is None and not options.judges_only:
-        everything = options.rebuild or options.sweeps or driver is not None
-        work = find_work(
-            catalog, options.sources, options.targets, tuning=options.sweeps, only=options.claims
-        )
-        try:
-            if work.compiled_here(catalog, everything=everything):
-                find_host_compiler()
-        except MissingEnvironment as error:
-            if options.project is not None:
-                say(f"{error}; what must be compiled is not run, and the rest is answered")
-            elif options.writes:
-                raise
-            else:
-                say(str(error))
-    return runtime
+        _require_compiler(catalog, options, measures=driver is not None)
+    return runtime.name
+
+
+def _require_compiler(catalog: Catalog, options: Options, *, measures: bool) -> None:
+    """Raise MissingEnvironment where the host compiles something and has no compiler; of a project,
+    and in a dry run, only say so.
+    """
+    work = find_work(
+        catalog, options.sources, options.targets, tuning=options.sweeps, only=options.claims
+    )
+    everything = options.rebuild or options.sweeps or measures
+    try:
+        if work.compiled_here(catalog, everything=everything):
+            find_host_compiler()
+    except MissingEnvironment as error:
+        if options.project is not None:
+            say(f"{error}; what must be compiled is not run, and the rest is answered")
+        elif options.writes:
+            raise
+        else:
+            say(str(error))
 
 
 def _check_names(catalog: Catalog, options: Options) -> None:
+    """Raise BadInput or MissingEnvironment for a name that cannot be meant."""
     catalog.check_selection(options.sources, options.targets)
     for noun, names in (("source", options.sources), ("target", options.targets)):
         if len(set(names)) != len(names):
@@ -301,34 +296,22 @@ def _check_names(catalog: Catalog, options: Options) -> None:
     if options.unsigned_for is not None:
         load_public_key(options.unsigned_for)
     local = options.executor == "local"  # a cluster's node has its own Python and directories
-    if options.device_python and local:
-        _check_python(options.python)
+    if options.device_python and local and shutil.which(options.python) is None:
+        raise BadInput(f"--device-python {options.python}: there is no such program")
     for name in options.device_paths:
         package_directory(DEVICE_PATH, name, present=local)
-    if options.executor == "slurm" and shutil.which("sbatch") is None:
+    if not local and shutil.which("sbatch") is None:
         raise MissingEnvironment(
             "--executor slurm needs sbatch on PATH: run on a cluster's login node, "
             "or use --executor local"
         )
 
 
-def _check_python(python: str) -> None:
-    """Raise BadInput for an interpreter that does not start."""
-    try:
-        ended = subprocess.run([python, "--version"], capture_output=True, timeout=60, check=False)
-    except OSError as error:
-        raise BadInput(f"--device-python {python}: cannot be started: {error.strerror}") from error
-    except subprocess.TimeoutExpired as error:
-        raise BadInput(f"--device-python {python}: does not say its version") from error
-    if ended.returncode != 0:
-        raise BadInput(f"--device-python {python}: --version ends with code {ended.returncode}")
-
-
 def _prebuilt_toolchains(catalog: Catalog, options: Options) -> tuple[str, ...]:
     """Return targets whose toolchain image has a record among what was built elsewhere."""
-    if options.prebuilt is None:
-        return ()
     folder = options.prebuilt
+    if folder is None:
+        return ()
     return tuple(t for t in catalog.targets if (folder / toolchain_image_path(t)).is_file())
 
 
@@ -336,28 +319,21 @@ def _device(
     catalog: Catalog,
     options: Options,
     runtime: RuntimeName,
-    driver: HostDriver | None,
-    target: str,
+    at: HostDriver | ClusterFile | None,
+    name: str,
 ) -> Provision | Absence:
-    """Return the target's device if this machine has it, else why not."""
-    packages = [Path(path) for path in options.device_paths]
-    found = find_gpu(catalog.targets[target], driver, runtime, options.python, packages)
-    if isinstance(found, Absence):
-        return found
-    where = "" if runtime == "host" else f" in {runtime}"
-    return Provision(
-        target=target,
-        kind="device",
-        recorded_in=None,
-        detail=f"measured on this machine's {found}{where}",
-        gpus=found.uuids,
-    )
-
-
-def _device_of_cluster(cluster: ClusterFile, target: Target) -> Provision | Absence:
-    """Return the target's device if the cluster has one, else why not."""
-    gpu_type = gpu_type_of(cluster, target)
-    if gpu_type not in gpu_types():
-        return Absence(NotRun.NO_DEVICE, f"the cluster offers no GPU of type {gpu_type}")
-    detail = f"measured on the cluster's {gpu_type} nodes"
-    return Provision(target=target.id, kind="device", recorded_in=None, detail=detail)
+    """Return the target's device if this machine, or the cluster, has it; else why not."""
+    target, gpus = catalog.targets[name], tuple[str, ...]()
+    if isinstance(at, ClusterFile):
+        gpu_type = gpu_type_of(at, target)
+        if gpu_type not in gpu_types():
+            return Absence(NotRun.NO_DEVICE, f"the cluster offers no GPU of type {gpu_type}")
+        detail = f"measured on the cluster's {gpu_type} nodes"
+    else:
+        packages = [Path(path) for path in options.device_paths]
+        found = find_gpu(target, at, runtime, options.python, packages)
+        if isinstance(found, Absence):
+            return found
+        where = "" if runtime == "host" else f" in {runtime}"
+        detail, gpus = f"measured on this machine's {found}{where}", found.uuids
+    return Provision(target=name, kind="device", recorded_in=None, detail=detail, gpus=gpus)

@@ -7,7 +7,7 @@ looks at the gates of what was taken.
 
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -69,15 +69,13 @@ def find_recorded(
     CheckFailed where a report is not as a trusted key signed it.
     """
     wanted, found = list(targets), dict[str, Taken]()
-    reports = iter(reports)
-    while missing := [target for target in wanted if target not in found]:
-        report = next(reports, None)
-        if report is None:
+    for report in reports:
+        missing = [target for target in wanted if target not in found]
+        if not missing:
             break
         if may_measure(report, missing):
             with opened_report(report) as folder:
-                log = VerificationLog(called=(folder, report) if folder != report else None)
-                found |= _recorded_in(folder, report, root, catalog, missing, keys, log)
+                found |= _recorded_in(folder, report, root, catalog, missing, keys)
     return found
 
 
@@ -88,24 +86,17 @@ def _recorded_in(
     catalog: Catalog,
     targets: Collection[str],
     keys: Sequence[Path],
-    log: VerificationLog,
 ) -> dict[str, Taken]:
     """Return what an opened report, which lies at ``report``, holds of ``targets``.
 
     Raises BadInput for one that is not named as its run: the evidence would name another report.
     """
-    if not (folder / MANIFEST).is_file():
-        raise BadInput(f"{report}: is no report: it holds no {MANIFEST}")
-    require_intact(folder, keys, root, log)
-    plans = {target: plan for target, plan in held_plans(folder).items() if target in targets}
-    manifest, name = read_record(Manifest, folder / MANIFEST), _relative(report, root)
+    manifest, name = _intact(folder, report, root, keys), _relative(report, root)
     if report_name(PurePosixPath(name)) != manifest.run:
         raise BadInput(
             f"{name}: is the report of run '{manifest.run}', and named otherwise: rename it"
         )
-    findings = Findings()
-    check_nested(folder, manifest, load_trusted_keys(keys), findings)
-    findings.raise_if_any()
+    plans = {target: plan for target, plan in held_plans(folder).items() if target in targets}
     # What only took others' figures over is no evidence of them: what it took is nested, not it.
     whole = any(each.provision.within is None for each in plans.values())
     found = {}
@@ -113,11 +104,12 @@ def _recorded_in(
         within = planned.provision.within
         inside = "" if whole or within is None else f"evidence/{earlier_path(nested_name(within))}"
         taken = read_record(Manifest, folder / inside / MANIFEST).run
-        there = "/".join(filter(None, (earlier_path(taken), "evidence", within if whole else None)))
+        if whole or within is None:
+            there = "/".join(filter(None, (earlier_path(taken), "evidence", within)))
+        else:
+            there = within
         held = _held(root, catalog, folder / "evidence" / (within or ""), target, name)
-        provision = held.provision.model_copy(
-            update={"within": there if whole or within is None else within}
-        )
+        provision = held.provision.model_copy(update={"within": there})
         found[target] = Taken(
             held.model_copy(update={"provision": provision}),
             EarlierReport(
@@ -128,6 +120,18 @@ def _recorded_in(
             ),
         )
     return found
+
+
+def _intact(folder: Path, report: Path, root: Path, keys: Sequence[Path]) -> Manifest:
+    """Return the manifest of a report that is as a trusted key signed it, and all in it."""
+    if not (folder / MANIFEST).is_file():
+        raise BadInput(f"{report}: is no report: it holds no {MANIFEST}")
+    log = VerificationLog(called=(folder, report) if folder != report else None)
+    require_intact(folder, keys, root, log)
+    manifest, findings = read_record(Manifest, folder / MANIFEST), Findings()
+    check_nested(folder, manifest, load_trusted_keys(keys), findings)
+    findings.raise_if_any()
+    return manifest
 
 
 def held_plans(report: Path) -> dict[str, TargetPlan]:
@@ -148,35 +152,44 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     means what the configuration says. ``name``: of the report that it is taken from.
     """
     then, lock = load_catalog(evidence), toolchain_lock_digest(root)
-    planned = next(
-        each for each in read_record(Plan, evidence / plan_path()).targets if each.target == target
-    )
-    planned = planned.model_copy(
-        update={"provision": planned.provision.model_copy(update={"within": None})}
-    )
-    paths = (own_records(evidence, target) / "builds").glob("*/*.json")
-    builds = [read_record(BuildRecord, path) for path in sorted(paths)]
+    plans = read_record(Plan, evidence / plan_path()).targets
+    planned = next(each for each in plans if each.target == target)
+    earlier = planned.provision.earlier_sources
+    own = own_records(evidence, target)
+    builds = [read_record(BuildRecord, path) for path in sorted((own / "builds").glob("*/*.json"))]
     builds.sort(key=lambda each: each.arch == now.targets[target].arch)  # which decides, being last
     alike = {each.id: _compiles_alike(root, now, each, lock) for each in builds}
     same = {each.artifact.sha256 for each in builds if each.artifact and alike[each.id]}
 
-    def fits(stage: TargetStage[Any, Any], key: Any, path: str) -> bool:
-        if not (evidence / path).is_file():
+    def fits(stage: TargetStage[Any, Any], key: tuple[str, ...]) -> bool:
+        path = evidence / stage.path(*key)
+        if not path.is_file():
             return False
         if stage is PROGRAMS:
-            return read_record(PROGRAMS.record, evidence / path).binary_sha256 in same
+            return read_record(PROGRAMS.record, path).binary_sha256 in same
         if stage.of_comparison:
-            return _changed(now, then, key[1]) is None
+            return _measured_alike(now, then, key[1])
         if stage is ORIGINALS:
             return _same_original(now, then, key[1])
         return stage is not OPERATORS or _same_operators(now, then)
 
-    held = _holding(planned, fits)
+    held: dict[str, Any] = {}
+    for stage in (each for each in TARGET_STAGES if each.field is not None):
+        wanted = getattr(planned, stage.field or "")
+        if stage.each is None:
+            held[stage.field or ""] = wanted if fits(stage, (target,)) else type(wanted)()
+        else:
+            of = [(entry, (target, *stage.each(entry))) for entry in wanted]
+            held[stage.field or ""] = tuple(entry for entry, key in of if fits(stage, key))
+    left = {c for c in planned.comparisons if not _measured_alike(now, then, c)}
+    left |= {job.program for job in planned.programs if job not in held["programs"]}
+    if left:
+        why = "measured or compiled otherwise by now"
+        say(f"{name}: not taken over on {target} ({why}): {', '.join(sorted(left))}")
     platform = read_record(PLATFORMS.record, evidence / platform_path(target))
     commit, gpu = platform.commit or "an unknown commit", platform.device.gpu
-    _tell_left_out(name, now, then, held, planned)
-    before = {k: v for k, v in planned.provision.earlier_sources.items() if k not in alike}
-    provision = Provision(
+    before = {k: v for k, v in earlier.items() if k not in alike}
+    held["provision"] = Provision(
         target=target,
         kind="recorded",
         recorded_in=name,
@@ -184,26 +197,8 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
         detail=f"figures come from {name}, measured on {gpu.product} ({gpu.uuid}) at "
         f"{platform.recorded_at}",
     )
-    compiled = usable_file_compiles(now, lock, own_records(evidence, target))
-    return held.model_copy(update={"provision": provision, "compilations": compiled})
-
-
-def _holding(
-    planned: TargetPlan, fits: Callable[[TargetStage[Any, Any], Any, str], bool]
-) -> TargetPlan:
-    """Return the plan of a target, calling for those of its records only that fit."""
-    for stage in TARGET_STAGES:
-        if stage.field is None:
-            continue
-        wanted = getattr(planned, stage.field)
-        if stage.each is not None:
-            paths = [((planned.target, *stage.each(e)), e) for e in wanted]
-            kept: Any = tuple(e for key, e in paths if fits(stage, key, stage.path(*key)))
-        else:
-            path = stage.path(planned.target)
-            kept = wanted if wanted and fits(stage, planned.target, path) else type(wanted)()
-        planned = planned.model_copy(update={stage.field: kept})
-    return planned
+    held["compilations"] = usable_file_compiles(now, lock, own)
+    return planned.model_copy(update=held)
 
 
 def require_figures(held: TargetPlan) -> None:
@@ -233,22 +228,20 @@ def _compiles_alike(root: Path, now: Catalog, record: BuildRecord, lock: str) ->
         return False
 
 
-def _changed(now: Catalog, then: Catalog, name: str) -> str | None:
-    """What is no longer as it was when the comparison was measured, or None."""
+def _measured_alike(now: Catalog, then: Catalog, name: str) -> bool:
+    """Whether a comparison is still what was measured."""
     if name not in now.comparisons:
-        return "it exists no more"
-    comparison = now.comparisons[name]
-    if comparison != then.comparisons[name]:
-        return "other arms"
-    if now.protocols[comparison.protocol] != then.protocols[comparison.protocol]:
-        return "another protocol"
-    arms = comparison.arms
-    if any(now.workloads[arm.workload] != then.workloads[arm.workload] for arm in arms):
-        return "other workloads"
-    pairs = [(now.variants[arm.variant], then.variants[arm.variant]) for arm in arms]
-    if not all(_same_variant(*pair) for pair in pairs):
-        return "other variants"
-    return None
+        return False
+
+    def described(catalog: Catalog) -> tuple[object, ...]:
+        comparison = catalog.comparisons[name]
+        workloads = [catalog.workloads[arm.workload] for arm in comparison.arms]
+        return comparison, catalog.protocols[comparison.protocol], workloads
+
+    variants = [arm.variant for arm in now.comparisons[name].arms]
+    return described(now) == described(then) and all(
+        _same_variant(now.variants[each], then.variants[each]) for each in variants
+    )
 
 
 def _same_variant(now: Variant, then: Variant) -> bool:
@@ -258,30 +251,9 @@ def _same_variant(now: Variant, then: Variant) -> bool:
     and the architectures it is built for besides; a source that has become another may ask for
     more: a verdict names the commit whose source was measured.
     """
-    words: dict[str, object] = {
-        "title": "",
-        "built_from": "",
-        "artifact": "original",
-        "package": None,
-        "defines": {},
-        "archs": (),
-    }
+    words = ("title", "built_from", "artifact", "package", "defines", "archs")
     kept = then.defines.items() <= now.defines.items()
-    return kept and now.model_copy(update=words) == then.model_copy(update=words)
-
-
-def _tell_left_out(
-    report: str, now: Catalog, then: Catalog, held: TargetPlan, of: TargetPlan
-) -> None:
-    """Say what of a report's figures is not taken over, and why."""
-    left: dict[str, list[str]] = {}
-    for comparison in of.comparisons:
-        if (change := _changed(now, then, comparison)) is not None:
-            left.setdefault(change, []).append(comparison)
-    if programs := dict.fromkeys(job.program for job in of.programs if job not in held.programs):
-        left["compiled otherwise by this checkout"] = list(programs)
-    for why, names in left.items():
-        say(f"{report}: not taken over on {held.target} ({why}): {', '.join(names)}")
+    return kept and now.model_copy(update={word: getattr(then, word) for word in words}) == then
 
 
 def _same_original(now: Catalog, then: Catalog, name: str) -> bool:
@@ -289,14 +261,19 @@ def _same_original(now: Catalog, then: Catalog, name: str) -> bool:
 
     What it printed is in the record, and is read again.
     """
-    described = [
-        {each.id: each for file in catalog.sources.values() for each in file.own_programs}
+    ours, theirs = (
+        next(
+            (
+                each.model_copy(update={"figures": ()})
+                for file in catalog.sources.values()
+                for each in file.own_programs
+                if each.id == name
+            ),
+            None,
+        )
         for catalog in (now, then)
-    ]
-    if not all(name in known for known in described):
-        return False
-    ours, theirs = (known[name].model_copy(update={"figures": ()}) for known in described)
-    return ours == theirs
+    )
+    return ours is not None and ours == theirs
 
 
 def _same_operators(now: Catalog, then: Catalog) -> bool:

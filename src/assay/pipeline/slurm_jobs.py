@@ -12,14 +12,13 @@ import secrets
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
+from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.io import read_record, write_record, write_record_if_changed
 from assay.base.progress import say
 from assay.evidence.stages import slurm_jobs_path
+from assay.measuring.best_effort import now
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, why_ended
 from assay.records.cluster import (
     CgroupLimits,
@@ -90,7 +89,7 @@ def jobs_of(run_dir: Path, *states: str) -> list[str]:
 
 def was_on_cluster(run_dir: Path) -> bool:
     """Return whether jobs of a run were placed by the Slurm that this machine talks to."""
-    return (run_dir / "allocations").is_dir() and shutil.which("squeue") is not None
+    return (run_dir / FOLDER).is_dir() and shutil.which("squeue") is not None
 
 
 def cancel_orphans(run_dir: Path) -> None:
@@ -122,31 +121,25 @@ class Preempted:
     """
 
     def __init__(self, run_dir: Path) -> None:
-        self._run_dir = run_dir
-        self._due = time.monotonic() + LOOK_S
+        self._run_dir, self._due = run_dir, time.monotonic() + LOOK_S
 
     def look(self) -> None:
-        """Look, if it is time to. Raises CheckFailed for a job that Slurm does not take back."""
+        """Look, if it is time to. Raises MissingEnvironment for a job that is not taken back."""
         if time.monotonic() < self._due:
             return
         self._due = time.monotonic() + LOOK_S
         try:
-            self._put_back(jobs_of(self._run_dir, "PREEMPTED"))
+            jobs = jobs_of(self._run_dir, "PREEMPTED")
         except MissingEnvironment as silent:
             say(f"{silent}; asking again")
-
-    def _put_back(self, jobs: Iterable[str]) -> None:
+            return
         for job in jobs:
             try:
                 _ask("scontrol", "requeue", job)
-            except MissingEnvironment as error:
-                if jobs_of(self._run_dir, "PREEMPTED"):
-                    raise CheckFailed(
-                        f"Slurm job {job} was preempted and cannot be put back into the "
-                        f"queue: start the run again, which goes on where it was ({error})"
-                    ) from error
-            else:
                 say(f"Slurm job {job} was preempted, and is in the queue again")
+            except MissingEnvironment:
+                if job in jobs_of(self._run_dir, "PREEMPTED"):
+                    raise
 
 
 def _ask(*command: str) -> str:
@@ -168,9 +161,13 @@ class JobJournal:
     def __init__(
         self, run_dir: Path, target: str, stage: str, grant: SlurmGrant, limits: CgroupLimits
     ) -> None:
-        self._folder = run_dir / FOLDER / target
-        self._path = self._folder / f"{stage}.{grant.job_id}.{grant.restart}.json"
-        self._explain_lost(stage)
+        folder = run_dir / FOLDER / target
+        for path in folder.glob(f"{stage}.*.json"):
+            lost = _read(path)
+            if lost is not None and lost.outcome == "lost" and lost.reason is None:
+                # Slurm is asked while it still knows.
+                write_record(lost.model_copy(update={"reason": why_ended(lost.job_id)}), path)
+        self._path = folder / f"{stage}.{grant.job_id}.{grant.restart}.json"
         self._job = SlurmJob(
             schema="assay/slurm_job/1",
             target=target,
@@ -184,7 +181,7 @@ class JobJournal:
             gpu_count=grant.gpu_count,
             limits=limits,
             gpu=None,
-            began_at=_now(),
+            began_at=now(),
             ended_at=None,
             outcome="lost",
             reason=None,
@@ -210,15 +207,8 @@ class JobJournal:
         elif error is not None:
             code = error.code if isinstance(error, AssayError) else type(error).__name__
             reason = f"the step failed ({code})"
-        ended = {"outcome": outcome, "reason": reason, "ended_at": _now()}
+        ended = {"outcome": outcome, "reason": reason, "ended_at": now()}
         write_record(self._job.model_copy(update=ended), self._path)
-
-    def _explain_lost(self, stage: str) -> None:
-        """Ask Slurm, while it still knows, why earlier starts of this step were lost."""
-        for path in self._folder.glob(f"{stage}.*.json"):
-            job = _read(path)
-            if job is not None and job.outcome == "lost" and job.reason is None:
-                write_record(job.model_copy(update={"reason": why_ended(job.job_id)}), path)
 
 
 def journal_of(run_dir: Path) -> list[SlurmJob]:
@@ -247,9 +237,16 @@ def write_slurm_jobs(run_dir: Path) -> None:
         path.unlink(missing_ok=True)
         return
     salt = salt_of(run_dir)
-    record = SlurmJobsRecord(
-        schema="assay/slurm_jobs/1", salt=salt, jobs=tuple(_shown(job, salt) for job in jobs)
+    shown = tuple(
+        job.model_copy(
+            update={
+                "node": salted(salt, job.node),
+                "account": None if job.account is None else salted(salt, job.account),
+            }
+        )
+        for job in jobs
     )
+    record = SlurmJobsRecord(schema="assay/slurm_jobs/1", salt=salt, jobs=shown)
     write_record_if_changed(record, path)
 
 
@@ -274,17 +271,8 @@ def salted(salt: str, name: str) -> str:
     return hashlib.sha256(f"{salt}{name}".encode()).hexdigest()
 
 
-def _shown(job: SlurmJob, salt: str) -> SlurmJob:
-    account = None if job.account is None else salted(salt, job.account)
-    return job.model_copy(update={"node": salted(salt, job.node), "account": account})
-
-
 def _read(path: Path) -> SlurmJob | None:
     try:
         return read_record(SlurmJob, path)
     except BadInput:
         return None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

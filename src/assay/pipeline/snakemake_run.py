@@ -86,16 +86,13 @@ def run_workflow(
 def _run(root: Path, request: Request, command: Sequence[str], *, verbose: bool) -> None:
     """Run the workflow's process, and raise what its end is, but for a good one."""
     run_dir, on_cluster = run_dir_of(root, request), request.cluster is not None
-    environment = {
-        **snakemake_environment(root, os.environ, on_cluster=on_cluster),
-        **owners.variables(run_dir, owners.myself()),
-    }
+    environment = snakemake_environment(root, os.environ, on_cluster=on_cluster)
     try:
         code = run_process(
             command,
             root,
             run_dir,
-            environment=environment,
+            environment=environment | owners.variables(run_dir, owners.myself()),
             verbose=verbose,
             on_cluster=on_cluster,
             on_tick=Preempted(run_dir).look if on_cluster else lambda: None,

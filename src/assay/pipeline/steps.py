@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from assay.base.cache_place import cache_folder
 from assay.base.checkout_root import root_of
@@ -33,12 +33,12 @@ from assay.evidence.load import load_evidence
 from assay.evidence.timings import write_timing
 from assay.images.stage import make_image
 from assay.judging.judge import judge as judge_evidence
-from assay.pipeline.failures import StepFailure, earlier_word, write_failure
+from assay.pipeline.failures import StepFailure, failure_path
 from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.reuse import take_whole
 from assay.pipeline.run_files import VERIFIED
 from assay.pipeline.slurm_jobs import write_slurm_jobs
-from assay.pipeline.workflow_process import leave_with_owner, lock_path
+from assay.pipeline.workflow_process import leave_with_owner
 from assay.records.attestation import VERDICTS
 from assay.records.images import Role
 from assay.records.plan import Request
@@ -176,13 +176,11 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
     error ``log`` holds the traceback. Says how long the step took.
     """
     leave_on_signals()
-    place = root / run_dir
-    if not leave_with_owner(os.environ, lock_path(place.parents[1], place.name)):
+    if not leave_with_owner(os.environ):
         sys.exit(ExitCode.INTERRUPTED)  # its command was killed: nobody waits for it
     folder, name = Path(run_dir), ".".join([rule, *arguments.values()])
+    failure_path(folder, name).unlink(missing_ok=True)  # of an earlier try of a cluster's job
     began, started = datetime.now(UTC), time.monotonic()
-    if (before := earlier_word(folder, name)) is not None:
-        _fail(folder, before, before.message, Path(log))
     try:
         steps = Steps(root, run_dir)
         _perform(steps, rule, arguments)
@@ -190,7 +188,12 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
         # Whoever interrupted the workflow hears of it from the command line.
         sys.exit(ExitCode.INTERRUPTED)
     except Exception as error:
-        _fail(folder, *_told(root, name, log, error), Path(log))
+        failure, text = _told(root, name, log, error)
+        # Without the mark of a line for people: the command line says it at the run's end.
+        print(f"{name}: {text}", file=sys.stderr, flush=True)
+        write_record(failure, failure_path(folder, name))
+        write_bytes(Path(log), f"{text.rstrip()}\n".encode())
+        sys.exit(failure.exit_code)
     seconds = time.monotonic() - started
     write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
     write_timing(folder, rule, arguments, began, seconds, steps.held)
@@ -216,25 +219,18 @@ def _told(root: Path, step: str, log: str, error: Exception) -> tuple[StepFailur
 
     The notes of an error say where it was met.
     """
-    met = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    code, text = ExitCode.CHECK_FAILED, ""
     if isinstance(error, AssayError):
-        return StepFailure(step, error.exit_code, f"{error}{met}"), f"{error}{met}"
-    if isinstance(error, OSError) and is_about_writing(error):
-        words = f"{unwritable_sentence(error, root)}{met}"
-        return StepFailure(step, ExitCode.MACHINE_LACKS, words), words
-    words = f"{type(error).__name__}: {error}{met} (the traceback is in {log})"
-    return StepFailure(step, ExitCode.CHECK_FAILED, words), traceback.format_exc()
-
-
-def _fail(run_dir: Path, failure: StepFailure, text: str, log: Path) -> NoReturn:
-    """Leave word of a failure and end.
-
-    Without the mark of a line for people: the command line says the sentence at the run's end.
-    """
-    print(f"{failure.step}: {text}", file=sys.stderr, flush=True)
-    write_failure(run_dir, failure)
-    write_bytes(log, f"{text.rstrip()}\n".encode())
-    sys.exit(failure.exit_code)
+        code, words = ExitCode(error.exit_code), str(error)
+    elif isinstance(error, OSError) and is_about_writing(error):
+        code, words = ExitCode.MACHINE_LACKS, unwritable_sentence(error, root)
+    else:
+        text = traceback.format_exc()
+        words = f"{type(error).__name__}: {error}"
+    words += "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    if text:
+        words += f" (the traceback is in {log})"
+    return StepFailure(step=step, exit_code=int(code), message=words), text or words
 
 
 def sign_own(report_dir: Path, request: Request) -> None:

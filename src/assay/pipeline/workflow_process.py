@@ -19,7 +19,6 @@ from typing import IO
 
 from assay.base.printable import shown_line
 from assay.base.progress import exclusive, say
-from assay.base.signals import ENDING
 from assay.pipeline.failures import read_failures
 from assay.pipeline.run_files import RESULTS
 from assay.runtimes import owners
@@ -30,7 +29,7 @@ GRACE_S = 60.0
 POLL_S = 0.5
 """How often failures of steps are looked for."""
 OWNER_POLL_S = 2.0
-"""How often a step looks whether the run is still its command's."""
+"""How often a step looks whether its command is still there."""
 DRAIN_S = 5.0
 """Patience with whoever holds the workflow's output open when the workflow has ended."""
 OURS = "assay: "
@@ -47,90 +46,33 @@ def only_run(home: Path, name: str) -> Iterator[None]:
     Snakemake's own locks outlive a killed process; this one does not. What a killed command left
     running is waited for, and ended. Raises MissingEnvironment where that cannot be.
     """
-    path = lock_path(home, name)
+    path = home / RESULTS / f".{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     with exclusive(path, f"another process is at run '{name}' of {home}; waiting for it"):
-        path.write_text(owners.myself())
         owners.end_leftovers(home / RESULTS / name)
         yield
 
 
-def lock_path(home: Path, run: str) -> Path:
-    """Return the lock of a run; it holds the name of the command that has the run."""
-    return home / RESULTS / f".{run}.lock"
-
-
-def leave_with_owner(environ: Mapping[str, str], lock: Path) -> bool:
+def leave_with_owner(environ: Mapping[str, str]) -> bool:
     """Have this process ended, as by a signal, when the command is gone that it works for.
 
-    False where that is so already. Of a command on another machine nothing is seen but ``lock``,
-    the run's: there the step ends when a later command has the run.
+    False where that is so already. Of a command on another machine nothing is seen: the jobs of a
+    cluster are cancelled by the run's next start.
     """
     owner = owners.owner_in(environ)
-    if not owner:
-        return True
-    if is_over(owner, lock):
+
+    def watch() -> None:
+        while not owners.is_gone(owner):
+            time.sleep(OWNER_POLL_S)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(GRACE_S)
+        os._exit(128 + signal.SIGTERM)
+
+    if owner and owners.is_gone(owner):
         return False
-    threading.Thread(target=_watch, args=(owner, lock), daemon=True).start()
+    if owner:
+        threading.Thread(target=watch, daemon=True).start()
     return True
-
-
-def is_over(owner: str, lock: Path) -> bool:
-    """Return whether a command is gone, or has lost its run to a later one."""
-    if owners.is_gone(owner):
-        return True
-    try:
-        return lock.read_text() not in ("", owner)
-    except OSError:
-        return False
-
-
-def _watch(owner: str, lock: Path) -> None:
-    """Wait for the end of a command; then ask this process to end, and see to it."""
-    while not is_over(owner, lock):
-        time.sleep(OWNER_POLL_S)
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(GRACE_S)
-    os._exit(128 + signal.SIGTERM)
-
-
-class WorkflowOutput:
-    """Copies what a workflow says into its log, and tells the lines that are meant for people."""
-
-    def __init__(self, stream: IO[str], log: Path, *, verbose: bool) -> None:
-        self._stream, self._log, self._verbose = stream, log, verbose
-        self._silenced = False
-        self._warned: set[str] = set()
-        self._thread = threading.Thread(target=self._copy, daemon=True)
-        self._thread.start()
-
-    def silence(self) -> None:
-        """Tell nothing more; the log goes on."""
-        self._silenced = True
-
-    def close(self) -> None:
-        """Wait until everything that was said is in the log."""
-        self._thread.join(DRAIN_S)
-
-    def _copy(self) -> None:
-        with self._log.open("w", encoding="utf-8") as log:
-            for line in self._stream:
-                log.write(line)
-                log.flush()
-                told = None if self._silenced else self._meant_for_people(line.rstrip("\n"))
-                if told is not None:
-                    with suppress(OSError):  # nobody listens any more: the log does
-                        print(shown_line(told), file=sys.stderr, flush=True)
-
-    def _meant_for_people(self, line: str) -> str | None:
-        if self._verbose:
-            return line
-        if WARNING.match(line):
-            key = re.sub(r"\d+", "#", line)
-            if key in self._warned:
-                return None
-            self._warned.add(key)
-        return line if line.startswith(OURS) else None
 
 
 def run_process(
@@ -154,37 +96,38 @@ def run_process(
     """
     log = log_path(run_dir)
     log.parent.mkdir(parents=True, exist_ok=True)
-    tie = tied_to_parent(signal.SIGINT if on_cluster else signal.SIGKILL)
-    # One that comes between the start and our knowing of it would leave the workflow to itself.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-
-    def begin() -> None:
-        tie()
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
+    process = subprocess.Popen(
+        command, cwd=root, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        preexec_fn=tied_to_parent(signal.SIGINT if on_cluster else signal.SIGKILL),
+    )  # fmt: skip
+    copying = threading.Thread(target=_copy, args=(process.stdout, log, verbose), daemon=True)
+    copying.start()
     try:
-        process = subprocess.Popen(
-            command, cwd=root, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            preexec_fn=begin,
-        )  # fmt: skip
-        assert process.stdout is not None
-        output = WorkflowOutput(process.stdout, log, verbose=verbose)
-        try:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            return _wait(process, run_dir, on_tick, on_cluster=on_cluster)
-        finally:
-            if process.poll() is None:
-                output.silence()
-                end_group(process, on_cluster=on_cluster)
-            output.close()
+        return _wait(process, run_dir, on_tick, on_cluster=on_cluster)
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if process.poll() is None:
+            _end_group(process, on_cluster=on_cluster)
+        copying.join(DRAIN_S)
 
 
 def log_path(run_dir: Path) -> Path:
     """Return where Snakemake's own words go."""
     return run_dir / "logs" / "snakemake.log"
+
+
+def _copy(stream: IO[str], path: Path, verbose: bool) -> None:
+    """Copy what a workflow says into its log, and tell the lines that are meant for people."""
+    warned: set[str] = set()
+    with path.open("w", encoding="utf-8") as log:
+        for line in stream:
+            log.write(line)
+            log.flush()
+            key = re.sub(r"\d+", "#", line) if WARNING.match(line) else ""
+            if verbose or (line.startswith(OURS) and key not in warned):
+                with suppress(OSError):  # nobody listens any more: the log does
+                    print(shown_line(line.rstrip("\n")), file=sys.stderr, flush=True)
+            warned |= {key} - {""}
 
 
 def _wait(
@@ -210,7 +153,7 @@ def _wait(
                 say(f"{failure.step} failed; what does not depend on it goes on")
 
 
-def end_group(process: "subprocess.Popen[str]", *, on_cluster: bool = False) -> None:
+def _end_group(process: "subprocess.Popen[str]", *, on_cluster: bool) -> None:
     """Ask the workflow and its jobs to end, and see to it that they do.
 
     Another interrupt on the way ends the patience with them.

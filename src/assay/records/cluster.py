@@ -71,8 +71,8 @@ class ClusterFile(Record):
     max_jobs: Annotated[int, Field(gt=0)] = 16
     """Jobs in the queue at once."""
     attempts: Annotated[int, Field(gt=0, le=10)] = 3
-    """How often a job is submitted that ends without a word of ours: at its time limit, cancelled,
-    with its node or its driver."""
+    """How often a job is submitted that fails: at its time limit, cancelled, with its node or its
+    driver, or by a check of ours."""
     requeue: bool = True
     """Whether Slurm itself puts a job back into the queue whose node failed, or that was
     preempted."""
