@@ -2,14 +2,9 @@
 
 from dataclasses import replace
 
-from assay.evidence.model import (
-    Evidence,
-    RecordedBuild,
-    binaries_of,
-    build_of,
-    build_record_path,
-    builds_of,
-)
+import pytest
+
+from assay.evidence.model import RecordedBuild, binaries_of, build_of, build_record_path, builds_of
 from assay.records.builds import BuildRecord
 from tests import builders as b
 
@@ -17,29 +12,21 @@ KEY = ("ours", "sm_90a")
 HERE, THEN = b.build("ours", content="here"), b.build("ours", content="then")
 
 
-def evidence(here: BuildRecord | None, then: BuildRecord | None) -> Evidence:
+@pytest.mark.parametrize(
+    ("here", "then", "counts", "path"),
+    [
+        (HERE, THEN, HERE, "builds/sm_90a/ours.json"),
+        (None, THEN, THEN, "h100/origin/builds/x"),
+        (None, None, None, None),
+    ],
+)
+def test_builds_of_this_run_stand_before_those_taken_over(
+    here: BuildRecord | None, then: BuildRecord | None, counts: BuildRecord | None, path: str | None
+) -> None:
     came = {KEY: RecordedBuild(then, "h100/origin/builds/x", "reports/x")} if then else {}
-    return replace(b.evidence([], builds=[here] if here else []), recorded_builds=came)
-
-
-class TestBuilds:
-    def test_of_this_run_stand_before_those_taken_over(self) -> None:
-        found = evidence(HERE, THEN)
-        assert build_of(found, *KEY) == HERE
-        assert builds_of(found) == {KEY: HERE}
-        assert build_record_path(found, *KEY) == "builds/sm_90a/ours.json"
-
-    def test_taken_over_stand_where_this_run_made_none(self) -> None:
-        found = evidence(None, THEN)
-        assert build_of(found, *KEY) == THEN
-        assert builds_of(found) == {KEY: THEN}
-        assert build_record_path(found, *KEY) == "h100/origin/builds/x"
-
-    def test_that_nobody_made_are_none(self) -> None:
-        found = evidence(None, None)
-        assert build_of(found, *KEY) is None
-        assert builds_of(found) == {}
-        assert build_record_path(found, *KEY) is None
-
-    def test_of_both_may_have_made_a_binary_that_was_measured(self) -> None:
-        assert len(binaries_of(evidence(HERE, THEN), *KEY)) == 2
+    found = replace(b.evidence([], builds=[here] if here else []), recorded_builds=came)
+    assert build_of(found, *KEY) == counts
+    assert builds_of(found) == ({KEY: counts} if counts else {})
+    assert build_record_path(found, *KEY) == path
+    # Both may have made a binary that was measured.
+    assert len(binaries_of(found, *KEY)) == sum(each is not None for each in (here, then))

@@ -7,9 +7,13 @@ import pytest
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.pipeline import request as asking
-from assay.pipeline.preconditions import require_places
+from assay.pipeline.plan import make_plan
+from assay.pipeline.preconditions import require_kept_report, require_places
 from assay.pipeline.request import Options, make_request
+from assay.records.evaluations import NotRun
 from tests.pipeline.test_project_measurement import cuda_document, write_cuda_project
+from tests.report_fixtures import make_request as made_request
+from tests.report_fixtures import provision, signed_report, write_repository
 
 
 def options(tmp_path: Path, **changes: object) -> Options:
@@ -94,3 +98,39 @@ class TestAReportThatCannotBeReplaced:
         (home / name).symlink_to(elsewhere)
         with pytest.raises(BadInput):
             require_places(home, "asked", None)
+
+
+@pytest.fixture
+def signed(tmp_path: Path) -> Path:
+    """A repository with the signed report of all claims of run 'demo_run'."""
+    root = write_repository(tmp_path / "repo")
+    signed_report(root)
+    return root
+
+
+def keep(root: Path, *, narrowed: bool = False, only: bool = False, **changes: object) -> None:
+    """Ask whether a run may replace what is there; ``only``: a run of one claim."""
+    catalog = load_catalog(root)
+    request = made_request("demo_run", [provision()], ["demo"]).model_copy(update=changes)
+    if only:
+        request = request.model_copy(update={"claims": (next(iter(catalog.claims)),)})
+    require_kept_report(root, catalog, request, make_plan(catalog, request), narrowed=narrowed)
+
+
+def test_the_same_claims_replace_it_and_fewer_do_not(signed: Path) -> None:
+    keep(signed)
+    with pytest.raises(BadInput, match="--run NAME"):
+        keep(signed, only=True)
+    keep(signed, only=True, run="other")
+    (signed / "reports" / "demo_run" / "attestation.json").unlink()
+    keep(signed, only=True)  # nobody signed what is there
+
+
+def test_fewer_targets_do_not_where_they_were_named(signed: Path) -> None:
+    """A GPU that is gone is no reason to refuse: nobody asked for less."""
+    away = (provision("l4", "none", reason=NotRun.NO_DEVICE),)
+    text = (signed / "config" / "targets" / "h100.yaml").read_text()
+    (signed / "config" / "targets" / "l4.yaml").write_text(text.replace("id: h100", "id: l4"))
+    keep(signed, targets=away)
+    with pytest.raises(BadInput, match="figures on h100"):
+        keep(signed, targets=away, narrowed=True)

@@ -180,13 +180,6 @@ class TestTwoGpus:
         assert set(timed.values()) == {lost, other}
         assert box.findings().contradictions == []
 
-    def test_a_gpu_that_somebody_else_holds_is_left_out(self, environment: Path) -> None:
-        box = Box(environment, {"h100": H100S[:2]})
-        box.say("held", H100S[0])
-        box.measure()
-        assert set(box.records(BenchmarkRecord, "benchmark").values()) == {H100S[1]}
-        assert {gpu for _, _, gpu in box.units()} == {H100S[1]}
-
     def test_a_run_goes_on_on_fewer_and_on_more(self, environment: Path) -> None:
         box = Box(environment, {"h100": H100S[:2]})
         box.measure("correctness")

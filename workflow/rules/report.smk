@@ -8,15 +8,12 @@ rule report:
         pipeline=ASSAY.path("pipeline.json"),
         templates=ASSAY.ours("reports/templates/*"),
     output:
-        html=f"{ASSAY.report_dir}/report.html",
-        appendix=f"{ASSAY.report_dir}/appendix.html",
-        markdown=f"{ASSAY.report_dir}/report.md",
-        verdicts=f"{ASSAY.report_dir}/verdicts.json",
+        ASSAY.rendered_files(),
     log:
         f"{LOGS}/report.log",
     conda:
         "../envs/host.yaml"
     message:
-        "report: render {output.html}"
+        "report: render {output[0]}"
     script:
         "../scripts/step.py"

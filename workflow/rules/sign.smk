@@ -4,15 +4,10 @@ localrules:
 
 rule sign:
     input:
-        f"{ASSAY.report_dir}/report.html",
-        f"{ASSAY.report_dir}/appendix.html",
-        f"{ASSAY.report_dir}/report.md",
-        f"{ASSAY.report_dir}/verdicts.json",
+        ASSAY.rendered_files(),
         request=ASSAY.path("request.json"),
     output:
-        manifest=f"{ASSAY.report_dir}/manifest.json",
-        attestation=f"{ASSAY.report_dir}/attestation.json",
-        key=f"{ASSAY.report_dir}/signer.pub",
+        ASSAY.signed_files(),
     log:
         f"{LOGS}/sign.log",
     conda:

@@ -14,7 +14,6 @@ from assay.judging.needs import comparisons_of, needed_on, programs_of
 from assay.measuring.operator_kernels import offered
 from assay.pipeline.planned_builds import Work, find_work, is_of_this_project, variants_of
 from assay.records.claims import Claim
-from assay.records.originals import OriginalJob
 from assay.records.plan import Answer, BuildJob, Plan, Provision, Request, TargetPlan
 
 
@@ -100,54 +99,42 @@ def _operators(
 def _target_plan(
     catalog: Catalog, request: Request, provision: Provision, work: Work, claims: Sequence[Claim]
 ) -> TargetPlan:
-    """Return what is measured on, or taken over for, one target: what answers ``claims``."""
+    """Return what is measured on, or taken over for, one target: what answers ``claims``, but for
+    what is neither made in this run nor held by another.
+    """
     arch = catalog.targets[provision.target].arch
-    comparisons = {*comparisons_of(catalog, claims), *work.swept[provision.target]}
-    runnable = [job for job in programs_of(claims) if arch in catalog.programs[job.program].archs]
-    held = next((each for each in request.held if each.target == provision.target), None)
-    figures = _obtainable(
-        held,
-        TargetPlan(
-            target=provision.target,
-            provision=provision,
-            comparisons=tuple(name for name in catalog.comparisons if name in comparisons),
-            programs=tuple(runnable),
-            profiles=(),
-        ),
-    )
-    profiled = {name: catalog.comparisons[name].profile for name in figures.comparisons}
-    beside = {
-        "profiles": tuple((name, arm) for name, arms in profiled.items() for arm in arms),
-        "stopwatches": tuple(name for name, arms in profiled.items() if arms),
-        "cheats": bool(figures.comparisons),
-        "sanitized": tuple(_kernels(catalog, figures.comparisons, arch)),
-        "operators": tuple(_operators(catalog, request, provision.target, work.builds)),
-        "originals": held.originals if held else _originals(request, provision),
-        "compilations": held.compilations if held else (),
-        "runner": held is not None or request.runtime != "host",
-    }
-    return _obtainable(held, figures.model_copy(update=beside))
-
-
-def _originals(request: Request, provision: Provision) -> tuple[OriginalJob, ...]:
-    """Return what runs from checkouts where it is measured in this run."""
-    measured = provision.kind == "device"
-    return tuple(original.job for original in request.originals) if measured else ()
-
-
-def _obtainable(held: TargetPlan | None, plan: TargetPlan) -> TargetPlan:
-    """Return the plan without what is neither made in this run nor ``held`` by another."""
-    if plan.provision.kind == "device":
-        return plan
     empty = TargetPlan(
-        target=plan.target, provision=plan.provision, comparisons=(), programs=(), profiles=()
+        target=provision.target, provision=provision, comparisons=(), programs=(), profiles=()
     )
-    return as_held(plan, held or empty)
-
-
-def _kernels(catalog: Catalog, comparisons: Iterable[str], arch: str) -> Iterator[str]:
-    """Compiled variants of the comparisons' arms, in catalog order."""
-    used = variants_of(catalog, comparisons)
-    for name, variant in catalog.variants.items():
-        if name in used and variant.kind == "kernel" and arch in variant.archs:
-            yield name
+    measured = provision.kind == "device"
+    held = next((each for each in request.held if each.target == provision.target), None)
+    wanted = {*comparisons_of(catalog, claims), *work.swept[provision.target]}
+    comparisons = tuple(
+        name
+        for name in catalog.comparisons
+        if name in wanted and (measured or name in (held or empty).comparisons)
+    )
+    programs = [job for job in programs_of(claims) if arch in catalog.programs[job.program].archs]
+    profiled = {name: catalog.comparisons[name].profile for name in comparisons}
+    variants = variants_of(catalog, comparisons)
+    plan = empty.model_copy(
+        update={
+            "comparisons": comparisons,
+            "programs": tuple(programs),
+            "profiles": tuple((name, arm) for name, arms in profiled.items() for arm in arms),
+            "stopwatches": tuple(name for name, arms in profiled.items() if arms),
+            "cheats": bool(comparisons),
+            "sanitized": tuple(
+                name
+                for name, variant in catalog.variants.items()
+                if name in variants and variant.kind == "kernel" and arch in variant.archs
+            ),
+            "operators": tuple(_operators(catalog, request, provision.target, work.builds)),
+            "originals": held.originals
+            if held
+            else tuple(original.job for original in request.originals),
+            "compilations": held.compilations if held else (),
+            "runner": held is not None or request.runtime != "host",
+        }
+    )
+    return plan if measured else as_held(plan, held or empty)

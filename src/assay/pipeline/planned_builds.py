@@ -70,7 +70,9 @@ def find_work(
     whole = is_of_this_project(catalog, sources) and not only
     swept = {target: set[str]() for target in targets}
     if tuning or whole:
-        swept = {target: _sweeps(catalog, target, every=tuning) for target in targets}
+        for target in targets:
+            choices = catalog.choices_to_hold(target) if tuning else catalog.tuning.of(target)
+            swept[target] = {choice.evidence.comparison for choice in choices}
     everywhere = {*comparisons_of(catalog, claims), *(n for names in swept.values() for n in names)}
     archs = {catalog.targets[target].arch for target in targets}
     variants = variants_of(catalog, everywhere)
@@ -93,12 +95,6 @@ def is_of_this_project(catalog: Catalog, sources: Iterable[str]) -> bool:
 def variants_of(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:
     """Return the variants of the comparisons' arms."""
     return {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
-
-
-def _sweeps(catalog: Catalog, target: str, *, every: bool) -> set[str]:
-    """Return the comparisons that the choices made for ``target`` rest on, or ``every`` sweep."""
-    choices = catalog.choices_to_hold(target) if every else catalog.tuning.of(target)
-    return {choice.evidence.comparison for choice in choices}
 
 
 def _builds(

@@ -1,33 +1,31 @@
 """Everything of a project that would fail later, found without a GPU and without running it."""
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.base.errors import BadInput
-from assay.base.io import read_bytes
+from assay.base.io import read_bytes, read_text
 from assay.base.printable import with_short_names
-from assay.base.yaml_problems import MOST_TOLD
+from assay.base.yaml_problems import MOST_TOLD, suggest
 from assay.catalog.code_outline import function_problems
 from assay.catalog.load import CheckedProject, check_project
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.judging.answers import Asked, make_answers
-from assay.judging.impossible_figures import impossible_figures
+from assay.judging.impossible_figures import impossible_figures, uncomputable
 from assay.judging.needs import comparisons_of
-from assay.pipeline.measurement_check import (
-    compiled_arms_problems,
-    meaningless_numbers,
-)
 from assay.pipeline.run_files import foreign_place
 from assay.records.evaluations import Benchmark, Derived, NotRun, Unanswerable
+from assay.records.kernels import Variant
 from assay.records.plan import Provision
 from assay.records.units import EXACT, Unit, short, with_unit
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
-from assay.shared.read_limits import MOST_REPORT
+from assay.shared.read_limits import MOST_CODE, MOST_REPORT
 from assay.verification.trusted_keys import load_trusted_keys, project_keys
 
 SUPPOSED = "supposed"
@@ -127,13 +125,13 @@ def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
         file = workload.code.file if workload.code else PROJECT_FILE
         for line, says in function_problems(folder, workload):
             yield ProjectProblem(file, line, f"measurement '{name}': {says}")
-        for arm, says in compiled_arms_problems(catalog, folder, name):
+        for arm, says in _compiled_arms(catalog, folder, name):
             yield here(name, says, arm)
         if name not in measured:
             yield here(name, f"measurement '{name}': no claim is answered by it: leave it out")
     for name, says in _unanswered(catalog):
         yield here(name, says, "answer")
-    for name, part, says in meaningless_numbers(catalog):
+    for name, part, says in _meaningless_numbers(catalog):
         yield here(name, f"{called(catalog, name)}: {says}", part)
 
 
@@ -207,6 +205,64 @@ def _documents(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
                     yield name, f"{source.file} has SHA-256 {found}, not {source.sha256}"
             except BadInput as error:
                 yield name, f"its document cannot be compared: {error}"
+
+
+def _compiled_arms(catalog: Catalog, folder: Path, measurement: str) -> Iterator[tuple[str, str]]:
+    """Yield (arm, what is wrong with it) of the arms of a measurement that are compiled."""
+    targets = sorted(
+        {
+            target
+            for claim in catalog.claims.values()
+            if isinstance(claim.evaluation, Benchmark)
+            and any(term.comparison == measurement for term in claim.evaluation.terms)
+            for target in claim.hardware.targets
+            if target in catalog.targets  # which is said elsewhere
+        }
+    )
+    for arm in catalog.comparisons[measurement].arms:
+        variant = catalog.variants[arm.variant]
+        if variant.kind == "kernel":
+            for problem in _kernel_problems(catalog, folder, variant, targets):
+                yield arm.id, f"measurement '{measurement}': arm '{arm.id}': {problem}"
+
+
+def _kernel_problems(
+    catalog: Catalog, folder: Path, variant: Variant, targets: list[str]
+) -> Iterator[str]:
+    file = variant.source or ""
+    try:
+        text = read_text(folder / file, MOST_CODE)
+    except BadInput as error:
+        yield str(error)
+        return
+    if re.search(rf"\b{variant.symbol}\s*\(", text) is None:
+        defined = re.findall(r"\b([A-Za-z_]\w*)\s*\(", text)
+        yield f"{file} defines no '{variant.symbol}'{suggest(variant.symbol or '', defined)}"
+    elif 'extern "C"' not in text:
+        yield f'{file} has no extern "C" in it: nobody would find its launcher'
+    for target in targets:
+        arch = catalog.targets[target].arch
+        if arch not in variant.archs:
+            says = f"archs: it is not compiled for {arch}, which {target} of a claim needs"
+            yield f"{says}: add {arch}"
+
+
+def _meaningless_numbers(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
+    """Yield (entry, its part, what is wrong with it): of relations, too, that have no value."""
+    yield from ((name, "", says) for name, says in uncomputable(catalog))
+    given = [(claim.id, "resolution", claim.value, claim.resolution)
+             for claim in catalog.claims.values()]  # fmt: skip
+    for audit in catalog.audits.values():
+        for operand in filter(None, (*audit.operands, audit.claimed)):
+            given += [(audit.id, "", each.value, each.resolution) for each in operand.parts()]
+    for name, part, value, resolution in given:
+        if value and resolution and resolution > value:
+            figures = f"{short(resolution)} is more than the figure itself, {short(value)}"
+            yield name, part, f"resolution: {figures}: it is one unit of the figure's last digit"
+    for name in sorted(catalog.project.measures if catalog.project else ()):
+        if (tolerance := catalog.workloads[name].relative_tolerance) >= 1:
+            says = f"relative_tolerance: {short(tolerance)} lets zeros pass for any answer"
+            yield name, "relative_tolerance", f"{says}: it is below 1"
 
 
 def _unanswered(catalog: Catalog) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,6 @@ goes by paths that are relative to the repository for its own runs and absolute 
 
 import tempfile
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from assay.evidence.entries import TargetStage
 from assay.evidence.stages import BENCHMARKS, PLATFORMS, PROGRAMS, pipeline_path, plan_path
 from assay.evidence.timings import write_timing
 from assay.measuring.resume import kept_folder
-from assay.records.attestation import PipelineRecord, SigningKey
+from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan, Provision, Request
 from assay.records.timings import Stage
 from assay.shared.files import write_bytes
@@ -88,21 +87,19 @@ def _write(folder: Path, root: Path, request: Request, plan: Plan) -> None:
             write_bytes(folder / EVIDENCE_FOLDER / name, (home / name).read_bytes())
     write_record(request, folder / REQUEST)
     write_record(plan, folder / plan_path())
+    trusted = [*project_keys(home), *trusted_keys(root)]
+    if request.unsigned_for is None:
+        key = signing_key(Path(request.signing_key), trusted)
+    else:
+        key = named_key(load_public_key(Path(request.unsigned_for)), trusted)
     pipeline = PipelineRecord(
         schema="assay/pipeline/1",
         commit=request.commit,
         clean_tree=request.clean_tree,
         host_paths=(),
-        signing_key=_signing_key(request, [*project_keys(home), *trusted_keys(root)]),
+        signing_key=key,
     )
     write_record(pipeline, folder / pipeline_path())
-
-
-def _signing_key(request: Request, trusted: Sequence[Path]) -> SigningKey | None:
-    """Return the key that signs the report, here or elsewhere; None where there is none yet."""
-    if request.unsigned_for is not None:
-        return named_key(load_public_key(Path(request.unsigned_for)), trusted)
-    return signing_key(Path(request.signing_key), trusted)
 
 
 def same(one: Path, other: Path) -> bool:
@@ -122,12 +119,14 @@ def report_dir(root: Path, request: Request) -> Path:
 
 def run_path(request: Request) -> str:
     """Return results/NAME as the workflow names it, from the repository's root."""
-    return _below(request, RESULTS)
+    home = "" if request.home is None else f"{request.home}/"
+    return f"{home}{RESULTS}/{request.run}"
 
 
 def report_path(request: Request) -> str:
     """Return reports/NAME as the workflow names it."""
-    return _below(request, REPORTS)
+    home = "" if request.home is None else f"{request.home}/"
+    return f"{home}{REPORTS}/{request.run}"
 
 
 def workflow_dir(root: Path, request: Request) -> Path:
@@ -155,15 +154,13 @@ def require_own_places(home: Path, *run: str) -> None:
         raise BadInput(f"{problem}: make it a folder")
 
 
-def _below(request: Request, folder: str) -> str:
-    place = f"{folder}/{request.run}"
-    return place if request.home is None else f"{request.home}/{place}"
-
-
 def measured_before(run_dir: Path, target: str) -> Provision | None:
     """Return the GPU on which earlier starts measured figures of a target; None elsewhere."""
-    if not (run_dir / plan_path()).is_file():
-        return None
+
+    def has_figures(stage: TargetStage[Any, Any]) -> bool:
+        kept = kept_folder(run_dir, stage.stage, target).glob("*.json.gz")
+        return (run_dir / stage.output(target)).is_dir() or any(kept)
+
     try:
         plan = read_record(Plan, run_dir / plan_path())
         platform = read_record(PLATFORMS.record, run_dir / PLATFORMS.path(target))
@@ -172,14 +169,8 @@ def measured_before(run_dir: Path, target: str) -> Provision | None:
     found = next((each for each in plan.targets if each.target == target), None)
     if found is None or found.provision.kind != "device":
         return None
-    benchmarked = not found.comparisons or _has_figures(run_dir, BENCHMARKS, target)
-    if not (benchmarked and (not found.programs or _has_figures(run_dir, PROGRAMS, target))):
+    if any(stage.keys(found) and not has_figures(stage) for stage in (BENCHMARKS, PROGRAMS)):
         return None
     gpu = platform.device.gpu
     detail = f"measured by an earlier start of this run on {gpu.product} ({gpu.uuid})"
     return found.provision.model_copy(update={"detail": detail})
-
-
-def _has_figures(run_dir: Path, stage: TargetStage[Any, Any], target: str) -> bool:
-    kept = kept_folder(run_dir, stage.stage, target).glob("*.json.gz")
-    return (run_dir / stage.output(target)).is_dir() or any(kept)
