@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.catalog.load import load_catalog
-from assay.evidence.stages import BENCHMARKS, TARGET_STAGES, target_stage
+from assay.evidence.stages import BENCHMARKS, TARGET_STAGES
 from assay.pipeline import definitions as device_code
 from assay.pipeline.definitions import (
     PACKAGE,
@@ -110,7 +110,7 @@ def definitions(root: Path, kind: str = "device") -> Definitions:
 
 
 def digest(of: Definitions, stage: str) -> str:
-    return of.stage(target_stage(stage))
+    return of.stage(next(entry for entry in TARGET_STAGES if entry.stage == stage))
 
 
 def stages_changed_by(root: Path, path: str, old: str, new: str) -> set[str]:

@@ -3,7 +3,7 @@
 Whatever asks which stages there are reads it here: loading evidence, planning, taking over, trying
 again, timings, the report and the workflow's rules. To add a stage that measures: its name in
 ``records.timings.Stage``, its record, a line below, its task on the device side, its step in
-``pipeline.gpu_steps``, its rule in ``workflow/rules``.
+``pipeline.gpu_steps``. What it is made of beside the platform, ``pipeline.dag`` says.
 
 The layout is the same in ``results/<run>/`` and in ``<report>/evidence/``; paths are relative to
 the directory, so that a verdict can name its evidence.
@@ -151,11 +151,6 @@ TARGET_STAGES: tuple[TargetStage[Any, Any], ...] = (
 """Stages that leave evidence of each target."""
 FINISHING = (Stage.REPORT, Stage.SIGN, Stage.VERIFY)
 """Stages that come after the evidence: no report can say how long its own making took."""
-
-
-def target_stage(name: str) -> TargetStage[Any, Any]:
-    """Return the entry of a stage that leaves evidence of each target, by the name of its rule."""
-    return next(entry for entry in TARGET_STAGES if entry.stage == name)
 
 
 def of_purpose(*purposes: Purpose) -> list[TargetStage[Any, Any]]:

@@ -147,6 +147,10 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             provisions[target] = Provision(
                 target=target, kind="none", recorded_in=None, detail=str(why), reason=why.reason
             )
+    built = options.prebuilt
+    toolchains = tuple(
+        name for name in catalog.targets if built and (built / toolchain_image_path(name)).is_file()
+    )
     require_originals(originals, provisions.values())
     if options.project and any(each.kind == "device" for each in provisions.values()):
         originals += project_commands(catalog, options.sources, options.project)
@@ -166,7 +170,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "device_python": options.python,
             "device_paths": options.device_paths,
             "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
-            "prebuilt_toolchains": _prebuilt_toolchains(catalog, options),
+            "prebuilt_toolchains": toolchains,
             "originals": originals,
             "compilations": compilations,
             "rebuild": options.rebuild,
@@ -305,14 +309,6 @@ def _check_names(catalog: Catalog, options: Options) -> None:
             "--executor slurm needs sbatch on PATH: run on a cluster's login node, "
             "or use --executor local"
         )
-
-
-def _prebuilt_toolchains(catalog: Catalog, options: Options) -> tuple[str, ...]:
-    """Return targets whose toolchain image has a record among what was built elsewhere."""
-    folder = options.prebuilt
-    if folder is None:
-        return ()
-    return tuple(t for t in catalog.targets if (folder / toolchain_image_path(t)).is_file())
 
 
 def _device(

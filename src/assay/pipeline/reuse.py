@@ -36,6 +36,7 @@ from assay.pipeline.original_requests import usable_file_compiles
 from assay.records.attestation import MANIFEST, Manifest
 from assay.records.builds import BuildRecord
 from assay.records.kernels import Variant
+from assay.records.originals import OriginalSource
 from assay.records.plan import EarlierReport, Plan, Provision, TargetPlan
 from assay.shared.files import sha256_bytes
 from assay.verification.contradictions import Findings
@@ -171,7 +172,11 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
             return _measured_alike(now, then, key[1])
         if stage is ORIGINALS:
             return _same_original(now, then, key[1])
-        return stage is not OPERATORS or _same_operators(now, then)
+        if stage is OPERATORS:
+            names = [entry.variant for entry in now.operators]
+            same_kernels = all(now.variants[each] == then.variants.get(each) for each in names)
+            return same_kernels and now.operators == then.operators
+        return True
 
     held: dict[str, Any] = {}
     for stage in (each for each in TARGET_STAGES if each.field is not None):
@@ -261,25 +266,13 @@ def _same_original(now: Catalog, then: Catalog, name: str) -> bool:
 
     What it printed is in the record, and is read again.
     """
-    ours, theirs = (
-        next(
-            (
-                each.model_copy(update={"figures": ()})
-                for file in catalog.sources.values()
-                for each in file.own_programs
-                if each.id == name
-            ),
-            None,
-        )
-        for catalog in (now, then)
-    )
-    return ours is not None and ours == theirs
 
+    def described(catalog: Catalog) -> OriginalSource | None:
+        every = (each for file in catalog.sources.values() for each in file.own_programs)
+        found = (each.model_copy(update={"figures": ()}) for each in every if each.id == name)
+        return next(found, None)
 
-def _same_operators(now: Catalog, then: Catalog) -> bool:
-    return now.operators == then.operators and all(
-        now.variants[entry.variant] == then.variants[entry.variant] for entry in now.operators
-    )
+    return described(now) is not None and described(now) == described(then)
 
 
 def take_whole(report: EarlierReport, into: Path) -> None:
