@@ -65,32 +65,23 @@ def test_records_of_a_batch_lie_in_the_folder_that_its_step_writes(
         assert path == output if entry.each is None else path.startswith(f"{output}/")
 
 
-class TestHeld:
-    """Of a recorded report a plan calls for what it holds."""
-
-    def test_all_of_it(self, plan: Plan) -> None:
-        (target,) = plan.targets
-        assert as_held(target, target) == target
-
-    def test_and_no_more(self, plan: Plan) -> None:
-        (target,) = plan.targets
-        fewer = {"comparisons": target.comparisons[1:], "cheats": False, "sanitized": ()}
-        kept = as_held(target, target.model_copy(update=fewer))
-        assert kept == target.model_copy(update=fewer)
+def test_of_a_recorded_report_a_plan_calls_for_what_it_holds_and_no_more(plan: Plan) -> None:
+    (target,) = plan.targets
+    assert as_held(target, target) == target
+    fewer = {"comparisons": target.comparisons[1:], "cheats": False, "sanitized": ()}
+    kept = as_held(target, target.model_copy(update=fewer))
+    assert kept == target.model_copy(update=fewer)
 
 
-class TestNested:
-    """Records of a recorded target lie in the report that is nested for it."""
-
-    def test_its_paths_and_its_step(self, plan: Plan) -> None:
-        (target,) = plan.targets
-        within = "earlier/first/evidence"
-        given = target.provision.model_copy(update={"kind": "recorded", "within": within})
-        nested = target.model_copy(update={"provision": given})
-        assert target_paths(nested) == [f"{within}/{path}" for path in target_paths(target)]
-        steps = planned_steps(plan.model_copy(update={"targets": (nested,)}))
-        assert (Stage.EARLIER, {"report": "first"}) in steps
-        assert not any(arguments == {"target": "h100"} for _, arguments in steps)
+def test_records_of_a_recorded_target_lie_in_the_report_that_is_nested_for_it(plan: Plan) -> None:
+    (target,) = plan.targets
+    within = "earlier/first/evidence"
+    given = target.provision.model_copy(update={"kind": "recorded", "within": within})
+    nested = target.model_copy(update={"provision": given})
+    assert target_paths(nested) == [f"{within}/{path}" for path in target_paths(target)]
+    steps = planned_steps(plan.model_copy(update={"targets": (nested,)}))
+    assert (Stage.EARLIER, {"report": "first"}) in steps
+    assert not any(arguments == {"target": "h100"} for _, arguments in steps)
 
 
 def test_a_step_is_planned_for_every_output(plan: Plan) -> None:

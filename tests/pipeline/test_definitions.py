@@ -3,7 +3,6 @@
 import ast
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ from assay.pipeline.definitions import (
     imported,
 )
 from assay.pipeline.plan import make_plan
-from assay.records.plan import Provision
 from assay.shared.tasks import TASKS
 from tests.report_fixtures import make_request, provision, write_repository
 
@@ -163,15 +161,3 @@ def test_of_a_batch_only_the_changed_comparison_is_measured_again(root: Path) ->
         for name in ("demo_sweep", "demo_other")
     }
     assert same == {"demo_sweep": True, "demo_other": False}
-
-
-def test_what_earlier_versions_kept_of_a_device_is_in_its_digest_still(root: Path) -> None:
-    """Digests bind figures to a run: these keys are those that they were made with."""
-    made = definitions(root)
-    provision = Provision(target="h100", kind="device", recorded_in=None, detail="here")
-    plan = made.plan.model_copy(update={"provision": provision})
-    assert replace(made, plan=plan).origin(BENCHMARKS) == {
-        "target": "h100", "kind": "device", "recorded_in": None, "recorded_paths": (),
-        "earlier_sources": {}, "earlier_builds": (), "recorded_originals": (),
-        "recorded_compilations": (), "detail": "here", "reason": None, "gpus": [], "absence": None,
-    }  # fmt: skip

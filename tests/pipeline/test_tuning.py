@@ -52,15 +52,12 @@ class TestChoose:
         ("changes", "variant"),
         [
             ({}, "small"),
-            ({"n": 2048}, "small"),
             ({"n": 2049}, "large"),
             ({"ragged": True}, "even"),
             ({"ragged": True, "blocks_per_row": 4}, "even"),
             ({"ragged": True, "blocks_per_row": 3.9}, None),
             ({"dtype": "bfloat16"}, None),
-            ({"block_cols": 64}, None),
             ({"target": "l4"}, None),
-            ({"operation": "bsr_bsr_gemm"}, None),
         ],
     )
     def test_the_class_decides(self, changes: dict[str, Any], variant: str | None) -> None:

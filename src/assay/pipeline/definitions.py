@@ -66,7 +66,7 @@ class Definitions:
         """Return the digest of one record of a stage, of a comparison where it is of one."""
         target = plain(as_spec(TargetSpec, self.catalog.targets[self.plan.target]))
         runtime = "" if self.request.runtime == "host" else self.request.runtime
-        parts = [self.origin(stage), target, runtime]
+        parts = [self._origin(stage), target, runtime]
         if self.request.device_paths:
             parts.append(list(self.request.device_paths))
         if stage.task is not None:
@@ -97,7 +97,7 @@ class Definitions:
         if stage is OPERATORS:
             yield from map(_content, offered(self.catalog, self.plan.target))
 
-    def origin(self, stage: TargetStage[Any, Any]) -> Any:
+    def _origin(self, stage: TargetStage[Any, Any]) -> Any:
         """Return where figures come from. On how many GPUs of a machine no measurement rests, nor
         on whether they are still here; the platform's record lists them.
         """
