@@ -7,9 +7,7 @@ from assay.findings.report_comparison import (
     compare_figures,
     differing_conditions,
     differing_products,
-    paired_workloads,
 )
-from assay.records.report_figures import ArmRate
 from assay.records.verdicts import Status
 from tests.findings.short_reports import figure, machine, report
 
@@ -81,25 +79,3 @@ def test_that_products_differ_is_said_and_how_far():
         "GPU products differ (A: H100; B: H100 and H200): figures are held together on one "
         "product alone"
     )
-
-
-def test_gpu_products_are_paired_by_workload():
-    def rate(target, value, workload="w", question="q"):
-        return ArmRate(
-            target=target, comparison="c", arm="a", variant="v", workload=workload,
-            comparison_title="C", variant_title="V", question=question,
-            tflop_per_s=value, ci90=(value * 0.99, value * 1.01), roofline_fraction=0.5,
-        )  # fmt: skip
-
-    h200 = machine("card_c", "t3", target="h200", product="H200")
-    one = report("run_1", ONE).model_copy(update={"rates": (rate("h100", 100.0),)})
-    two = report("run_2", h200).model_copy(
-        update={"rates": (rate("h200", 150.0), rate("h200", 7.0, "other"))}
-    )
-    (pair,) = paired_workloads([one, two])
-    assert (pair.variant_title, pair.comparison_title) == ("V", "C")
-    assert (pair.workload, pair.products) == ("w", ("H100", "H200"))
-    assert pair.ratio == pytest.approx(1.5)
-    assert pair.ci90 == pytest.approx((1.5 * 0.99 / 1.01, 1.5 * 1.01 / 0.99))
-    changed = two.model_copy(update={"rates": (rate("h200", 150.0, question="another"),)})
-    assert paired_workloads([one, changed]) == []

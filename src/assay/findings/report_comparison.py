@@ -1,13 +1,13 @@
 """Several reports side by side: what changed, what shifted, and what else differs. Pure."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 
 from assay.findings.claimed_figures import claimed_figure
-from assay.records.report_figures import ArmRate, ReportFigure, ReportFigures, ReportMachine
+from assay.records.report_figures import ReportFigure, ReportFigures, ReportMachine
 from assay.records.units import Unit
 from assay.shared.counting import agreeing, counted
 
@@ -66,24 +66,6 @@ class ComparedFigure:
     def held_together(self) -> bool:
         """Return whether two reports answer it: by a figure, or by a statement alone."""
         return sum(figure is not None and figure.answered for figure in self.figures) > 1
-
-
-@dataclass(frozen=True)
-class PairedWorkload:
-    """One arm on one workload, as two GPU products ran it."""
-
-    comparison: str
-    arm: str
-    variant: str
-    workload: str
-    comparison_title: str
-    variant_title: str
-    products: tuple[str, str]
-    rates: tuple[ArmRate, ArmRate]
-    ratio: float
-    """The second product's rate over the first's."""
-    ci90: tuple[float, float]
-    """Of two intervals measured apart: their ends subtracted, which is conservative."""
 
 
 def linear(value: float, unit: str | None) -> float:
@@ -199,7 +181,7 @@ def differing_products(names: Sequence[str], reports: Sequence[ReportFigures]) -
     if len(set(every)) == len(every):
         return (
             f"different GPU products, none of them in two reports ({told}): no measured figure is "
-            "held against another's; what two products ran is paired by workload"
+            "held against another's"
         )
     return f"GPU products differ ({told}): figures are held together on one product alone"
 
@@ -263,38 +245,3 @@ def _told(what: str, values: Mapping[str, str]) -> Iterator[str]:
     if len(having) > 1:
         each = "; ".join(f"{' and '.join(names)}: {value}" for value, names in having.items())
         yield f"{what}: {each}"
-
-
-def paired_workloads(reports: Iterable[ReportFigures]) -> list[PairedWorkload]:
-    """Return arms that two GPU products ran on one workload; of several runs on one product the
-    first report's counts.
-    """
-    by_arm: dict[tuple[str, ...], dict[str, ArmRate]] = {}
-    for report in reports:
-        products = {machine.target: machine.product for machine in report.machines}
-        for rate in report.rates:
-            key = rate.comparison, rate.arm, rate.variant, rate.workload, rate.question
-            product = products.get(rate.target)
-            if product is not None:
-                by_arm.setdefault(key, {}).setdefault(product, rate)
-    return [
-        _paired(one, two)
-        for rates in by_arm.values()
-        for one, two in combinations(rates.items(), 2)
-    ]
-
-
-def _paired(one: tuple[str, ArmRate], two: tuple[str, ArmRate]) -> PairedWorkload:
-    (first, slow), (second, fast) = one, two
-    return PairedWorkload(
-        fast.comparison,
-        fast.arm,
-        fast.variant,
-        fast.workload,
-        fast.comparison_title,
-        fast.variant_title,
-        products=(first, second),
-        rates=(slow, fast),
-        ratio=fast.tflop_per_s / slow.tflop_per_s,
-        ci90=(fast.ci90[0] / slow.ci90[1], fast.ci90[1] / slow.ci90[0]),
-    )

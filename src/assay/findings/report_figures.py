@@ -15,15 +15,12 @@ from assay.judging.causes import with_known_causes
 from assay.judging.counts import one_a_claim
 from assay.records.evaluations import Benchmark, Derived
 from assay.records.report_figures import (
-    ArmRate,
     ClaimInShort,
     ReportFigure,
     ReportFigures,
     ReportMachine,
 )
 from assay.records.verdicts import Verdict, VerdictsFile
-from assay.statistics import roofline
-from assay.statistics.summaries import arm_time
 
 _NESTED = r"evidence/(?:earlier/[a-z0-9_]+/evidence/)*"
 _BENCHMARK = re.compile(rf"{_NESTED}[a-z0-9_]+/benchmark/([a-z0-9_]+)\.json\.gz")
@@ -66,7 +63,6 @@ def report_figures(
             for verdict in with_known_causes(verdicts.verdicts)
         ),
         claims=dict(_claims(catalog, verdicts.verdicts)),
-        rates=tuple(arm_rates(catalog, evidence)),
         headline=headline_counts(catalog, verdicts.verdicts),
     )
 
@@ -142,33 +138,6 @@ def machines(evidence: Evidence) -> Iterator[ReportMachine]:
                 power_limit_w=device.gpu.power_limit_w,
                 recorded_at=platform.recorded_at,
                 commit=platform.commit,
-            )
-
-
-def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
-    """Yield the rate of every arm that was timed."""
-    for (target, name), record in evidence.benchmarks.items():
-        peaks = catalog.targets[target].peaks
-        facts_of = {facts.arm: facts for process in record.processes for facts in process.arms}
-        for arm in catalog.comparisons[name].arms:
-            facts = facts_of.get(arm.id)
-            time = arm_time(record, arm.id, catalog.judging) if facts else None
-            if facts is None or time is None or not facts.flop:
-                continue
-            rate = time.inverse(facts.flop * 1e-9)
-            dtype = catalog.workloads[arm.workload].dtype
-            yield ArmRate(
-                target=target,
-                comparison=name,
-                arm=arm.id,
-                variant=arm.variant,
-                workload=arm.workload,
-                comparison_title=catalog.comparisons[name].title,
-                variant_title=catalog.variants[arm.variant].title,
-                question=_digest(catalog.workloads[arm.workload].model_dump_json()),
-                tflop_per_s=rate.value(),
-                ci90=rate.interval(),
-                roofline_fraction=roofline.fraction(time.value(), facts, dtype, peaks),
             )
 
 

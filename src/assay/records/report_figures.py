@@ -105,24 +105,6 @@ class ReportMachine(Record):
         return self.gpu_uuid, self.recorded_at
 
 
-class ArmRate(Record):
-    """The rate of one arm of a comparison, by stored-block FLOPs."""
-
-    target: Identifier
-    comparison: Identifier
-    arm: Identifier
-    variant: Identifier
-    workload: Identifier
-    comparison_title: str
-    variant_title: str
-    question: str
-    """Digest of the workload: rates of workloads that share no more than an id are not paired."""
-    tflop_per_s: float
-    ci90: tuple[float, float]
-    roofline_fraction: float
-    """Of the bound that the target's datasheet gives."""
-
-
 class ReportFigures(Record):
     """What reports are compared by."""
 
@@ -138,7 +120,6 @@ class ReportFigures(Record):
     figures: tuple[ReportFigure, ...]
     claims: dict[Identifier, ClaimInShort] = {}
     """Of the claims that the figures are of; empty where nobody vouches for what they are."""
-    rates: tuple[ArmRate, ...] = ()
     headline: HeadlineCounts | None = None
     """None where nobody vouches for what the figures are."""
 

@@ -1,7 +1,6 @@
 """Several reports side by side, as a page of its own."""
 
 import re
-import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from assay.findings.claim_history import HistoryLine
 from assay.findings.given_report import GivenReport
 from assay.findings.headline import KINDS
 from assay.findings.replication import again_between, again_line
-from assay.findings.report_comparison import ComparedFigure, PairedWorkload, Standing
+from assay.findings.report_comparison import ComparedFigure, Standing
 from assay.records.report_figures import ReportFigure
 from assay.report import formatting as fmt
 from assay.report.static_page import static_page
@@ -41,17 +40,10 @@ class ComparisonView:
     """What a reader must know first: that reports measured different GPU products."""
     warnings: tuple[str, ...]
     figures: tuple[ComparedFigure, ...]
-    pairs: tuple[PairedWorkload, ...]
 
     def of(self, standing: Standing) -> list[ComparedFigure]:
         """Return the figures that stand so."""
         return [figure for figure in self.figures if figure.standing is standing]
-
-    @property
-    def shares_a_product(self) -> bool:
-        """Return whether any GPU product was measured in two of the reports."""
-        measured = [{m.product for m in report.figures.machines} for report in self.reports]
-        return sum(map(len, measured)) > len(set().union(*measured))
 
     @property
     def measurements(self) -> list[ComparedFigure]:
@@ -110,7 +102,6 @@ def comparison_view(reports: Sequence[GivenReport], claims: Collection[str]) -> 
         products=comparing.differing_products(names, figures),
         warnings=tuple(comparing.differing_conditions(names, figures)),
         figures=tuple(row for row in rows if not claims or row.claim in claims),
-        pairs=tuple(sorted(comparing.paired_workloads(figures), key=lambda pair: -pair.ratio)),
     )
 
 
@@ -151,39 +142,6 @@ def difference(figure: ComparedFigure) -> str:
     return f"{100 * figure.difference:+.2g}\N{NO-BREAK SPACE}%"
 
 
-def pair_cells(pair: PairedWorkload) -> tuple[str, ...]:
-    """Return the cells of two products: what ran, by what, then each product's rate and share of
-    its roof, then the ratio, then the workload's id.
-    """
-    rates = [
-        f"{fmt.figure(rate.tflop_per_s, 'tflop_per_s')} "
-        f"{fmt.interval_of(rate.tflop_per_s, 'tflop_per_s', rate.ci90)}, "
-        f"{fmt.percent(rate.roofline_fraction)} of the roof"
-        for rate in pair.rates
-    ]
-    ratio = f"{fmt.quantity(pair.ratio, 'ratio')} {fmt.interval(pair.ci90)}"
-    return (pair.variant_title, pair.comparison_title, *rates, ratio, pair.workload)
-
-
-def pairs_in_short(pairs: Sequence[PairedWorkload]) -> tuple[str, ...]:
-    """Return a sentence for each two products: how many times as fast the second one is, by the
-    middle of the workloads that both ran, and at the ends.
-    """
-    by_products: dict[tuple[str, str], list[PairedWorkload]] = {}
-    for pair in pairs:
-        by_products.setdefault(pair.products, []).append(pair)
-    return tuple(
-        f"{products[1]} over {products[0]}, rates: "
-        f"{fmt.quantity(statistics.median(pair.ratio for pair in of), 'ratio')} in the "
-        f"middle of {counted(len(of), 'workload')}, from {_end(of[-1])} to {_end(of[0])}."
-        for products, of in by_products.items()
-    )
-
-
-def _end(pair: PairedWorkload) -> str:
-    return f"{fmt.quantity(pair.ratio, 'ratio')} ({pair.variant_title})"
-
-
 def _page_row(row: ComparedFigure) -> tuple[ComparedFigure, str, str, list[str]]:
     """Return a row's cells; a figure stays on one line with its unit, an interval with its ends."""
     cells = [_INTERVAL.sub(lambda found: fmt.unbroken(found[0]), cell(f)) for f in row.figures]
@@ -196,14 +154,10 @@ def comparison_page(templates: Path, view: ComparisonView) -> str:
         (view.heading(standing), TITLES[standing], [_page_row(row) for row in rows])
         for standing in Standing
         for rows in [view.of(standing)]
-        if len(view.reports) > 1
     ]
-    pairs = [(pair, pair_cells(pair)) for pair in view.pairs]
     values = {
         "view": view,
         "parts": parts,
-        "pairs": pairs,
-        "in_short": pairs_in_short(view.pairs),
-        "again": again_line(again_between(view.reports)) if len(view.reports) > 1 else "",
+        "again": again_line(again_between(view.reports)),
     }
     return shown(static_page(templates, "compare.html.j2", **values))
