@@ -50,16 +50,25 @@ class LoopbackMachine:
         return self.folder / "bin"
 
     @property
-    def options(self) -> list[str]:
-        """Return the options by which it is reached, as ``--ssh-option`` takes them."""
-        return [
-            f"Port={self.port}",
-            f"IdentityFile={self.folder / 'user_key'}",
-            "IdentitiesOnly=yes",
-            f"UserKnownHostsFile={self.folder / 'known_hosts'}",
-            "GlobalKnownHostsFile=/dev/null",
-            "StrictHostKeyChecking=yes",
-        ]
+    def ways(self) -> Path:
+        """Return a folder whose ``ssh`` reaches it: that goes by a configuration of its own, for no
+        variable moves the one that a user has.
+        """
+        return self.folder / "ways"
+
+    def _describe_ways(self) -> None:
+        self.ways.mkdir(exist_ok=True)
+        (self.ways / "config").write_text(f"""\
+Port {self.port}
+IdentityFile "{self.folder / "user_key"}"
+IdentitiesOnly yes
+UserKnownHostsFile "{self.folder / "known_hosts"}"
+GlobalKnownHostsFile /dev/null
+StrictHostKeyChecking yes
+""")
+        ssh = self.ways / "ssh"
+        ssh.write_text(f'#!/bin/sh\nexec {_find("ssh")} -F "{self.ways}/config" "$@"\n')
+        ssh.chmod(0o755)
 
     def __enter__(self) -> "LoopbackMachine":
         for place in (self.folder, self.home, self.programs):
@@ -86,6 +95,7 @@ class LoopbackMachine:
         key = (self.folder / "host_key.pub").read_text()
         (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {key}")
         (self.folder / "sshd_config").write_text(self._config())
+        self._describe_ways()
         sshd = _find("sshd")
         assert sshd is not None
         self.process = subprocess.Popen(

@@ -33,15 +33,16 @@ raise SystemExit(int((here / "go").read_text() or 0))
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Iterator[LoopbackMachine]:
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackMachine]:
     with LoopbackMachine(tmp_path / "machine") as running:
+        monkeypatch.setenv("PATH", str(running.ways), prepend=os.pathsep)
         yield running
 
 
 @pytest.fixture
 def there(machine: LoopbackMachine, tmp_path: Path) -> Iterator[RemoteMachine]:
     """A machine that a program was copied to; what goes on at the end is ended."""
-    place = RemoteMachine(ROOT, "127.0.0.1", FOLDER, tuple(machine.options))
+    place = RemoteMachine(ROOT, "127.0.0.1", FOLDER)
     assert place.ask("probe")["state"] == ["none"]
     assert not list(machine.home.iterdir()), "a look leaves nothing behind"
     job = tmp_path / "job"
@@ -160,7 +161,7 @@ class TestRun:
         thesis = machine.home / FOLDER / "job/thesis"
         thesis.parent.mkdir(parents=True)
         thesis.touch()
-        there = RemoteMachine(ROOT, "127.0.0.1", FOLDER, tuple(machine.options))
+        there = RemoteMachine(ROOT, "127.0.0.1", FOLDER)
         assert there.ask("remove", patience="9")["state"] == ["foreign"]
         assert thesis.exists()
 

@@ -52,17 +52,12 @@ class RemoteMachine:
     host: str
     folder: str
     """Absolute, or below the home of the account there."""
-    options: tuple[str, ...] = ()
-    """Further options of ssh, as ``Port=2222``."""
 
     def __post_init__(self) -> None:
         """Refuse what ssh would take for an option, and a folder that would be none of its own."""
         user, _, bare = self.host.rpartition("@")
         if not HOST.fullmatch(self.host) or user.startswith("-") or bare.startswith("-"):
             raise BadInput(f"'{self.host}' names no machine: give a host, USER@HOST or an alias")
-        for option in self.options:
-            if "=" not in option or option.startswith("-") or not option.isprintable():
-                raise BadInput(f"--ssh-option '{option}': give one as ssh_config has it: Port=2222")
         parts = self.folder.split("/")
         if not FOLDER.fullmatch(self.folder) or {"..", "."} & set(parts) or parts[-1] == "":
             raise BadInput(
@@ -133,11 +128,7 @@ class RemoteMachine:
             time.sleep(WAIT_S)
 
     def _shell(self) -> list[str]:
-        return [*self._ssh(), "--", self.host, "sh -s"]
-
-    def _ssh(self) -> list[str]:
-        """Return ssh with its options: the caller's come first, and so hold."""
-        return [SSH[0], *(word for each in self.options for word in ("-o", each)), *SSH[1:]]
+        return [*SSH, "--", self.host, "sh -s"]
 
     def _script(self, action: str, **values: str) -> bytes:
         given = {"folder": self.folder, "action": action, **values}
@@ -145,7 +136,7 @@ class RemoteMachine:
         return "".join(lines).encode() + (self.root / NODE_SCRIPT).read_bytes()
 
     def _copy(self, source: str, target: str, *options: str) -> None:
-        shell = ["-e", shlex.join(self._ssh())]
+        shell = ["-e", shlex.join(SSH)]
         _checked(self.host, ["rsync", "-rtzs", *shell, *options, "--", source, target])
 
 

@@ -71,12 +71,12 @@ class Caller:
         self.key = folder / "own key" / "key.pem"
 
     def command(self, *words: str, run: str = RUN) -> list[str]:
-        options = [word for each in self.machine.options for word in ("--ssh-option", each)]
-        return [str(self.checkout / "assay"), "remote", "127.0.0.1", *options, "--run", run,
+        return [str(self.checkout / "assay"), "remote", "127.0.0.1", "--run", run,
                 "--signing-key", str(self.key), *words]  # fmt: skip
 
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "ASSAY_NO_VENV": "1", "ASSAY_PYTHON": sys.executable}
+        path = f"{self.machine.ways}:{os.environ['PATH']}"
+        return {**os.environ, "PATH": path, "ASSAY_NO_VENV": "1", "ASSAY_PYTHON": sys.executable}
 
     def type(self, *words: str, run: str = RUN) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -219,7 +219,6 @@ def test_the_folder_there_goes_away_on_request(
         (("gpu", "--run", "../x"), "--run ../x: use lower-case letters"),
         (("gpu", "--executor", "slurm"), "leave --executor out"),
         (("gpu", "--folder", "../x"), "name a folder of its own"),
-        (("gpu", "--ssh-option", "-v"), "give one as ssh_config has it"),
         (("gpu", "--source", "nothing"), "nothing"),
         (("gpu", "--recorded", "nowhere"), "nowhere: no such file or folder"),
         (("--run", "x", "--", "-oProxyCommand=id"), "names no machine"),

@@ -72,10 +72,6 @@ def remote(
     run: Annotated[
         str, typer.Option(help="Name of the run, here and there: results/NAME, reports/NAME.")
     ] = "remote",
-    ssh_option: Annotated[
-        list[str] | None,
-        typer.Option(help="Option of ssh, as Port=2222; repeatable.", metavar="NAME=VALUE"),
-    ] = None,
     folder: Annotated[
         str | None,
         typer.Option(
@@ -110,7 +106,7 @@ def remote(
     if not re.fullmatch(r"[a-z0-9][a-z0-9_]{0,79}", run):
         raise BadInput(f"--run {run}: use lower-case letters, digits and _")
     place = (folder or f"assay-remote/{run}").removeprefix("~/").rstrip("/")
-    machine = RemoteMachine(checkout.ROOT, host, place, tuple(ssh_option or ()))
+    machine = RemoteMachine(checkout.ROOT, host, place)
     given, typed = _options_of_reproduce(context)
     if resume + remove + dry_run > 1:
         raise BadInput("--resume, --remove and --dry-run do not go together")
