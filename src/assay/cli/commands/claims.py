@@ -18,7 +18,6 @@ from assay.findings.claimed_figures import COMPUTED, RELATIONS
 from assay.judging.causes import with_known_causes
 from assay.records.attestation import VERDICTS
 from assay.records.claims import Audit, Claim
-from assay.records.evaluations import Unanswerable
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import counted
@@ -33,7 +32,6 @@ COLUMNS = (
     TableColumn("source:line"),
     TableColumn("target"),
     TableColumn("statement", prose=True),
-    TableColumn("answered by", prose=True),
 )
 
 
@@ -102,10 +100,6 @@ def _common(entry: Claim | Audit, source: str) -> Row:
 
 
 def _of_claim(claim: Claim) -> Row:
-    evaluation = claim.evaluation
-    answered: str = evaluation.kind
-    if isinstance(evaluation, Unanswerable):
-        answered = f"not_run: {evaluation.reason.value}"
     return {
         "kind": "claim",
         "value": claim.value,
@@ -116,7 +110,6 @@ def _of_claim(claim: Claim) -> Row:
         "relation": claim.relation.value,
         "target": claim.hardware.target,
         "targets": list(claim.hardware.targets),
-        "answered_by": answered,
     }
 
 
@@ -134,7 +127,6 @@ def _of_audit(catalog: Catalog, audit: Audit) -> Row:
         "relation": "equals" if audit.formula.claims_a_figure else audit.formula.value,
         "target": None,
         "targets": [],
-        "answered_by": "arithmetic",
     }
 
 
@@ -162,7 +154,6 @@ def _show(rows: Sequence[Row], report: str | None) -> None:
             f"{row['source']}:{row['line']}",
             ", ".join(row["targets"]) or ("any" if row["kind"] == "claim" else "none"),
             row["statement"],
-            row["answered_by"] if row["kind"] == "claim" else "audit",
         )
         for row in rows
     ]
