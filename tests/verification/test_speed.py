@@ -13,13 +13,13 @@ from tests.report_fixtures import signed_report, write_repository
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import collections, sys
-report, key, rules = sys.argv[1:4]
+report, key = sys.argv[1:3]
 opened = collections.Counter()
 def hook(event, arguments):
     if event == "open" and str(arguments[0]).startswith(report):
         opened[str(arguments[0])] += 1
 sys.addaudithook(hook)
-sys.argv[1:] = ["verify", report, "--key", key, "--policy", rules]
+sys.argv[1:] = ["verify", report, "--key", key]
 from assay.cli.main import main
 try:
     main()
@@ -44,9 +44,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     report = signed_report(write_repository(tmp_path_factory.mktemp("speed") / "repo"))
     key = report / "signer.pub"
     ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(report), str(key), str(report.parents[1])],
+        [sys.executable, "-c", PROGRAM, str(report), str(key)],
         capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "ASSAY_ROOT": str(report.parents[1])},
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.splitlines()

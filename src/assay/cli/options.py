@@ -105,15 +105,3 @@ DevicePathOption = Annotated[
     ),
 ]
 CoresOption = Annotated[int | None, typer.Option(min=1, help="Local cores to use.")]
-PolicyOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="Directory with config/ and kernels/ whose rules must be those of the report, "
-        "instead of those of this checkout.",
-        metavar="DIR",
-    ),
-]
-AcceptPolicyOption = Annotated[
-    bool,
-    typer.Option("--accept-policy", help="List other rules, and accept them."),
-]

@@ -24,6 +24,12 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def own_rules(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report was made in the checkout that verifies it."""
+    monkeypatch.setattr("assay.cli.checkout.ROOT", report.parents[1])
+
+
+@pytest.fixture
 def changed(report: Path, tmp_path: Path) -> Path:
     copy = Path(shutil.copytree(report, tmp_path / "demo_run"))
     (copy / "report.md").write_text("another text")
@@ -43,10 +49,9 @@ def guaranteed(out: str) -> dict[str, str]:
 class TestText:
     """Checks, the six guarantees, the last lines."""
 
+    @pytest.mark.usefixtures("own_rules")
     def test_six_guarantees_stand_behind_the_checks(self, assay: Any, report: Path) -> None:
-        answer = assay(
-            "verify", report, "--key", report / "signer.pub", "--policy", report.parents[1]
-        )
+        answer = assay("verify", report, "--key", report / "signer.pub")
         *checks, passed, last = answer.out.splitlines()
         assert answer.code == 0
         states = guaranteed(answer.out)
@@ -87,6 +92,7 @@ class TestText:
         assert last.startswith(f"FAILED: {forged}: ")
         assert "demo_rate on h100" in last
 
+    @pytest.mark.usefixtures("own_rules")
     def test_pages_of_another_version_end_in_the_commit_to_check_out(
         self, assay: Any, report: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -94,9 +100,7 @@ class TestText:
             return dict.fromkeys(TEXTS, "another text")
 
         monkeypatch.setattr("assay.report.render.render_contents", other)
-        answer = assay(
-            "verify", report, "--key", report / "signer.pub", "--policy", report.parents[1]
-        )
+        answer = assay("verify", report, "--key", report / "signer.pub")
         assert answer.code == 1
         last = answer.out.splitlines()[-1]
         assert last.startswith(f"NOT VERIFIED: {report}: intact, ")
@@ -107,14 +111,13 @@ class TestText:
 class TestJson:
     """A document of assay/verification/2, whatever verifying comes to."""
 
+    @pytest.mark.usefixtures("own_rules")
     def test_nothing_else_is_on_standard_output(self, assay: Any, report: Path) -> None:
         answer = assay(
             "verify",
             report,
             "--key",
             report / "signer.pub",
-            "--policy",
-            report.parents[1],
             "--json",
         )
         assert answer.code == 0

@@ -19,7 +19,7 @@ from assay.base.writable import unwritable_sentence
 from assay.catalog.project_folder import changed_since, project_of
 from assay.cli import checkout, console
 from assay.cli.console import is_terminal
-from assay.cli.options import AcceptPolicyOption, PolicyOption, ReportArgument
+from assay.cli.options import ReportArgument
 from assay.cli.project_folder import ProjectOption, keys_of, project_folder
 from assay.evidence.report_contents import ReportContents
 from assay.findings.replication import FigureRun, again_line, measured_again, measured_by
@@ -61,8 +61,9 @@ def verify(
     only: Annotated[
         list[str] | None, typer.Option(help="Build that --rebuild compares, by id; repeatable.")
     ] = None,
-    policy: PolicyOption = None,
-    accept_policy: AcceptPolicyOption = False,
+    accept_policy: Annotated[
+        bool, typer.Option("--accept-policy", help="List other rules, and accept them.")
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print what was proven as JSON; checks go to standard error."),
@@ -77,14 +78,12 @@ def verify(
     try:
         with opened_report(report_dir) as folder:
             log.called = (folder, report_dir) if folder != report_dir else None
-            if policy is not None and not (policy / "config").is_dir():
-                raise BadInput(f"{policy}: holds no config/")
             if (runtime or only) and not rebuild:
                 raise BadInput("--runtime and --only belong to --rebuild")
             compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
             own = project_folder(project)
             try:
-                check_report(folder, key, own, Policy(policy or checkout.ROOT, accept_policy), log)
+                check_report(folder, key, own, Policy(checkout.ROOT, accept_policy), log)
             finally:
                 if log.signed is not None:
                     _tell_changed(own, project_of(folder / "evidence"))
