@@ -1,19 +1,11 @@
-"""The command line in this process: its consoles, and a start of it."""
+"""A start of the command line in this process."""
 
 import sys
 from typing import Any
 
 import pytest
 
-from assay.cli import console
 from assay.cli import main as cli
-
-
-@pytest.fixture(autouse=True)
-def plain_consoles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Consoles that are made under capture: ``./assay test`` made its own at the terminal."""
-    monkeypatch.setattr(console, "out", console.PlainConsole(highlight=False))
-    monkeypatch.setattr(console, "err", console.PlainConsole(stderr=True, highlight=False))
 
 
 class Answer:

@@ -111,7 +111,7 @@ class TestTerminal:
     ) -> None:
         console.say(f"note {HOSTILE[kind]}")
         console.show_json({"reason": HOSTILE[kind]})
-        console.err.print(f"{HOSTILE[kind]}")
+        console.note(f"{HOSTILE[kind]}")
         printed = capsys.readouterr()
         assert shown(printed.out + printed.err) == printed.out + printed.err
 

@@ -3,8 +3,8 @@
 import io
 
 import pytest
-from rich.console import Console
 
+from assay.base import progress
 from assay.cli import console
 from assay.cli.console import TableColumn, show_table
 
@@ -28,7 +28,9 @@ class Terminal(io.StringIO):
 
 
 def printed(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, width: int) -> list[str]:
-    monkeypatch.setattr(console, "out", Console(file=stream, width=width, force_terminal=False))
+    monkeypatch.setattr("sys.stdout", stream)
+    for module in (console, progress):
+        monkeypatch.setattr(module, "terminal_width", lambda to: width if to.isatty() else None)
     show_table("some claims", COLUMNS, ROWS)
     return stream.getvalue().splitlines()
 

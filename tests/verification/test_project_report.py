@@ -8,7 +8,7 @@ import yaml
 
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record
-from assay.cli.commands.verify import claims_line, verified_line
+from assay.cli.commands.verify import verified_line
 from assay.records.attestation import VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.verification.guarantees import verification_record
@@ -87,7 +87,6 @@ def test_verifying_ends_with_whose_claims_they_are(report: tuple[Path, Path]) ->
     log = verified(folder, key)
     record = verification_record(str(folder), log)
     assert record.project is not None
-    assert f"project {record.project} (Rows), not Assay's" in claims_line(record)
     assert (
         f" of project {record.project[:12]}, its signer's own claims, signed by "
         in verified_line(record)

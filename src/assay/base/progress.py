@@ -34,10 +34,12 @@ def show_sentence(text: str) -> None:
     print(shown, file=sys.stderr, flush=True)
 
 
-def show_line(line: str) -> None:
-    """A whole line on stderr, at a terminal folded between words."""
-    lines = folded(shown_line(line), terminal_width(sys.stderr))
-    print("\n".join(lines), file=sys.stderr, flush=True)
+def show_line(line: str, to: IO[str] | None = None, indent: int = 2) -> None:
+    """A line on a stream (standard error), at a terminal folded between words."""
+    stream = to or sys.stderr
+    print(
+        "\n".join(folded(shown_line(line), terminal_width(stream), indent)), file=stream, flush=True
+    )
 
 
 def terminal_width(stream: IO[str]) -> int | None:

@@ -1,18 +1,16 @@
 """The output of the command line: results on standard output, progress on standard error."""
 
-import errno
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from assay.base.printable import folded, shown, shown_json, shown_line, shown_sentence
+from assay.base.printable import shown_json, shown_line
+from assay.base.progress import show_line, terminal_width
 from assay.base.typed_command import as_typed
 
 PROSE_WIDTH = 20
@@ -21,48 +19,19 @@ WIDE = 10_000
 """More characters than any table has."""
 
 
-class PlainConsole(Console):
-    """A console that shows every character of a text and obeys none of them."""
-
-    def __init__(self, **options: Any) -> None:
-        """As any console, but that ``:skull:`` stays what it is, and that NO_COLOR leaves nothing
-        bold or dim either.
-        """
-        plain = {"color_system": None} if os.environ.get("NO_COLOR") else {}
-        super().__init__(**{"emoji": False, **plain, **options})
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        """Print as any console; texts through ``shown``, whoever wrote them."""
-        super().print(*(shown(o) if isinstance(o, str) else o for o in objects), **options)
-
-    def on_broken_pipe(self) -> None:
-        """Leave it to the end of the command line to say that nobody reads what is printed."""
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
-
-
-out = PlainConsole(highlight=False)
-err = PlainConsole(stderr=True, highlight=False)
-
-
 def say(text: str, *, indent: int = 2) -> None:
-    """A line of the result, at a terminal folded between words; nothing in it is markup."""
-    show_line(out, as_typed(text), indent)
+    """A line of the result, at a terminal folded between words."""
+    show_line(as_typed(text), sys.stdout, indent)
 
 
 def note(text: str) -> None:
     """A line that is no result, likewise, to standard error."""
-    show_line(err, as_typed(text))
+    show_line(as_typed(text))
 
 
 def say_line(text: str) -> None:
     """A line to be pasted: never folded, however long."""
-    out.print(shown_line(text), markup=False, soft_wrap=True)
-
-
-def show_error(sentence: str) -> None:
-    """Print what is wrong, to standard error."""
-    width = err.width if is_terminal(err) else None
-    err.print(shown_sentence(f"assay: {as_typed(sentence)}", width), markup=False, soft_wrap=True)
+    print(shown_line(text), flush=True)
 
 
 def show_json(value: object) -> None:
@@ -86,21 +55,22 @@ def show_table(title: str, columns: Sequence[TableColumn], rows: Sequence[Sequen
     they have no use for, goes to standard error.
     """
     cells = [[shown_line(" ".join(cell.split())) for cell in row] for row in rows]
-    terminal = is_terminal(out)
+    width = terminal_width(sys.stdout)
     for line in title.splitlines():
-        show_line(out if terminal else err, line)
+        show_line(line, sys.stdout if width else sys.stderr)
     heads = [shown_line(column.heading) for column in columns]
-    if not terminal:
-        out.file.writelines("\t".join(line) + "\n" for line in (heads, *cells))
+    if not width:
+        sys.stdout.writelines("\t".join(line) + "\n" for line in (heads, *cells))
         return
+    console = Console(file=sys.stdout, width=width, emoji=False, highlight=False)
     table = _table(columns, heads, cells)
-    if table.__rich_measure__(out, out.options.update_width(WIDE)).minimum <= out.width:
-        out.print(table, markup=False)
+    if table.__rich_measure__(console, console.options.update_width(WIDE)).minimum <= width:
+        console.print(table, markup=False)
         return
     for first, *others in cells:
-        show_line(out, first)
+        show_line(first, sys.stdout)
         told = (f"{head}: {cell}" for head, cell in zip(heads[1:], others, strict=True) if cell)
-        show_line(out, f"    {'; '.join(told)}", 4)
+        show_line(f"    {'; '.join(told)}", sys.stdout, 4)
 
 
 def _table(columns: Sequence[TableColumn], heads: list[str], rows: Sequence[list[str]]) -> Table:
@@ -112,14 +82,3 @@ def _table(columns: Sequence[TableColumn], heads: list[str], rows: Sequence[list
     for row in rows:
         table.add_row(*map(Text, row))
     return table
-
-
-def is_terminal(console: Console) -> bool:
-    """Return whether a person sees what the console prints, and not a program."""
-    return console.file.isatty()
-
-
-def show_line(to: Console, text: str, indent: int = 2) -> None:
-    """Print a line, at a terminal folded between words."""
-    width = to.width if is_terminal(to) else None
-    to.print("\n".join(folded(shown_line(text), width, indent)), markup=False, soft_wrap=True)

@@ -19,6 +19,7 @@ from typer.exceptions import TyperException
 from assay import __version__
 from assay.base.commits import git_state
 from assay.base.errors import AssayError, Interrupted
+from assay.base.progress import show_sentence
 from assay.base.signals import SignalledExit, leave_on_signals
 from assay.base.writable import is_about_writing, unwritable_sentence
 from assay.cli import checkout, console
@@ -167,7 +168,7 @@ def _end(sentence: str, exit_code: int) -> NoReturn:
     except OSError:
         _send_nowhere(1)
     try:
-        console.show_error(sentence)
+        show_sentence(sentence)
     except OSError:
         _send_nowhere(2)
     sys.exit(exit_code)

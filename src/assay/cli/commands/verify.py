@@ -1,24 +1,24 @@
 """``./assay verify``: check signature and every byte; judge the raw samples again."""
 
 import errno
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
-from rich.console import Console
 
 from assay.base.check_log import CheckLog, NamedCheck, listed
 from assay.base.commits import git_state
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
-from assay.base.printable import folded, shortened, shown_line
-from assay.base.progress import say
-from assay.base.typed_command import as_typed
+from assay.base.printable import shortened
+from assay.base.progress import say as progress
+from assay.base.progress import show_line, show_sentence
 from assay.base.writable import unwritable_sentence
 from assay.catalog.project_folder import changed_since, project_of
-from assay.cli import checkout, console
-from assay.cli.console import is_terminal
+from assay.cli import checkout
+from assay.cli.console import say, show_json
 from assay.cli.options import ReportArgument
 from assay.cli.project_folder import ProjectOption, keys_of, project_folder
 from assay.evidence.report_contents import ReportContents
@@ -72,7 +72,7 @@ def verify(
 ) -> None:
     """Check signature and every byte; judge the raw samples again."""
     log = VerificationLog()
-    log.tell = partial(show_check, console.err if as_json else console.out)
+    log.tell = partial(show_check, sys.stderr if as_json else sys.stdout)
     error: AssayError | None = None
     again: MeasuredAgain | None = None
     try:
@@ -95,19 +95,19 @@ def verify(
     result = verification_record(str(report_dir), log, error)
     result = result.model_copy(update={"measured_again": again})
     if as_json:
-        console.show_json(result.model_dump(mode="json", by_alias=True))
+        show_json(result.model_dump(mode="json", by_alias=True))
     elif log.checks:
-        show_guarantees(console.out, result)
+        show_guarantees(result)
     if error is not None:
         if as_json or not log.checks:
             raise error
         last = failed_line(result, log.checks)
         if str(error) not in last:
-            console.show_error(str(error))
-        show_text(console.out, last)
+            show_sentence(str(error))
+        say(last, indent=0)
         raise typer.Exit(error.exit_code)
     if not as_json:
-        show_passed(console.out, result)
+        show_passed(result)
 
 
 def _measured_again(
@@ -133,7 +133,7 @@ def _tell_changed(project: Path | None, judged: Path | None) -> None:
     """Say where a project's folder is not any more what its report judged, which proves nothing."""
     if project is not None and judged is not None and (names := changed_since(project, judged)):
         be = agreeing(len(names), "is", "are")
-        say(f"{project} is not what this report judged: {listed(names)} {be} otherwise there")
+        progress(f"{project} is not what this report judged: {listed(names)} {be} otherwise there")
 
 
 def _refused(error: OSError) -> AssayError:
@@ -203,12 +203,6 @@ def _rebuilding(
     return compare
 
 
-COLOURS = {
-    ProofState.PROVEN: "green",
-    ProofState.UNPROVEN: "yellow",
-    ProofState.FAILED: "red",
-    ProofState.NOT_CHECKED: "dim",
-}
 STATE_WIDTH = 12
 """Characters of a state and the room behind it."""
 CHECK_WIDTH = 5
@@ -223,33 +217,33 @@ LONGEST_FOUND = 300
 """Characters that the last line quotes of what a check found: the lines above have all of it."""
 
 
-def show_check(to: Console, check: NamedCheck) -> None:
+def show_check(to: IO[str], check: NamedCheck) -> None:
     """One check that was made, and what it could not prove."""
     if not check.is_open:
-        word, colour = ("ok", "green") if check.passed else ("fail", "red")
-        to.print(f"{word:{CHECK_WIDTH - 1}}", end=" ", style=colour, markup=False)
-        show_text(to, f"{check.name}: {check.detail}", CHECK_WIDTH)
+        word = "ok" if check.passed else "fail"
+        show_line(f"{word:{CHECK_WIDTH}}{check.name}: {check.detail}", to, CHECK_WIDTH)
     for line in check.unproven:
-        show_text(to, f"unproven: {line}", CHECK_WIDTH)
+        show_line(f"unproven: {line}", to, CHECK_WIDTH)
 
 
-def show_guarantees(to: Console, result: VerificationRecord) -> None:
+def show_guarantees(result: VerificationRecord) -> None:
     """Print notes, whose claims they are, and a line for each guarantee."""
     for note in result.notes:
-        show_text(to, f"note {note}")
+        say(f"note {note}", indent=0)
     if result.project:
-        show_text(to, claims_line(result))
+        title = shortened(result.project_title or "", LONGEST_TITLE)
+        named = f"{result.project}{f' ({title})' if title else ''}"
+        say(f"its claims are its signer's own: project {named}, not Assay's", indent=0)
     for each in result.guarantees:
         word = each.state.replace("_", " ")
-        to.print(f"{word:{STATE_WIDTH - 1}}", end=" ", style=COLOURS[each.state], markup=False)
-        show_text(to, f"{each.id}: {each.says}", STATE_WIDTH)
+        say(f"{word:{STATE_WIDTH}}{each.id}: {each.says}", indent=STATE_WIDTH)
 
 
-def show_passed(to: Console, result: VerificationRecord) -> None:
+def show_passed(result: VerificationRecord) -> None:
     """Print that it verified, and then what no check can show: who measured again."""
-    show_text(to, verified_line(result))
+    say(verified_line(result), indent=0)
     again = f" {again_line(result.measured_again)}" if result.measured_again else ""
-    show_text(to, as_typed(f"{TIMES}{again} ./assay history CLAIM lists them."))
+    say(f"{TIMES}{again} ./assay history CLAIM lists them.", indent=0)
 
 
 def verified_line(result: VerificationRecord) -> str:
@@ -265,13 +259,6 @@ def verified_line(result: VerificationRecord) -> str:
     return f"PASSED: {result.report}{named}{of}{f', signed by {signers}' if signers else ''}"
 
 
-def claims_line(result: VerificationRecord) -> str:
-    """Return whose claims those of a project are."""
-    title = shortened(result.project_title or "", LONGEST_TITLE)
-    named = f"{result.project}{f' ({title})' if title else ''}"
-    return f"its claims are its signer's own: project {named}, not Assay's"
-
-
 def failed_line(result: VerificationRecord, checks: Sequence[NamedCheck]) -> str:
     """Return the last line where nothing verified: the first check that failed and what it found,
     claims by their names; or what this machine lacks.
@@ -282,10 +269,3 @@ def failed_line(result: VerificationRecord, checks: Sequence[NamedCheck]) -> str
     refused = result.exit_code == ExitCode.CHECK_FAILED and result.code != OtherVersion.code
     word = "FAILED" if refused else "NOT VERIFIED"
     return f"{word}: {result.report}: {shortened(found, LONGEST_FOUND)}"
-
-
-def show_text(to: Console, text: str, indent: int = 0) -> None:
-    """Print a line; what does not fit at a terminal stands ``indent`` further in."""
-    width = to.width - indent - 1 if is_terminal(to) else None
-    lines = folded(shown_line(text), width, 0)
-    to.print(f"\n{' ' * indent}".join(lines), markup=False, soft_wrap=True)
