@@ -1,4 +1,4 @@
-"""The base without a registry: Debian by mmdebstrap, the same bytes each time."""
+"""The base of an image: Debian by mmdebstrap, the same bytes each time."""
 
 import os
 import re
@@ -70,7 +70,7 @@ def make_base(
     if shutil.which("mmdebstrap") is None:
         raise MissingEnvironment(
             "the base image is made by mmdebstrap, which is not installed "
-            "(apt-get install mmdebstrap); or name one by digest in containers/images.yaml"
+            "(apt-get install mmdebstrap)"
         )
     source = debian_source(inputs, environ)
     log, raw = path.with_suffix(".log"), path.with_suffix(".raw")
@@ -128,8 +128,7 @@ def debian_source(inputs: BaseInputs, environ: Mapping[str, str]) -> str:
     mirror = environ.get(MIRROR_VARIABLE) or configured_mirror(inputs.suite)
     if mirror is None:
         raise MissingEnvironment(
-            f"apt on this machine names no Debian mirror: name one in {MIRROR_VARIABLE}, or a "
-            "base image by digest in containers/images.yaml"
+            f"apt on this machine names no Debian mirror: name one in {MIRROR_VARIABLE}"
         )
     return f"deb {mirror} {inputs.suite} {inputs.component}"
 

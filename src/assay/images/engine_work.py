@@ -85,15 +85,8 @@ def tag(client: docker.DockerClient, image: str, name: str) -> None:
                 client.api.remove_image(other)
 
 
-def pull(client: docker.DockerClient, reference: str) -> str:
-    """Pull an image by digest; returns its id."""
-    say(f"pulling {reference}")
-    with asking(client, f"pulling {reference}"):
-        return str(client.images.pull(reference).id)
-
-
 def build(
-    client: docker.DockerClient, context: Iterator[bytes], base: str | None
+    client: docker.DockerClient, context: Iterator[bytes], base: str
 ) -> tuple[str, list[str]]:
     """Build the Dockerfile in ``context`` without a network.
 
@@ -108,8 +101,8 @@ def build(
                 fileobj=context,
                 custom_context=True,
                 tag=name,
-                buildargs={"BASE": base} if base else {},
-                network_mode="none" if base else None,
+                buildargs={"BASE": base},
+                network_mode="none",
                 nocache=True,
                 rm=True,
                 forcerm=True,

@@ -2,7 +2,6 @@
 
 import os
 import tarfile
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ class _Inputs:
     wheels: list[Wheel]
     pip: Path
     base: ImageBase
-    base_archive: Path | None
+    base_archive: Path
 
 
 def make(
@@ -50,19 +49,18 @@ def make(
     Nothing stays in the engine but the image itself, under its tag. Raises MissingEnvironment,
     CheckFailed and OSError.
     """
-    cache = cache_folder(root)
     say(f"making the image {definition.tag}")
-    inputs = _gather(root, definition, cache)
+    inputs = _gather(root, definition)
+    config = ImageConfig(
+        environment=definition.inputs.environment,
+        labels=definition.labels,
+        epoch=definition.inputs.base.source_date_epoch,
+    )
     with partial(folder, f"making the image {definition.tag}") as unfinished:
         unfinished.mkdir(parents=True)
         spool = unfinished / "export.tar"
         try:
-            environment = _build(client, definition, inputs, spool)
-            config = ImageConfig(
-                environment={**environment, **definition.inputs.environment},
-                labels=definition.labels,
-                epoch=definition.inputs.base.source_date_epoch,
-            )
+            _build(client, definition, inputs, spool)
             say("sorting and dating the image's files")
             archive = write_archive(spool, unfinished / ARCHIVE, config, definition.tag)
         except tarfile.TarError as error:
@@ -71,37 +69,25 @@ def make(
             spool.unlink(missing_ok=True)
         _load(client, definition, archive, unfinished / ARCHIVE)
         try:
-            _describe(client, runtime, definition, inputs, archive, unfinished)
+            sites = (definition.mine.site,) if definition.mine.site else ()
+            write_image_record(
+                unfinished,
+                read_packages(client, definition.tag, sites, inputs.wheels),
+                target=definition.target.id,
+                role=definition.role,
+                runtime=runtime,
+                engine=engine_name(client),
+                definition=definition.digest,
+                tag=definition.tag,
+                image_id=archive.image_id,
+                layers=(f"sha256:{archive.layer.sha256}",),
+                bytes=archive.layer.content_bytes,
+                base=inputs.base,
+                dockerfile_sha256=sha256_bytes(definition.dockerfile.encode()),
+            )
         except BaseException:
             engine_work.remove_images(client, [definition.tag])
             raise
-
-
-def _describe(
-    client: docker.DockerClient,
-    runtime: RuntimeName,
-    definition: Definition,
-    inputs: _Inputs,
-    archive: Archive,
-    folder: Path,
-) -> None:
-    """Look into the loaded image; write its record."""
-    sites = (definition.mine.site,) if definition.mine.site else ()
-    write_image_record(
-        folder,
-        read_packages(client, definition.tag, sites, inputs.wheels),
-        target=definition.target.id,
-        role=definition.role,
-        runtime=runtime,
-        engine=engine_name(client),
-        definition=definition.digest,
-        tag=definition.tag,
-        image_id=archive.image_id,
-        layers=(f"sha256:{archive.layer.sha256}",),
-        bytes=archive.layer.content_bytes,
-        base=inputs.base,
-        dockerfile_sha256=sha256_bytes(definition.dockerfile.encode()),
-    )
 
 
 def write_image_record(folder: Path, packages: InstalledPackages, **facts: Any) -> ImageRecord:
@@ -141,62 +127,35 @@ def engine_name(client: docker.DockerClient) -> str:
         return product(client.version())
 
 
-def _gather(root: Path, definition: Definition, cache: Path) -> _Inputs:
+def _gather(root: Path, definition: Definition) -> _Inputs:
     """Base and wheels, made or downloaded where the cache lacks them."""
-    environ = dict(os.environ)
+    cache, environ = cache_folder(root), dict(os.environ)
     wheels = ensure_wheels(cache / "wheels", definition.lock, environ)
     pip_lock = cache / "wheels" / PIP_TEXT
     write_bytes(pip_lock, pip_entry(root).encode())
     pip = ensure_wheels(cache / "wheels", pip_lock, environ)[0].path
-    inputs = definition.inputs.base
-    if inputs.registry is not None:
-        base = ImageBase(
-            kind="registry",
-            reference=inputs.registry,
-            sha256=inputs.registry.rpartition(":")[2],
-        )
-        return _Inputs(wheels, pip, base, None)
-    archive, digest = ensure_base(
-        cache / "images", inputs, definition.mine.debian_packages, environ
-    )
+    inputs, packages = definition.inputs.base, definition.mine.debian_packages
+    archive, digest = ensure_base(cache / "images", inputs, packages, environ)
     reference = f"{inputs.suite}/{inputs.component}, SOURCE_DATE_EPOCH={inputs.source_date_epoch}"
-    return _Inputs(
-        wheels, pip, ImageBase(kind="debian", reference=reference, sha256=digest), archive
-    )
+    base = ImageBase(kind="debian", reference=reference, sha256=digest)
+    return _Inputs(wheels, pip, base, archive)
 
 
 def _build(
     client: docker.DockerClient, definition: Definition, inputs: _Inputs, spool: Path
-) -> Mapping[str, str]:
-    """Build the Dockerfile, export its file system to ``spool``, remove all made on the way.
-
-    Returns the variables a base from a registry brings along.
-    """
-    environment: dict[str, str] = {}
-    leftovers: list[str] = []
-    base: str | None = None
-    try:
-        if inputs.base_archive is not None:
-            base = engine_work.import_stream(client, chunks_of(inputs.base_archive))
-            leftovers.append(base)
-        else:
-            pulled = engine_work.pull(client, inputs.base.reference)
-            config = (engine_work.inspect(client, pulled) or {}).get("Config") or {}
-            pairs = (entry.partition("=") for entry in config.get("Env") or ())
-            environment = {name: value for name, equals, value in pairs if equals}
-        image, made = engine_work.build(client, _context(definition, inputs), base)
-        leftovers = [image, *reversed(made), *leftovers]
-        engine_work.export(client, image, spool)
-    finally:
-        engine_work.remove_images(client, leftovers)
-    return environment
-
-
-def _context(definition: Definition, inputs: _Inputs) -> Iterator[bytes]:
+) -> None:
+    """Build the Dockerfile, export its file system to ``spool``, remove all made on the way."""
     members: dict[str, Path | bytes] = {
         "Dockerfile": definition.dockerfile.encode(),
         "inputs/lock.txt": definition.lock.read_bytes(),
         f"inputs/{inputs.pip.name}": inputs.pip,
+        **{f"inputs/wheels/{wheel.path.name}": wheel.path for wheel in inputs.wheels},
     }
-    members |= {f"inputs/wheels/{wheel.path.name}": wheel.path for wheel in inputs.wheels}
-    return tar_chunks(members, definition.inputs.base.source_date_epoch)
+    context = tar_chunks(members, definition.inputs.base.source_date_epoch)
+    leftovers = [engine_work.import_stream(client, chunks_of(inputs.base_archive))]
+    try:
+        image, made = engine_work.build(client, context, leftovers[0])
+        leftovers = [image, *reversed(made), *leftovers]
+        engine_work.export(client, image, spool)
+    finally:
+        engine_work.remove_images(client, leftovers)

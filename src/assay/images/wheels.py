@@ -1,6 +1,5 @@
 """The wheels of a lock as files, each by its hash: an image is built from them offline."""
 
-import os
 import re
 import shutil
 import tempfile
@@ -49,7 +48,13 @@ def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[W
     waiting = "another process is downloading wheels; waiting for it"
     with exclusive(folder.with_name(folder.name + ".lock"), waiting):
         if not folder.is_dir():
-            _download(folder, lock, environ)
+            say(f"fetching the wheels of {lock.name} ({len(set(lock_hashes(lock).values()))})")
+            with partial(folder, "downloading wheels") as unfinished:
+                unfinished.mkdir()
+                only = ("--only-binary", ":all:")
+                download(lock, unfinished, PYTHON, GLIBC_MINOR, environ, *only)
+                for path in unfinished.iterdir():
+                    path.chmod(0o644)
     return check_wheels(folder, lock)
 
 
@@ -73,23 +78,24 @@ def check_wheels(folder: Path, lock: Path) -> list[Wheel]:
     return wheels
 
 
-def _download(folder: Path, lock: Path, environ: Mapping[str, str]) -> None:
-    handle, name = tempfile.mkstemp(prefix="wheels-", suffix=".log", dir=folder.parent)
-    os.close(handle)
-    log = Path(name)
-    try:
-        with partial(folder, "downloading wheels") as unfinished:
-            unfinished.mkdir()
-            command = pip_download(lock, unfinished, PYTHON, GLIBC_MINOR, environ)
-            command += ["--only-binary", ":all:"]
-            say(f"fetching the wheels of {lock.name} ({len(set(lock_hashes(lock).values()))})")
-            code = watch(command, log, isolated(environ), tick_s=TICK_S, describe=stage)
-            if code != 0:
-                _refuse(log, lock, folder.parent)
-            for path in unfinished.iterdir():
-                path.chmod(0o644)
-    finally:
-        log.unlink(missing_ok=True)
+def download(
+    lock: Path,
+    folder: Path,
+    python: str,
+    glibc_minor: int,
+    environ: Mapping[str, str],
+    *options: str,
+) -> None:
+    """Put what ``lock`` pins for ``python`` ("3.12") and a glibc into ``folder``; pip checks each
+    file against the lock's hashes.
+
+    Raises CheckFailed for a file with another hash, MissingEnvironment when one cannot be had.
+    """
+    command = [*pip_download(lock, folder, python, glibc_minor, environ), *options]
+    with tempfile.TemporaryDirectory(prefix="assay-wheels-") as scratch:
+        log = Path(scratch) / "log"
+        if watch(command, log, isolated(environ), tick_s=TICK_S, describe=stage) != 0:
+            _refuse(log, lock, folder.parent)
 
 
 def _refuse(log: Path, lock: Path, folder: Path) -> None:

@@ -44,8 +44,8 @@ class ImageBase(Record):
     """The base that an image starts from."""
 
     kind: Literal["debian", "registry", "host"]
-    """``debian``: made by mmdebstrap from Debian packages; ``registry``: pulled by digest;
-    ``host``: the file system of the GPU machine itself, where nothing else can be had."""
+    """``debian``: made by mmdebstrap from Debian packages; ``host``: the file system of the GPU
+    machine itself, where nothing else can be had; ``registry``: pulled, by earlier versions."""
     reference: str
     """Suite and epoch; or name@digest; or the host's distribution."""
     sha256: Sha256 | None
@@ -86,10 +86,6 @@ class ImageRecord(Record):
 
 AbsolutePath = Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9@._+/-]*$")]
 DebianName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]+$")]
-PinnedReference = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._:/-]*@sha256:[0-9a-f]{64}$")
-]
-"""An image in a registry by its digest; a tag may be moved and is refused."""
 
 
 class BaseInputs(Record):
@@ -100,8 +96,6 @@ class BaseInputs(Record):
     component: Annotated[str, StringConstraints(pattern=r"^[a-z-]+$")]
     source_date_epoch: Annotated[int, Field(gt=0)]
     """Newest time stamp in an image, in seconds since 1970."""
-    registry: PinnedReference | None
-    """Where set, pulled instead of a base made from Debian packages."""
 
 
 class RoleInputs(Record):

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -18,8 +17,6 @@ from packaging.markers import Marker, default_environment
 from assay.base.commits import git_state
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import read_record
-from assay.base.isolation import isolated
-from assay.base.pip_locks import REMEDY, pip_download
 from assay.base.progress import say as progress
 from assay.base.source_files import source_files
 from assay.building.toolchain import DATE
@@ -30,6 +27,7 @@ from assay.cli.options import CoresOption
 from assay.evidence.stages import toolchain_image_path
 from assay.images.obtain import folder_of
 from assay.images.wheels import PYTHON as IMAGE_PYTHON
+from assay.images.wheels import download
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.snakemake_run import run_workflow
@@ -129,28 +127,14 @@ _ENTRY = re.compile(
 def fetch(lock: Path, python: str, folder: Path) -> None:
     """Put every distribution that ``lock`` pins for ``python`` ("3.12") into ``folder``.
 
-    pip checks each against the lock's hashes. What is published as source only arrives as source:
-    installing builds it, with the build tools of ``requirements/build.txt``. Raises
-    MissingEnvironment when one cannot be had.
+    What is published as source only arrives as source: installing builds it, with the build tools
+    of ``requirements/build.txt``. Raises as ``download`` does.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="assay-lock-") as scratch:
         chosen = Path(scratch) / lock.name
         chosen.write_text("".join(entries_for(lock.read_text(), python)))
-        command = pip_download(chosen, folder, python, GLIBC_MINOR, os.environ)
-        done = subprocess.run(
-            [*command, "--quiet"],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=isolated(os.environ),
-        )
-    if done.returncode != 0:
-        said = [line for line in done.stderr.splitlines() if line.lower().startswith("error")]
-        raise MissingEnvironment(
-            f"what {lock.name} pins for Python {python} could not be fetched "
-            f"({' '.join(said[-1:]) or 'pip does not say why'}): {REMEDY}"
-        )
+        download(chosen, folder, python, GLIBC_MINOR, os.environ)
 
 
 def entries_for(lock: str, python: str) -> Iterator[str]:
