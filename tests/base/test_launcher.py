@@ -29,7 +29,6 @@ MODULES = (
     "base/printable",
     "base/progress",
     "base/signals",
-    "base/typed_command",
     "shared/counting",
     "shared/exit_codes",
     "shared/files",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.typed_command import TYPED, as_typed, command_here, typed_command
+from assay.base.progress import TYPED, as_typed, command_here, typed_command
 
 
 @pytest.fixture

@@ -21,9 +21,17 @@ from typing import NoReturn
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.isolation import IGNORED, isolated
 from assay.base.pip_locks import REMEDY, lock_digest, lock_versions, pip_install, stage, tail
-from assay.base.progress import exclusive, has_output, quote, say, show_sentence, watch
+from assay.base.progress import (
+    TYPED,
+    exclusive,
+    has_output,
+    quote,
+    say,
+    show_sentence,
+    typed_command,
+    watch,
+)
 from assay.base.signals import SignalledExit, leave_on_signals
-from assay.base.typed_command import TYPED, typed_command
 from assay.shared.counting import counted
 from assay.shared.exit_codes import ExitCode
 from assay.shared.files import write_json
@@ -61,15 +69,10 @@ def main(root: str, arguments: Sequence[str]) -> int:
         say(
             f"{python}: cannot be started: {error.strerror}; remove {python.parents[1]}, and the "
             "next start makes it again"
-            if _is_ours(python, Path(root))
+            if python.is_relative_to(Path(root) / ".venv")
             else f"{python}: cannot be started: {error.strerror}; name another with ASSAY_PYTHON"
         )
         return ExitCode.MACHINE_LACKS
-
-
-def _is_ours(python: Path, root: Path) -> bool:
-    """Return whether an interpreter is that of the environment that ``./assay`` makes."""
-    return python.is_relative_to(root / ".venv")
 
 
 def become(
@@ -107,7 +110,12 @@ def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) ->
     wanted_base = str(base) if "ASSAY_PYTHON" in environ else None
     try:
         if missing_locks(venv, locks, wanted_base) != []:
-            _require_own_folder(venv)
+            if venv.is_symlink():  # nothing is made anew in place of one
+                raise MissingEnvironment(
+                    f"{venv} is a link to {venv.readlink()}, where no environment of these locks "
+                    "made for this place is: remove the link, and the next start makes the "
+                    "directory itself; or set ASSAY_NO_VENV=1 to use the packages of another Python"
+                )
             compiles = command_of(arguments) == "reproduce" and "--prebuilt" not in arguments
             if compiles and not any(map(shutil.which, COMPILE)):
                 say("reproduce compiles, and there is no g++ here: apt-get install g++")
@@ -121,16 +129,6 @@ def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) ->
             "make that directory writable or run from a copy"
         ) from error
     return venv / "bin" / "python"
-
-
-def _require_own_folder(venv: Path) -> None:
-    """Raise MissingEnvironment for a link, which nothing is made anew in place of."""
-    if venv.is_symlink():
-        raise MissingEnvironment(
-            f"{venv} is a link to {venv.readlink()}, where no environment of these locks made "
-            "for this place is: remove the link, and the next start makes the directory itself; "
-            "or set ASSAY_NO_VENV=1 to use the packages of another Python"
-        )
 
 
 def needed_locks(arguments: Sequence[str], environ: Mapping[str, str]) -> list[str]:
@@ -194,6 +192,10 @@ def read_stamp(venv: Path) -> dict[str, str]:
     return found if isinstance(found, dict) else {}
 
 
+Step = tuple[str, list[str], str]
+"""What is done, by which command, and the name of its log."""
+
+
 def install(
     root: Path,
     venv: Path,
@@ -203,71 +205,56 @@ def install(
     wanted_base: str | None,
     environ: Mapping[str, str],
 ) -> None:
-    """Bring the environment up to the locks; the stamp that declares it whole is written last."""
+    """Bring the environment up to the locks; the stamp that declares it whole is written last.
+
+    Raises MissingEnvironment where a step fails.
+    """
     missing = missing_locks(venv, locks, wanted_base)
     if missing == []:
         return  # the start we waited for did it
-    steps = InstallSteps(len(locks) + 2 if missing is None else len(missing), environ)
+    steps = creation(root, venv, base, environ) if missing is None else []
+    for name in locks if missing is None else missing:
+        lock = root / "requirements" / f"{name}.txt"
+        packages = counted(len(lock_versions(lock)), "package")
+        command = pip_install(venv / "bin" / "python", lock, environ)
+        title = f"installing {packages} of {lock.name}, each by its hash"
+        steps.append((title, command, f"install-{name}.log"))
     if missing is None:
         stamp = {"place": str(venv), "base": str(base)}
-        create(root, venv, base, steps, environ)
+        if venv.exists():
+            shutil.rmtree(venv)
+        venv.mkdir()
     else:
         stamp = read_stamp(venv)
         (venv / STAMP).unlink()
-    for name in locks if missing is None else missing:
-        lock = root / "requirements" / f"{name}.txt"
-        steps.run(
-            f"installing {counted(len(lock_versions(lock)), 'package')} of {lock.name}, "
-            "each by its hash",
-            pip_install(venv / "bin" / "python", lock, environ),
-            venv / f"install-{name}.log",
-        )
+    for number, (title, command, log) in enumerate(steps, start=1):
+        say(f"step {number} of {len(steps)}: {title}")
+        if watch(command, venv / log, isolated(environ), tick_s=TICK_S, describe=stage) != 0:
+            quote(tail(venv / log))
+            raise MissingEnvironment(
+                f"step {number} ({title}) failed, see the lines above: {REMEDY}"
+            )
     write_json({**stamp, **locks}, venv / STAMP)
     say("the Python environment is ready")
 
 
-def create(
-    root: Path, venv: Path, base: Path, steps: "InstallSteps", environ: Mapping[str, str]
-) -> None:
-    """Make an environment that holds only the pinned pip and build tools."""
+def creation(root: Path, venv: Path, base: Path, environ: Mapping[str, str]) -> list[Step]:
+    """Return what makes an environment that holds only the pinned pip and build tools."""
     with_pip = answers(base, "import venv, ensurepip")
     if not with_pip and not answers(base, "import venv, pip"):
         raise MissingEnvironment(
             f"{base} has no venv module or no pip: install them "
             "(apt-get install python3-venv) and start again"
         )
-    python = venv / "bin" / "python"
-    lock = root / "requirements" / "build.txt"
+    python, lock = venv / "bin" / "python", root / "requirements" / "build.txt"
     # A Python with pip but without ensurepip (Debian's) lends its pip for this one step.
     tools = (
         pip_install(python, lock, environ)
         if with_pip
         else pip_install(base, lock, environ, "--python", str(python))
     )
-    if venv.exists():
-        shutil.rmtree(venv)
-    venv.mkdir()
-    steps.run(
-        f"making .venv with {base}",
-        [str(base), "-m", "venv", *([] if with_pip else ["--without-pip"]), str(venv)],
-        venv / "create.log",
-    )
-    steps.run("installing the pinned pip and build tools", tools, venv / "install-build.log")
-
-
-class InstallSteps:
-    """Runs numbered steps and says how far they are."""
-
-    def __init__(self, total: int, environ: Mapping[str, str]) -> None:
-        self.total, self.number = total, 0
-        self.environment = isolated(environ)
-
-    def run(self, title: str, command: Sequence[str], log: Path) -> None:
-        """Run one command with its output in ``log``. Raises MissingEnvironment if it fails."""
-        self.number += 1
-        say(f"step {self.number} of {self.total}: {title}")
-        if watch(command, log, self.environment, tick_s=TICK_S, describe=stage) != 0:
-            quote(tail(log))
-            raise MissingEnvironment(
-                f"step {self.number} ({title}) failed, see the lines above: {REMEDY}"
-            )
+    make = [str(base), "-m", "venv", *([] if with_pip else ["--without-pip"]), str(venv)]
+    return [
+        (f"making .venv with {base}", make, "create.log"),
+        ("installing the pinned pip and build tools", tools, "install-build.log"),
+    ]

@@ -1,4 +1,5 @@
-"""Lines of progress, commands watched while they run, and locks between processes.
+"""Lines of progress, the command as it is typed here, commands watched while they run, and locks
+between processes.
 
 Standard library only: the launcher uses this before anything is installed.
 """
@@ -6,6 +7,8 @@ Standard library only: the launcher uses this before anything is installed.
 import errno
 import fcntl
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import threading
@@ -17,10 +20,35 @@ from typing import IO
 
 from assay.base.errors import MissingEnvironment
 from assay.base.printable import folded, shown_line, shown_sentence
-from assay.base.typed_command import as_typed
 from assay.shared.parent_death import tied_to_parent
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+TYPED = "ASSAY_TYPED"
+"""Variable by which the launcher says how it was called."""
+PLAIN = "./assay"
+"""How every message names the command."""
+
+
+def typed_command(called: str, script: Path) -> str:
+    """Return what starts Assay again from this directory: its name on PATH, or its path.
+
+    ``called``: the path by which it was started; ``script``: its file, where that is none.
+    """
+    name = Path(called).name
+    if shutil.which(name) == called:
+        return name
+    return called if os.sep in called else str(script)
+
+
+def command_here(environ: Mapping[str, str]) -> str:
+    """Return the command as the launcher was called."""
+    return environ.get(TYPED) or PLAIN
+
+
+def as_typed(text: str) -> str:
+    """Return a message in which the command stands as it is typed here."""
+    command = command_here(os.environ)
+    return text if command == PLAIN else text.replace(f"{PLAIN} ", f"{shlex.quote(command)} ")
 
 
 def say(line: str) -> None:

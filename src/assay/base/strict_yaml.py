@@ -40,13 +40,6 @@ YamlPath = tuple[str | int, ...]
 """The keys and list indices that lead to a value; none for the whole document."""
 
 
-class BadYaml(Unreadable):
-    """YAML that is not read, at a line."""
-
-    def __init__(self, code: str, line: int, says: str) -> None:
-        super().__init__(code, f"line {line}: {says}")
-
-
 @dataclass(frozen=True)
 class YamlPlaces:
     """Where the values of a document stand, and how its plain words and texts are typed."""
@@ -89,7 +82,8 @@ def parse_yaml_with_places(text: str) -> tuple[Any, YamlPlaces]:
         # What does not end says more by where it begins.
         unended = "end of stream" in str(error.problem)
         mark = (unended and error.context_mark) or error.problem_mark or error.context_mark
-        raise BadYaml("yaml-syntax", mark.line + 1 if mark else 1, says) from error
+        line = mark.line + 1 if mark else 1
+        raise Unreadable("yaml-syntax", f"line {line}: {says}") from error
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise Unreadable("yaml-syntax", f"not valid YAML: {reason}") from error
@@ -210,4 +204,4 @@ def _in_1_1(text: str) -> str:
 
 
 def _refuse(event: Any, code: str, sentence: str) -> NoReturn:
-    raise BadYaml(code, event.start_mark.line + 1, sentence)
+    raise Unreadable(code, f"line {event.start_mark.line + 1}: {sentence}")

@@ -4,7 +4,7 @@ import os
 
 from assay.base.checkout_root import checkout_root
 from assay.base.io import load_yaml
-from assay.base.typed_command import command_here
+from assay.base.progress import command_here
 from assay.records.plan import RunConfig
 
 ROOT = checkout_root()

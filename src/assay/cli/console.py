@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.base.printable import shown_json, shown_line
-from assay.base.progress import show_line, terminal_width
-from assay.base.typed_command import as_typed
+from assay.base.progress import as_typed, show_line, terminal_width
 
 PROSE_WIDTH = 20
 """Characters of a column of sentences at least."""
