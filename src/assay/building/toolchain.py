@@ -172,18 +172,13 @@ def _unpack(lock: Path, site: Path) -> None:
     partial.rename(site)
 
 
-def require_host_compiler() -> None:
-    """Raise MissingEnvironment without a g++ on PATH."""
+def find_host_compiler() -> str:
+    """Return ``g++ --version``'s first line. Raises MissingEnvironment without a g++ for nvcc."""
     if shutil.which("g++") is None:
         raise MissingEnvironment(
             "nvcc needs a C++ compiler and there is no g++: install it "
             "(apt-get install g++) and start again"
         )
-
-
-def find_host_compiler() -> str:
-    """Return ``g++ --version``'s first line. Raises MissingEnvironment without a g++ for nvcc."""
-    require_host_compiler()
     oldest, newest = HOST_COMPILER_MAJORS[0], HOST_COMPILER_MAJORS[-1]
     remedy = f"put one that works first on PATH as g++ (apt-get install g++-{newest - 1})"
     try:

@@ -72,7 +72,15 @@ def _read(
             wrong = _wrong(directory, keys, project, log)
             if wrong is not None:
                 return _unverified(path, _stated(directory), wrong)
-            figures = _figures(directory, log)
+            contents = read_contents(directory)
+            figures = report_figures(
+                contents.catalog,
+                contents.evidence,
+                contents.verdicts,
+                commit=contents.pipeline.commit,
+                created=log.signed.statement.predicate.created if log.signed else None,
+                manifest_sha256=sha256_bytes(read_bytes(directory / MANIFEST)),
+            )
     except CheckFailed as error:  # an archive that packing did not write
         return _unverified(path, unread_figures(), str(error))
     assert log.signed is not None
@@ -105,19 +113,6 @@ def _wrong(
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     return None
-
-
-def _figures(directory: Path, log: VerificationLog) -> ReportFigures:
-    """Return what a report that verified says in short."""
-    contents = read_contents(directory)
-    return report_figures(
-        contents.catalog,
-        contents.evidence,
-        contents.verdicts,
-        commit=contents.pipeline.commit,
-        created=log.signed.statement.predicate.created if log.signed else None,
-        manifest_sha256=sha256_bytes(read_bytes(directory / MANIFEST)),
-    )
 
 
 def _stated(directory: Path) -> ReportFigures:

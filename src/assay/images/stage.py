@@ -5,6 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assay.base.errors import BadInput
+from assay.base.progress import say
+from assay.building.toolchain import find_host_compiler
+from assay.catalog.load import load_catalog
 from assay.images.definition import define
 from assay.images.host_import import import_host
 from assay.images.make import ARCHIVE
@@ -12,7 +15,10 @@ from assay.images.obtain import IMAGES, folder_of, image_folder, obtain
 from assay.records.images import ImageRecord, Role, RuntimeName
 from assay.records.platform import Target
 from assay.runtimes.apptainer import make_sif
+from assay.runtimes.base import Place
+from assay.runtimes.choose import choose
 from assay.runtimes.connection import connect
+from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_file
 
 
@@ -79,3 +85,25 @@ def objection(
         if shutil.which("mmdebstrap") is None:
             return "there is no mmdebstrap to make its base image with (apt-get install mmdebstrap)"
     return None
+
+
+def compiler_place(root: Path, wish: str) -> Place:
+    """The host, or a toolchain image that was made and loaded; says which, and why not the others.
+
+    Every target's toolchain image holds the same compilers, so the first target's will do. Raises
+    MissingEnvironment when the runtime asked for does not work, its image cannot be made, or the
+    host lacks what nvcc needs.
+    """
+    target: Target = next(iter(load_catalog(root).targets.values()))
+    chosen = choose(
+        wish,
+        gpu=False,
+        sif_of=lambda image: sif_path(root, image),
+        objection=lambda name: objection(root, [target], None, name, host_image=False),
+    )
+    for line in chosen.looked_at:
+        say(line)
+    if chosen.name == "host":
+        find_host_compiler()
+        return Place(HostRuntime())
+    return Place(chosen.runtime, make_image(root, chosen.name, "toolchain", target))

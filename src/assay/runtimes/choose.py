@@ -101,7 +101,18 @@ def say_absent(absent: Mapping[RuntimeName, str]) -> str:
 
 def open_runtime(name: str, *, gpu: bool = False, sif_of: SifOf = no_sif) -> Runtime:
     """Return the runtime ``name``, ready to run. Raises like choose()."""
-    return _open(known(name), gpu=gpu, sif_of=sif_of)
+    found = known(name)
+    if found == "host":
+        return HostRuntime()
+    if found == "apptainer":
+        apptainer = ApptainerRuntime.find(sif_of)
+        if gpu:
+            apptainer.check_gpu()
+        return apptainer
+    engine = EngineRuntime(found, connect(found))
+    if gpu:
+        engine.gpu_access()
+    return engine
 
 
 def known(name: str) -> RuntimeName:
@@ -110,17 +121,3 @@ def known(name: str) -> RuntimeName:
         if one == name:
             return one
     raise BadInput(f"there is no runtime '{name}'; known: auto, {', '.join(RUNTIMES)}")
-
-
-def _open(name: RuntimeName, *, gpu: bool, sif_of: SifOf) -> Runtime:
-    if name == "host":
-        return HostRuntime()
-    if name == "apptainer":
-        apptainer = ApptainerRuntime.find(sif_of)
-        if gpu:
-            apptainer.check_gpu()
-        return apptainer
-    engine = EngineRuntime(name, connect(name))
-    if gpu:
-        engine.gpu_access()
-    return engine

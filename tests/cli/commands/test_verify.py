@@ -142,7 +142,7 @@ def test_a_build_that_there_is_none_of_is_named_before_anything_is_done(
     def begun(*_: object, **__: object) -> None:
         raise AssertionError("the report was verified, or a compiler fetched")
 
-    monkeypatch.setattr("assay.cli.compiler_place.compiler_place", begun)
+    monkeypatch.setattr("assay.images.stage.compiler_place", begun)
     monkeypatch.setattr(verify, "verify_report", begun)
     key = ("--key", report / "signer.pub")
     answer = assay("verify", report, *key, "--rebuild", "--only", "sm_90a/demo_bk3")

@@ -101,11 +101,8 @@ def _tell_sources(catalog: Catalog) -> None:
 def _tell_sound(catalog: Catalog, figures: Sequence[ProjectProblem], where: str) -> None:
     """Say that all can be judged. Raises CheckFailed where a figure cannot be right."""
     if figures:
-        raise CheckFailed(f"{where}: {_impossible(figures)}; reproduce judges all the same")
+        number = counted(len(figures), "figure")
+        raise CheckFailed(f"{where}: {number} that cannot be right; reproduce judges all the same")
     found = counted(len(catalog.claims), "claim")
     found += f" and {counted(len(catalog.audits), 'audit')}" if catalog.audits else ""
     say(f"{found} of {counted(len(catalog.sources), 'source')}: nothing wrong is seen here")
-
-
-def _impossible(figures: Sequence[ProjectProblem]) -> str:
-    return f"{counted(len(figures), 'figure')} that cannot be right"

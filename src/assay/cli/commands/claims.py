@@ -79,54 +79,50 @@ def claim_rows(
     rows = []
     for source, file in catalog.sources.items():
         if not sources or source in sources:
-            rows += [{**_common(claim, source), **_of_claim(claim)} for claim in file.claims]
-            rows += [{**_common(audit, source), **_of_audit(catalog, audit)}
-                     for audit in file.audits]  # fmt: skip
+            entries: tuple[Claim | Audit, ...] = (*file.claims, *file.audits)
+            rows += [_row(catalog, entry, source) for entry in entries]
     told: dict[str, list[Row]] = {}
     for verdict in verdicts:
         told.setdefault(verdict.claim, []).append(_of_verdict(verdict))
     return [{**row, "verdicts": told.get(row["claim"], [])} for row in rows]
 
 
-def _common(entry: Claim | Audit, source: str) -> Row:
-    return {
+def _row(catalog: Catalog, entry: Claim | Audit, source: str) -> Row:
+    row: Row = {
         "claim": entry.id,
         "source": source,
         "section": entry.place.section,
         "line": entry.place.line,
         "page": entry.place.page,
         "statement": entry.statement,
-    }
-
-
-def _of_claim(claim: Claim) -> Row:
-    return {
         "kind": "claim",
-        "value": claim.value,
-        "to": claim.to,
-        "about": claim.about,
-        "unit": claim.unit.value if claim.unit else None,
-        "computed": claim.computed,
-        "relation": claim.relation.value,
-        "target": claim.hardware.target,
-        "targets": list(claim.hardware.targets),
-    }
-
-
-def _of_audit(catalog: Catalog, audit: Audit) -> Row:
-    printed = audit.claimed
-    named = catalog.claims[printed.claim] if printed and printed.claim else None
-    stated = named or printed
-    return {
-        "kind": "audit",
-        "value": stated.value if stated else None,
+        "value": None,
         "to": None,
         "about": False,
-        "unit": named.unit.value if named and named.unit else None,
+        "unit": None,
         "computed": None,
-        "relation": "equals" if audit.formula.claims_a_figure else audit.formula.value,
         "target": None,
         "targets": [],
+    }
+    if isinstance(entry, Claim):
+        return row | {
+            "value": entry.value,
+            "to": entry.to,
+            "about": entry.about,
+            "unit": entry.unit.value if entry.unit else None,
+            "computed": entry.computed,
+            "relation": entry.relation.value,
+            "target": entry.hardware.target,
+            "targets": list(entry.hardware.targets),
+        }
+    printed = entry.claimed
+    named = catalog.claims[printed.claim] if printed and printed.claim else None
+    stated = named or printed
+    return row | {
+        "kind": "audit",
+        "value": stated.value if stated else None,
+        "unit": named.unit.value if named and named.unit else None,
+        "relation": "equals" if entry.formula.claims_a_figure else entry.formula.value,
     }
 
 

@@ -1,15 +1,55 @@
 """``./assay doctor``: say what this machine can do, and how to get what it lacks."""
 
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.isolation import DEVICE_PATH, package_directory
+from assay.building.inspect_device_code import find_installed
+from assay.building.toolchain import find_host_compiler
+from assay.catalog.cluster import gpu_type_of
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
 from assay.cli import checkout, console
-from assay.cli.diagnosis import State, diagnose
 from assay.cli.options import DevicePathOption
 from assay.cli.project_folder import ProjectOption, project_folder
+from assay.images.stage import objection
 from assay.measuring.device_process import device_python as named_python
+from assay.measuring.host_machine import (
+    NO_DRIVER,
+    HostDriver,
+    find_host_driver,
+    remedy_of_old_driver,
+)
+from assay.measuring.local_gpu import Absence, find_gpu, lacking_packages
+from assay.measuring.slurm_grant import gpu_types
+from assay.pipeline.request import site_of
+from assay.records.images import RuntimeName
+from assay.runtimes.base import Runtime, RuntimeAbsent
+from assay.runtimes.choose import RUNTIMES, open_runtime
+from assay.verification.trusted_keys import trusted_keys
+
+DEVICE_PYTHON = (
+    "python3 -m venv ~/assay-device && ~/assay-device/bin/pip install 'torch>=2.11' nvidia-ml-py "
+    "&& export ASSAY_DEVICE_PYTHON=~/assay-device/bin/python"
+)
+"""What makes a Python that can measure."""
+START = {"docker": "systemctl start docker", "podman": "systemctl --user start podman.socket"}
+"""What starts an engine that is installed."""
+PACKAGES = {"docker": "docker.io", "podman": "podman"}
+"""Debian's package of an engine."""
+
 
 INDENT = 10
 """Characters before what a line says."""
@@ -39,3 +79,228 @@ def doctor(
     for each in found:
         if each.fix:
             console.say_line(f"to get {each.part}: {each.fix}")
+
+
+class State(StrEnum):
+    """The state of one part."""
+
+    OK = "here"
+    WRONG = "wrong"
+    """Here, and of no use as it is."""
+    ABSENT = "not here"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One part of the machine."""
+
+    part: str
+    state: State
+    found: str = ""
+    """Its version, or what is wrong with it."""
+    fix: str = ""
+    """The shell line that gets it; empty where none does."""
+
+    @property
+    def words(self) -> str:
+        """Return the part and what was found."""
+        if self.state is State.WRONG:
+            return f"{self.part}: {self.found}"
+        found = f"({self.found})" if self.found and self.state is State.ABSENT else self.found
+        return f"{self.part} {found}".rstrip()
+
+
+@dataclass(frozen=True)
+class Machine:
+    """This machine, as far as its abilities rest on it."""
+
+    root: Path
+    catalog: Catalog
+    python: str
+    """The device's, by name."""
+    packages: Sequence[Path]
+    """Directories in which it looks for packages first."""
+    driver: HostDriver | None
+    runtimes: Mapping[RuntimeName, Runtime]
+    """Container runtimes that work."""
+    compiler: str
+    """Its version; empty where none will do."""
+    no_compiler: str
+    """The sentence on it, with the remedy, where there is none."""
+
+    def abilities(self, project: Path | None = None) -> dict[str, str]:
+        """Return whether it can verify, rebuild and measure, and what does it or what helps."""
+        keys = "no: config/trusted_keys holds no key; name one with verify --key"
+        return {
+            "verify": "yes: without compiler or GPU" if trusted_keys(self.root) else keys,
+            "rebuild": self._rebuild(),
+            "measure": self._measure(project),
+        }
+
+    def _rebuild(self) -> str:
+        if self.compiler:
+            return f"yes: on the host with g++ {self.compiler}"
+        for name, runtime in self.runtimes.items():
+            if self._has_images(name):
+                return f"yes: in images of {runtime.describe()}"
+        return f"no: {self.no_compiler}"
+
+    def _has_images(self, name: RuntimeName) -> bool:
+        targets = self.catalog.targets.values()
+        return objection(self.root, targets, None, name, host_image=False) is None
+
+    def _measure(self, project: Path | None) -> str:
+        """Here, on the host or in a container; else on the cluster that this machine belongs to."""
+        here, absences = self._targets_here()
+        if here:
+            return f"yes: {'; '.join(here)}"
+        if names := ", ".join(self._targets_of_cluster(project)):
+            return f"yes: on the cluster's {names} nodes, with --executor slurm"
+        targets, driver = self.catalog.targets, self.driver
+        elsewhere = (
+            f"run on a machine with a GPU of config/targets ({', '.join(targets)}), or on the "
+            "login node of a cluster that has one"
+        )
+        if driver is None:
+            return f"no: there is {NO_DRIVER}; {elsewhere}"
+        # What keeps a GPU that is here from measuring says more than that others are not here.
+        of_here = [why for name, why in absences.items() if driver.gpu_of(targets[name])]
+        reasons = "; ".join(dict.fromkeys(map(str, of_here or absences.values())))
+        return f"no: {reasons if of_here else f'{reasons}; {elsewhere}'}"
+
+    def _targets_here(self) -> tuple[list[str], dict[str, Absence]]:
+        """Return targets that can be measured, each with the way; and why the others cannot."""
+        found, absences = [], {}
+        for name, target in self.catalog.targets.items():
+            on_host = find_gpu(target, self.driver, "host", self.python, self.packages)
+            if not isinstance(on_host, Absence):
+                found.append(f"{name} on {on_host}")
+                continue
+            absences[name] = on_host
+            for runtime in self.runtimes:
+                inside = find_gpu(target, self.driver, runtime, self.python)
+                if not isinstance(inside, Absence) and self._gives_gpus(runtime):
+                    found.append(f"{name} on {inside} in {runtime}")
+                    break
+        return found, absences
+
+    def _gives_gpus(self, name: RuntimeName) -> bool:
+        try:
+            open_runtime(name, gpu=True)
+        except MissingEnvironment:
+            return False
+        return self._has_images(name)
+
+    def _targets_of_cluster(self, project: Path | None) -> list[str]:
+        """Return targets that the cluster of this machine has nodes of; none without a cluster."""
+        if shutil.which("sbatch") is None:
+            return []
+        try:
+            cluster, types = site_of(self.root, self.catalog, project), gpu_types()
+        except (BadInput, MissingEnvironment):
+            return []  # reproduce --executor slurm says what is wrong
+        targets = self.catalog.targets.items()
+        return [name for name, target in targets if gpu_type_of(cluster, target) in types]
+
+    def gpus(self) -> Iterator[Finding]:
+        """Yield the driver, GPUs by product, and the Python that would measure on them."""
+        driver = self.driver
+        if driver is None:
+            yield Finding("GPU", State.ABSENT)
+            return
+        if driver.too_old:
+            too_old = f"{driver}: too old; {remedy_of_old_driver()}"
+            yield Finding("driver", State.WRONG, too_old)
+        else:
+            yield Finding("driver", State.OK, str(driver).removeprefix("driver "))
+        for product, count in Counter(gpu.product for gpu in driver.gpus).items():
+            gpu = next(each for each in driver.gpus if each.product == product)
+            targets = [name for name, target in self.catalog.targets.items() if gpu.is_of(target)]
+            which = f"target {', '.join(targets)}" if targets else "no target of config/targets"
+            yield Finding("GPU", State.OK, f"{count} x {product} ({which})")
+        if lacking_packages(self.python, self.packages) is None:
+            yield Finding("pytorch", State.OK, f"in {self.python}")
+        else:
+            yield Finding("pytorch", State.ABSENT, fix=DEVICE_PYTHON)
+        installed = find_installed(self.python, list(self.catalog.rivals.values()), self.packages)
+        for name, rival in self.catalog.rivals.items():
+            version = installed[name].version if name in installed else None
+            if version == rival.main.version:  # another version is not the one measured
+                yield Finding(name, State.OK, version)
+            else:
+                yield Finding(name, State.ABSENT, fix=rival.install_line(self.python))
+
+
+def diagnose(
+    root: Path, python: str, packages: Sequence[Path] = (), project: Path | None = None
+) -> tuple[dict[str, str], list[Finding]]:
+    """Return what this machine can do, and every part that a run can use.
+
+    ``python`` is the device's, which looks for packages in the directories ``packages`` first;
+    ``project`` the folder of a project, whose own site file goes before the repository's.
+    """
+    runtimes, engines = _engines()
+    catalog, driver, compiler = load_catalog(root), find_host_driver(), _ask_compiler()
+    machine = Machine(root, catalog, python, packages, driver, runtimes, *compiler)
+    findings = [
+        Finding("python", State.OK, sys.version.split()[0]),
+        _compiler(*compiler),
+        _program("git", _as_root("apt-get install -y git")),
+        *machine.gpus(),
+        *engines,
+        _program("ncu", _as_root("apt-get install -y nsight-compute")),
+        _program("sbatch"),
+    ]
+    return machine.abilities(project), findings
+
+
+def _as_root(line: str) -> str:
+    return line if os.geteuid() == 0 else f"sudo {line}"
+
+
+def _ask_compiler() -> tuple[str, str]:
+    """Return the host compiler's version, or why there is none that will do."""
+    try:
+        return find_host_compiler().split()[-1], ""
+    except MissingEnvironment as error:
+        return "", str(error)
+
+
+def _compiler(version: str, objection: str) -> Finding:
+    if version:
+        return Finding("g++", State.OK, version)
+    if shutil.which("g++") is None:
+        return Finding("g++", State.ABSENT, fix=_as_root("apt-get install -y g++"))
+    return Finding("g++", State.WRONG, objection)
+
+
+def _engines() -> tuple[dict[RuntimeName, Runtime], list[Finding]]:
+    """Return container runtimes that work, and a finding on each."""
+    working: dict[RuntimeName, Runtime] = {}
+    findings = []
+    for name in RUNTIMES:
+        if name == "host":
+            continue
+        try:
+            working[name] = open_runtime(name)
+        except RuntimeAbsent as error:
+            fix = ""
+            if name in PACKAGES:
+                there = shutil.which(name) is not None
+                fix = START[name] if there else f"apt-get install -y {PACKAGES[name]}"
+                fix = fix if "--user" in fix else _as_root(fix)
+            findings.append(Finding(name, State.ABSENT, error.brief, fix))
+        except MissingEnvironment as error:
+            findings.append(Finding(name, State.WRONG, str(error)))
+        else:
+            findings.append(Finding(name, State.OK, working[name].describe()))
+    return working, findings
+
+
+def _program(name: str, fix: str = "") -> Finding:
+    path = shutil.which(name)
+    if path is None:
+        return Finding(name, State.ABSENT, fix=fix)
+    shown = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    words = shown.stdout.split() if shown.returncode == 0 else []
+    return Finding(name, State.OK, words[-1] if words else shlex.quote(path))

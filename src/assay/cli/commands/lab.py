@@ -16,7 +16,6 @@ from assay.building import build as building
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
-from assay.cli.compiler_place import compiler_place
 from assay.cli.console import TableColumn, say
 from assay.cli.options import (
     CoresOption,
@@ -28,7 +27,7 @@ from assay.cli.options import (
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.findings.tuning_outcomes import ChoiceStanding, SweepOutcome, outcomes
-from assay.images.stage import make_image
+from assay.images.stage import compiler_place, make_image
 from assay.judging.case import Case
 from assay.measuring.operator_kernels import kernel_entries, offered
 from assay.pipeline.plan import make_plan

@@ -188,7 +188,7 @@ def _rebuilding(
     """
     # Compilers, containers and binaries: nothing else of verifying needs their modules.
     from assay.building import toolchain  # noqa: PLC0415
-    from assay.cli.compiler_place import compiler_place  # noqa: PLC0415
+    from assay.images.stage import compiler_place  # noqa: PLC0415
     from assay.verification import rebuild  # noqa: PLC0415
 
     if only:

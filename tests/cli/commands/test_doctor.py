@@ -7,15 +7,15 @@ import pytest
 
 from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
-from assay.cli import diagnosis
-from assay.cli.diagnosis import Machine, State, diagnose
+from assay.cli.commands import doctor as diagnosis
+from assay.cli.commands.doctor import Machine, State, diagnose
 from assay.measuring import local_gpu
 from assay.measuring.host_machine import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence
 from assay.records.evaluations import NotRun
 from tests.report_fixtures import write_repository
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 H100 = HostGpu("NVIDIA H100 80GB HBM3", "GPU-3bbcccd1-13e6-3079-5729-78a2b5524cd2")
 A10 = HostGpu("NVIDIA A10", "GPU-0a")
 NEW = HostDriver("580.65.06", 13000, (H100, A10))
@@ -80,7 +80,7 @@ class TestShown:
         self, assay: Any, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("assay.cli.checkout.ROOT", root)
-        monkeypatch.setattr("assay.cli.diagnosis.os.geteuid", lambda: 1000)
+        monkeypatch.setattr("assay.cli.commands.doctor.os.geteuid", lambda: 1000)
         answer = assay("doctor")
         assert "to get git: sudo apt-get install -y git" in answer.out.splitlines()
 
