@@ -28,7 +28,7 @@ DEVICE_ROOMS = ("__main__", "tasks", "timing", "kernels", "worker")
 BOOTSTRAP = {"assay.base.errors",
              "assay.base.isolation", "assay.base.launcher",
              "assay.base.pip_locks", "assay.base.printable", "assay.base.progress",
-             "assay.base.signals", "assay.base.typed_command",
+             "assay.base.signals",
              "assay.shared.counting",
              "assay.shared.exit_codes",
              "assay.shared.files",

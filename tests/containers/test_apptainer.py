@@ -1,7 +1,6 @@
 """Apptainer: the command line that it gets, and what it does with it where it is installed."""
 
 import os
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +17,8 @@ from assay.runtimes.apptainer import (
 from assay.runtimes.base import Bind, Task
 from assay.runtimes.choose import open_image
 from assay.runtimes.settings import SHELL
-from assay.shared.files import sha256_file
-from tests.containers.fixtures import Bench, docker_archive, record
+from tests.containers.fixtures import Bench, record
+from tests.containers.fixtures import bench as a_bench
 
 real = pytest.mark.apptainer
 ID = f"sha256:{'1' * 64}"
@@ -108,14 +107,9 @@ class TestFailures:
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    folder = tmp_path_factory.mktemp("apptainer")
-    image_id = docker_archive(folder / "image.tar")
-    digest = make_sif(folder / "image.tar", folder / "image.sif")
-    assert sorted(path.name for path in folder.iterdir()) == ["image.sif", "image.tar"]
-    assert digest == sha256_file(folder / "image.sif")
-    runtime = ApptainerRuntime.find(lambda image: folder / "image.sif")
-    yield Bench("apptainer", runtime, record(image_id, digest))
+def bench() -> Iterator[Bench]:
+    with a_bench("apptainer") as made:
+        yield made
 
 
 @real
@@ -139,31 +133,6 @@ class TestReal:
         script = "touch /x; cd /tmp && ls && printf '#!/bin/sh\\necho ran\\n' >x; chmod +x x && ./x"
         _, lines = bench.shell(script)
         assert lines == ["touch: /x: Read-only file system", "ran"]
-
-    def test_source_is_read_only_and_output_is_not(self, bench: Bench, tmp_path: Path):
-        source, out = tmp_path / "source", tmp_path / "source" / "out"
-        out.mkdir(parents=True)
-        (source / "file").write_text("content\n")
-        script = f"pwd; cat file; touch {source}/x; touch {out}/y"
-        binds = (Bind(source), Bind(out, writable=True))
-        _, lines = bench.shell(script, *binds, directory=source)
-        assert lines == [str(source), "content", f"touch: {source}/x: Read-only file system"]
-        assert (out / "y").exists()
-
-    def test_variables(self, bench: Bench, monkeypatch):
-        monkeypatch.setenv("OUTER", "not seen")
-        _, lines = bench.run("env", environment={"INNER": "a=b, c 'd'", "LD_LIBRARY_PATH": "/l"})
-        assert "INNER=a=b, c 'd'" in lines
-        assert "HOME=/tmp" in lines
-        assert any(line.startswith("LD_LIBRARY_PATH=/l") for line in lines)
-        assert not any(line.startswith("OUTER=") for line in lines)
-
-    @pytest.mark.parametrize(
-        ("script", "expected"),
-        [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", -9), ("kill -SEGV $$", -signal.SIGSEGV)],
-    )
-    def test_exit_codes_and_signals(self, bench: Bench, script: str, expected: int):
-        assert bench.shell(script)[0].exit_code == expected
 
     def test_an_exception_in_the_caller_ends_it(self, bench: Bench):
         mark = f"6{os.getpid()}"

@@ -22,6 +22,7 @@ from tests.containers.engines import ENGINES
 from tests.containers.fixtures import VARIABLES, Bench, bench, import_image
 
 EACH = [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ENGINES]
+EVERY = [*EACH, pytest.param("apptainer", marks=pytest.mark.apptainer)]
 
 
 @pytest.fixture(scope="module", params=EACH)
@@ -48,6 +49,43 @@ def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
         assert request.getfixturevalue("engine").containers() == []
 
 
+@pytest.mark.parametrize("engine", EVERY, indirect=True)
+class TestEveryRuntime:
+    """The same on each runtime: an engine, or Apptainer."""
+
+    def test_source_is_read_only_and_output_is_not(self, engine: Bench, tmp_path: Path):
+        source, out = tmp_path / "source", tmp_path / "source" / "out"
+        out.mkdir(parents=True)
+        (source / "file").write_text("content\n")
+        script = f"pwd; cat file; touch {source}/x; touch {out}/y"
+        binds = (Bind(source), Bind(out, writable=True))
+        _, lines = engine.shell(script, *binds, directory=source)
+        assert lines == [str(source), "content", f"touch: {source}/x: Read-only file system"]
+        assert (out / "y").exists()
+
+    def test_variables_are_the_tasks_whatever_they_hold(self, engine: Bench, monkeypatch):
+        monkeypatch.setenv("OUTER", "not seen")
+        _, lines = engine.run("env", environment={"INNER": "a=b, c 'd'", "LD_LIBRARY_PATH": "/l"})
+        assert "INNER=a=b, c 'd'" in lines
+        assert "HOME=/tmp" in lines
+        assert any(line.startswith("LD_LIBRARY_PATH=/l") for line in lines)
+        assert not any(line.startswith("OUTER=") for line in lines)
+
+    @pytest.mark.parametrize(
+        ("script", "expected"),
+        [
+            ("exit 0", 0),
+            ("exit 7", 7),
+            ("kill -9 $$", -signal.SIGKILL),
+            ("kill -ABRT $$", -signal.SIGABRT),
+        ],
+    )
+    def test_exit_codes_and_signals(self, engine: Bench, script: str, expected: int):
+        outcome, _ = engine.shell(script)
+        assert outcome.exit_code == expected
+        assert not outcome.out_of_memory
+
+
 class TestInside:
     """The world as a command sees it."""
 
@@ -66,16 +104,6 @@ class TestInside:
         assert outcome.exit_code == 1
         assert ((own / "x").stat().st_uid, (own / "x").stat().st_gid) == (4321, 4322)
 
-    def test_source_is_read_only_and_output_is_not(self, engine: Bench, tmp_path: Path):
-        source, out = tmp_path / "source", tmp_path / "source" / "out"
-        out.mkdir(parents=True)
-        (source / "file").write_text("content\n")
-        script = f"cat file; touch {source}/x; touch {out}/y"
-        binds = (Bind(source), Bind(out, writable=True))
-        _, lines = engine.shell(script, *binds, directory=source)
-        assert lines == ["content", f"touch: {source}/x: Read-only file system"]
-        assert (out / "y").exists()
-
     def test_no_network_no_writing_and_no_privileges_can_be_had(self, engine: Bench):
         status = "grep -E 'CapEff|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status"
         _, lines = engine.shell(f"ls /sys/class/net; touch /x; {status}")
@@ -84,13 +112,6 @@ class TestInside:
         assert values["CapEff"] == values["CapBnd"] == "0" * 16
         assert values["NoNewPrivs"] == "1"
         assert values["Seccomp"] == "2"
-
-    def test_variables_are_the_tasks_whatever_they_hold(self, engine: Bench, monkeypatch):
-        monkeypatch.setenv("OUTER", "not seen")
-        _, lines = engine.run("env", environment={"INNER": "a=b, c 'd' \"e\" $f"})
-        assert "INNER=a=b, c 'd' \"e\" $f" in lines
-        assert "HOME=/tmp" in lines
-        assert not any(line.startswith("OUTER=") for line in lines)
 
     def test_limits_are_in_force(self, engine: Bench):
         script = (
@@ -107,20 +128,6 @@ class TestInside:
 
 class TestEnd:
     """The end of a command is told with its cause."""
-
-    @pytest.mark.parametrize(
-        ("script", "expected"),
-        [
-            ("exit 0", 0),
-            ("exit 255", 255),
-            ("kill -9 $$", -signal.SIGKILL),
-            ("kill -ABRT $$", -signal.SIGABRT),
-        ],
-    )
-    def test_exit_codes_and_signals(self, engine: Bench, script: str, expected: int):
-        outcome, _ = engine.shell(script)
-        assert outcome.exit_code == expected
-        assert not outcome.out_of_memory
 
     def test_too_much_memory_ends_it(self, small: Bench):
         outcome, _ = small.run("dd", "if=/dev/zero", "of=/tmp/x", "bs=1M", "count=200")
