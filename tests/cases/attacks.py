@@ -8,7 +8,6 @@ CONTRIBUTING.md, "Add an attack", says how to write one.
 import lzma
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from tests.cases.changes import (
     Change,
@@ -72,10 +71,8 @@ TARGET = "evidence/config/targets/h100.yaml"
 KERNEL = "evidence/kernels/demo/kernel.yaml"
 PLAN = "evidence/plan.json"
 OWN = "evidence/h100/original/demo_own.json.gz"
-COMPILED = "evidence/compiled_files/sm_89/demo_file.json"
 NESTED = "evidence/earlier/first_run"
 TIMES = "processes.*.blocks.*.turns.*.times_ms"
-ERRORS = "processes.*.blocks.*.turns.*.relative_error"
 AB = "ab" * 32
 ODD = "evidence/\x1b[2J\u202e"
 SCRIPT = "<script src='https://example.org/a.js'></script></body>"
@@ -86,10 +83,6 @@ Line = tuple[str | None, Change]
 
 def _member_first(member: str) -> Change:
     return respell_envelope(lambda text, _: text.replace("{", "{" + member + ",", 1))
-
-
-def _without(*names: str) -> Any:
-    return lambda checks: [each for each in checks if each["name"] not in names]
 
 
 def _unsigned_bits(text: str) -> str:
@@ -127,12 +120,10 @@ UNSIGNED: dict[str, Line] = {
     "base64 with other unused bits": ("envelope-form", envelope("signatures.0.sig", _unsigned_bits)),
     "a flipped bit in the payload": ("signature-invalid", payload(lambda d: d.replace(b"1", b"2", 1))),
     "another type of payload": ("payload-type", envelope("payloadType", "text/plain")),
-    "no signature": ("signature-untrusted", envelope("signatures", [])),
+    "no signature": ("envelope", envelope("signatures", [])),
     "a key id that steers the terminal": ("signature-untrusted", envelope("signatures.0.keyid", "\x1b[2Kkey")),
     "a stranger under the trusted id": ("signature-invalid", stolen_id),
-    "a stranger beside the trusted key": (None, signed_by("key", "enemy")),
-    "more signatures than anybody tries": ("envelope-form", envelope(
-        "signatures", lambda s: sorted([*s, *({**s[0], "keyid": str(n)} for n in range(16))], key=lambda e: e["keyid"]))),
+    "a stranger beside the trusted key": ("envelope", envelope("signatures", lambda s: [*s, {**s[0], "keyid": AB}])),
     # Whom the verifier trusts.
     "nobody is trusted": ("bad-input", trusting()),
     "a key as OpenSSH writes it": (None, trusting_file("<ssh key>")),
@@ -232,37 +223,21 @@ TRUSTED: dict[str, Line] = {
 
 JUDGED: dict[str, Line] = {
     "a MIG slice": ("gpu-product", put(PLATFORM, GPU + "mig", True)),
-    "another target's platform": ("platform", put(PLATFORM, "target", "h200")),
     "another card in a record": ("gpu-uuid", put(BENCH, "gpu_uuid", "GPU-99999999-1111-2222-3333-444444444444")),
-    "a program that is another": ("misfiled", put(PLAN, "targets.0.programs.0.program", "demo_99")),
     "no gate": ("record-missing", remove(GATE)),
     "no platform": ("platform-missing", remove(PLATFORM)),
     "no stopwatch": ("guard-missing", remove(STOPWATCH)),
     "claims left out": ("claims-left-out", plan_answers(lambda a: [each for each in a if each["claim"] != "demo_rate"])),
-    "a claim answered twice": ("answers", plan_answers(lambda a: [*a, a[0]])),
-    "a gate without an arm": ("gate-arms", both(put(GATE, "arms.2", DROP), put(BENCH, "processes.*.arms.2", DROP))),
     "an arm timed that is incorrect": ("gate-checks", put(GATE, "arms.0.status", "incorrect")),
-    "a gate of one seed": ("gate-checks", put(GATE, "arms.*.checks", lambda c: [each for each in c if each["seed"] != 2])),
-    "a shape refused in words, as before": (None, put(GATE, "arms", lambda arms: [{**a, "refused": None, "checks": _without("unaligned")(a["checks"])} for a in arms])),
-    "a gate of another workload": ("arm-problem", put(GATE, "arms.0.workload", "demo_other")),
     "a binary that nothing built": ("binary", both(put(GATE, "arms.*.binary_sha256", AB), put(BENCH, "processes.*.arms.*.binary_sha256", AB))),
-    "another pattern": ("arm-facts", put(BENCH, "processes.*.arms.*.pattern_sha256", AB)),
-    "samples below the floor": ("below-floor", put(BENCH, TIMES, lambda times: [ms * 0.1 for ms in times])),
-    "no error of a timed output": ("turn-errors", put(BENCH, ERRORS, None)),
     "an unwelcome process left out": ("processes", put(BENCH, "processes.0", DROP)),
-    "an unwelcome block left out": ("blocks", put(BENCH, "processes.*.blocks.0", DROP)),
-    "an unwelcome arm left out": ("arms", both(put(BENCH, "processes.*.arms.1", DROP), put(
-        BENCH, "processes.*.blocks.*.turns", lambda turns: [each for each in turns if each["arm"] != "bk64"]))),
-    "another timer": ("protocol", put(BENCH, "processes.*.timer", "graph")),
     "another protocol": ("protocol", both(put(BENCH, "protocol", "quick"), as_bytes(
         PROTOCOLS, lambda d: d + d.split(b"protocols:\n")[1].replace(b"standard", b"quick")))),
-    "other wheels": ("toolchain-lock", append("evidence/requirements/toolchain.txt", "# others\n")),
 }  # fmt: skip
 """Verdicts are judged anew; then a trusted key signs: the evidence itself is other."""
 
 CHECKOUT: dict[str, Line] = {
     "the best run of an own program": ("program-runs", put(OWN, "runs", lambda runs: runs[:1])),
-    "a compiled file of another checkout": ("misfiled", put(COMPILED, "checkout.sha256", "ee" * 32)),
 }  # fmt: skip
 
 PAIR: dict[str, Line] = {

@@ -256,9 +256,9 @@ def payload(change: Callable[[bytes], bytes]) -> Change:
     )
 
 
-def signed_by(*who: str, path: str = ATTESTATION) -> Change:
-    """Have these sign the same."""
-    return lambda site: site.put(path, site.seal(site.sealed(path), *who))
+def signed_by(who: str, path: str = ATTESTATION) -> Change:
+    """Have somebody sign the same."""
+    return lambda site: site.put(path, site.seal(site.sealed(path), who))
 
 
 def stolen_id(site: Site) -> None:

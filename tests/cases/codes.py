@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 SECTION = "## Codes of refusals"
 FIRST = {"refuse", "Unreadable"}
 """Functions whose first argument is a code."""
-SECOND = {"none", "_refuse"}
+SECOND = {"_refuse"}
 
 
 @cache

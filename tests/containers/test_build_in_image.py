@@ -16,8 +16,7 @@ from assay.evidence.model import builds_of
 from assay.records.builds import BuildRecord
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
-from assay.verification.rebuild import rebuild
-from assay.verification.rebuild_outcome import PROVEN
+from assay.verification.rebuild import PROVEN, rebuild
 from assay.verification.report_archive import opened_report
 from assay.verification.trust import published_reports
 

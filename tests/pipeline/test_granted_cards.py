@@ -93,7 +93,7 @@ class Node:
         write_slurm_jobs(self.box.results)
         if not jobs:
             (self.box.results / slurm_jobs_path()).unlink()
-        return [found.says for found in self.box.findings().contradictions]
+        return [says for _, says in self.box.refusals()]
 
 
 def held(uuid: str) -> HeldGpu:

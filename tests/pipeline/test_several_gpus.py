@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.base.check_log import CheckUnderWay
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
@@ -21,8 +22,7 @@ from assay.records.base import GpuRecord
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.plan import Provision
 from assay.records.timings import StepTiming
-from assay.verification.contradictions import Findings
-from assay.verification.machine import check_machines
+from assay.verification.gate import check_machines
 from tests.library_checkout import REPOSITORY, copy_code, write_config
 from tests.pipeline.stand_in import take_answers, write_stand_in
 from tests.report_fixtures import make_request, provision, write_run
@@ -129,10 +129,11 @@ class Box:
         """The run's directory."""
         return self.root / "results" / RUN
 
-    def findings(self, results: Path | None = None) -> Findings:
+    def refusals(self) -> list[tuple[str, str]]:
         """Return what verifying finds of the GPUs."""
-        evidence = load_evidence(results or self.results)
-        return check_machines(load_catalog(self.root), evidence)
+        evidence = load_evidence(self.results)
+        check_machines(load_catalog(self.root), evidence, says := CheckUnderWay())
+        return says.refusals
 
 
 @pytest.fixture
@@ -159,7 +160,7 @@ class TestTwoGpus:
         timing = read_record(StepTiming, path)
         assert timing.gpus.keys() == set(H100S[:2])
         assert all(0 < held <= timing.seconds for held in timing.gpus.values())
-        assert box.findings().contradictions == []
+        assert box.refusals() == []
 
     def test_what_a_lost_gpu_leaves_is_checked_and_timed_on_the_other(
         self, environment: Path
@@ -178,7 +179,7 @@ class TestTwoGpus:
         counts = Counter(name for task, name, _ in units if task == "benchmark")
         assert counts == Counter(NAMES) + Counter({"duel_g": 1})
         assert set(timed.values()) == {lost, other}
-        assert box.findings().contradictions == []
+        assert box.refusals() == []
 
     def test_a_run_goes_on_on_fewer_and_on_more(self, environment: Path) -> None:
         box = Box(environment, {"h100": H100S[:2]})
@@ -195,7 +196,7 @@ class TestTwoGpus:
         # And all eight: nothing is left to be measured, and nothing is measured again.
         box.measure(h100=H100S)
         assert box.units() == []
-        assert box.findings().contradictions == []
+        assert box.refusals() == []
 
 
 class TestTwoProducts:
@@ -206,4 +207,4 @@ class TestTwoProducts:
         box.measure()
         assert set(box.records(BenchmarkRecord, "benchmark").values()) == {H100S[0]}
         assert set(box.records(BenchmarkRecord, "benchmark", "h200").values()) == {H200}
-        assert box.findings().contradictions == []
+        assert box.refusals() == []

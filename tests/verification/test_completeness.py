@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 from assay.evidence.model import Evidence
@@ -10,8 +9,7 @@ from assay.records.claims import ClaimKind
 from assay.records.evaluations import Inspection, Support
 from assay.records.plan import Answer, BuildJob
 from assay.records.units import Unit
-from assay.verification.completeness import _check_run_records
-from assay.verification.contradictions import Findings
+from assay.verification.completeness import _missing
 from tests import builders as b
 
 NO_FIGURE: dict[str, Any] = {
@@ -37,18 +35,11 @@ def evidence(builds: Sequence[BuildJob]) -> Evidence:
     return replace(made, plan=made.plan.model_copy(update={"builds": tuple(builds)}))
 
 
-def codes(check: Any, *arguments: Any) -> list[str]:
-    findings = Findings()
-    check(*arguments, findings)
-    return [each.code for each in findings.contradictions]
-
-
 def test_builds_and_inspections_have_their_records() -> None:
     catalog, bare = b.catalog([COMPILES, LINES]), evidence([JOB])
-    assert codes(_check_run_records, catalog, bare) == ["record-missing", "record-missing"]
-    for path, wrong in (("a.hpp", []), ("b.hpp", ["misfiled"])):
-        found = SimpleNamespace(package="nvidia-cutlass", path=path, text=None)
-        inspections: Any = {LINES.id: found}
-        builds: Any = {("ex88", "sm_90a"): object()}
-        looked = replace(bare, inspections=inspections, builds=builds)
-        assert codes(_check_run_records, catalog, looked) == wrong
+    missing = [("record-missing", "builds/sm_90a/ex88.json"),
+               ("record-missing", "inspections.json of lines")]  # fmt: skip
+    assert list(_missing(catalog, bare)) == missing
+    inspections: Any = {LINES.id: object()}
+    builds: Any = {("ex88", "sm_90a"): object()}
+    assert list(_missing(catalog, replace(bare, inspections=inspections, builds=builds))) == []

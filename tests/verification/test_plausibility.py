@@ -9,7 +9,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.verification.machine import remarks
+from assay.verification.remarks import remarks
 from assay.verification.verify import verify
 from tests.report_fixtures import WHEN, signed_report, write_repository
 

@@ -28,8 +28,14 @@ from assay.records.verification import ProofState
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
 from assay.verification import rebuild as module
-from assay.verification.rebuild import RebuildResult, Rebuilt, conclude, rebuild
-from assay.verification.rebuild_outcome import RebuildStatus, compare
+from assay.verification.rebuild import (
+    RebuildResult,
+    RebuildStatus,
+    Rebuilt,
+    compare,
+    conclude,
+    rebuild,
+)
 from assay.verification.report_archive import opened_report
 from assay.verification.sign import public_key_path, sign
 from assay.verification.trust import published_reports

@@ -58,7 +58,7 @@ class TestTheKeyThatPagesName:
         assert named.keyid in page.split('<section id="verify">')[1]
         assert named.keyid in (report / "report.md").read_text(encoding="utf-8")
         signed = verify(report, [public_key_path(tmp_path / "key")]).signed
-        assert signed and signed.keyid == named.keyid
+        assert signed and signed.signer.keyid == named.keyid
 
     def test_no_other_key_signs(self, run: Path, tmp_path: Path) -> None:
         with pytest.raises(BadInput, match=r"its pages say that key .* signs it"):

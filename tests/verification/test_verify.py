@@ -93,8 +93,8 @@ class TestSoundReport:
         assert result.holds
         assert [entry.name for entry in result.checks] == [
             "signature", "statement", "shape", "contents",
-            "evidence", "declared", "origins", "complete", "machine", "gate", "problems",
-            "binaries", "measured", "provenance", "verdicts",
+            "evidence", "declared", "origins", "complete", "machine", "gate", "binaries",
+            "provenance", "verdicts",
         ]  # fmt: skip
         assert result.signed and result.signed.manifest.run == "demo_run"
 

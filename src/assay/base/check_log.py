@@ -51,18 +51,25 @@ def failed_check(name: str, detail: str, code: str | None = None) -> NamedCheck:
 
 @dataclass
 class CheckUnderWay:
-    """A check whose body runs: what it will say where it passes, and what it leaves unproven."""
+    """A check whose body runs: what it will say where it passes, and what it finds meanwhile."""
 
     detail: str = "done"
     unproven: list[str] = field(default_factory=list)
+    refusals: list[tuple[str, str]] = field(default_factory=list)
+    """(code in kebab-case, what is wrong), each once: the check fails by the first."""
 
     def __call__(self, detail: str) -> None:
         """Say ``detail`` where it passes."""
         self.detail = detail
 
-    def leave(self, unproven: Iterable[str]) -> None:
+    def leave(self, *unproven: str) -> None:
         """Take up what it cannot prove."""
         self.unproven.extend(unproven)
+
+    def refuse(self, code: str, says: str) -> None:
+        """Take up what is wrong, and go on."""
+        if (code, says) not in self.refusals:
+            self.refusals.append((code, says))
 
 
 def _tell_nobody(_: NamedCheck) -> None:
@@ -124,7 +131,11 @@ class CheckLog:
             # Whatever a crafted file provokes in a parser or in the judge is a failed check.
             self.add(failed_check(name, f"could not be done: {type(error).__name__}: {error}"))
         else:
-            self.add(passed_check(name, found.detail, found.unproven))
+            if found.refusals:
+                told = listed([says for _, says in found.refusals])
+                self.add(failed_check(name, told, found.refusals[0][0]))
+            else:
+                self.add(passed_check(name, found.detail, found.unproven))
 
     def skip(self, names: Sequence[str], because: str) -> None:
         """Checks that could not run do not read as passed."""
@@ -146,13 +157,12 @@ class CheckLog:
             )
 
 
-def none(problems: Sequence[str], code: str | None = None) -> None:
-    """Raise CheckFailed unless there is no problem."""
-    if problems:
-        raise CheckFailed(listed(problems), code=code)
-
-
 def listed(problems: Sequence[str], most: int = MOST_NAMED) -> str:
     """Return the first problems, ``most`` of them, and how many more there are."""
     rest = len(problems) - most
     return "; ".join(problems[:most]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def names(of: Iterable[str]) -> str:
+    """Return a list for a sentence, in order, cut where it is long."""
+    return listed(sorted(of)).replace(";", ",")

@@ -84,8 +84,8 @@ def _read(
     except CheckFailed as error:  # an archive that packing did not write
         return _unverified(path, unread_figures(), str(error))
     assert log.signed is not None
-    name, run, keyid = report_name(path), figures.run, log.signed.keyid
-    signer = log.signed.signers[0].name
+    name, run, keyid = report_name(path), figures.run, log.signed.signer.keyid
+    signer = log.signed.signer.name
     word = "verified" if log.holds else "intact, not judged again"
     return GivenReport(
         name=name if name == run else f"{name} (run {run})",

@@ -10,7 +10,7 @@ from assay.judging.needs import terms_of
 from assay.records import evaluations as ways
 from assay.records.claims import Claim
 from assay.records.evaluations import NotRun
-from assay.records.plan import Answer, Plan, Provision, Request, TargetPlan
+from assay.records.plan import Answer, Provision, Request, TargetPlan
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,6 @@ class Asked:
         compiled = frozenset(each.job.key for each in request.compilations)
         only = frozenset(request.claims)
         return cls(request.sources, request.targets, given, compiled, only, request.held)
-
-    @classmethod
-    def by_plan(cls, plan: Plan) -> "Asked":
-        """Return what a plan was made for; where nothing is measured, own programs are unknown."""
-        measured = (target for target in plan.targets if target.provision.kind == "device")
-        given = frozenset(job.source for target in measured for job in target.originals)
-        compiled = frozenset(job.key for job in plan.compilations)
-        provisions = tuple(target.provision for target in plan.targets)
-        held = tuple(each for each in plan.targets if each.provision.kind == "recorded")
-        return cls(plan.sources, provisions, given, compiled, frozenset(plan.claims), held)
 
 
 def make_answers(catalog: Catalog, asked: Asked, claims: Iterable[Claim]) -> Iterator[Answer]:

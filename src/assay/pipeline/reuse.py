@@ -39,7 +39,6 @@ from assay.records.kernels import Variant
 from assay.records.originals import OriginalSource
 from assay.records.plan import EarlierReport, Plan, Provision, TargetPlan
 from assay.shared.files import sha256_bytes
-from assay.verification.contradictions import Findings
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.signed_files import check_nested
 from assay.verification.trust import may_measure
@@ -129,9 +128,10 @@ def _intact(folder: Path, report: Path, root: Path, keys: Sequence[Path]) -> Man
         raise BadInput(f"{report}: is no report: it holds no {MANIFEST}")
     log = VerificationLog(called=(folder, report) if folder != report else None)
     require_intact(folder, keys, root, log)
-    manifest, findings = read_record(Manifest, folder / MANIFEST), Findings()
-    check_nested(folder, manifest, load_trusted_keys(keys), findings)
-    findings.raise_if_any()
+    manifest = read_record(Manifest, folder / MANIFEST)
+    with log.check("origins") as says:
+        check_nested(folder, manifest, load_trusted_keys(keys), says)
+    log.raise_if_failed(folder)
     return manifest
 
 

@@ -1,4 +1,4 @@
-"""DSSE envelopes in the one form that Assay writes, and whose signatures they carry.
+"""DSSE envelopes in the one form that Assay writes: one signature, one spelling.
 
 The protocol signs the payload and its type, not the JSON around them: one envelope has any number
 of spellings. Exactly one is read: a changed byte is found where it means nothing.
@@ -19,28 +19,25 @@ from assay.shared.read_limits import Unreadable
 from assay.verification.trusted_keys import TrustedKey
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
-MOST_SIGNATURES = 16
-"""Of one envelope."""
 LONGEST_ID = 100
 """Characters that a sentence quotes of what an envelope may call a key: ids have 64."""
 
 
-def seal(payload: bytes, *signers: CryptoSigner) -> bytes:
-    """Return the envelope of an in-toto statement with everybody's signature, in canonical form."""
+def seal(payload: bytes, signer: CryptoSigner) -> bytes:
+    """Return the signed envelope of an in-toto statement, in canonical form."""
     envelope = Envelope(payload, PAYLOAD_TYPE, {})
-    for signer in signers:
-        envelope.sign(signer)
+    envelope.sign(signer)
     return dump_envelope(envelope)
 
 
 def dump_envelope(envelope: Envelope) -> bytes:
-    """Return the canonical form: JSON of two spaces, members and key ids in order."""
+    """Return the canonical form: JSON of two spaces, members in order."""
     document = {
         "payload": base64.b64encode(envelope.payload).decode(),
         "payloadType": envelope.payload_type,
         "signatures": [
             {"keyid": keyid, "sig": base64.b64encode(bytes.fromhex(each.signature)).decode()}
-            for keyid, each in sorted(envelope.signatures.items())
+            for keyid, each in envelope.signatures.items()
         ],
     }
     return (json.dumps(document, indent=2, sort_keys=True) + "\n").encode()
@@ -49,62 +46,53 @@ def dump_envelope(envelope: Envelope) -> bytes:
 def parse_envelope(data: bytes) -> Envelope:
     """Return the envelope that the bytes are the canonical form of.
 
-    Raises CheckFailed else, with the code ``envelope`` for what is no DSSE envelope, that of the
-    JSON reader, or ``envelope-form`` for another spelling.
+    Raises CheckFailed else, with the code ``envelope`` for what is no DSSE envelope of one
+    signature, that of the JSON reader, or ``envelope-form`` for another spelling.
     """
     try:
         document = parse_bounded(data)
-        signatures = [
-            Signature(each["keyid"], base64.b64decode(each["sig"], validate=True).hex())
-            for each in document["signatures"]
-        ]
+        (given,) = document["signatures"]
+        signature = base64.b64decode(given["sig"], validate=True).hex()
         envelope = Envelope(
             base64.b64decode(document["payload"], validate=True),
             document["payloadType"],
-            {each.keyid: each for each in signatures},
+            {given["keyid"]: Signature(given["keyid"], signature)},
         )
         canonical = dump_envelope(envelope)
     except Unreadable as error:
         raise CheckFailed(f"the envelope is malformed: it {error}", code=error.code) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        problem = "the envelope is malformed: it is no DSSE JSON document"
+        problem = "the envelope is malformed: it is no DSSE JSON document with one signature"
         raise CheckFailed(problem, code="envelope") from error
-    if data != canonical or len(signatures) > MOST_SIGNATURES:
+    if data != canonical:
         problem = "the envelope is not as Assay writes it: bytes were changed"
         raise CheckFailed(problem, code="envelope-form")
     return envelope
 
 
-def check_signatures(envelope: Envelope, trusted: Sequence[TrustedKey]) -> tuple[TrustedKey, ...]:
-    """Return the trusted keys that signed, each once; what others sign is passed over.
+def check_signature(envelope: Envelope, trusted: Sequence[TrustedKey]) -> TrustedKey:
+    """Return the trusted key that signed.
 
-    Raises CheckFailed for another type of payload, for a signature under a trusted key's id that
-    it did not make, for a revoked key's, for none.
+    Raises CheckFailed for another type of payload, for a stranger's signature, for one under a
+    trusted key's id that it did not make, and for a revoked key's.
     """
     if envelope.payload_type != PAYLOAD_TYPE:
         kind = shortened(str(envelope.payload_type), LONGEST_ID)
         raise CheckFailed(f"the payload type is {kind!r}", code="payload-type")
-    signers = {each.keyid: each for each in trusted if each.keyid in envelope.signatures}
-    if not signers:
-        raise CheckFailed(_stranger(envelope, trusted), code="signature-untrusted")
-    for keyid, signer in signers.items():
-        try:
-            signer.key.verify_signature(envelope.signatures[keyid], envelope.pae())
-        except UnverifiedSignatureError as error:
-            problem = f"the signature does not fit: key {keyid} did not sign these bytes"
-            raise CheckFailed(problem, code="signature-invalid") from error
-        if signer.revoked is not None:
-            problem = (
-                f"signed by key '{signer.name}' ({keyid}), which was revoked on "
-                f"{signer.revoked.day}: {signer.revoked.reason}"
-            )
-            raise CheckFailed(problem, code="key-revoked")
-    return tuple(signers.values())
-
-
-def _stranger(envelope: Envelope, trusted: Sequence[TrustedKey]) -> str:
-    known = ", ".join(sorted(f"'{key.name}'" for key in trusted)) or "none"
-    ids = ", ".join(shortened(str(keyid), LONGEST_ID) for keyid in envelope.signatures)
-    if not ids:
-        return "the envelope carries no signature"
-    return f"signed by key {ids}, which is not trusted (trusted: {known})"
+    ((keyid, signature),) = envelope.signatures.items()
+    signer = next((key for key in trusted if key.keyid == keyid), None)
+    if signer is None:
+        known = ", ".join(sorted(f"'{key.name}'" for key in trusted)) or "none"
+        who = shortened(str(keyid), LONGEST_ID)
+        problem = f"signed by key {who}, which is not trusted (trusted: {known})"
+        raise CheckFailed(problem, code="signature-untrusted")
+    try:
+        signer.key.verify_signature(signature, envelope.pae())
+    except UnverifiedSignatureError as error:
+        problem = f"the signature does not fit: key {keyid} did not sign these bytes"
+        raise CheckFailed(problem, code="signature-invalid") from error
+    if signer.revoked is not None:
+        when = f"revoked on {signer.revoked.day}: {signer.revoked.reason}"
+        problem = f"signed by key '{signer.name}' ({keyid}), which was {when}"
+        raise CheckFailed(problem, code="key-revoked")
+    return signer

@@ -45,7 +45,7 @@ GUARANTEES = (
     ),
     Guarantee(
         "judged again",
-        ("policy", "problems", "measured", "verdicts"),
+        ("policy", "verdicts"),
         "the verdicts follow from the raw samples by the rules of this version",
     ),
     Guarantee("pages", ("texts",), "they say what the evidence says, byte for byte"),
@@ -84,7 +84,7 @@ def verification_record(
         project_title=shown_line(log.project_title) if log.project_title else None,
         signers=tuple(
             SignerEntry(keyid=each.keyid, name=shown_line(each.name))
-            for each in (() if signed is None else signed.signers)
+            for each in (() if signed is None else (signed.signer,))
         ),
         guarantees=tuple(_guaranteed(log.checks)),
         checks=tuple(map(_entry, log.checks)),

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from assay.base.check_log import CheckUnderWay
 from assay.base.errors import CheckFailed
 from assay.records.attestation import (
     ATTESTATION,
@@ -29,7 +30,6 @@ from assay.shared.read_limits import (
     opened_plainly,
     whole_file_bytes,
 )
-from assay.verification.contradictions import Findings
 
 UNLISTED = frozenset({MANIFEST, ATTESTATION, SIGNER})
 """Files at the top of a report that its manifest cannot or need not list; the provenance, which not
@@ -157,26 +157,26 @@ def path_problem(path: str) -> str | None:
     return None
 
 
-def check_shape(manifest: Manifest, present: set[str], *, provenance: bool = False) -> None:
-    """Raise CheckFailed where the files present differ from those that the manifest lists.
+def check_shape(
+    manifest: Manifest, present: set[str], says: CheckUnderWay, *, provenance: bool = False
+) -> None:
+    """Refuse where the files present differ from those that the manifest lists.
 
     ``provenance``: whether the statement says that there is one.
     """
-    findings = Findings()
     listed = [entry.path for entry in manifest.files]
     for path in listed:
         if why := path_problem(path):
-            findings.refuse("manifest-path", f"{path!a} {why}")
+            says.refuse("manifest-path", f"{path!a} {why}")
     if listed != sorted(set(listed)):
-        findings.refuse("manifest-order", "the manifest is not sorted, or lists a file twice")
+        says.refuse("manifest-order", "the manifest is not sorted, or lists a file twice")
     if problem := _size_problem(manifest.files):
-        findings.refuse("shape-size", problem)
+        says.refuse("shape-size", problem)
     expected = set(listed) | UNLISTED | ({PROVENANCE} if provenance else set())
     for path in sorted(expected - present):
-        findings.refuse("shape-missing", f"{path} is missing")
+        says.refuse("shape-missing", f"{path} is missing")
     for path in sorted(present - expected):
-        findings.refuse("shape-unlisted", f"{path} is not listed")
-    findings.raise_if_any()
+        says.refuse("shape-unlisted", f"{path} is not listed")
 
 
 def changed_files(directory: Path, manifest: Manifest) -> list[str]:

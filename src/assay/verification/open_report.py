@@ -57,7 +57,7 @@ class OpenReport:
     @property
     def keyid(self) -> str | None:
         """Return the id of the trusted key that signed it."""
-        return self.signed.keyid if self.signed else None
+        return self.signed.signer.keyid if self.signed else None
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:

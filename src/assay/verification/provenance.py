@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from assay.base.check_log import CheckLog
 from assay.base.commits import COMMIT
 from assay.base.errors import CheckFailed
-from assay.base.io import read_bytes, read_record
+from assay.base.io import read_record
 from assay.base.pip_locks import TOOLCHAIN_LOCK, lock_digest, lock_hashes, normal
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
@@ -26,12 +26,14 @@ from assay.records.images import ImageRecord
 from assay.records.timings import Stage
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_bytes
-from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE
-from assay.verification.envelope import check_signatures, parse_envelope
+from assay.shared.read_limits import MOST_ENVELOPE
+from assay.verification.envelope import check_signature, parse_envelope
 from assay.verification.manifest import plain_bytes
 from assay.verification.trusted_keys import TrustedKey
 
 T = TypeVar("T")
+Entry = dict[str, Any]
+"""A resource descriptor, or another JSON object of the statement."""
 
 BUILD_TYPE = "urn:assay:build:1"
 """What docs/predicate.md describes; what is derived otherwise is another one."""
@@ -43,7 +45,6 @@ FROM_BEFORE = (
     "how the binaries were built: the statement names no provenance, as those of older versions do "
     "not; their build records say it"
 )
-NO_LOCK = "which compilers the builds' toolchain lock pins: it is not there, as in older reports"
 
 
 def check_provenance(
@@ -55,14 +56,13 @@ def check_provenance(
 ) -> None:
     """Derive the provenance again, byte for byte; ``stated``: its digest in the statement."""
     with log.check("provenance") as says:
-        says.leave(_check_lock(report_dir / "evidence" / TOOLCHAIN_LOCK, evidence))
         expected = provenance_payload(report_dir / "evidence", evidence)
         if stated is None:
             says("nothing was built" if expected is None else "")
-            says.leave([] if expected is None else [FROM_BEFORE])
+            says.leave(*([] if expected is None else [FROM_BEFORE]))
             return
         envelope = parse_envelope(plain_bytes(report_dir, PROVENANCE, MOST_ENVELOPE))
-        check_signatures(envelope, keys)
+        check_signature(envelope, keys)
         if sha256_bytes(envelope.payload) != stated:
             problem = f"{PROVENANCE} is not the one that the statement names"
             raise CheckFailed(problem, code="provenance-statement")
@@ -77,23 +77,6 @@ def check_provenance(
         )
 
 
-def _check_lock(lock: Path, evidence: Evidence) -> list[str]:
-    """Return what is left unproven of the lock that compilers came by.
-
-    Raises CheckFailed where builds name another one than lies there.
-    """
-    named = {build.toolchain.lock_sha256 for build in evidence.builds.values()}
-    if not lock.is_file():
-        return [NO_LOCK] if named else []
-    held = sha256_bytes(read_bytes(lock, MOST_DOCUMENT))
-    if other := sorted(named - {held}):
-        problem = (
-            f"builds are by the toolchain lock {other[0][:12]}, and {lock.name} is {held[:12]}"
-        )
-        raise CheckFailed(problem, code="toolchain-lock")
-    return []
-
-
 def provenance_payload(evidence_dir: Path, evidence: Evidence | None = None) -> bytes | None:
     """Return the statement of an evidence directory: JSON with sorted keys, without white space.
 
@@ -101,7 +84,7 @@ def provenance_payload(evidence_dir: Path, evidence: Evidence | None = None) -> 
     """
     known = load_evidence(evidence_dir) if evidence is None else evidence
     statement = _statement(evidence_dir, known)
-    if statement is None:
+    if not statement["subject"]:
         return None
     return json.dumps(
         _without_none(statement), sort_keys=True, separators=(",", ":"), ensure_ascii=False
@@ -115,110 +98,95 @@ def _without_none(value: Any) -> Any:
     return [_without_none(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _statement(evidence_dir: Path, evidence: Evidence) -> dict[str, Any] | None:
+def _statement(evidence_dir: Path, evidence: Evidence) -> Entry:
     builds = [build for _, build in sorted(evidence.builds.items()) if build.artifact]
     images = _images(evidence)
-    records = [record for _, record in images]
-    subjects = [*_binaries(builds), *_image_subjects(records)]
-    if not subjects:
-        return None
+    records = list(images.values())
     toolchains = _distinct(build.toolchain for build in builds)
-    dependencies = [
-        *_repository(evidence_dir),
-        *_sources(builds),
-        *_compilers(evidence_dir / TOOLCHAIN_LOCK, toolchains),
-        *_parts_of_images(records),
-    ]
-    byproducts = [
-        {
-            "name": f"evidence/{path.removesuffix('.json')}.cdx.json",
-            "digest": {"sha256": record.sbom_sha256},
-        }
-        for path, record in images
-        if record.sbom_sha256
-    ]
-    external = {
-        "run": evidence.plan.run,
-        "targets": [plan.target for plan in evidence.plan.targets],
-        "builds": [_binary_parameters(build) for build in builds],
-        "images": [_image_parameters(record) for record in records],
-    }
     # Each way of building is a builder of its own, being trusted for more.
     runtimes = {each.runtime for each in toolchains} | {each.runtime for each in records}
-    builder = f"urn:assay:builder:{'+'.join(sorted(runtimes))}:1"
     return {
         "_type": STATEMENT_TYPE,
-        "subject": subjects,
+        "subject": [*_binaries(builds), *_image_subjects(records)],
         "predicateType": "https://slsa.dev/provenance/v1",
         "predicate": {
             "buildDefinition": {
                 "buildType": BUILD_TYPE,
-                "externalParameters": external,
+                "externalParameters": {
+                    "run": evidence.plan.run,
+                    "targets": [plan.target for plan in evidence.plan.targets],
+                    "builds": [_build_parameters(build) for build in builds],
+                    "images": [_image_parameters(record) for record in records],
+                },
                 "internalParameters": {"toolchains": [_toolchain(each) for each in toolchains]},
-                "resolvedDependencies": _distinct(dependencies),
+                "resolvedDependencies": _distinct(
+                    [
+                        *_repository(evidence_dir),
+                        *_sources(builds),
+                        *_compilers(evidence_dir / TOOLCHAIN_LOCK, toolchains),
+                        *_parts_of_images(records),
+                    ]
+                ),
             },
             "runDetails": {
-                "builder": {"id": builder},
+                "builder": {"id": f"urn:assay:builder:{'+'.join(sorted(runtimes))}:1"},
                 "metadata": _metadata(evidence),
-                "byproducts": byproducts,
+                "byproducts": [
+                    _file(f"evidence/{path.removesuffix('.json')}.cdx.json", record.sbom_sha256)
+                    for path, record in images.items()
+                    if record.sbom_sha256
+                ],
             },
         },
     }
 
 
-def _images(evidence: Evidence) -> list[tuple[str, ImageRecord]]:
+def _file(name: str | None, sha256: str, **more: Any) -> Entry:
+    """Return what names a file, or an image, by its digest."""
+    return {"name": name, "digest": {"sha256": sha256.removeprefix("sha256:")}, **more}
+
+
+def _images(evidence: Evidence) -> dict[str, ImageRecord]:
     """Return the images of this run by their records' paths; not those that were taken over."""
     here = [plan.target for plan in evidence.plan.targets if plan.provision.kind == "device"]
     found = {toolchain_image_path(name): each for name, each in evidence.toolchain_images.items()}
-    found |= {runner_image_path(name): evidence.runner_images[name]
-              for name in here if name in evidence.runner_images}  # fmt: skip
-    return sorted(found.items())
+    runners = evidence.runner_images
+    found |= {runner_image_path(name): runners[name] for name in here if name in runners}
+    return dict(sorted(found.items()))
 
 
-def _binaries(builds: Iterable[BuildRecord]) -> Iterator[dict[str, Any]]:
-    for build in builds:
-        if build.artifact:
-            yield {"name": build.artifact.path, "digest": {"sha256": build.artifact.sha256}}
+def _binaries(builds: Iterable[BuildRecord]) -> Iterator[Entry]:
+    artifacts = (build.artifact for build in builds if build.artifact)
+    return (_file(artifact.path, artifact.sha256) for artifact in artifacts)
 
 
-def _image_subjects(images: Iterable[ImageRecord]) -> Iterator[dict[str, Any]]:
+def _image_subjects(images: Iterable[ImageRecord]) -> Iterator[Entry]:
     """Yield each image once, and the SIF files that Apptainer ran, which are of one image each."""
     for record in {each.image_id: each for each in images}.values():
-        digest = _image_digest(record.image_id)
-        yield {"name": record.tag, "digest": digest, "annotations": IMAGE_ID}
+        yield _file(record.tag, record.image_id, annotations=IMAGE_ID)
         if record.sif_sha256:
-            yield {"name": f"{record.tag}.sif", "digest": {"sha256": record.sif_sha256}}
+            yield _file(f"{record.tag}.sif", record.sif_sha256)
 
 
-def _image_digest(image_id: str) -> dict[str, str]:
-    return {"sha256": image_id.removeprefix("sha256:")}
-
-
-def _binary_parameters(build: BuildRecord) -> dict[str, Any]:
+def _build_parameters(build: BuildRecord) -> Entry:
     """Return what was asked of the compiler for one binary."""
     return {
-        "id": build.id,
-        "kind": build.kind,
-        "arch": build.arch,
-        "command": build.command,
+        **{name: getattr(build, name) for name in ("id", "kind", "arch", "command")},
         "subject": build.artifact.path if build.artifact else None,
         "builtElsewhere": build.built_elsewhere,
     }
 
 
-def _image_parameters(record: ImageRecord) -> dict[str, Any]:
+def _image_parameters(record: ImageRecord) -> Entry:
     """Return what one image was made by."""
     return {
-        "target": record.target,
-        "role": record.role,
-        "runtime": record.runtime,
-        "definition": record.definition,
+        **{name: getattr(record, name) for name in ("target", "role", "runtime", "definition")},
         "base": record.base.model_dump(mode="json", by_alias=True),
         "subject": record.tag,
     }
 
 
-def _toolchain(toolchain: ToolchainRecord) -> dict[str, Any]:
+def _toolchain(toolchain: ToolchainRecord) -> Entry:
     return {
         "nvcc": toolchain.nvcc,
         "hostCompiler": toolchain.host_compiler,
@@ -228,7 +196,7 @@ def _toolchain(toolchain: ToolchainRecord) -> dict[str, Any]:
     }
 
 
-def _repository(evidence_dir: Path) -> Iterator[dict[str, Any]]:
+def _repository(evidence_dir: Path) -> Iterator[Entry]:
     """Yield the commit of the checkout; nothing where no git told, or something else than one."""
     pipeline = read_record(PipelineRecord, evidence_dir / pipeline_path())
     if pipeline.commit is not None and COMMIT.fullmatch(pipeline.commit):
@@ -239,37 +207,34 @@ def _repository(evidence_dir: Path) -> Iterator[dict[str, Any]]:
         }
 
 
-def _sources(builds: Iterable[BuildRecord]) -> Iterator[dict[str, Any]]:
+def _sources(builds: Iterable[BuildRecord]) -> Iterator[Entry]:
     """Yield every file of ours that was compiled; a package's files come with its wheel."""
     files = {(each.path, each.sha256) for build in builds for each in build.sources}
     for path, digest in sorted(files):
-        yield {"name": path, "digest": {"sha256": digest}}
+        yield _file(path, digest)
 
 
-def _compilers(lock: Path, toolchains: Iterable[ToolchainRecord]) -> Iterator[dict[str, Any]]:
+def _compilers(lock: Path, toolchains: Iterable[ToolchainRecord]) -> Iterator[Entry]:
     """Yield the locks that compilers came by; then their image, or the wheels that the lock pins.
 
     What is in an image is listed with it.
     """
     for toolchain in toolchains:
-        yield {"name": TOOLCHAIN_LOCK, "digest": {"sha256": toolchain.lock_sha256}}
+        yield _file(TOOLCHAIN_LOCK, toolchain.lock_sha256)
         if toolchain.image_id:
-            digest = _image_digest(toolchain.image_id)
-            yield {"name": "compiler image", "digest": digest, "annotations": IMAGE_ID}
+            yield _file("compiler image", toolchain.image_id, annotations=IMAGE_ID)
         else:
             held = lock.is_file() and lock_digest(lock) == toolchain.lock_sha256
             yield from _locked_wheels(toolchain.wheels, lock_hashes(lock) if held else {})
 
 
-def _locked_wheels(
-    wheels: Mapping[str, str], hashes: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
+def _locked_wheels(wheels: Mapping[str, str], hashes: Mapping[str, str]) -> Iterator[Entry]:
     """Yield distributions by version, and by the digests that a lock accepts of them.
 
     It may accept several files of one version, one a platform: which it was is in no record.
     """
     for name, version in sorted(wheels.items()):
-        wheel: dict[str, Any] = {"uri": f"pkg:pypi/{normal(name)}@{version}"}
+        wheel: Entry = {"uri": f"pkg:pypi/{normal(name)}@{version}"}
         accepted = sorted(each for each, of in hashes.items() if of == normal(name))
         if len(accepted) == 1:
             wheel["digest"] = {"sha256": accepted[0]}
@@ -278,16 +243,15 @@ def _locked_wheels(
         yield wheel
 
 
-def _parts_of_images(images: Iterable[ImageRecord]) -> Iterator[dict[str, Any]]:
+def _parts_of_images(images: Iterable[ImageRecord]) -> Iterator[Entry]:
     """Yield bases and wheels; Debian's packages are in the bills of materials."""
     for record in images:
         if record.base.sha256:
-            yield {"name": record.base.reference, "digest": {"sha256": record.base.sha256}}
+            yield _file(record.base.reference, record.base.sha256)
         for package in record.python_packages:
             if package.sha256:
                 uri = f"pkg:pypi/{normal(package.name)}@{package.version}"
-                digest = {"sha256": package.sha256}
-                yield {"name": package.file, "uri": uri, "digest": digest}
+                yield _file(package.file, package.sha256, uri=uri)
 
 
 def _metadata(evidence: Evidence) -> dict[str, str | None]:

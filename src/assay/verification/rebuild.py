@@ -11,14 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path, PurePosixPath
+from enum import StrEnum
+from pathlib import Path
 from time import monotonic
 
 from assay.base.check_log import CheckLog, failed_check, listed, passed_check
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_bytes, read_record
 from assay.base.progress import say
-from assay.building.nvcc import compiled
+from assay.building.line_tables import OPTION
+from assay.building.nvcc import Compiled, compiled
 from assay.building.recipe import PROJECT, Compilation, Tree, command_problem
 from assay.building.source_history import SourceMissing, find_source
 from assay.building.toolchain import Toolchain
@@ -29,11 +31,45 @@ from assay.evidence.load import load_evidence
 from assay.evidence.model import BuildKey, Evidence, builds_of
 from assay.evidence.stages import pipeline_path
 from assay.records.attestation import PipelineRecord
-from assay.records.builds import BuildRecord, FileDigest
+from assay.records.builds import BuildRecord, FileDigest, ToolchainRecord
 from assay.shared.counting import agreeing, counted
-from assay.shared.files import sha256_bytes, write_bytes
-from assay.verification.manifest import walk
-from assay.verification.rebuild_outcome import PROVEN, RebuildStatus, compare
+from assay.shared.files import sha256_bytes, sha256_file, write_bytes
+
+NOT_FOUND = "No such file or directory"
+"""The compiler's words for a missing file: a refusal that says nothing of the hardware."""
+
+
+class RebuildStatus(StrEnum):
+    """The outcome of compiling once more."""
+
+    IDENTICAL = "identical"
+    """The same artifact byte for byte, or the same refusal."""
+    CUBINS_IDENTICAL = "cubins_identical"
+    """All device code is the same; host code, by another compiler, is not."""
+    LINE_TABLES_DIFFER = "line_tables_differ"
+    """The same but for line tables in the device code, which name headers of the host compiler
+    with their dates."""
+    DIFFERS = "differs"
+    SOURCE_MISSING = "source_missing"
+    TOOLCHAIN_DIFFERS = "toolchain_differs"
+    COMMAND_REFUSED = "command_refused"
+    NOT_BUILT = "not_built"
+    """The compiler refuses here what it compiled then."""
+
+
+PROVEN = frozenset(
+    {RebuildStatus.IDENTICAL, RebuildStatus.CUBINS_IDENTICAL, RebuildStatus.LINE_TABLES_DIFFER}
+)
+
+
+SAME_DEVICE_CODE = {
+    RebuildStatus.CUBINS_IDENTICAL: "",
+    RebuildStatus.LINE_TABLES_DIFFER: ", but for line tables, which name headers of the host "
+    "compiler",
+}
+"""Outcomes by which other host code is excused, with what else they excuse."""
+NOT_LOOKED_FOR = (RebuildStatus.COMMAND_REFUSED, RebuildStatus.TOOLCHAIN_DIFFERS)
+"""Outcomes before any source is looked for."""
 
 
 @dataclass(frozen=True)
@@ -115,41 +151,20 @@ def rebuild(
     return RebuildResult(tuple(map(one, records)), commit, left_out)
 
 
-def check_selection(report_dir: Path, only: Sequence[str]) -> None:
-    """Raise BadInput for what ``only`` names and the report's evidence does not hold.
-
-    By the names of files alone: the report need not have been verified yet. What is no report is
-    told when it is verified.
-    """
-    try:
-        files = [PurePosixPath(path) for path in walk(report_dir)]
-    except CheckFailed:
-        return
-    found = [path for path in files if path.match("builds/*/*.json")]
-    _check_names([(path.parent.name, path.stem) for path in found], only)
-
-
 def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
-    """Return what the run compiled, and what it left to the report that its figures come from."""
-    records = builds_of(evidence).values()
-    _check_names([(record.arch, record.id) for record in records], only)
-    wanted = set(only)
-    return [
-        record
-        for record in records
-        if record.had_compiler
-        if not wanted or wanted & {record.id, f"{record.arch}/{record.id}"}
-    ]
+    """Return what the run compiled, and what it left to the report that its figures come from.
 
-
-def _check_names(builds: Sequence[tuple[str, str]], only: Sequence[str]) -> None:
-    """Raise BadInput for a name that is neither an artifact nor architecture and artifact."""
-    names = {name for arch, artifact in builds for name in (artifact, f"{arch}/{artifact}")}
+    Raises BadInput for a name that is neither an artifact nor architecture and artifact.
+    """
+    named = [(each, {each.id, f"{each.arch}/{each.id}"}) for each in builds_of(evidence).values()]
+    known = set[str]().union(*(names for _, names in named))
     for name in only:
-        if name not in names:
-            close = ", ".join(get_close_matches(name, sorted(names)))
+        if name not in known:
+            close = ", ".join(get_close_matches(name, sorted(known)))
             hint = f"close to it: {close}" if close else "evidence/builds holds their records"
             raise BadInput(f"the evidence holds no build '{name}' ({hint})")
+    asked = [each for each, names in named if not only or names.intersection(only)]
+    return [each for each in asked if each.had_compiler]
 
 
 def _measured(catalog: Catalog, evidence: Evidence) -> set[BuildKey]:
@@ -213,14 +228,90 @@ def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[RebuildStatus, str]:
     return status, detail
 
 
-SAME_DEVICE_CODE = {
-    RebuildStatus.CUBINS_IDENTICAL: "",
-    RebuildStatus.LINE_TABLES_DIFFER: ", but for line tables, which name headers of the host "
-    "compiler",
-}
-"""Outcomes by which other host code is excused, with what else they excuse."""
-NOT_LOOKED_FOR = (RebuildStatus.COMMAND_REFUSED, RebuildStatus.TOOLCHAIN_DIFFERS)
-"""Outcomes before any source is looked for."""
+def compare(
+    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
+) -> tuple[RebuildStatus, str]:
+    """Hold an outcome against its record. Says why bytes may differ, as far as records tell."""
+    if outcome.artifact is None:
+        return _refused(record, outcome.diagnostics)
+    if record.artifact is None:
+        return RebuildStatus.DIFFERS, "the compiler accepts here what the evidence says it refuses"
+    if reason := _device_reason(record, outcome, ours):
+        if _only_line_tables(record, outcome):
+            return RebuildStatus.LINE_TABLES_DIFFER, _by_whom(record, ours)
+        return RebuildStatus.DIFFERS, reason
+    sha256 = sha256_file(outcome.artifact)
+    if sha256 == record.artifact.sha256:
+        return RebuildStatus.IDENTICAL, f"SHA-256 {sha256}"
+    return _other_host_code(record, outcome, ours)
+
+
+def _other_host_code(
+    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
+) -> tuple[RebuildStatus, str]:
+    """Another host compiler explains other host code, if cubins vouch for the device code."""
+    then, here = record.toolchain.host_compiler, ours.host_compiler
+    if not outcome.cubins or record.kind == "probe":
+        return RebuildStatus.DIFFERS, "other bytes, though its listed cubins are the same"
+    if then == here:
+        return RebuildStatus.DIFFERS, (
+            f"the device code is the same, and the host code is not, though {here} is what "
+            "compiled it then and here: another linker or C library, or another binary"
+        )
+    return RebuildStatus.CUBINS_IDENTICAL, _by_whom(record, ours)
+
+
+def _by_whom(record: BuildRecord, ours: ToolchainRecord) -> str:
+    then, here = record.toolchain.host_compiler, ours.host_compiler
+    if then == here:
+        return f"by {here} then and here, whose files have other dates"
+    return f"by {then} then, by {here} here"
+
+
+def _only_line_tables(record: BuildRecord, outcome: Compiled) -> bool:
+    """Return whether cubins differ in what headers of the host compiler leave in them, and no more.
+
+    Headers of the same version are enough: an image that is the same everywhere dates its files
+    otherwise than the package does.
+    """
+    return (
+        OPTION in record.command
+        and record.code_sha256 is not None
+        and record.code_sha256 == outcome.code_sha256
+        and record.resources == outcome.resources
+    )
+
+
+def _refused(record: BuildRecord, diagnostics: str) -> tuple[RebuildStatus, str]:
+    """Return what a refusal of the compiler means: only the same one confirms the evidence."""
+    last = (diagnostics.splitlines() or ["without a word"])[-1]
+    if record.status == "built":
+        return RebuildStatus.NOT_BUILT, f"the compiler refuses it here: {last}"
+    missing = [line for line in diagnostics.splitlines() if NOT_FOUND in line]
+    if missing:
+        return RebuildStatus.NOT_BUILT, f"the recorded sources are not all it takes: {missing[0]}"
+    if diagnostics != record.diagnostics:
+        return RebuildStatus.DIFFERS, f"the compiler refuses it for another reason: {last}"
+    return RebuildStatus.IDENTICAL, "refused again, in the same words"
+
+
+def _device_reason(record: BuildRecord, outcome: Compiled, ours: ToolchainRecord) -> str | None:
+    """Return how device code, or what ptxas says of it, differs."""
+    if outcome.cubins == record.cubins:
+        if outcome.resources == record.resources:
+            return None
+        return "ptxas reports other registers or memory than the evidence says"
+    then = {cubin.path: cubin for cubin in record.cubins}
+    now = {cubin.path: cubin for cubin in outcome.cubins}
+    names = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+    reason = f"other device code in {', '.join(names)}"
+    if OPTION in record.command:
+        reason += (
+            f" ({_by_whom(record, ours)}: its line tables name headers of the C++ library with "
+            "their dates and sizes, so it is the same only with the same package of the host "
+            "compiler; that nothing else differs is not shown)"
+        )
+    return reason
 
 
 def conclude(log: CheckLog, report_dir: Path, result: RebuildResult) -> None:
@@ -279,9 +370,8 @@ def _left_open(result: RebuildResult) -> list[str]:
 def _host_code(builds: Sequence[Rebuilt]) -> list[str]:
     """A line for every reason why host code differs, and what of it is in the device code."""
     reasons: dict[tuple[RebuildStatus, str], list[str]] = {}
-    for build in builds:
-        if build.status in SAME_DEVICE_CODE:
-            reasons.setdefault((build.status, build.detail), []).append(build.name)
+    for build in (each for each in builds if each.status in SAME_DEVICE_CODE):
+        reasons.setdefault((build.status, build.detail), []).append(build.name)
     return [
         f"{counted(len(names), 'build')} {agreeing(len(names), 'has', 'have')} the same device "
         f"code, byte for byte{SAME_DEVICE_CODE[status]}; {agreeing(len(names), 'its', 'their')} "

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.check_log import CheckLog, listed
+from securesystemslib.dsse import Envelope
+
+from assay.base.check_log import CheckLog, CheckUnderWay, listed, names
 from assay.base.errors import AssayError, CheckFailed
-from assay.base.io import parse_record, read_bytes
+from assay.base.io import parse_record
 from assay.evidence.stages import earlier_path
 from assay.records.attestation import (
     ATTESTATION,
@@ -21,15 +23,13 @@ from assay.records.attestation import (
     Manifest,
     Statement,
 )
-from assay.records.builds import FileDigest
 from assay.records.plan import Plan
 from assay.records.verdicts import VerdictsFile
 from assay.shared.counting import agreeing, counted
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT, MOST_ENVELOPE, MOST_FILE, MOST_KEY_FILE
 from assay.verification.attestation import parse_statement, public_pem
-from assay.verification.contradictions import Findings, names
-from assay.verification.envelope import check_signatures, parse_envelope
+from assay.verification.envelope import check_signature, parse_envelope
 from assay.verification.manifest import (
     EVIDENCE,
     UNLISTED,
@@ -42,21 +42,16 @@ from assay.verification.report_archive import is_archive, read_archive, report_n
 from assay.verification.trusted_keys import TrustedKey
 
 CHECKS = ("signature", "statement", "shape", "contents")
+NESTED = f"{EVIDENCE}{earlier_path('')}"
 
 
 @dataclass(frozen=True)
 class SignedFiles:
     """The signed list of a report's files, all of which are as it says."""
 
-    signers: tuple[TrustedKey, ...]
-    """The trusted keys that signed, each once."""
+    signer: TrustedKey
     statement: Statement
     manifest: Manifest
-
-    @property
-    def keyid(self) -> str:
-        """Return the id of the trusted key that signed, of several the first."""
-        return self.signers[0].keyid
 
 
 def check_signed_files(
@@ -67,56 +62,39 @@ def check_signed_files(
     Only the envelope, the public key beside it and, once a trusted key vouches for it, the manifest
     are parsed. ``further`` checks are named as not done where one of these fails.
     """
-    found = _signed(log, report_dir, keys)
-    if found is None:
-        done = {check.name for check in log.checks}
-        names = [name for name in (*CHECKS, *further) if name not in done]
-        log.skip(names, "what nobody vouched for is not read")
-    return found
-
-
-def _signed(log: CheckLog, report_dir: Path, keys: Sequence[TrustedKey]) -> SignedFiles | None:
-    envelope, found = b"", None
+    signed: tuple[Envelope, TrustedKey] | None = None
+    found: SignedFiles | None = None
     with log.check("signature") as says:
-        envelope = plain_bytes(report_dir, ATTESTATION, MOST_ENVELOPE)
-        says(_signed_by(report_dir, envelope, keys))
-    if not log.holds:
-        return None
-    with log.check("statement") as says:
-        data = plain_bytes(report_dir, MANIFEST, MOST_DOCUMENT)
-        found = list_signed_by(envelope, data, keys, Path(MANIFEST))
-        says(f"about this manifest, of run {found.manifest.run}")
-    if found is None:
-        return None
-    with log.check("shape") as says:
-        stated = found.statement.predicate.provenance is not None
-        check_shape(found.manifest, set(walk(report_dir)), provenance=stated)
-        says("plain files only; none missing, none unlisted")
-    if not log.holds:
-        return None
-    with log.check("contents") as says:
-        if changed := changed_files(report_dir, found.manifest):
-            raise CheckFailed(listed(changed), code="contents")
-        count = len(found.manifest.files)
-        says(
-            f"{counted(count, 'file')} {agreeing(count, 'has', 'have')} the size and SHA-256 that "
-            "the manifest lists"
-        )
-    return found if log.holds else None
-
-
-def _signed_by(report_dir: Path, data: bytes, keys: Sequence[TrustedKey]) -> str:
-    """Say which trusted keys signed, one of which lies beside; a name is the verifier's own."""
-    envelope = parse_envelope(data)
-    signers = check_signatures(envelope, keys)
-    beside = plain_bytes(report_dir, SIGNER, MOST_KEY_FILE)
-    names = ", ".join(f"{each.keyid} ({each.name})" for each in signers)
-    if beside not in [public_pem(each.key) for each in signers]:
-        raise CheckFailed(f"{SIGNER} is not the key that signed: {names}", code="signer-file")
-    text = f"signed by trusted {agreeing(len(signers), 'key', 'keys')} {names}"
-    if strangers := len(envelope.signatures) - len(signers):
-        text += f"; {counted(strangers, 'further signature')} not of a trusted key"
-    return text
+        envelope = parse_envelope(plain_bytes(report_dir, ATTESTATION, MOST_ENVELOPE))
+        signer = check_signature(envelope, keys)
+        who = f"{signer.keyid} ({signer.name})"
+        if plain_bytes(report_dir, SIGNER, MOST_KEY_FILE) != public_pem(signer.key):
+            raise CheckFailed(f"{SIGNER} is not the key that signed: {who}", code="signer-file")
+        says(f"signed by trusted key {who}")
+        signed = envelope, signer
+    if signed is not None:
+        with log.check("statement") as says:
+            data = plain_bytes(report_dir, MANIFEST, MOST_DOCUMENT)
+            found = _stated(*signed, data, Path(MANIFEST))
+            says(f"about this manifest, of run {found.manifest.run}")
+    if found is not None:
+        with log.check("shape") as says:
+            stated = found.statement.predicate.provenance is not None
+            check_shape(found.manifest, set(walk(report_dir)), says, provenance=stated)
+            says("plain files only; none missing, none unlisted")
+    if found is not None and log.holds:
+        with log.check("contents") as says:
+            if changed := changed_files(report_dir, found.manifest):
+                raise CheckFailed(listed(changed), code="contents")
+            count = len(found.manifest.files)
+            have = agreeing(count, "has", "have")
+            says(f"{counted(count, 'file')} {have} the size and SHA-256 that the manifest lists")
+    if log.holds:
+        return found
+    done = {check.name for check in log.checks}
+    left = [name for name in (*CHECKS, *further) if name not in done]
+    log.skip(left, "what nobody vouched for is not read")
+    return None
 
 
 def list_signed_by(
@@ -127,17 +105,19 @@ def list_signed_by(
     Errors name it ``path``. Raises AssayError.
     """
     parsed = parse_envelope(envelope)
-    signers = check_signatures(parsed, keys)
-    statement = parse_statement(parsed.payload)
-    for signer in signers:
-        signer.check_signed_on(statement.predicate.created)
+    return _stated(parsed, check_signature(parsed, keys), manifest, path)
+
+
+def _stated(envelope: Envelope, signer: TrustedKey, manifest: bytes, path: Path) -> SignedFiles:
+    statement = parse_statement(envelope.payload)
+    signer.check_signed_on(statement.predicate.created)
     if statement.subject[0].digest.sha256 != sha256_bytes(manifest):
         problem = "the signature is about another manifest.json"
         raise CheckFailed(problem, code="statement-subject")
     files = parse_record(Manifest, manifest, path)
     if files.run != statement.predicate.run:
         raise CheckFailed("statement and manifest name different runs", code="statement-run")
-    return SignedFiles(signers, statement, files)
+    return SignedFiles(signer, statement, files)
 
 
 def check_place(log: CheckLog, report: Path, run: str, repository: Path | None) -> None:
@@ -159,7 +139,7 @@ def check_place(log: CheckLog, report: Path, run: str, repository: Path | None) 
         if any(place.parent in folders for place in other):
             raise CheckFailed(problem, code="run-name")
         says("")
-        says.leave([f"the name: {problem}"])
+        says.leave(f"the name: {problem}")
 
 
 def signed_verdicts(report: Path, keys: Sequence[TrustedKey]) -> tuple[TrustedKey, VerdictsFile]:
@@ -167,81 +147,82 @@ def signed_verdicts(report: Path, keys: Sequence[TrustedKey]) -> tuple[TrustedKe
 
     Nothing is judged again. Raises AssayError where none of them did.
     """
-    if is_archive(report):
-        files = read_archive(report)
-        envelope, manifest, data = (files.get(n, b"") for n in (ATTESTATION, MANIFEST, VERDICTS))
-    else:
-        envelope = plain_bytes(report, ATTESTATION, MOST_ENVELOPE)
-        manifest = plain_bytes(report, MANIFEST, MOST_DOCUMENT)
-        data = plain_bytes(report, VERDICTS, MOST_FILE)
+    sizes = {ATTESTATION: MOST_ENVELOPE, MANIFEST: MOST_DOCUMENT, VERDICTS: MOST_FILE}
+    packed = read_archive(report) if is_archive(report) else None
+    envelope, manifest, data = (
+        plain_bytes(report, name, most) if packed is None else packed.get(name, b"")
+        for name, most in sizes.items()
+    )
     signed = list_signed_by(envelope, manifest, keys, report / MANIFEST)
     digests = {entry.path: entry.sha256 for entry in signed.manifest.files}
     if digests.get(VERDICTS) != sha256_bytes(data):
         raise CheckFailed(f"{report}: {VERDICTS} is not what was signed", code="contents")
-    return signed.signers[0], parse_record(VerdictsFile, data, report / VERDICTS)
-
-
-NESTED = f"{EVIDENCE}{earlier_path('')}"
+    return signed.signer, parse_record(VerdictsFile, data, report / VERDICTS)
 
 
 def check_origins(
-    report_dir: Path, manifest: Manifest, plan: Plan, keys: Sequence[TrustedKey]
-) -> Findings:
-    """Return what is wrong with reports that figures come from: none of them is taken on trust."""
-    findings = Findings()
-    sound = check_nested(report_dir, manifest, keys, findings)
-    for target in plan.targets:
-        within = target.provision.within
-        if target.provision.kind == "recorded" and f"{EVIDENCE}{within}" not in sound:
-            says = f"{target.target}: no report lies in the evidence that vouches for its figures"
-            findings.refuse("origin-missing", says)
-    return findings
+    report_dir: Path,
+    manifest: Manifest,
+    plan: Plan,
+    keys: Sequence[TrustedKey],
+    says: CheckUnderWay,
+) -> None:
+    """Refuse what is wrong with reports that figures come from: none of them is taken on trust."""
+    sound = check_nested(report_dir, manifest, keys, says)
+    recorded = [each for each in plan.targets if each.provision.kind == "recorded"]
+    for target in recorded:
+        if f"{EVIDENCE}{target.provision.within}" not in sound:
+            what = "no report lies in the evidence that vouches for its figures"
+            says.refuse("origin-missing", f"{target.target}: {what}")
+    which = " and ".join(target.target for target in recorded)
+    says(
+        f"measurements of {which} are those of the signed reports they come from, which lie in the "
+        "evidence whole"
+        if recorded
+        else "nothing was taken from another report"
+    )
 
 
 def check_nested(
     folder: Path,
     manifest: Manifest,
     keys: Sequence[TrustedKey],
-    findings: Findings,
+    says: CheckUnderWay,
     prefix: str = "",
 ) -> set[str]:
     """Return the evidence folders of the reports that lie in the one at ``folder``.
 
-    ``manifest``: what that lists. Adds whatever is not as a trusted key signed it. ``prefix``: of
-    paths below the outermost report.
+    ``manifest``: what that lists. Refuses whatever is not as a trusted key signed it. ``prefix``:
+    of paths below the outermost report.
     """
-    files, found = {each.path: each for each in manifest.files}, set[str]()
-    nested = {
-        path.removeprefix(NESTED).partition("/")[0] for path in files if path.startswith(NESTED)
-    }
-    for name in sorted(nested):
+    found = set[str]()
+    nested = [each for each in manifest.files if each.path.startswith(NESTED)]
+    for name in sorted({each.path.removeprefix(NESTED).partition("/")[0] for each in nested}):
         top = f"{NESTED}{name}/"
-        held = {path.removeprefix(top): f for path, f in files.items() if path.startswith(top)}
         where = f"{prefix}{top}"
         try:
             signed = list_signed_by(
-                read_bytes(folder / top / ATTESTATION, MOST_ENVELOPE),
-                read_bytes(folder / top / MANIFEST, MOST_DOCUMENT),
+                plain_bytes(folder / top, ATTESTATION, MOST_ENVELOPE),
+                plain_bytes(folder / top, MANIFEST, MOST_DOCUMENT),
                 keys,
                 Path(where, MANIFEST),
             )
         except AssayError as error:
-            findings.refuse(f"origin-{error.code}", f"{where}: {error}")
+            says.refuse(f"origin-{error.code}", f"{where}: {error}")
             continue
         if signed.manifest.run != name:
-            says = f"{where} is the report of run '{signed.manifest.run}'"
-            findings.refuse("origin-run", says)
-        listed = {each.path: each for each in signed.manifest.files}
+            says.refuse("origin-run", f"{where} is the report of run '{signed.manifest.run}'")
         beside = UNLISTED | ({PROVENANCE} if signed.statement.predicate.provenance else set())
-        there = {path: _content(each) for path, each in held.items() if path not in beside}
-        wanted = {path: _content(each) for path, each in listed.items()}
-        if wrong := {p for p in there.keys() | wanted.keys() if there.get(p) != wanted.get(p)}:
-            says = f"{where}: not as report '{signed.manifest.run}' was signed: {names(wrong)}"
-            findings.refuse("origin-file", says)
+        there = {
+            (each.path.removeprefix(top), each.sha256, each.bytes)
+            for each in nested
+            if each.path.startswith(top)
+        }
+        there = {each for each in there if each[0] not in beside}
+        listed_there = {(each.path, each.sha256, each.bytes) for each in signed.manifest.files}
+        if wrong := {path for path, *_ in there ^ listed_there}:
+            how = f"not as report '{signed.manifest.run}' was signed: {names(wrong)}"
+            says.refuse("origin-file", f"{where}: {how}")
         found.add(f"{where}{EVIDENCE}".rstrip("/"))
-        found |= check_nested(folder / top, signed.manifest, keys, findings, where)
+        found |= check_nested(folder / top, signed.manifest, keys, says, where)
     return found
-
-
-def _content(file: FileDigest) -> tuple[str, int]:
-    return file.sha256, file.bytes

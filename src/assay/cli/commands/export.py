@@ -112,7 +112,7 @@ def signed_report(path: Path, keys: Sequence[Path] | None) -> OpenReport:
         project = project_folder(None) if project_of(folder / "evidence") else None
         report = replace(open_report(folder, keys or keys_of(project)), path=path)
     assert report.signed is not None
-    signer = report.signed.signers[0]
+    signer = report.signed.signer
     checked = "every file is as it was signed; nothing was judged again (./assay verify does)"
     progress(f"{report_name(path)}: signed by key {signer.keyid} ({signer.name}): {checked}")
     return report
@@ -141,7 +141,7 @@ def report_bibtex(report: OpenReport) -> str:
     """
     assert report.signed is not None
     told = load_yaml(CitationFile, checkout.ROOT / CITATION)
-    signer, stamp = report.signed.signers[0], project_stamp(report.contents.catalog)
+    signer, stamp = report.signed.signer, project_stamp(report.contents.catalog)
     stated = report.contents.pipeline.signing_key
     named = stated.name if stated and stated.keyid == signer.keyid else None
     authors: tuple[str, ...] = (named or signer.name,)

@@ -183,16 +183,14 @@ def _rebuilding(
 ) -> Callable[[CheckLog], None]:
     """Return what compiles the builds of the report in ``folder``, as checks of a log.
 
-    Whether ``only`` names builds and where compilers run is settled now, before anything takes
-    time: raises BadInput, or MissingEnvironment where there is none.
+    Where compilers run is settled now, before anything takes time. Raises MissingEnvironment where
+    there is none.
     """
     # Compilers, containers and binaries: nothing else of verifying needs their modules.
     from assay.building import toolchain  # noqa: PLC0415
     from assay.images.stage import compiler_place  # noqa: PLC0415
     from assay.verification import rebuild  # noqa: PLC0415
 
-    if only:
-        rebuild.check_selection(folder, only)
     place = compiler_place(checkout.ROOT, runtime or checkout.default_run().runtime)
 
     def compare(log: CheckLog) -> None:
