@@ -120,26 +120,11 @@ class BuildCosts(Record):
     costs: tuple[BuildCost, ...]
 
 
-FLAGS = frozenset(
-    {
-        "-O1",
-        "-O2",
-        "-O3",
-        "-c",
-        "-cubin",
-        "-lineinfo",
-        "-shared",
-        "-std=c++17",
-        "-std=c++20",
-        "-Xcompiler=-fPIE",
-        "-Xcompiler=-fno-strict-aliasing",
-        "--expt-extended-lambda",
-        "--expt-relaxed-constexpr",
-        "--keep",
-        "--keep-dir=keep",
-        "--use_fast_math",
-    }
-)
+FLAGS = frozenset({
+    "-O1", "-O2", "-O3", "-c", "-cubin", "-lineinfo", "-shared", "-std=c++17", "-std=c++20",
+    "-Xcompiler=-fPIE", "-Xcompiler=-fno-strict-aliasing", "--expt-extended-lambda",
+    "--expt-relaxed-constexpr", "--keep", "--keep-dir=keep", "--use_fast_math",
+})  # fmt: skip
 OF_A_RECIPE = frozenset({"-c", "-cubin", "-shared", "--keep", "--keep-dir=keep"})
 """Those among them that say what is made, which no arm of a project does."""
 _DEFINE = re.compile(r"-D[A-Za-z_][A-Za-z0-9_]*(=[A-Za-z0-9_]+)?")
@@ -148,11 +133,7 @@ _REGISTERS = re.compile(r"--?maxrregcount=[0-9]+")
 
 def is_safe_word(word: str) -> bool:
     """Return whether a word is one of ``FLAGS``, a macro, or a bound on registers."""
-    return (
-        word in FLAGS
-        or _DEFINE.fullmatch(word) is not None
-        or _REGISTERS.fullmatch(word) is not None
-    )
+    return word in FLAGS or any(form.fullmatch(word) for form in (_DEFINE, _REGISTERS))
 
 
 def refused_words(words: Iterable[str]) -> list[str]:

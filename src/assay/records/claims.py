@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from assay.records.arithmetic import Formula, Operand, SourcePlace
-from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256
+from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256, require
 from assay.records.evaluations import (
     AS_TYPED,
     PRIMARY,
@@ -84,15 +84,14 @@ class Hardware(Record):
     it, too, is one of another GPU than the source names."""
 
     @model_validator(mode="after")
-    def _a_stand_in_is_for_something(self) -> "Hardware":
-        if self.stand_in and (self.target is None or self.as_stated is None):
-            raise ValueError("stand_in says of a target that it stands for what as_stated names")
-        return self
-
-    @model_validator(mode="after")
-    def _each_target_once(self) -> "Hardware":
-        if len(set(self.targets)) < len(self.targets):
-            raise ValueError("a target is named twice")
+    def _fits_together(self) -> "Hardware":
+        require(
+            (
+                not self.stand_in or (self.target is not None and self.as_stated is not None),
+                "stand_in says of a target that it stands for what as_stated names",
+            ),
+            (len(set(self.targets)) == len(self.targets), "a target is named twice"),
+        )
         return self
 
     @property
@@ -121,12 +120,15 @@ NEVER_ZERO_UNITS = frozenset().union(*METRIC_UNITS.values()) - {Unit.PERCENT}
 
 
 def _check_baselines(evaluation: Benchmark) -> None:
-    needs_over = evaluation.metric in (Metric.RATE_RATIO, Metric.TIME_RATIO)
+    ratio = evaluation.metric in (Metric.RATE_RATIO, Metric.TIME_RATIO)
     over = [term.over is not None for term in evaluation.terms]
-    if needs_over and not all(over):
-        raise ValueError("a ratio names in over what it is compared with")
-    if any(over) and not needs_over:
-        raise ValueError("over is for ratios: leave it out, or give the value as a ratio (1.2x)")
+    require(
+        (not ratio or all(over), "a ratio names in over what it is compared with"),
+        (
+            ratio or not any(over),
+            "over is for ratios: leave it out, or give the value as a ratio (1.2x)",
+        ),
+    )
 
 
 class Claim(Record):
@@ -182,89 +184,105 @@ class Claim(Record):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Claim":
-        valued = self.value is not None
-        if valued != (self.unit is not None) or valued != (self.resolution is not None):
-            raise ValueError("value, unit and resolution are given together or not at all")
-        if (self.kind is ClaimKind.SUPPORT) == valued:
-            raise ValueError("a support statement carries no value; every other claim carries one")
-        if self.value == 0 and self.unit in NEVER_ZERO_UNITS:
-            raise ValueError(
-                f"value 0 cannot be a figure in {self.unit.typed}: nothing measured can be held "
-                "against it"
-            )
-        rounded = self.unit is not None and not self.unit.facts.exact
-        if self.resolution == 0 and self.relation.two_sided and rounded:
-            raise ValueError(
+        value, unit, answer = self.value, self.unit, self.evaluation
+        named, valued = unit.typed if unit else None, value is not None
+        rounded = unit is not None and not unit.facts.exact
+        same = self.relation is Relation.SAME
+        require(
+            (
+                valued == (unit is not None) == (self.resolution is not None),
+                "value, unit and resolution are given together or not at all",
+            ),
+            (
+                (self.kind is ClaimKind.SUPPORT) != valued,
+                "a support statement carries no value; every other claim carries one",
+            ),
+            (
+                value != 0 or unit not in NEVER_ZERO_UNITS,
+                f"value 0 cannot be a figure in {named}: nothing measured can be held against it",
+            ),
+            (
+                self.resolution != 0 or not self.relation.two_sided or not rounded,
                 "resolution 0 is for counts and for bounds (at_least, at_most): a printed figure "
-                "has a last digit"
-            )
-        if self.relation is Relation.SAME and (self.unit, self.value) != (Unit.RATIO, 1):
-            raise ValueError("what is the same as something else is claimed as a ratio of 1")
-        terms = self.evaluation.terms if isinstance(self.evaluation, Benchmark) else ()
-        if self.relation is Relation.SAME and len(terms) > 1:
-            raise ValueError("of several terms none is the worst where no side is the better one")
-        of_support = isinstance(self.evaluation, Support | Execution | DeviceCode | Compiles)
-        if of_support and self.kind is not ClaimKind.SUPPORT:
-            raise ValueError(
+                "has a last digit",
+            ),
+            (
+                not same or (unit, value) == (Unit.RATIO, 1),
+                "what is the same as something else is claimed as a ratio of 1",
+            ),
+            (
+                not (same and isinstance(answer, Benchmark) and len(answer.terms) > 1),
+                "of several terms none is the worst where no side is the better one",
+            ),
+            (
+                self.kind is ClaimKind.SUPPORT
+                or not isinstance(answer, Support | Execution | DeviceCode | Compiles),
                 "only a support statement is answered by a compilation, a run without a figure "
-                "or a look at device code"
-            )
-        if isinstance(self.evaluation, Benchmark):
-            allowed = METRIC_UNITS[self.evaluation.metric]
-            if self.unit not in allowed:
-                names = " or ".join(sorted(unit.typed for unit in allowed))
-                raise ValueError(
-                    f"unit {self.unit.typed if self.unit else None} does not fit metric "
-                    f"{self.evaluation.metric.value}, which is measured in {names}"
-                )
-            _check_baselines(self.evaluation)
-        if isinstance(self.evaluation, Inspection) and self.unit not in (Unit.LINES, Unit.COUNT):
-            raise ValueError("an inspection counts lines or bytes: its unit is lines or count")
-        if isinstance(self.evaluation, Accuracy) != (self.unit is Unit.MAX_ABS_ERROR) and not (
-            isinstance(self.evaluation, Unanswerable)
-        ):
-            raise ValueError("accuracy is claimed in max_abs_error, and nothing else is")
-        if self.unit in RATE_UNITS and self.flop_formula is None and self.flops is None:
-            raise ValueError(
-                "a rate says which FLOPs it counts (flops, or flop_formula, which may be unstated)"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _is_what_its_source_prints(self) -> "Claim":
-        if self.to is not None and (self.value is None or self.to <= self.value):
-            raise ValueError("to is the upper end of a range that starts at value")
-        if self.to is not None and self.relation is not Relation.AT_LEAST:
-            raise ValueError("a range is reached from its lower end on: its relation is at_least")
-        if self.about and not self.resolution:
-            raise ValueError("a figure printed with a tilde has a resolution: what rounds to it")
-        if isinstance(self.evaluation, Completeness) and self.unit is not Unit.PERCENT:
-            raise ValueError("completeness is a share, and claimed in percent")
-        return self
-
-    @model_validator(mode="after")
-    def _says_what_is_computed(self) -> "Claim":
-        if self.computed is not None and (self.value is None or not self.computed.strip()):
-            raise ValueError("computed says how the value follows from what the source prints")
+                "or a look at device code",
+            ),
+        )
+        if isinstance(answer, Benchmark):
+            allowed = METRIC_UNITS[answer.metric]
+            names = " or ".join(sorted(each.typed for each in allowed))
+            metric = f"metric {answer.metric.value}, which is measured in {names}"
+            require((unit in allowed, f"unit {named} does not fit {metric}"))
+            _check_baselines(answer)
+        accurate = isinstance(answer, Accuracy) == (unit is Unit.MAX_ABS_ERROR)
+        require(
+            (
+                not isinstance(answer, Inspection) or unit in (Unit.LINES, Unit.COUNT),
+                "an inspection counts lines or bytes: its unit is lines or count",
+            ),
+            (
+                accurate or isinstance(answer, Unanswerable),
+                "accuracy is claimed in max_abs_error, and nothing else is",
+            ),
+            (
+                unit not in RATE_UNITS or self.flop_formula is not None or self.flops is not None,
+                "a rate says which FLOPs it counts (flops, or flop_formula, which may be unstated)",
+            ),
+            (
+                self.to is None or (value is not None and self.to > value),
+                "to is the upper end of a range that starts at value",
+            ),
+            (
+                self.to is None or self.relation is Relation.AT_LEAST,
+                "a range is reached from its lower end on: its relation is at_least",
+            ),
+            (
+                not self.about or self.resolution,
+                "a figure printed with a tilde has a resolution: what rounds to it",
+            ),
+            (
+                not isinstance(answer, Completeness) or unit is Unit.PERCENT,
+                "completeness is a share, and claimed in percent",
+            ),
+            (
+                self.computed is None or (valued and self.computed.strip()),
+                "computed says how the value follows from what the source prints",
+            ),
+        )
         return self
 
     @model_validator(mode="after")
     def _readings_fit(self) -> "Claim":
         names = [reading.id for reading in self.readings]
-        if len(set(names)) < len(names) or {AS_TYPED, PRIMARY} & set(names):
-            raise ValueError(
-                f"each reading has an id of its own; {PRIMARY} and {AS_TYPED} are taken"
-            )
-        if self.readings and self.reading is None:
-            raise ValueError(
-                "a claim with several readings says which is the primary one (reading)"
-            )
-        if self.readings and not isinstance(self.evaluation, Benchmark | Program | Derived):
-            raise ValueError("only what is measured has readings")
+        measured = isinstance(self.evaluation, Benchmark | Program | Derived)
+        require(
+            (
+                len(set(names)) == len(names) and not {AS_TYPED, PRIMARY} & set(names),
+                f"each reading has an id of its own; {PRIMARY} and {AS_TYPED} are taken",
+            ),
+            (
+                not names or self.reading is not None,
+                "a claim with several readings says which is the primary one (reading)",
+            ),
+            (not names or measured, "only what is measured has readings"),
+        )
         for reading in self.readings:
             if isinstance(reading.evaluation, Benchmark):
-                if self.unit not in METRIC_UNITS[reading.evaluation.metric]:
-                    raise ValueError(f"reading '{reading.id}' is not measured in the claim's unit")
+                fits = self.unit in METRIC_UNITS[reading.evaluation.metric]
+                require((fits, f"reading '{reading.id}' is not measured in the claim's unit"))
                 _check_baselines(reading.evaluation)
         return self
 
@@ -309,20 +327,15 @@ class Claim(Record):
             evaluation.stated.arguments,
         ):
             return self.readings
-        typed = evaluation.model_copy(
-            update={"typed": None, "stated": Invocation(arguments=evaluation.typed, shape={})}
+        stated = Invocation(arguments=evaluation.typed, shape={})
+        typed = Reading(
+            id=AS_TYPED,
+            says="the command as the source types it, with the figure that it prints",
+            differs="problem",
+            evaluation=evaluation.model_copy(update={"typed": None, "stated": stated}),
+            flop_formula=FlopFormula.UNSTATED,
         )
-        says = "the command as the source types it, with the figure that it prints"
-        return (
-            Reading(
-                id=AS_TYPED,
-                says=says,
-                differs="problem",
-                evaluation=typed,
-                flop_formula=FlopFormula.UNSTATED,
-            ),
-            *self.readings,
-        )
+        return (typed, *self.readings)
 
     def under(self, reading: Reading) -> "Claim":
         """Return the claim with a reading's meaning in place of its own."""

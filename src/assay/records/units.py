@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class UnitFacts:
     """The spelling of a unit, and the conversion that makes its figures comparable."""
 
@@ -23,6 +23,13 @@ class UnitFacts:
     """Further spellings of people, in lower case and without blanks."""
 
 
+def _rate(symbol: str, factor: float = 1.0) -> UnitFacts:
+    """Return the facts of a rate of FLOPs, which people spell in many ways."""
+    name = symbol.removesuffix("/s").lower()
+    spellings = (f"{name}s", f"{name}s/s", f"{name}/sec", f"{name}s/sec")
+    return UnitFacts(symbol, "tflop_per_s", factor, written=spellings)
+
+
 class Unit(StrEnum):
     """Units a figure may carry. Rates are decimal (1 TFLOP/s = 1e12 FLOP/s, 1 GB/s = 1e9 B/s)."""
 
@@ -35,55 +42,21 @@ class Unit(StrEnum):
         member.facts = facts
         return member
 
-    PFLOP_PER_S = (
-        "pflop_per_s",
-        UnitFacts(
-            symbol="PFLOP/s", base="tflop_per_s", factor=1e3,
-            written=("pflops", "pflops/s", "pflop/sec", "pflops/sec"),
-        ),
-    )  # fmt: skip
-    TFLOP_PER_S = (
-        "tflop_per_s",
-        UnitFacts(
-            symbol="TFLOP/s",
-            base="tflop_per_s",
-            written=("tflops", "tflops/s", "tflop/sec", "tflops/sec"),
-        ),
-    )
-    GFLOP_PER_S = (
-        "gflop_per_s",
-        UnitFacts(
-            symbol="GFLOP/s", base="tflop_per_s", factor=1e-3,
-            written=("gflops", "gflops/s", "gflop/sec", "gflops/sec"),
-        ),
-    )  # fmt: skip
-    GB_PER_S = (
-        "gb_per_s",
-        UnitFacts(symbol="GB/s", base="gb_per_s", written=("gb/sec",)),
-    )
-    TB_PER_S = (
-        "tb_per_s",
-        UnitFacts(symbol="TB/s", base="gb_per_s", factor=1e3, written=("tb/sec",)),
-    )
-    S = "s", UnitFacts(symbol="s", base="ms", factor=1e3, written=("sec", "second", "seconds"))
-    MS = "ms", UnitFacts(symbol="ms", base="ms", written=("msec",))
-    US = (
-        "us",
-        UnitFacts(
-            symbol="µs", base="ms", factor=1e-3,
-            written=("\N{GREEK SMALL LETTER MU}s", "us", "usec"),
-        ),
-    )  # fmt: skip
-    NS = "ns", UnitFacts(symbol="ns", base="ms", factor=1e-6, written=("nsec",))
-    RATIO = (
-        "ratio",
-        UnitFacts(symbol="\N{MULTIPLICATION SIGN}", base="ratio", written=("x", "times")),
-    )
-    PERCENT = "percent", UnitFacts(symbol="%", base="ratio")
+    PFLOP_PER_S = "pflop_per_s", _rate("PFLOP/s", 1e3)
+    TFLOP_PER_S = "tflop_per_s", _rate("TFLOP/s")
+    GFLOP_PER_S = "gflop_per_s", _rate("GFLOP/s", 1e-3)
+    GB_PER_S = "gb_per_s", UnitFacts("GB/s", "gb_per_s", written=("gb/sec",))
+    TB_PER_S = "tb_per_s", UnitFacts("TB/s", "gb_per_s", 1e3, written=("tb/sec",))
+    S = "s", UnitFacts("s", "ms", 1e3, written=("sec", "second", "seconds"))
+    MS = "ms", UnitFacts("ms", "ms", written=("msec",))
+    US = "us", UnitFacts("µs", "ms", 1e-3, written=("\N{GREEK SMALL LETTER MU}s", "us", "usec"))
+    NS = "ns", UnitFacts("ns", "ms", 1e-6, written=("nsec",))
+    RATIO = "ratio", UnitFacts("\N{MULTIPLICATION SIGN}", "ratio", written=("x", "times"))
+    PERCENT = "percent", UnitFacts("%", "ratio")
     """Of a gain: 50 % more is a ratio of 1.5, and no factor makes it one (judging.case.to_base)."""
-    COUNT = "count", UnitFacts(symbol="", exact=True)
-    LINES = "lines", UnitFacts(symbol="lines", exact=True)
-    MAX_ABS_ERROR = "max_abs_error", UnitFacts(symbol="")
+    COUNT = "count", UnitFacts("", exact=True)
+    LINES = "lines", UnitFacts("lines", exact=True)
+    MAX_ABS_ERROR = "max_abs_error", UnitFacts("")
 
     @property
     def base(self) -> "Unit":
@@ -97,19 +70,13 @@ class Unit(StrEnum):
         return next(each for each in spellings if each and each.isascii())
 
 
-def _spellings() -> dict[str, Unit]:
-    return {
-        spelling.lower(): unit
-        for unit in Unit
-        for spelling in (
-            unit.value, unit.facts.symbol, *unit.facts.written,
-        )
-        if spelling
-    }  # fmt: skip
-
-
 BITS = re.compile(r"[KMGTkmgt]?b(/|p|it)")
-SPELLINGS = _spellings()
+SPELLINGS = {
+    spelling.lower(): unit
+    for unit in Unit
+    for spelling in (unit.value, unit.facts.symbol, *unit.facts.written)
+    if spelling
+}
 """Units by every spelling of theirs, in lower case."""
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from assay.records.base import Identifier, Moment, Record, Sha256
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class StatusFacts:
     """All that sets one status apart from the others, to judge, to count and to draw by."""
 
@@ -19,12 +19,12 @@ class StatusFacts:
     """The same on a dark page."""
     badge: Literal["disc", "square", "diamond", "ring"]
     """Shape before the word, so that colour alone never tells statuses apart."""
-    mark: str | None = None
-    """Mark of a measured figure, of ``report.svg``; None where there is never one to draw."""
     severity: int
     """Of several terms' verdicts the claim takes the one with the least: 0 is the worst."""
     basis: Literal["interval", "arithmetic", "none"] = "none"
     """What the verdict rests on: a measured interval, the source's own figures, or neither."""
+    mark: str | None = None
+    """Mark of a measured figure, of ``report.svg``; None where there is never one to draw."""
     decided: bool = True
     """False where the question stays open."""
     strict: bool = False
@@ -49,82 +49,43 @@ class Status(StrEnum):
 
     REPRODUCED = (
         "reproduced",
-        StatusFacts(
-            light="#00574f", dark="#7ff0cd", badge="disc", mark="o", severity=5, basis="interval"
-        ),
+        StatusFacts("#00574f", "#7ff0cd", "disc", 5, "interval", "o"),
     )
     EXCEEDED = (
         "exceeded",
-        StatusFacts(
-            light="#1c46c4", dark="#5a9bff", badge="disc", mark="^", severity=6, basis="interval"
-        ),
+        StatusFacts("#1c46c4", "#5a9bff", "disc", 6, "interval", "^"),
     )
     NOT_REPRODUCED = (
         "not_reproduced",
-        StatusFacts(
-            light="#c0351a",
-            dark="#ff8266",
-            badge="square",
-            mark="v",
-            severity=1,
-            basis="interval",
-            strict=True,
-        ),
+        StatusFacts("#c0351a", "#ff8266", "square", 1, "interval", "v", strict=True),
     )
     MISSTATED = (
         "misstated",
-        StatusFacts(
-            light="#6e4a00",
-            dark="#e8c23a",
-            badge="square",
-            mark="s",
-            severity=2,
-            basis="interval",
-            strict=True,
-        ),
+        StatusFacts("#6e4a00", "#e8c23a", "square", 2, "interval", "s", strict=True),
     )
     ELSEWHERE = (
         "elsewhere",
-        StatusFacts(
-            light="#4b5f8a", dark="#9db2e0", badge="ring", mark="P", severity=5, decided=False
-        ),
+        StatusFacts("#4b5f8a", "#9db2e0", "ring", 5, mark="P", decided=False),
     )
     INCONCLUSIVE = (
         "inconclusive",
-        StatusFacts(
-            light="#706b7a",
-            dark="#a39ca3",
-            badge="diamond",
-            mark="D",
-            severity=4,
-            basis="interval",
-            decided=False,
-        ),
+        StatusFacts("#706b7a", "#a39ca3", "diamond", 4, "interval", "D", decided=False),
     )
     INCORRECT = (
         "incorrect",
-        StatusFacts(
-            light="#86179b", dark="#ea86ee", badge="square", mark="X", severity=0, strict=True
-        ),
+        StatusFacts("#86179b", "#ea86ee", "square", 0, mark="X", strict=True),
     )
     CONSISTENT = (
         "consistent",
-        StatusFacts(light="#00574f", dark="#7ff0cd", badge="disc", severity=5, basis="arithmetic"),
+        StatusFacts("#00574f", "#7ff0cd", "disc", 5, "arithmetic"),
     )
     INCONSISTENT = (
         "inconsistent",
-        StatusFacts(
-            light="#c0351a",
-            dark="#ff8266",
-            badge="square",
-            severity=1,
-            basis="arithmetic",
-            strict=True,
-        ),
+        StatusFacts("#c0351a", "#ff8266", "square", 1, "arithmetic", strict=True),
     )
     NOT_RUN = (
         "not_run",
-        StatusFacts(light="#5f6773", dark="#9aa4b1", badge="ring", severity=3, decided=False),
+        StatusFacts("#5f6773", "#9aa4b1", "ring", 3, decided=False),
     )
 
     @property
@@ -156,38 +117,23 @@ class Why(StrEnum):
         member.short = short
         return member
 
-    OTHER_PROBLEM = (
-        "other_problem",
-        "another problem seems to have run than the source states",
-        "another problem, it seems",
-    )
+    OTHER_PROBLEM = ("other_problem", "another problem seems to have run than the source states",
+                     "another problem, it seems")  # fmt: skip
     OTHER_WORK = "other_work", "other work was counted than was done", "other work counted"
-    OTHER_WORDS = (
-        "other_words",
-        "the source's words must be taken otherwise than they stand",
-        "words taken otherwise",
-    )
-    REBUILT = (
-        "rebuilt",
-        "what ran was rebuilt, or is another's; the original did not run",
-        "original not run",
-    )
+    OTHER_WORDS = ("other_words", "the source's words must be taken otherwise than they stand",
+                   "words taken otherwise")  # fmt: skip
+    REBUILT = ("rebuilt", "what ran was rebuilt, or is another's; the original did not run",
+               "original not run")  # fmt: skip
     ORIGINAL_SLOWER = "original_slower", "the original itself gives less here", "original slower"
     LIBRARY_SLOWER = (
         "library_slower",
         "the library's own kernel, of the version that ran, gives less here",
         "library slower",
     )
-    COMPARATOR_FASTER = (
-        "comparator_faster",
-        "what it is compared with is faster here than stated",
-        "rival faster",
-    )
-    PART_MISSED = (
-        "part_missed",
-        "a figure that the ratio is formed from is not reproduced",
-        "part not reproduced",
-    )
+    COMPARATOR_FASTER = ("comparator_faster", "what it is compared with is faster here than stated",
+                         "rival faster")  # fmt: skip
+    PART_MISSED = ("part_missed", "a figure that the ratio is formed from is not reproduced",
+                   "part not reproduced")  # fmt: skip
     NOT_ALIKE = "not_alike", "what is said to be alike differs here", "not alike"
     OWN_KERNEL_SLOWER = (
         "own_kernel_slower",
@@ -205,40 +151,22 @@ class Why(StrEnum):
         "a reading that could change it was not measured on this GPU, or is open",
         "a reading is missing",
     )
-    ONE_BUILD = (
-        "one_build",
-        "somebody's build of it was looked into, and nothing of it ran",
-        "one build, none ran",
-    )
+    ONE_BUILD = ("one_build", "somebody's build of it was looked into, and nothing of it ran",
+                 "one build, none ran")  # fmt: skip
     TOO_UNCERTAIN = "too_uncertain", "the interval, or a control, leaves it open", "too uncertain"
     OWN_FIGURES = "own_figures", "the source's own statements do not agree", "contradicts itself"
-    OTHER_OUTCOME = (
-        "other_outcome",
-        "it compiles, or counts, otherwise than stated",
-        "other outcome",
-    )
+    OTHER_OUTCOME = ("other_outcome", "it compiles, or counts, otherwise than stated",
+                     "other outcome")  # fmt: skip
     UNSTATED = "unstated", "the source leaves out what would have to run", "left unsaid"
-    NOT_BUILT = (
-        "not_built",
-        "nothing that is built or installed here can run it",
-        "nothing here runs it",
-    )
-    NOT_IN_BUILD = (
-        "not_in_build",
-        "the build that is at hand here was made without what it needs",
-        "build lacks it",
-    )
-    ORIGINAL_ABSENT = (
-        "original_absent",
-        "the author's program is not at hand here",
-        "program not at hand",
-    )
+    NOT_BUILT = ("not_built", "nothing that is built or installed here can run it",
+                 "nothing here runs it")  # fmt: skip
+    NOT_IN_BUILD = ("not_in_build", "the build that is at hand here was made without what it needs",
+                    "build lacks it")  # fmt: skip
+    ORIGINAL_ABSENT = ("original_absent", "the author's program is not at hand here",
+                       "program not at hand")  # fmt: skip
     NO_DEVICE = "no_device", "no GPU that could answer it was measured", "no GPU for it"
-    NOT_MEASURED = (
-        "not_measured",
-        "it could have been measured, and no usable record is there",
-        "not measured",
-    )
+    NOT_MEASURED = ("not_measured", "it could have been measured, and no usable record is there",
+                    "not measured")  # fmt: skip
 
 
 Artifact = Literal["original", "library", "reimplemented", "arithmetic", "inspection"]

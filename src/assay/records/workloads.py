@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from assay.records.base import Identifier, PathBelow, Record, Sha256, Symbol
+from assay.records.base import Identifier, PathBelow, Record, Sha256, Symbol, require
 from assay.shared.expressions import parse
 
 MOST = 1 << 24
@@ -139,35 +139,37 @@ class Workload(Record):
         }[self.operation]
         optional = gemm | attention | {"groups", "pattern", "pattern_b"}
         given = {name for name in optional if getattr(self, name) is not None}
-        if given != needed:
-            missing, extra = sorted(needed - given), sorted(given - needed)
-            raise ValueError(
-                f"{self.operation.value} needs {sorted(needed)}"
-                + (f"; missing {missing}" if missing else "")
-                + (f"; does not take {extra}" if extra else "")
-            )
+        what = "".join(
+            f"; {word} {sorted(names)}"
+            for word, names in (("missing", needed - given), ("does not take", given - needed))
+            if names
+        )
+        require((not what, f"{self.operation.value} needs {sorted(needed)}{what}"))
         return self
 
     @model_validator(mode="after")
     def _code_is_a_callables(self) -> "Workload":
-        own = (self.code, self.flops, self.bytes)
         needed = self.operation is Operation.CALLABLE
-        if any((each is not None) != needed for each in own) or (
-            (self.parameters or self.small) and not needed
-        ):
-            raise ValueError("code, parameters, small, flops and bytes are those of a callable")
-        for name in sorted(self.small.keys() - self.parameters.keys()):
-            raise ValueError(f"small: there is no parameter '{name}'")
-        if needed != (self.distribution == "own") or (self.dtype == "float32" and not needed):
-            raise ValueError("a callable draws its own values, and it alone; so with float32")
-        if not needed:
-            return self
-        numbers = self.numbers.keys()
-        for what, formula in (("flops", self.flops), ("bytes", self.bytes)):
-            for name in sorted(parse(formula or "0").names - numbers):
+        own = {each is not None for each in (self.code, self.flops, self.bytes)}
+        unknown = sorted(self.small.keys() - self.parameters.keys())
+        require(
+            (
+                own == {needed} and (needed or not (self.parameters or self.small)),
+                "code, parameters, small, flops and bytes are those of a callable",
+            ),
+            (not unknown, f"small: there is no parameter '{next(iter(unknown), '')}'"),
+            (
+                needed == (self.distribution == "own") and (needed or self.dtype != "float32"),
+                "a callable draws its own values, and it alone; so with float32",
+            ),
+        )
+        for what in ("flops", "bytes") if needed else ():
+            formula = parse(getattr(self, what))
+            for name in sorted(formula.names - self.numbers.keys()):
                 raise ValueError(f"{what} names '{name}', which is no parameter that is a number")
-            if parse(formula or "0").value(self.numbers) < 1:
-                raise ValueError(f"{what}: '{formula}' comes to less than 1 for these parameters")
+            counts = formula.value(self.numbers) >= 1
+            says = f"'{formula.text}' comes to less than 1 for these parameters"
+            require((counts, f"{what}: {says}"))
         return self
 
     @model_validator(mode="after")
@@ -181,56 +183,52 @@ class Workload(Record):
             across = -(-(cols or 1) // pattern.block_cols)
             stored = down * min(pattern.blocks_per_row, across)
             if down * across > MOST_CELLS or stored > MOST_STORED:
+                size = f"{down} x {across} blocks, {stored} of them stored"
                 raise ValueError(
-                    f"a pattern of {down} x {across} blocks, {stored} of them stored, is more than "
-                    f"{MOST_CELLS}, or {MOST_STORED}"
+                    f"a pattern of {size}, is more than {MOST_CELLS}, or {MOST_STORED}"
                 )
         return self
 
     @model_validator(mode="after")
-    def _fp8_is_a_product_with_dense_b(self) -> "Workload":
-        products = (Operation.DENSE_GEMM, Operation.BSR_GEMM)
-        if self.dtype == "float8_e4m3" and self.operation not in (*products, Operation.CALLABLE):
-            raise ValueError(f"{self.operation.value} has no float8_e4m3 form here")
-        if self.operation is Operation.TMA_LOAD and self.dtype != "float16":
-            raise ValueError("tma_load sums float16 elements")
-        if self.dtype == "float8_e4m3" and (self.k or 0) % 16:
-            raise ValueError(
-                "k must be a multiple of 16: rows of a k-major FP8 operand are aligned"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _wide_output_is_of_a_16_bit_product(self) -> "Workload":
-        products = (Operation.BSR_GEMM, Operation.BSR_BSR_GEMM)
-        fits = self.operation in products and self.dtype != "float8_e4m3"
-        if self.output_dtype is not None and not fits:
-            raise ValueError(f"no {self.dtype} {self.operation.value} here has a float32 output")
-        return self
-
-    @model_validator(mode="after")
-    def _layout_of_b_is_a_dense_16_bit_products(self) -> "Workload":
-        dense = self.operation is Operation.DENSE_GEMM and self.dtype != "float8_e4m3"
-        if self.b_layout != "kn" and not dense:
-            raise ValueError("b_layout is that of a dense product in 16 bits")
-        return self
-
-    @model_validator(mode="after")
-    def _heads_layout_and_window_are_attentions(self) -> "Workload":
-        sparse = self.operation is Operation.BLOCK_SPARSE_ATTENTION
-        if not sparse and (self.window_left is not None or self.window_right is not None):
-            raise ValueError("a window is one of block_sparse_attention")
-        if self.heads is None and (self.kv_heads is not None or self.layout != "bhsd"):
-            raise ValueError("kv_heads and layout are attention's")
-        if self.kv_heads is not None and (self.heads or 0) % self.kv_heads:
-            raise ValueError(f"{self.heads} heads can't share {self.kv_heads} heads of K and V")
-        return self
-
-    @model_validator(mode="after")
-    def _causal_attention_is_dense_and_square(self) -> "Workload":
-        dense = self.operation is Operation.DENSE_ATTENTION
-        if self.causal and not (dense and self.seq_q == self.seq_kv):
-            raise ValueError("causal is a dense attention of as many queries as keys")
+    def _has_a_form_here(self) -> "Workload":
+        made, fp8 = self.operation, self.dtype == "float8_e4m3"
+        sparse_products = (Operation.BSR_GEMM, Operation.BSR_BSR_GEMM)
+        in_fp8 = (Operation.DENSE_GEMM, Operation.BSR_GEMM, Operation.CALLABLE)
+        windowed = self.window_left is not None or self.window_right is not None
+        laid_out = self.kv_heads is not None or self.layout != "bhsd"
+        square = made is Operation.DENSE_ATTENTION and self.seq_q == self.seq_kv
+        require(
+            (not fp8 or made in in_fp8, f"{made.value} has no float8_e4m3 form here"),
+            (
+                made is not Operation.TMA_LOAD or self.dtype == "float16",
+                "tma_load sums float16 elements",
+            ),
+            (
+                not fp8 or not (self.k or 0) % 16,
+                "k must be a multiple of 16: rows of a k-major FP8 operand are aligned",
+            ),
+            (
+                self.output_dtype is None or (made in sparse_products and not fp8),
+                f"no {self.dtype} {made.value} here has a float32 output",
+            ),
+            (
+                self.b_layout == "kn" or (made is Operation.DENSE_GEMM and not fp8),
+                "b_layout is that of a dense product in 16 bits",
+            ),
+            (
+                not windowed or made is Operation.BLOCK_SPARSE_ATTENTION,
+                "a window is one of block_sparse_attention",
+            ),
+            (self.heads is not None or not laid_out, "kv_heads and layout are attention's"),
+            (
+                not (self.heads or 0) % (self.kv_heads or 1),
+                f"{self.heads} heads can't share {self.kv_heads} heads of K and V",
+            ),
+            (
+                not self.causal or square,
+                "causal is a dense attention of as many queries as keys",
+            ),
+        )
         return self
 
     @property
@@ -287,11 +285,11 @@ class Comparison(Record):
     @model_validator(mode="after")
     def _arms_known(self) -> "Comparison":
         ids = [arm.id for arm in self.arms]
-        if len(ids) != len(set(ids)):
-            raise ValueError(f"comparison {self.id} names an arm twice")
-        unknown = ({self.control} | set(self.profile)) - set(ids)
-        if unknown:
-            raise ValueError(f"comparison {self.id} has no arm {sorted(unknown)}")
+        unknown = {self.control, *self.profile} - set(ids)
+        require(
+            (len(ids) == len(set(ids)), f"comparison {self.id} names an arm twice"),
+            (not unknown, f"comparison {self.id} has no arm {sorted(unknown)}"),
+        )
         return self
 
 

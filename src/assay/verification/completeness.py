@@ -98,8 +98,9 @@ def _missing_of(
             if key in held or (stage is PROGRAMS and key[1] in unbuilt):
                 continue
             beside = stage.purpose is Purpose.BESIDE
-            missing = "guard-missing" if beside else "record-missing"
-            yield "platform-missing" if stage is PLATFORMS else missing, path
+            code = "guard-missing" if beside else "record-missing"
+            code = "platform-missing" if stage is PLATFORMS else code
+            yield code, path
 
 
 def _check_counts(catalog: Catalog, evidence: Evidence, says: CheckUnderWay) -> None:
