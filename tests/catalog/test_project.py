@@ -431,7 +431,7 @@ class TestCommands:
     ("value", "unit", "printed", "says"),
     [
         (3201, "count", None, "rates, times and ratios, and its unit is count"),
-        ("5 ms", None, "GB/s", "is in ms, and the command prints GB/s"),
+        ("5 ms", None, "GB/s", "is in ms, and its program prints GB/s"),
     ],
 )
 def test_a_figure_that_no_command_prints_stands_with_its_line(
@@ -445,5 +445,5 @@ def test_a_figure_that_no_command_prints_stands_with_its_line(
     folder = write(tmp_path / "mine", content)
     with pytest.raises(YamlProblems) as caught:
         load_catalog(ROOT, folder)
-    assert f"claim 'printed': {'a command prints ' if unit else ''}{says}" in str(caught.value)
+    assert f"claim 'printed': {'its program prints ' if unit else ''}{says}" in str(caught.value)
     assert "line 1:" not in str(caught.value)

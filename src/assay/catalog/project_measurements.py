@@ -36,8 +36,6 @@ def lower_measurements(
             reading.lines.setdefault(_arm_id(entry.id, arm), line)
         file, function = entry.callable.split(":")
         reading.knows((*at, "callable"), f"{called}: there is no file", file, files)
-        if entry.control is not None:
-            reading.knows((*at, "control"), f"{called}: control: no arm", entry.control, entry.arms)
         _check_formulas(reading, at, entry)
         _check_names(reading, at, entry)
         _check_packages(reading, at, entry)
@@ -136,9 +134,7 @@ def _check_formulas(reading: ProjectReading, at: YamlPath, entry: Measurement) -
 
 
 def _check_names(reading: ProjectReading, at: YamlPath, entry: Measurement) -> None:
-    """Note names at its smaller size that are no parameters, and names that mean something else to
-    the function.
-    """
+    """Note names that mean something else to the function."""
     called = f"measurement '{entry.id}'"
     if GIVEN in entry.parameters:
         says = f"the function is given '{GIVEN}' besides: name the parameter otherwise"
@@ -146,9 +142,6 @@ def _check_names(reading: ProjectReading, at: YamlPath, entry: Measurement) -> N
     for arm in sorted(entry.arms.keys() & RESERVED):
         says = f"'{arm}' is no arm in what the function returns: name the arm otherwise"
         reading.refuse((*at, "arms", arm), f"{called}: arms: {says}")
-    for name in sorted(entry.small):
-        says = f"{called}: small: there is no parameter"
-        reading.knows((*at, "small", name), says, name, entry.parameters)
 
 
 def _check_packages(reading: ProjectReading, at: YamlPath, entry: Measurement) -> None:

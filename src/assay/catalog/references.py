@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from assay.base.errors import BadInput
 from assay.catalog.evaluation_references import arm_of, check_claim, check_operands, require_known
 from assay.catalog.model import Catalog
-from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Compiles, Program, Unanswerable
 from assay.records.kernels import Variant
 from assay.records.originals import FigurePattern
@@ -74,7 +73,12 @@ def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
         where = f"{_file_of(catalog, catalog.source_of[audit.id])}audit '{audit.id}'"
         with checked(audit.id):
             check_operands(catalog, where, filter(None, (*audit.operands, audit.claimed)))
-    for check in (_check_originals, _check_findings, _check_published_files):
+    programs = ((source, each) for source, file in catalog.sources.items()
+                for each in file.own_programs)  # fmt: skip
+    for source, figure in ((source, each) for source, one in programs for each in one.figures):
+        with checked(figure.claim, "answer"):
+            _check_figure(catalog, source, figure)
+    for check in (_check_programs, _check_findings, _check_published_files):
         with checked(""):
             check(catalog)
     for sweep in catalog.tuning.sweeps:
@@ -123,36 +127,38 @@ def _check_findings(catalog: Catalog) -> None:
                 raise BadInput(f"{where}: takes a figure of {left[0]}, which 'when' does not name")
 
 
-def _check_originals(catalog: Catalog) -> None:
-    """A source's own program has an id of its own, and answers what that source claims."""
+def _check_programs(catalog: Catalog) -> None:
+    """A source's own program has an id of its own."""
     owners: dict[str, str] = {}
     for source, claims_file in catalog.sources.items():
         for original in claims_file.own_programs:
-            where = f"{source}.yaml: original '{original.id}'"
             if (other := owners.setdefault(original.id, source)) != source:
+                where = f"{source}.yaml: original '{original.id}'"
                 raise BadInput(f"{where}: source {other} has one of that id")
-            for figure in original.figures:
-                require_known(where, "claim", figure.claim, catalog.claims)
-                claim = catalog.claims[figure.claim]
-                if catalog.source_of[claim.id] != source:
-                    raise BadInput(f"{where}: claim '{claim.id}' is another source's")
-                _check_figure(where, claim, figure)
 
 
-def _check_figure(where: str, claim: Claim, figure: FigurePattern) -> None:
-    """What a program prints answers a measured claim, in a unit of the claim's kind."""
+def _check_figure(catalog: Catalog, source: str, figure: FigurePattern) -> None:
+    """What a source's own program prints answers what that source claims to have measured, in a
+    unit of the claim's kind.
+    """
+    where = f"{_file_of(catalog, source)}claim '{figure.claim}'"
+    require_known(where, "claim", figure.claim, catalog.claims)
+    claim = catalog.claims[figure.claim]
+    if catalog.source_of[claim.id] != source:
+        raise BadInput(f"{where}: is not one of source '{source}', whose program prints it")
     if not isinstance(claim.evaluation, Benchmark | Program | Unanswerable):
-        raise BadInput(f"{where}: claim '{claim.id}' is not answered by a measurement")
+        raise BadInput(f"{where}: is not answered by a measurement, and a program prints it")
     if claim.unit is None or claim.unit.facts.base is None:
-        raise BadInput(f"{where}: claim '{claim.id}' has no rate, time or ratio")
-    if claim.unit.base is not figure.unit.base:
+        unit = claim.unit.typed if claim.unit else "none"
         raise BadInput(
-            f"{where}: claim '{claim.id}' is in {claim.unit.value}, its figure in "
-            f"{figure.unit.value}"
+            f"{where}: its program prints rates, times and ratios, and its unit is {unit}"
         )
+    if claim.unit.base is not figure.unit.base:
+        printed = f"its program prints {figure.unit.typed}"
+        raise BadInput(f"{where}: is in {claim.unit.typed}, and {printed}")
     readings = {reading.id for reading in claim.all_readings()}
     if figure.counts is not None and figure.counts not in readings:
-        raise BadInput(f"{where}: claim '{claim.id}' has no reading '{figure.counts}'")
+        raise BadInput(f"{where}: has no reading '{figure.counts}'")
 
 
 def _check_arm(where: str, arm: Arm, variant: Variant, workload: Workload) -> None:

@@ -131,14 +131,41 @@ def _check_baselines(evaluation: Benchmark) -> None:
     )
 
 
-class Claim(Record):
-    """One published figure."""
+class ClaimText(Record):
+    """What a source says of a figure, beside the figure itself."""
 
     id: Identifier
-    kind: ClaimKind
     statement: str
-    """What is claimed, in our own words, one line."""
+    """What is claimed, in your own words, one line."""
     place: SourcePlace
+    decimals: Annotated[int, Field(ge=0, le=MOST_DECIMALS)] | None = None
+    """Decimals with which the source prints ``value``, where ``resolution`` does not tell: of a
+    bound. By default those that are typed."""
+    computed: str | None = None
+    """How the value follows from what the source prints, where it does not print it itself."""
+    relation: Relation = Relation.EQUALS
+    configuration: dict[str, Scalar] = {}
+    """Shapes, tile sizes, sparsity, dtype ... as stated, with the source's own names."""
+    software: dict[str, str] = {}
+    """Versions as stated: cutlass, cuda, driver, pytorch ..."""
+    command: str | None = None
+    """Command line as typed."""
+    flop_formula: FlopFormula | None = None
+    """For rates: which operations were counted."""
+    flops: Formulated | None = None
+    """For rates: FLOPs of one launch over the problem's facts, where no named formula counts so."""
+    unstated: tuple[str, ...] = ()
+    """What one would have to know to repeat the measurement and the source leaves unsaid."""
+    note: str | None = None
+    """A fact about this figure that a reader of the verdict should know."""
+    sentence: Identifier | None = None
+    """A name for the sentence that states it, where that states more: all of it counts once."""
+
+
+class Claim(ClaimText):
+    """One published figure."""
+
+    kind: ClaimKind
     value: Measurable | None
     """The printed figure; None only for support statements."""
     unit: Unit | None
@@ -148,23 +175,7 @@ class Claim(Record):
     """Whether the source prints it with a tilde: it stands for all that rounds to it."""
     to: Measurable | None = None
     """Upper end of a range that the source prints; ``value`` is its lower end."""
-    decimals: Annotated[int, Field(ge=0, le=MOST_DECIMALS)] | None = None
-    """Decimals with which the source prints ``value``, where ``resolution`` does not tell: of a
-    bound. By default those that are typed."""
-    computed: str | None = None
-    """How the value follows from what the source prints, where it does not print it itself."""
-    relation: Relation = Relation.EQUALS
-    configuration: dict[str, Scalar] = {}
-    """Shapes, tile sizes, sparsity, dtype ... as stated, with the source's own names."""
     hardware: Hardware
-    software: dict[str, str] = {}
-    """Versions as stated: cutlass, cuda, driver, pytorch ..."""
-    command: str | None = None
-    """Command line as typed."""
-    flop_formula: FlopFormula | None = None
-    """For rates: which operations were counted."""
-    flops: Formulated | None = None
-    """For rates: FLOPs of one launch over the problem's facts, where no named formula counts so."""
     bytes: Formulated | None = None
     """For bandwidths: bytes of one launch over the problem's facts, where they are not the least
     traffic (inputs read once, output written once)."""
@@ -172,15 +183,9 @@ class Claim(Record):
     """The primary reading, where the words have several: what ``evaluation`` takes them for."""
     readings: tuple[Reading, ...] = ()
     """Other meanings of the words, each measured and shown beside it."""
-    unstated: tuple[str, ...] = ()
-    """What one would have to know to repeat the measurement and the source leaves unsaid."""
     evaluation: Evaluation
-    note: str | None = None
-    """A fact about this figure that a reader of the verdict should know."""
     redefined: str | None = None
     """How what answers it differs from what did in earlier reports: a sentence of the verdict."""
-    sentence: Identifier | None = None
-    """A name for the sentence that states it, where that states more: all of it counts once."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Claim":
@@ -359,7 +364,7 @@ class Audit(Record):
     id: Identifier
     statement: str
     place: SourcePlace
-    claimed: Operand | None
+    claimed: Operand | None = None
     """The figure the relation should give; None for a formula that claims none (an order, say)."""
     formula: Formula
     operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
@@ -384,10 +389,11 @@ class Source(Record):
 
     id: Identifier
     title: str
-    date: str | None
-    file: str | None
-    """File name of the document; None for this project's own statements."""
-    sha256: Sha256 | None
+    date: str | None = None
+    file: str | None = None
+    """File name of the document; None for a project's own statements."""
+    sha256: Sha256 | None = None
+    """Of that file."""
     address: str | None = None
     """Where the document was had; None where that is not recorded."""
     author: str | None = None

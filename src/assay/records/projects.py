@@ -10,7 +10,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.base import (
     LONGEST_PATH,
     CallableName,
@@ -19,11 +18,15 @@ from assay.records.base import (
     PackageName,
     PathBelow,
     Record,
-    Scalar,
-    Sha256,
     Symbol,
 )
-from assay.records.claims import MOST_DECIMALS, ClaimKind, Hardware, Relation
+from assay.records.claims import (
+    Audit,
+    ClaimKind,
+    ClaimText,
+    Hardware,
+    Source,
+)
 from assay.records.evaluations import (
     Accuracy,
     Arithmetic,
@@ -31,7 +34,6 @@ from assay.records.evaluations import (
     Derived,
     DeviceCode,
     Execution,
-    FlopFormula,
     Formulated,
     Inspection,
     Metric,
@@ -76,21 +78,12 @@ DocumentName = Annotated[
 """Where a document would lie in the project; it need not."""
 
 
-class ProjectSource(Record):
+class ProjectSource(Source):
     """A document that publishes figures, or what the project publishes of itself."""
 
-    id: Identifier
-    title: str
     date: PublishedOn | None = None
     file: DocumentName | None = None
     """File name of the document; None for the project's own statements."""
-    sha256: Sha256 | None = None
-    """Of that file."""
-    address: str | None = None
-    """Where the document was had."""
-    author: str | None = None
-    about: str | None = None
-    """What the document is about, in one sentence."""
 
     @model_validator(mode="after")
     def _document_has_a_digest(self) -> Self:
@@ -318,45 +311,27 @@ ProjectEvaluation = Annotated[
 ]
 
 
-class ProjectClaim(Record):
+class ProjectClaim(ClaimText):
     """One published figure. Units stand as people write them; what follows from the rest may be
     left out.
     """
 
-    id: Identifier
     source: Identifier | None = None
     """Not needed where the project has one source."""
     kind: ClaimKind | None = None
     """By default: a ratio for a ratio, support without a value, else a measurement."""
-    statement: str
-    """What is claimed, in your own words, one line."""
-    place: SourcePlace
     value: float | str | None = None
     """The printed figure, with its unit (``610 TFLOP/s``) or without."""
     unit: str | None = None
     """TFLOP/s, GFLOP/s, PFLOP/s, GB/s, TB/s, s, ms, us, ns, x, %, count, lines, max_abs_error."""
     resolution: Annotated[float, Field(ge=0)] | None = None
     """One unit of the last printed digit; by default that of ``value`` as it is typed."""
-    decimals: Annotated[int, Field(ge=0, le=MOST_DECIMALS)] | None = None
-    """Decimals with which the source prints a bound; by default those that are typed."""
-    computed: str | None = None
-    """How the value follows from what the document prints, where it does not print it itself."""
-    relation: Relation = Relation.EQUALS
     target: Identifier | tuple[Identifier, ...] | None = None
     """The target that it is claimed for, or several; in place of ``hardware``."""
     hardware: Hardware | None = None
-    configuration: dict[str, Scalar] = {}
-    software: dict[str, str] = {}
-    command: str | None = None
-    flop_formula: FlopFormula | None = None
-    flops: Formulated | None = None
-    unstated: tuple[str, ...] = ()
-    """What one would have to know to repeat it and the source leaves unsaid."""
     answer: ShortAnswer | None = None
     evaluation: ProjectEvaluation | None = None
     """In place of ``answer``: any of the ways in which Assay's own claims are answered."""
-    note: str | None = None
-    sentence: Identifier | None = None
 
     @model_validator(mode="after")
     def _one_answer(self) -> Self:
@@ -369,22 +344,11 @@ class ProjectClaim(Record):
         return self
 
 
-class ProjectAudit(Record):
+class ProjectAudit(Audit):
     """A relation that a source states or relies on between figures."""
 
-    id: Identifier
     source: Identifier | None = None
-    statement: str
-    place: SourcePlace
-    claimed: Operand | None = None
-    formula: Formula
-    operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
-    assumes: str | None = None
-    """What it takes that the source does not print: then it counts apart."""
-    leads: bool = False
-    """Whether it is named first among those that do not hold."""
-    note: str | None = None
-    sentence: Identifier | None = None
+    """Not needed where the project has one source."""
 
 
 class ProjectDocument(Record):
