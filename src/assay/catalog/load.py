@@ -1,9 +1,9 @@
 """The catalog: every claim, target, workload, comparison and kernel, read and cross-checked."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from assay.base.errors import BadInput
 from assay.base.io import load_yaml
@@ -20,7 +20,14 @@ from assay.records.platform import Target
 from assay.records.rivals import RivalsFile, TuningFile
 from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, WorkloadsFile
 
-T = TypeVar("T")
+
+class _Named(Protocol):
+    @property
+    def id(self) -> str:
+        """Return what the other files name it by."""
+
+
+T = TypeVar("T", bound=_Named)
 
 OWN_CLAIMS = "config/claims/"
 """Where the claims of Assay's own sources lie."""
@@ -139,43 +146,44 @@ def _by_source(sources: dict[str, ClaimsFile]) -> dict[str, Any]:
 
 
 def _catalog(root: Path, sources: dict[str, ClaimsFile]) -> Catalog:
+    config = root / "config"
     kernels = [
         (path, load_yaml(KernelManifest, path))
         for path in sorted((root / "kernels").glob("*/kernel.yaml"))
     ]
-    tuning, rivals = root / "config" / "tuning.yaml", root / "config" / "rivals.yaml"
+    targets = ((path, load_yaml(Target, path)) for path in _yaml_files(config / "targets"))
+    workloads = (
+        (path, each)
+        for path in _yaml_files(config / "workloads")
+        for each in load_yaml(WorkloadsFile, path).workloads
+    )
+    comparisons = (
+        (path, each)
+        for path in _yaml_files(config / "comparisons")
+        for each in load_yaml(ComparisonsFile, path).comparisons
+    )
+    protocols, tuning, rivals = (
+        config / f"{name}.yaml" for name in ("protocols", "tuning", "rivals")
+    )
     listed = load_yaml(RivalsFile, rivals).rivals if rivals.is_file() else ()
     return Catalog(
         **_by_source(sources),
-        targets=_by_id(
-            root / "config" / "targets", lambda p: (load_yaml(Target, p),), lambda t: t.id
-        ),
-        workloads=_by_id(
-            root / "config" / "workloads",
-            lambda p: load_yaml(WorkloadsFile, p).workloads,
-            lambda w: w.id,
-        ),
-        comparisons=_by_id(
-            root / "config" / "comparisons",
-            lambda p: load_yaml(ComparisonsFile, p).comparisons,
-            lambda c: c.id,
-        ),
-        protocols={
-            protocol.id: protocol
-            for protocol in load_yaml(ProtocolsFile, root / "config" / "protocols.yaml").protocols
-        },
-        variants=_unique((v.id, v, path) for path, kernel in kernels for v in kernel.variants),
-        programs=_unique((p.id, p, path) for path, kernel in kernels for p in kernel.programs),
-        probes=_unique((p.id, p, path) for path, kernel in kernels for p in kernel.probes),
+        targets=_by_id(targets),
+        workloads=_by_id(workloads),
+        comparisons=_by_id(comparisons),
+        protocols=_by_id((protocols, p) for p in load_yaml(ProtocolsFile, protocols).protocols),
+        variants=_by_id((path, each) for path, kernel in kernels for each in kernel.variants),
+        programs=_by_id((path, each) for path, kernel in kernels for each in kernel.programs),
+        probes=_by_id((path, each) for path, kernel in kernels for each in kernel.probes),
         kernel_folder={
             name: path.parent.name
             for path, kernel in kernels
             for name in (*(v.id for v in kernel.variants), *(p.id for p in kernel.probes))
         },
-        judging=load_yaml(Judging, root / "config" / "judging.yaml"),
+        judging=load_yaml(Judging, config / "judging.yaml"),
         tuning=load_yaml(TuningFile, tuning) if tuning.is_file() else NO_TUNING,
         operators=tuple(entry for _, kernel in kernels for entry in kernel.operators),
-        rivals=_unique((each.id, each, rivals) for each in listed),
+        rivals=_by_id((rivals, each) for each in listed),
     )
 
 
@@ -217,16 +225,11 @@ def _yaml_files(folder: Path) -> list[Path]:
     return files
 
 
-def _unique(entries: Iterable[tuple[str, T, Path]]) -> dict[str, T]:
+def _by_id(entries: Iterable[tuple[Path, T]]) -> dict[str, T]:
+    """Return entries by id. Raises BadInput, by the second's file, for an id that two have."""
     found: dict[str, T] = {}
-    for key, value, path in entries:
-        if key in found:
-            raise BadInput(f"{path}: id '{key}' is given twice")
-        found[key] = value
+    for path, entry in entries:
+        if entry.id in found:
+            raise BadInput(f"{path}: id '{entry.id}' is given twice")
+        found[entry.id] = entry
     return found
-
-
-def _by_id(
-    folder: Path, load: Callable[[Path], Iterable[T]], key: Callable[[T], str]
-) -> dict[str, T]:
-    return _unique((key(v), v, path) for path in _yaml_files(folder) for v in load(path))

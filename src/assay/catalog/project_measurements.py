@@ -1,7 +1,5 @@
 """Measurements of a project, lowered to problems, variants and comparisons."""
 
-from typing import Any
-
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import suggest
 from assay.catalog.claim_documents import ProjectReading, placed
@@ -13,6 +11,9 @@ from assay.records.workloads import CodeParameter, Comparison, Operation, Projec
 from assay.shared.expressions import parse
 from assay.shared.project_case import GIVEN, RESERVED
 
+KEPT = ("id", "dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters", "small",
+        "flops", "bytes")  # fmt: skip
+"""What a workload has of its measurement as it stands there."""
 LARGEST_INT = 2**31 - 1
 """Of a C int, as launchers take sizes."""
 
@@ -43,38 +44,22 @@ def lower_measurements(
         if reading.problems:
             continue
         code = ProjectCode(file=file, function=function, files=read)
-        workload = reading.made(Workload, at, called, _workload(entry, code))
-        comparison = reading.made(Comparison, at, called, _comparison(entry))
+        workload = reading.made(Workload, at, called, {
+            **{name: getattr(entry, name) for name in KEPT},
+            "operation": Operation.CALLABLE, "distribution": "own", "code": code,
+        })  # fmt: skip
+        ids = {arm: _arm_id(entry.id, arm) for arm in entry.arms}
+        comparison = reading.made(Comparison, at, called, {
+            "id": entry.id, "title": entry.title, "protocol": entry.protocol,
+            "arms": tuple({"id": arm, "variant": name, "workload": entry.id}
+                          for arm, name in ids.items()),
+            "control": entry.control or list(entry.arms)[-1],
+        })  # fmt: skip
         if workload is None or comparison is None:
             continue
         workloads[entry.id], comparisons[entry.id] = workload, comparison
-        for arm in entry.arms:
-            variants[_arm_id(entry.id, arm)] = _variant(entry, arm)
+        variants |= {name: _variant(entry, arm) for arm, name in ids.items()}
     return comparisons, variants, workloads
-
-
-def _workload(entry: Measurement, code: ProjectCode) -> dict[str, Any]:
-    kept = ("id", "dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters", "small",
-            "flops", "bytes")  # fmt: skip
-    return {
-        **{name: getattr(entry, name) for name in kept},
-        "operation": Operation.CALLABLE,
-        "distribution": "own",
-        "code": code,
-    }
-
-
-def _comparison(entry: Measurement) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "title": entry.title,
-        "protocol": entry.protocol,
-        "arms": tuple(
-            {"id": arm, "variant": _arm_id(entry.id, arm), "workload": entry.id}
-            for arm in entry.arms
-        ),
-        "control": entry.control or list(entry.arms)[-1],
-    }
 
 
 def _arm_id(measurement: str, arm: str) -> str:

@@ -1,6 +1,6 @@
 """A report for people who compute: its records as data frames, and who vouches for them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,6 @@ from assay.evidence.report_contents import ReportContents, read_contents
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import counted_once, kind_of
 from assay.records.attestation import MANIFEST
-from assay.records.builds import BuildRecord
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT
 from assay.verification.policy import Policy
@@ -83,13 +82,11 @@ class OpenReport:
     @cached_property
     def builds(self) -> pd.DataFrame:
         """Return one row a build record (``assay.frames.BUILDS``)."""
-        return frames.builds(self._builds())
-
-    def _builds(self) -> Iterator[tuple[str, BuildRecord]]:
         evidence = self.contents.evidence
-        yield from (("run", record) for record in evidence.builds.values())
-        for target, records in evidence.target_builds.items():
-            yield from ((target, record) for record in records.values())
+        taken = [(target, record) for target, records in evidence.target_builds.items()
+                 for record in records.values()]  # fmt: skip
+        own = [("run", record) for record in evidence.builds.values()]
+        return frames.builds([*own, *taken])
 
 
 def open_report(
@@ -115,9 +112,7 @@ def open_report(
     named = trusted_keys(root) if keys is None else [Path(key) for key in keys]
     with opened_report(Path(path)) as folder:
         if judged:
-            policy = Policy(root)
-            ours = trusted_keys(root)
-            verify(folder, named, root, origin_keys=ours, policy=policy)
+            verify(folder, named, root, origin_keys=trusted_keys(root), policy=Policy(root))
         vouched = _vouched(folder, named) if signed else None
         digest = sha256_bytes(read_bytes(folder / MANIFEST, MOST_DOCUMENT))
         return OpenReport(Path(path), read_contents(folder), digest, vouched, judged)

@@ -8,14 +8,14 @@ a project, which is its signer's, from the signed copy.
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic
 
-from assay.base.check_log import CheckLog, failed_check, listed, passed_check
+from assay.base.check_log import CheckLog, listed
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_bytes, read_record
 from assay.base.progress import say
@@ -318,14 +318,22 @@ def conclude(log: CheckLog, report_dir: Path, result: RebuildResult) -> None:
     """Take up what a rebuild comes to, as two checks. Raises CheckFailed of builds."""
     missing = [build for build in result.builds if build.status is RebuildStatus.SOURCE_MISSING]
     failed = [build for build in result.builds if build.status not in PROVEN]
-    _conclude_sources(log, result, missing)
-    others = [f"{build.name}: {build.status}" for build in failed if build not in missing]
-    if others:
-        log.add(failed_check("rebuild", listed(others)))
-    elif missing:
+    others = [build for build in failed if build not in missing]
+    with log.check("sources") as says:
+        for build in missing:
+            says.refuse("source-missing", f"{build.name}: {build.detail}")
+        unread = [build.name for build in result.builds if build.status in NOT_LOOKED_FOR]
+        found = counted(len(result.builds) - len(unread), "build")
+        says(f"those of {found} are this checkout's or its history's, by SHA-256")
+        says.leave(*([f"where the sources of {listed(unread)} are"] if unread else []))
+    if missing and not others:
         log.skip(("rebuild",), f"sources of {counted(len(missing), 'build')} are missing")
     else:
-        log.add(passed_check("rebuild", _compiled(result), _left_open(result)))
+        with log.check("rebuild") as says:
+            for build in others:
+                says.refuse("rebuild", f"{build.name}: {build.status}")
+            says(_compiled(result))
+            says.leave(*_left_open(result))
     if failed:
         lines = [f"\n  {build.name}: {build.status}: {build.detail}" for build in failed]
         raise CheckFailed(
@@ -334,19 +342,6 @@ def conclude(log: CheckLog, report_dir: Path, result: RebuildResult) -> None:
             f"from their sources:{''.join(lines)}{_remedy(failed, result.commit)}",
             code="rebuild" if others else "source-missing",
         )
-
-
-def _conclude_sources(log: CheckLog, result: RebuildResult, missing: Sequence[Rebuilt]) -> None:
-    """Take up whether the sources that the build records name are there, by SHA-256."""
-    if missing:
-        told = listed([f"{build.name}: {build.detail}" for build in missing])
-        log.add(failed_check("sources", told, code="source-missing"))
-        return
-    unread = [build.name for build in result.builds if build.status in NOT_LOOKED_FOR]
-    found = counted(len(result.builds) - len(unread), "build")
-    left = [f"where the sources of {listed(unread)} are"] if unread else []
-    says = f"those of {found} are this checkout's or its history's, by SHA-256"
-    log.add(passed_check("sources", says, left))
 
 
 def _compiled(result: RebuildResult) -> str:
@@ -359,26 +354,20 @@ def _compiled(result: RebuildResult) -> str:
     return f"{builds} compiled from source: {told or 'there are none'}{rest}"
 
 
-def _left_open(result: RebuildResult) -> list[str]:
-    """Return what compiling does not show: other host code, binaries and builds left out."""
-    left = _host_code(result.builds)
-    if result.left_out:
-        left.append(f"what {counted(result.left_out, 'build')} came of, which --only left out")
-    return left
-
-
-def _host_code(builds: Sequence[Rebuilt]) -> list[str]:
-    """A line for every reason why host code differs, and what of it is in the device code."""
+def _left_open(result: RebuildResult) -> Iterator[str]:
+    """Yield what compiling does not show: other host code by its reason, and builds left out."""
     reasons: dict[tuple[RebuildStatus, str], list[str]] = {}
-    for build in (each for each in builds if each.status in SAME_DEVICE_CODE):
+    for build in (each for each in result.builds if each.status in SAME_DEVICE_CODE):
         reasons.setdefault((build.status, build.detail), []).append(build.name)
-    return [
-        f"{counted(len(names), 'build')} {agreeing(len(names), 'has', 'have')} the same device "
-        f"code, byte for byte{SAME_DEVICE_CODE[status]}; {agreeing(len(names), 'its', 'their')} "
-        f"host code is other ({reason}) and is not shown to come from these sources: "
-        f"{listed(names)}"
-        for (status, reason), names in reasons.items()
-    ]
+    for (status, reason), names in reasons.items():
+        have, their = (agreeing(len(names), *pair) for pair in (("has", "have"), ("its", "their")))
+        yield (
+            f"{counted(len(names), 'build')} {have} the same device code, byte for byte"
+            f"{SAME_DEVICE_CODE[status]}; {their} host code is other ({reason}) and is not shown "
+            f"to come from these sources: {listed(names)}"
+        )
+    if result.left_out:
+        yield f"what {counted(result.left_out, 'build')} came of, which --only left out"
 
 
 def _remedy(failed: Sequence[Rebuilt], commit: str | None) -> str:
