@@ -224,7 +224,7 @@ class TestItCountsOtherwise:
 
     def test_the_reading_must_be_one_of_the_claims(self) -> None:
         described = own(figure("rate", counts="other"))
-        with pytest.raises(BadInput, match="claim 'rate' has no reading 'other'"):
+        with pytest.raises(BadInput, match="claim 'rate': has no reading 'other'"):
             check_references(catalog([self.claim(1.0)], described))
 
 
@@ -232,7 +232,7 @@ class TestItCountsOtherwise:
     ("figures", "words"),
     [
         ((figure("none"),), "there is no claim 'none'"),
-        ((figure("rate", unit=Unit.MS),), "is in tflop_per_s, its figure in ms"),
+        ((figure("rate", unit=Unit.MS),), "is in TFLOP/s, and its program prints ms"),
         ((figure("gain"),), "is not answered by a measurement"),
     ],
 )

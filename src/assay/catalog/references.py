@@ -1,18 +1,46 @@
 """References between the files of a catalog: what is named exists, and may stand where it does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from assay.base.errors import BadInput
-from assay.catalog.evaluation_references import arm_of, check_claim, check_operands, require_known
+from assay.base.yaml_problems import suggest
 from assay.catalog.model import Catalog
-from assay.records.evaluations import Benchmark, Compiles, Program, Unanswerable
-from assay.records.kernels import Variant
+from assay.records.arithmetic import Operand
+from assay.records.claims import Claim
+from assay.records.evaluations import (
+    PRINTED,
+    Accuracy,
+    Arithmetic,
+    Benchmark,
+    Compiles,
+    Completeness,
+    Derived,
+    DeviceCode,
+    Evaluation,
+    Execution,
+    Metric,
+    Program,
+    Quantity,
+    Support,
+    Term,
+    Unanswerable,
+)
 from assay.records.originals import FigurePattern
 from assay.records.rivals import TuningChoice, TuningSweep
-from assay.records.units import places
-from assay.records.workloads import Arm, Comparison, Workload
+from assay.records.units import Unit, places
+from assay.records.workloads import Arm, Comparison, Operation
+from assay.shared.expressions import parse
+from assay.shared.formula_names import names_of_operation, names_of_program
+
+T = TypeVar("T")
+
+FORMED = {"quotient": Unit.RATIO, "percent_gain": Unit.PERCENT}
+"""Unit of what a formula makes of two figures."""
+Named = Iterable[tuple[str, frozenset[str]]]
+"""(what, the names that a formula may use of it)."""
 
 
 @dataclass(frozen=True)
@@ -42,188 +70,317 @@ def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
     found: list[ReferenceProblem] = []
 
     @contextmanager
-    def checked(of: str, part: str = "") -> Iterator[None]:
+    def checked(of: str, part: str = "", where: str = "") -> Iterator["_Names"]:
         try:
-            yield
+            yield _Names(catalog, where)
         except BadInput as error:
             found.append(ReferenceProblem(of, str(error), part))
 
     for comparison in catalog.comparisons.values():
-        where = _called(catalog, comparison)
-        with checked(comparison.id, "protocol"):
-            require_known(where, "protocol", comparison.protocol, catalog.protocols)
-        with checked(comparison.id):
-            _check_comparison(catalog, where, comparison)
+        own = catalog.project is not None and comparison.id in catalog.project.measures
+        where = f"{'measurement' if own else 'comparison'} '{comparison.id}'"
+        with checked(comparison.id, "protocol", where) as names:
+            names.require("protocol", comparison.protocol, catalog.protocols)
+        with checked(comparison.id, "", where) as names:
+            names.check_comparison(comparison)
     for variant in catalog.variants.values():
-        with checked(variant.id):
-            if variant.rival is not None:
-                require_known(f"variant '{variant.id}'", "rival", variant.rival, catalog.rivals)
+        with checked(variant.id, "", f"variant '{variant.id}'") as names:
+            names.require("rival", variant.rival, catalog.rivals)
     for claim in catalog.claims.values():
-        where = f"{_file_of(catalog, catalog.source_of[claim.id])}claim '{claim.id}'"
+        where = f"{_file_of(catalog, claim.id)}claim '{claim.id}'"
         for target in claim.hardware.targets:
-            with checked(claim.id, "target"):
-                require_known(where, "target", target, catalog.targets)
-        with checked(claim.id, "answer"):
-            check_claim(catalog, where, claim)
+            with checked(claim.id, "target", where) as names:
+                names.require("target", target, catalog.targets)
+        with checked(claim.id, "answer", where) as names:
+            names.check_claim(claim)
         for reading in claim.readings:
-            with checked(claim.id):
-                meant = claim.under(reading)
-                check_claim(catalog, f"{where}: reading '{reading.id}'", meant, reading=True)
+            with checked(claim.id, "", f"{where}: reading '{reading.id}'") as names:
+                names.check_claim(claim.under(reading), reading=True)
     for audit in catalog.audits.values():
-        where = f"{_file_of(catalog, catalog.source_of[audit.id])}audit '{audit.id}'"
-        with checked(audit.id):
-            check_operands(catalog, where, filter(None, (*audit.operands, audit.claimed)))
-    programs = ((source, each) for source, file in catalog.sources.items()
-                for each in file.own_programs)  # fmt: skip
-    for source, figure in ((source, each) for source, one in programs for each in one.figures):
-        with checked(figure.claim, "answer"):
-            _check_figure(catalog, source, figure)
-    for check in (_check_programs, _check_findings, _check_published_files):
+        where = f"{_file_of(catalog, audit.id)}audit '{audit.id}'"
+        with checked(audit.id, "", where) as names:
+            names.check_operands(filter(None, (*audit.operands, audit.claimed)))
+    for source, figure in _printed_figures(catalog):
+        where = f"{_file_of(catalog, figure.claim)}claim '{figure.claim}'"
+        with checked(figure.claim, "answer", where) as names:
+            names.check_figure(source, figure)
+    for check in (_check_files, _check_findings):
         with checked(""):
             check(catalog)
     for sweep in catalog.tuning.sweeps:
-        with checked(sweep.id):
-            _check_sweep(catalog, sweep)
+        with checked(sweep.id, "", f"tuning.yaml: sweep '{sweep.id}'") as names:
+            names.check_sweep(sweep)
     for choice in catalog.tuning.choices:
-        with checked(choice.id):
-            _check_choice(catalog, f"tuning.yaml: choice '{choice.id}'", choice)
+        with checked(choice.id, "", f"tuning.yaml: choice '{choice.id}'") as names:
+            names.check_choice(choice)
     return found
 
 
-def _file_of(catalog: Catalog, source: str) -> str:
-    """Return how a message calls what a claim stands in: its file, but of a project, which has one,
-    that is said already.
+def _file_of(catalog: Catalog, entry: str) -> str:
+    """Return how a message calls the file that a claim stands in; a project has one, that is said
+    already.
     """
-    return f"{source}.yaml: " if catalog.project is None else ""
+    named = catalog.project is None and entry in catalog.source_of
+    return f"{catalog.source_of[entry]}.yaml: " if named else ""
 
 
-def _called(catalog: Catalog, comparison: Comparison) -> str:
-    """Return how a message calls a comparison: of a project's people, by their word for it."""
-    own = catalog.project is not None and comparison.id in catalog.project.measures
-    return f"{'measurement' if own else 'comparison'} '{comparison.id}'"
+def _printed_figures(catalog: Catalog) -> Iterator[tuple[str, FigurePattern]]:
+    """Yield what sources' own programs print, with the source."""
+    for source, claims_file in catalog.sources.items():
+        for original in claims_file.own_programs:
+            yield from ((source, figure) for figure in original.figures)
 
 
-def _check_comparison(catalog: Catalog, where: str, comparison: Comparison) -> None:
-    for arm in comparison.arms:
-        require_known(where, "variant", arm.variant, catalog.variants)
-        require_known(where, "workload", arm.workload, catalog.workloads)
-        variant, workload = catalog.variants[arm.variant], catalog.workloads[arm.workload]
-        if variant.operation is not workload.operation:
-            raise BadInput(
-                f"{where}: arm '{arm.id}' runs {variant.operation.value} on a "
-                f"{workload.operation.value} workload"
+@dataclass(frozen=True)
+class _Names:
+    """The names of one entry; every check raises BadInput."""
+
+    catalog: Catalog
+    where: str
+    """How a message calls the entry."""
+
+    def refuse(self, says: str) -> BadInput:
+        return BadInput(f"{self.where}: {says}")
+
+    def require(self, noun: str, name: str | None, known: Mapping[str, T]) -> None:
+        """Refuse a name that names nothing."""
+        if name is not None and name not in known:
+            raise self.refuse(f"there is no {noun} '{name}'{suggest(name, known)}")
+
+    def arm(self, comparison: str, name: str) -> Arm:
+        self.require("comparison", comparison, self.catalog.comparisons)
+        arms = {arm.id: arm for arm in self.catalog.comparisons[comparison].arms}
+        self.require(f"arm of '{comparison}'", name, arms)
+        return arms[name]
+
+    def check_comparison(self, comparison: Comparison) -> None:
+        """A kernel writes the output that its problem has, and what may be timed for readings alone
+        is marked.
+        """
+        for arm in comparison.arms:
+            self.require("variant", arm.variant, self.catalog.variants)
+            self.require("workload", arm.workload, self.catalog.workloads)
+            variant, workload = (
+                self.catalog.variants[arm.variant],
+                self.catalog.workloads[arm.workload],
             )
-        _check_arm(where, arm, variant, workload)
+            ours, theirs = variant.operation.value, workload.operation.value
+            why = workload.for_readings_only
+            if ours != theirs:
+                raise self.refuse(f"arm '{arm.id}' runs {ours} on a {theirs} workload")
+            if variant.output_dtype != workload.output_dtype:
+                made, wanted = (each.output_dtype or workload.dtype for each in (variant, workload))
+                wants = f"'{workload.id}' wants {wanted}"
+                raise self.refuse(f"arm '{arm.id}' writes {made}, and {wants}")
+            if why is not None and not arm.reading_only:
+                raise self.refuse(f"arm '{arm.id}' must be reading_only, for {why}")
+
+    def check_claim(self, claim: Claim, *, reading: bool = False) -> None:
+        """What a claim's answer names is there, and its formulas and its unit fit; ``reading``:
+        whether it is meant under a reading, which may rest on arms that are timed for readings
+        alone.
+        """
+        catalog, evaluation = self.catalog, claim.evaluation
+        for term in _terms(evaluation):
+            self._check_term(term, reading=reading or isinstance(evaluation, Completeness))
+        match evaluation:
+            case Arithmetic(operands=operands):
+                self.check_operands(operands)
+            case Program(program=program):
+                self.require("program", program, catalog.programs)
+            case Derived():
+                self._check_derived(evaluation)
+            case DeviceCode(rival=rival):
+                self.require("rival", rival, catalog.rivals)
+            case Support(probe=probe):
+                self.require("probe", probe, {**catalog.probes, **catalog.programs})
+            case Unanswerable(nearest=nearest):
+                for name in (each for each in nearest if isinstance(each, str)):
+                    self.require("claim", name, catalog.claims)
+        if claim.flops is not None:
+            self._check_formula(claim.flops, self._names_of_rates(evaluation))
+        if claim.bytes is not None:
+            if not isinstance(evaluation, Benchmark) or evaluation.metric is not Metric.BANDWIDTH:
+                raise self.refuse("a formula for bytes (bytes) is of a measured bandwidth")
+            self._check_formula(claim.bytes, self._names_of_terms(evaluation.terms))
+        if isinstance(evaluation, Derived):
+            self._check_formed(claim, evaluation)
+
+    def _check_term(self, term: Term, *, reading: bool) -> None:
+        """Arms exist; one that is timed for readings only answers none but a reading.
+
+        Nor is anything held against it, but another of its kind: a quotient of two stages of a
+        program that is wrong in both.
+        """
+        arm = self.arm(term.comparison, term.arm)
+        over = None if term.over is None else self.arm(term.comparison, term.over)
+        alone = f"of '{term.comparison}', which is timed for readings only"
+        if arm.reading_only and not reading:
+            raise self.refuse(f"rests on arm '{term.arm}' {alone}")
+        if over is not None and over.reading_only and not arm.reading_only:
+            raise self.refuse(f"holds '{term.arm}' against arm '{term.over}' {alone}")
+
+    def _check_derived(self, evaluation: Derived) -> None:
+        """Both parts exist, are measured themselves, and one has the reading meant."""
+        catalog, names = self.catalog, (evaluation.numerator, evaluation.denominator)
+        for name in names:
+            self.require("claim", name, catalog.claims)
+            if isinstance(catalog.claims[name].evaluation, Derived):
+                raise self.refuse(f"is derived from '{name}', which is itself derived")
+        readings = {r.id for name in names for r in catalog.claims[name].all_readings()}
+        if any(catalog.sources[catalog.source_of[name]].program_of(name) for name in names):
+            readings.add(PRINTED)
+        if evaluation.under is not None and evaluation.under not in readings:
+            raise self.refuse(f"neither part has a reading '{evaluation.under}'")
+        for name in names if evaluation.flops is not None else ():
+            counted = self._names_of_rates(catalog.claims[name].evaluation)
+            self._check_formula(evaluation.flops or "", counted)
+
+    def _check_formed(self, claim: Claim, evaluation: Derived) -> None:
+        """A figure formed of two others is in its formula's unit, and can be formed of them."""
+        if claim.unit is not FORMED[evaluation.formula]:
+            typed = claim.unit.typed if claim.unit else "no unit"
+            told = ", ".join(f"{formula} gives {each.typed}" for formula, each in FORMED.items())
+            raise self.refuse(f"is in {typed}: {told}")
+        names = (evaluation.numerator, evaluation.denominator)
+        units = [self.catalog.claims[name].unit for name in names]
+        for name, unit in zip(names, units, strict=True):
+            if unit is None or unit.facts.base is None:
+                raise self.refuse(f"'{name}' has no rate, time or ratio to form a figure of")
+        top, bottom = units
+        if top and bottom and top.base is not bottom.base:
+            told = f"'{names[0]}' is in {top.typed} and '{names[1]}' in {bottom.typed}"
+            raise self.refuse(f"{told}: no figure is formed of the two")
+
+    def _check_formula(self, formula: str, problems: Named) -> None:
+        for what, known in problems:
+            for name in sorted(parse(formula).names - known):
+                listed = ", ".join(sorted(known))
+                says = f"'{formula}' names '{name}', which {what} does not have; known: {listed}"
+                raise self.refuse(says)
+
+    def _names_of_rates(self, evaluation: Evaluation) -> Named:
+        """Yield what a formula may name of each problem that an evaluation measures."""
+        match evaluation:
+            case Benchmark(metric=Metric.RATE | Metric.RATE_RATIO, terms=terms):
+                yield from self._names_of_terms(terms)
+            case Program(program=program):
+                yield program, names_of_program(self.catalog.programs[program].parser)
+            case _:
+                raise self.refuse("a formula for FLOPs (flops) is of a measured rate")
+
+    def _names_of_terms(self, terms: Iterable[Term]) -> Named:
+        """Yield the same of arms: of a project's function its own parameters."""
+        for term in terms:
+            for arm in self.catalog.comparisons[term.comparison].arms:
+                workload = self.catalog.workloads[arm.workload]
+                operation = workload.operation
+                if arm.id in (term.arm, term.over):
+                    own = operation is Operation.CALLABLE
+                    known = workload.numbers if own else names_of_operation(operation.value)
+                    yield operation.value, frozenset(known)
+
+    def check_operands(self, operands: Iterable[Operand]) -> None:
+        """Claims named carry a value; they, and places, may be those of other sources."""
+        for operand in (part for whole in operands for part in whole.parts()):
+            if operand.place is not None:
+                self.require("source", operand.place.source, self.catalog.sources)
+            self.require("claim", operand.claim, self.catalog.claims)
+            if operand.claim is not None and self.catalog.claims[operand.claim].value is None:
+                raise self.refuse(f"'{operand.claim}' carries no value to compute with")
+
+    def check_figure(self, source: str, figure: FigurePattern) -> None:
+        """What a source's own program prints answers what that source claims to have measured, in a
+        unit of the claim's kind.
+        """
+        self.require("claim", figure.claim, self.catalog.claims)
+        claim = self.catalog.claims[figure.claim]
+        if self.catalog.source_of[claim.id] != source:
+            raise self.refuse(f"is not one of source '{source}', whose program prints it")
+        if not isinstance(claim.evaluation, Benchmark | Program | Unanswerable):
+            raise self.refuse("is not answered by a measurement, and a program prints it")
+        if claim.unit is None or claim.unit.facts.base is None:
+            unit = claim.unit.typed if claim.unit else "none"
+            says = f"its program prints rates, times and ratios, and its unit is {unit}"
+            raise self.refuse(says)
+        if claim.unit.base is not figure.unit.base:
+            printed = f"its program prints {figure.unit.typed}"
+            raise self.refuse(f"is in {claim.unit.typed}, and {printed}")
+        if figure.counts not in (None, *(reading.id for reading in claim.all_readings())):
+            raise self.refuse(f"has no reading '{figure.counts}'")
+
+    def check_sweep(self, sweep: TuningSweep) -> None:
+        """A sweep begins with an arm, and the choice that would be made of it is one."""
+        arm = self.arm(sweep.begin.comparison, sweep.begin.arm)
+        archs = sweep.archs or self.catalog.variants[arm.variant].archs
+        for target in (each.id for each in self.catalog.targets.values() if each.arch in archs):
+            try:
+                workload = self.catalog.workloads[arm.workload]
+                choice = sweep.choice(target, arm.variant, workload)
+            except ValueError as error:
+                raise self.refuse(str(error)) from error
+            self.check_choice(choice)
+
+    def check_choice(self, choice: TuningChoice) -> None:
+        """The choice is one of its sweep's arms, made on a problem it is for, and its target has
+        it.
+        """
+        catalog, name = self.catalog, choice.evidence.comparison
+        self.require("target", choice.target, catalog.targets)
+        self.require("variant", choice.variant, catalog.variants)
+        arm = self.arm(name, choice.evidence.arm)
+        if arm.variant != choice.variant:
+            says = f"arm '{arm.id}' of '{name}' is variant '{arm.variant}', not '{choice.variant}'"
+        elif catalog.targets[choice.target].arch not in catalog.variants[choice.variant].archs:
+            says = f"'{choice.variant}' is not built for {choice.target}"
+        elif objection := choice.objection(catalog.workloads[arm.workload]):
+            says = f"its evidence is taken on '{arm.workload}', which {objection}"
+        else:
+            return
+        raise self.refuse(says)
+
+
+def _terms(evaluation: Evaluation) -> list[Term]:
+    """Return the terms that an evaluation rests on or is shown beside."""
+    match evaluation:
+        case Benchmark(terms=terms, alternatives=beside) | Execution(terms=terms, nearest=beside):
+            return [*terms, *(each.term for each in beside)]
+        case Accuracy(term=term) | Completeness(term=term):
+            return [term]
+        case Support(nearest=beside) | Compiles(nearest=beside):
+            return [each.term for each in beside]
+        case Unanswerable(nearest=beside):
+            return [each.term for each in beside if isinstance(each, Quantity)]
+    return []
+
+
+def _check_files(catalog: Catalog) -> None:
+    """A source's own program, and a file of it that is compiled, has an id that no other source's
+    has; a claim is on a file and an architecture that its source lists.
+    """
+    owners: dict[tuple[str, str], str] = {}
+    for source, claims_file in catalog.sources.items():
+        listed = [*(("original", each.id) for each in claims_file.own_programs),
+                  *(("compilation", each.id) for each in claims_file.compilations)]  # fmt: skip
+        for noun, name in listed:
+            if (other := owners.setdefault((noun, name), source)) != source:
+                says = f"source {other} has one of that id"
+                raise BadInput(f"{source}.yaml: {noun} '{name}': {says}")
+    for claim in catalog.claims.values():
+        if isinstance(asked := claim.evaluation, Compiles):
+            source = catalog.source_of[claim.id]
+            file = catalog.published_file(source, asked.compilation)
+            if file is None or asked.arch not in file.archs:
+                says = f"the source has no compilation '{asked.compilation}' for {asked.arch}"
+                raise BadInput(f"{source}.yaml: claim '{claim.id}': {says}")
 
 
 def _check_findings(catalog: Catalog) -> None:
     """A finding rests on claims or audits, and takes its figures from those alone."""
     for source, claims_file in catalog.sources.items():
         for finding in claims_file.findings:
-            where = f"{source}.yaml: finding '{finding.says[:40]}...'"
+            names = _Names(catalog, f"{source}.yaml: finding '{finding.says[:40]}...'")
             for name in finding.when:
-                require_known(where, "claim", name, catalog.source_of)
+                names.require("claim", name, catalog.source_of)
             if left := sorted({each.claim for each in places(finding.says)} - finding.when.keys()):
-                raise BadInput(f"{where}: takes a figure of {left[0]}, which 'when' does not name")
-
-
-def _check_programs(catalog: Catalog) -> None:
-    """A source's own program has an id of its own."""
-    owners: dict[str, str] = {}
-    for source, claims_file in catalog.sources.items():
-        for original in claims_file.own_programs:
-            if (other := owners.setdefault(original.id, source)) != source:
-                where = f"{source}.yaml: original '{original.id}'"
-                raise BadInput(f"{where}: source {other} has one of that id")
-
-
-def _check_figure(catalog: Catalog, source: str, figure: FigurePattern) -> None:
-    """What a source's own program prints answers what that source claims to have measured, in a
-    unit of the claim's kind.
-    """
-    where = f"{_file_of(catalog, source)}claim '{figure.claim}'"
-    require_known(where, "claim", figure.claim, catalog.claims)
-    claim = catalog.claims[figure.claim]
-    if catalog.source_of[claim.id] != source:
-        raise BadInput(f"{where}: is not one of source '{source}', whose program prints it")
-    if not isinstance(claim.evaluation, Benchmark | Program | Unanswerable):
-        raise BadInput(f"{where}: is not answered by a measurement, and a program prints it")
-    if claim.unit is None or claim.unit.facts.base is None:
-        unit = claim.unit.typed if claim.unit else "none"
-        raise BadInput(
-            f"{where}: its program prints rates, times and ratios, and its unit is {unit}"
-        )
-    if claim.unit.base is not figure.unit.base:
-        printed = f"its program prints {figure.unit.typed}"
-        raise BadInput(f"{where}: is in {claim.unit.typed}, and {printed}")
-    readings = {reading.id for reading in claim.all_readings()}
-    if figure.counts is not None and figure.counts not in readings:
-        raise BadInput(f"{where}: has no reading '{figure.counts}'")
-
-
-def _check_arm(where: str, arm: Arm, variant: Variant, workload: Workload) -> None:
-    """A kernel writes the output that its problem has, and what may be timed for readings alone is
-    marked.
-    """
-    if variant.output_dtype != workload.output_dtype:
-        raise BadInput(
-            f"{where}: arm '{arm.id}' writes {variant.output_dtype or workload.dtype}, and "
-            f"'{workload.id}' wants {workload.output_dtype or workload.dtype}"
-        )
-    why = workload.for_readings_only
-    if why is not None and not arm.reading_only:
-        raise BadInput(f"{where}: arm '{arm.id}' must be reading_only, for {why}")
-
-
-def _check_sweep(catalog: Catalog, sweep: TuningSweep) -> None:
-    """A sweep begins with an arm, and the choice that would be made of it is one."""
-    where = f"tuning.yaml: sweep '{sweep.id}'"
-    arm = arm_of(catalog, where, sweep.begin.comparison, sweep.begin.arm)
-    archs = sweep.archs or catalog.variants[arm.variant].archs
-    for target in (each.id for each in catalog.targets.values() if each.arch in archs):
-        try:
-            choice = sweep.choice(target, arm.variant, catalog.workloads[arm.workload])
-        except ValueError as error:
-            raise BadInput(f"{where}: {error}") from error
-        _check_choice(catalog, where, choice)
-
-
-def _check_choice(catalog: Catalog, where: str, choice: TuningChoice) -> None:
-    """The choice is one of its sweep's arms, made on a problem it is for, and its target has it."""
-    require_known(where, "target", choice.target, catalog.targets)
-    require_known(where, "variant", choice.variant, catalog.variants)
-    name = choice.evidence.comparison
-    arm = arm_of(catalog, where, name, choice.evidence.arm)
-    if arm.variant != choice.variant:
-        says = f"arm '{arm.id}' of '{name}' is variant '{arm.variant}', not '{choice.variant}'"
-    elif catalog.targets[choice.target].arch not in catalog.variants[choice.variant].archs:
-        says = f"'{choice.variant}' is not built for {choice.target}"
-    elif objection := choice.objection(catalog.workloads[arm.workload]):
-        says = f"its evidence is taken on '{arm.workload}', which {objection}"
-    else:
-        return
-    raise BadInput(f"{where}: {says}")
-
-
-def _check_published_files(catalog: Catalog) -> None:
-    """Raise BadInput for an id that two files have, and for a claim on a file or architecture that
-    its source does not list.
-    """
-    owners: dict[str, str] = {}
-    for source, claims_file in catalog.sources.items():
-        for published in claims_file.compilations:
-            if published.id in owners:
-                raise BadInput(
-                    f"{source}.yaml: compilation '{published.id}': source {owners[published.id]} "
-                    "has one of that id"
-                )
-            owners[published.id] = source
-    for claim in catalog.claims.values():
-        if isinstance(claim.evaluation, Compiles):
-            source = catalog.source_of[claim.id]
-            listed = catalog.published_file(source, claim.evaluation.compilation)
-            if listed is None or claim.evaluation.arch not in listed.archs:
-                raise BadInput(
-                    f"{source}.yaml: claim '{claim.id}': the source has no compilation "
-                    f"'{claim.evaluation.compilation}' for {claim.evaluation.arch}"
-                )
+                raise names.refuse(f"takes a figure of {left[0]}, which 'when' does not name")

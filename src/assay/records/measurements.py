@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256, Symbol
 
@@ -134,12 +134,6 @@ class TriedConfiguration(Record):
     refused: str | None
     """Why it did not."""
 
-    @model_validator(mode="after")
-    def _ran_or_not(self) -> "TriedConfiguration":
-        if (self.ms is None) == (self.refused is None):
-            raise ValueError("a configuration has a time, or a reason for having none")
-        return self
-
 
 class RivalSweep(Record):
     """How a library was tuned on a workload: everything tried, in order, some twice."""
@@ -150,12 +144,6 @@ class RivalSweep(Record):
     """What the samples are of."""
     tried: Annotated[tuple[TriedConfiguration, ...], Field(min_length=1)]
     seconds: float
-
-    @model_validator(mode="after")
-    def _chosen_ran(self) -> "RivalSweep":
-        if not any(one.settings == self.chosen and one.ms is not None for one in self.tried):
-            raise ValueError("the configuration that was chosen is none that ran")
-        return self
 
 
 class ArmFacts(Record):

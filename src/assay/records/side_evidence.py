@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from assay.records.base import GpuRecord, Identifier, Measurable, Moment, Record, Sha256
 
@@ -46,13 +46,6 @@ class StopwatchArm(Record):
     """Mean SM clock during our samples: where two stopwatches differ, it may be why."""
     nvbench_clock_mhz: float | None = None
 
-    @model_validator(mode="after")
-    def _times_where_collected(self) -> "StopwatchArm":
-        times = (self.events_median_ms, self.nvbench_cold_ms, self.nvbench_statistic)
-        if (self.status == "collected") != (None not in times):
-            raise ValueError(f"arm {self.arm} is {self.status} but its times say otherwise")
-        return self
-
 
 class StopwatchRecord(GpuRecord):
     """The second stopwatch, for an agreement table; never a judged timing."""
@@ -94,15 +87,6 @@ class Sanitized(Record):
     detail: str
     binary_sha256: Sha256 | None
 
-    @model_validator(mode="after")
-    def _status_fits_counts(self) -> "Sanitized":
-        found = "errors" if self.errors else "warnings" if self.warnings else None
-        if (self.status if self.status in ("errors", "warnings") else None) != found:
-            raise ValueError(f"{self.variant} under {self.tool}: its counts are not {self.status}")
-        if self.status == "clean" and not self.shapes:
-            raise ValueError(f"{self.variant} under {self.tool} is clean but was never launched")
-        return self
-
 
 class SanitizerRecord(GpuRecord):
     """Every tool over every compiled variant of a target."""
@@ -116,14 +100,6 @@ class SanitizerRecord(GpuRecord):
     controls: tuple[SanitizerControl, ...]
     runs: tuple[Sanitized, ...]
     seconds: Measurable
-
-    @model_validator(mode="after")
-    def _tools_were_shown_their_controls(self) -> "SanitizerRecord":
-        if unproved := {run.tool for run in self.runs} - {one.tool for one in self.controls}:
-            raise ValueError(f"no control for {', '.join(sorted(unproved))}")
-        if self.status != "collected" and self.runs:
-            raise ValueError(f"the record is {self.status} but holds findings")
-        return self
 
 
 class CheatOutcome(Record):
@@ -141,13 +117,6 @@ class CheatOutcome(Record):
     ended: bool | None = None
     """Whether its process came to a result; None in evidence from before this was recorded."""
 
-    @model_validator(mode="after")
-    def _meant_is_what_caught_it(self) -> "CheatOutcome":
-        caught = self.meant in self.caught_by if self.meant else not self.caught_by
-        if self.as_meant and not caught:
-            raise ValueError(f"{self.name} is as meant, but what caught it says otherwise")
-        return self
-
 
 class CheatsRecord(GpuRecord):
     """Every cheat on one GPU."""
@@ -159,12 +128,3 @@ class CheatsRecord(GpuRecord):
     status: Literal["collected", "failed"] = "collected"
     """``failed``: none was tried to its end, and ``detail`` says why."""
     detail: str = ""
-
-    @model_validator(mode="after")
-    def _collected_beside_an_honest_one(self) -> "CheatsRecord":
-        if self.status == "failed":
-            if self.cheats:
-                raise ValueError("the record is failed but holds cheats")
-        elif not {True, False} <= {cheat.meant is None for cheat in self.cheats}:
-            raise ValueError("collected, but without cheats or without the honest kernel")
-        return self
