@@ -7,7 +7,6 @@ The host makes them of its records (``assay.measuring.device_jobs``); ``specs`` 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from assay.shared.job_limits import require_at_least, require_positive
 from assay.shared.specs import (
     ArmSpec,
     ArtifactSpec,
@@ -52,11 +51,6 @@ class ComparisonJob(DeviceJob):
         """Return the compiled kernels of the arms."""
         return tuple(arm.artifact for arm in self.comparison.arms if arm.artifact)
 
-    def _require_arms(self, *names: str) -> None:
-        for name in names:
-            if name not in {arm.id for arm in self.comparison.arms}:
-                raise ValueError(f"comparison '{self.comparison.id}' has no arm '{name}'")
-
 
 @dataclass(frozen=True)
 class CorrectnessJob(ComparisonJob):
@@ -76,10 +70,6 @@ class BenchmarkJob(ComparisonJob):
     not_timed: dict[str, str]
     """The other arms, each with the reason."""
 
-    def __post_init__(self) -> None:
-        """Raise ValueError for an arm that the comparison does not have."""
-        self._require_arms(*self.timed, *self.not_timed)
-
 
 @dataclass(frozen=True)
 class ProgramRunsJob(DeviceJob):
@@ -94,11 +84,6 @@ class ProgramRunsJob(DeviceJob):
     """Of one run."""
     verify: tuple[str, ...] = ()
     """Further arguments of one run that checks the output; none, and there is no such run."""
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a job that runs nothing."""
-        require_at_least(1, self, "runs")
-        require_positive(self, "timeout_s")
 
     def artifacts(self) -> tuple[ArtifactSpec, ...]:
         """Return the program."""
@@ -144,13 +129,6 @@ class OriginalRunsJob(DeviceJob):
         """Return the copy."""
         return (self.directory,)
 
-    def __post_init__(self) -> None:
-        """Raise ValueError for a line without an owner, no runs, or no time for them."""
-        if (self.build is None) != (self.build_by is None):
-            raise ValueError("a build line has an owner, and no other line")
-        require_at_least(1, self, "runs")
-        require_positive(self, "build_timeout_s", "run_timeout_s")
-
 
 @dataclass(frozen=True)
 class ProfileJob(ComparisonJob):
@@ -159,10 +137,6 @@ class ProfileJob(ComparisonJob):
     task = "profile"
     arm: str
 
-    def __post_init__(self) -> None:
-        """Raise ValueError for an arm that the comparison does not have."""
-        self._require_arms(self.arm)
-
 
 @dataclass(frozen=True)
 class StopwatchJob(ComparisonJob):
@@ -170,10 +144,6 @@ class StopwatchJob(ComparisonJob):
 
     task = "stopwatch"
     timed: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for an arm that the comparison does not have."""
-        self._require_arms(*self.timed)
 
 
 @dataclass(frozen=True)

@@ -2,26 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from assay.shared.bounded_json import parse_bounded
+from assay.shared.dataclass_json import build, plain
 from assay.shared.errors import BadJob, FailureKind
 from assay.shared.files import canonical_json
 from assay.shared.job import DeviceJob
 from assay.shared.specs import Json
-from assay.shared.strict_json import Mismatch, parse, plain, read
 from assay.shared.tasks import TASKS
 
 SCHEMA = "assay/job/2"
-
-
-@dataclass(frozen=True)
-class _JobDocument:
-    """A job's file."""
-
-    schema: Literal["assay/job/2"]
-    task: str
-    output: Path
-    job: Any
 
 
 @dataclass(frozen=True)
@@ -54,20 +45,13 @@ def write_job(queued: QueuedJob, path: Path) -> None:
 
 
 def read_job(path: Path) -> QueuedJob:
-    """Read a job's file. Raises BadJob with one sentence that names the place."""
+    """Read a job's file. Raises BadJob with one sentence."""
     try:
-        value = parse(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        document = parse_bounded(path.read_bytes())
+        task = TASKS[document["task"]]
+        return QueuedJob(build(task.job, document["job"]), Path(document["output"]))
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise BadJob(f"{path}: cannot be read as a job: {error}") from error
-    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-        raise BadJob(f"{path}: is not an {SCHEMA} document")
-    try:
-        document = read(_JobDocument, value)
-        if document.task not in TASKS:
-            raise BadJob(f"job: unknown task '{document.task}'; there are {', '.join(TASKS)}")
-        return QueuedJob(read(TASKS[document.task].job, document.job), document.output)
-    except Mismatch as error:
-        raise BadJob(f"job: {error}") from error
 
 
 def failure_path(output: Path) -> Path:
@@ -77,4 +61,4 @@ def failure_path(output: Path) -> Path:
 
 def read_failure(path: Path) -> JobFailure:
     """Read what a failed job left. Raises OSError or ValueError where that is no such word."""
-    return read(JobFailure, parse(path.read_text(encoding="utf-8")))
+    return build(JobFailure, parse_bounded(path.read_bytes()))

@@ -1,18 +1,9 @@
 """Dataclasses that jobs are made of: targets, problems, kernels, and how they are timed."""
 
-import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from assay.shared.expressions import parse
-from assay.shared.job_limits import (
-    DISTRIBUTIONS,
-    DTYPES,
-    OPERATIONS,
-    require_at_least,
-    require_one_of,
-    require_positive,
-)
 
 Json = dict[str, Any]
 """An object of parsed JSON."""
@@ -26,13 +17,6 @@ class TargetSpec:
     product_pattern: str
     """Regular expression that NVML's product name must match in full."""
 
-    def __post_init__(self) -> None:
-        """Raise ValueError for a pattern that is none."""
-        try:
-            re.compile(self.product_pattern)
-        except re.error as error:
-            raise ValueError(f"product_pattern is no regular expression: {error}") from error
-
 
 @dataclass(frozen=True)
 class PatternSpec:
@@ -43,10 +27,6 @@ class PatternSpec:
     block_cols: int
     blocks_per_row: int
     search: Literal["lower_bound", "first_hit"] = "lower_bound"
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a pattern without blocks."""
-        require_at_least(1, self, "block_rows", "block_cols", "blocks_per_row")
 
 
 @dataclass(frozen=True)
@@ -134,21 +114,6 @@ class WorkloadSpec:
             name: value for name, value in self.parameters.items() if isinstance(value, int | float)
         }
 
-    def __post_init__(self) -> None:
-        """Raise ValueError for what no problem has."""
-        require_one_of(OPERATIONS, operation=self.operation)
-        require_one_of(DTYPES, dtype=self.dtype)
-        require_one_of(DISTRIBUTIONS, distribution=self.distribution)
-        require_at_least(
-            0, self, "seed", "m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv",
-            "head_dim", "kv_heads", "window_left", "window_right",
-        )  # fmt: skip
-        require_positive(self, "relative_tolerance", "max_abs_tolerance", "logit_scale")
-        if (self.operation == "callable") != (self.code is not None):
-            raise ValueError("a callable, and it alone, has code")
-        if self.kv_heads and self.heads % self.kv_heads:
-            raise ValueError(f"{self.heads} heads can't share {self.kv_heads} heads of K and V")
-
 
 @dataclass(frozen=True)
 class VariantSpec:
@@ -167,10 +132,6 @@ class VariantSpec:
     """Of a project's kernel: inputs whose addresses its launcher takes."""
     sizes: tuple[str, ...] = ()
     """Of a project's kernel: parameters that it takes."""
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for an operation that there is not."""
-        require_one_of(OPERATIONS, operation=self.operation)
 
 
 @dataclass(frozen=True)
@@ -201,14 +162,6 @@ class ComparisonSpec:
     control: str
     arms: tuple[ArmSpec, ...]
 
-    def __post_init__(self) -> None:
-        """Raise ValueError for arms of one name, or a control that is none of them."""
-        names = [arm.id for arm in self.arms]
-        if len(set(names)) < len(names):
-            raise ValueError("two arms have the same id")
-        if self.control not in names:
-            raise ValueError(f"control is no arm: {self.control!r}; there are {', '.join(names)}")
-
 
 @dataclass(frozen=True)
 class ProtocolSpec:
@@ -228,15 +181,6 @@ class ProtocolSpec:
     turn_min_ms: float = 0.0
     settle_ms: float = 0.0
 
-    def __post_init__(self) -> None:
-        """Raise ValueError for what takes no samples, or a time that is none."""
-        require_at_least(1, self, "processes", "blocks", "samples")
-        require_at_least(
-            0, self, "warmup_min_ms", "warmup_max_ms", "warmup_stable_fraction", "checked_turns",
-            "turn_min_ms", "settle_ms",
-        )  # fmt: skip
-        require_positive(self, "telemetry_interval_ms")
-
 
 @dataclass(frozen=True)
 class OperatorSpec:
@@ -251,13 +195,3 @@ class OperatorSpec:
     symbol: str
     artifact: ArtifactSpec
     head_dim: int | None = None
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a case that no kernel has."""
-        require_one_of(OPERATIONS, operation=self.operation)
-        require_one_of(DTYPES, dtype=self.dtype)
-        for name, block in (("block", self.block), ("block_b", self.block_b)):
-            if block is not None and min(block) < 1:
-                raise ValueError(f"{name} must be of at least 1 x 1, is {block[0]} x {block[1]}")
-        if self.head_dim is not None:
-            require_at_least(1, self, "head_dim")
