@@ -10,7 +10,7 @@ from assay.device.kernels.attention_oracle import attend, low_precision_limits
 from assay.device.kernels.inputs import make_inputs
 from assay.shared.specs import PatternSpec
 from assay.shared.stored_blocks import ragged_blocks
-from tests.device.helpers import sparse_attention_workload
+from tests.device.helpers import attention_workload, sparse_attention_workload
 
 
 def plain(inputs, mask=None):
@@ -78,3 +78,14 @@ def test_the_limit_is_above_what_rounding_costs_and_below_a_lost_key():
     fewer = dataclasses.replace(inputs.workload, window_left=10**6, window_right=40)
     lost = attend(dataclasses.replace(inputs, workload=fewer)).output
     assert float((lost - right).abs().max()) > limit
+
+
+def test_of_more_scores_than_the_limit_rows_at_random_are_checked(monkeypatch):
+    monkeypatch.setattr("assay.device.kernels.inputs.MOST_SCORES", 2 * 64 * 10)
+    inputs = make_inputs(attention_workload(), "cpu", 1)
+    rows, (output, sums) = inputs.checked_rows, plain(inputs)
+    assert 0 < len(rows) <= 10
+    found = attend(inputs)
+    assert torch.allclose(found.output.double(), output[:, :, rows], atol=1e-6)
+    assert torch.allclose(found.log_sum_exp.double(), sums[:, :, rows], atol=1e-5)
+    assert inputs.checked(output).shape == found.output.shape

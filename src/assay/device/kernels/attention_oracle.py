@@ -22,18 +22,18 @@ class Attended:
     """What attention gives, in float32 (rounded from float64)."""
 
     output: Tensor
-    """[batch, heads, seq_q, head_dim]; 0 where no key counts."""
+    """[batch, heads, rows, head_dim], of ``Inputs.checked_rows``; 0 where no key counts."""
     log_sum_exp: Tensor
-    """[batch, heads, seq_q], natural logarithm; -infinity where no key counts."""
+    """[batch, heads, rows], natural logarithm; -infinity where no key counts."""
 
 
 def attend(inputs: Inputs, dtype: Any = torch.float64) -> Attended:
     """Return attention in ``dtype``: float64 for the oracle, the inputs' own for a reference that
     loses precision at every step, as FlashAttention's tests have it.
     """
-    q = inputs.tensors["q"]
-    output = torch.zeros(q.shape, dtype=torch.float32, device=inputs.device)
-    sums = torch.full(q.shape[:3], -math.inf, dtype=torch.float32, device=inputs.device)
+    shape = inputs.checked(inputs.tensors["q"]).shape
+    output = torch.zeros(shape, dtype=torch.float32, device=inputs.device)
+    sums = torch.full(shape[:3], -math.inf, dtype=torch.float32, device=inputs.device)
     for part in _parts(inputs):
         values, logs = _attend(inputs, part, dtype)
         output[part.where], sums[part.where] = values.float(), logs.float()
@@ -70,15 +70,12 @@ class _Queries:
 
     batch: slice
     heads: slice
+    where: tuple[slice, slice, Tensor]
+    """Their place in a result."""
     rows: Tensor
     """int64 [groups, rows]: positions of queries."""
     keys: Tensor | None
     """int64 [groups, keys]: positions of keys, or None where each group may see all."""
-
-    @property
-    def where(self) -> tuple[slice, slice, Tensor]:
-        """The queries' place in a result."""
-        return self.batch, self.heads, self.rows
 
 
 def _parts(inputs: Inputs) -> Iterator[_Queries]:
@@ -87,18 +84,22 @@ def _parts(inputs: Inputs) -> Iterator[_Queries]:
     w, blocks, device = inputs.workload, inputs.blocks, inputs.device
     whole = slice(None)
     if blocks is None:
+        rows = inputs.checked_rows
+        rows = torch.arange(w.seq_q, device=device) if rows is None else rows
+        places = torch.arange(len(rows), device=device)
         step = max(1, CHUNK_BYTES // (8 * w.seq_kv))
         for batch in range(w.batch):
             for head in range(w.heads):
-                for begin in range(0, w.seq_q, step):
-                    rows = torch.arange(begin, min(begin + step, w.seq_q), device=device)[None]
-                    yield _Queries(slice(batch, batch + 1), slice(head, head + 1), rows, None)
+                of = slice(batch, batch + 1), slice(head, head + 1)
+                for chosen, place in zip(rows.split(step), places.split(step), strict=True):
+                    yield _Queries(*of, (*of, place[None]), chosen[None], None)
         return
     for rows, keys in _alike(blocks, w):
         widest = max(rows.shape[1], w.head_dim)
         step = max(1, CHUNK_BYTES // (8 * w.batch * w.heads * max(1, keys.shape[1]) * widest))
         for chosen, seen in zip(rows.split(step), keys.split(step), strict=True):
-            yield _Queries(whole, whole, chosen.to(device), seen.to(device))
+            where = whole, whole, chosen.to(device)
+            yield _Queries(whole, whole, where, where[2], seen.to(device))
 
 
 def _alike(blocks: Blocks, w: WorkloadSpec) -> Iterator[tuple[Tensor, Tensor]]:
@@ -119,7 +120,7 @@ def _alike(blocks: Blocks, w: WorkloadSpec) -> Iterator[tuple[Tensor, Tensor]]:
 def _attend(inputs: Inputs, part: _Queries, dtype: Any) -> tuple[Tensor, Tensor]:
     """Return outputs [batches, heads, groups, rows, head_dim] and their log-sum-exp."""
     t, w = inputs.tensors, inputs.workload
-    q = t["q"][part.where].to(dtype)
+    q = t["q"][part.batch, part.heads, part.rows].to(dtype)
     k, v = (_of_heads(t[name], part, w).to(dtype) for name in ("k", "v"))
     if k.shape[3] == 0:
         return torch.zeros_like(q), q.new_full(q.shape[:4], -math.inf)

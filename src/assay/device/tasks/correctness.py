@@ -58,10 +58,10 @@ def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs
     from.
     """
     # Cloned in stream order: a launch that leaves work on another stream is not waited for.
-    output = prepared.arranged(prepared.launch()).clone()
+    output = inputs.checked(prepared.arranged(prepared.launch()).clone())
     if prepared.log_sum_exp is None:
         return [_compared(name, seed, output, oracle(inputs), inputs)]
-    sums, right = prepared.log_sum_exp.clone(), attend(inputs)
+    sums, right = inputs.checked(prepared.log_sum_exp.clone()), attend(inputs)
     limits = low_precision_limits(inputs, right)
     sums_limit = LOG_SUM_EXP_TOLERANCE
     if prepared.rounds_scores:

@@ -71,7 +71,8 @@ class Single:
         """Return how far an output is from the oracle, whose contents were those of ``at``."""
         if isinstance(self.changes, Contents):
             return self.changes.errors(output, at)
-        return measure_errors(self.changes.turned_back(output, at), self.oracle)
+        found = self.inputs.checked(self.changes.turned_back(output, at))
+        return measure_errors(found, self.oracle)
 
 
 class SingleRound:
@@ -157,4 +158,5 @@ class RotatingRound:
 
     def errors(self, keep: Keep) -> Errors:
         """See Round. Nothing was changed since the kept launch, so the oracle is asked as it is."""
-        return measure_errors(keep.into, oracle(self._subject.sets[self._chosen]))
+        inputs = self._subject.sets[self._chosen]
+        return measure_errors(inputs.checked(keep.into), oracle(inputs))
