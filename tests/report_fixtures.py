@@ -14,6 +14,9 @@ from typing import Any
 from assay.base.io import read_record, write_record
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
+from assay.device.tasks.caught_by import CAUGHT_BY
+from assay.device.tasks.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
+from assay.device.timing.schedule import plan_blocks
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import (
     benchmark_path,
@@ -71,12 +74,9 @@ from assay.records.side_evidence import (
 from assay.records.workload_specs import as_spec, workload_spec
 from assay.records.workloads import Arm, Comparison
 from assay.report.render import render
-from assay.shared.cheats import CAUGHT_BY
 from assay.shared.files import sha256_bytes, write_bytes
-from assay.shared.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
 from assay.shared.launch_facts import launch_facts
 from assay.shared.limits import settling_launches, turn_samples
-from assay.shared.schedule import plan_blocks
 from assay.shared.specs import ProtocolSpec
 from assay.shared.stored_blocks import workload_blocks
 from assay.verification.sign import sign

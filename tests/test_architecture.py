@@ -30,9 +30,9 @@ BOOTSTRAP = {"assay.base.errors",
              "assay.base.pip_locks", "assay.base.printable", "assay.base.progress",
              "assay.base.signals",
              "assay.shared.counting",
-             "assay.shared.exit_codes",
+             "assay.shared.errors",
              "assay.shared.files",
-             "assay.shared.parent_death"}  # fmt: skip
+             "assay.shared.processes"}  # fmt: skip
 """Run before anything is installed."""
 WORLD = {
     "multiprocessing", "os", "pathlib", "random", "shutil", "signal", "socket",

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from assay.base.errors import BadInput
+from assay.catalog.formula_names import names_of_program
 from assay.catalog.model import Catalog
 from assay.catalog.references import check_references
 from assay.judging.cutlass_output import Shape
 from assay.judging.formulas import program_facts
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Derived, Invocation, Metric, Program, Reading, Term
-from assay.shared.formula_names import names_of_program
 from tests import builders as b
 
 

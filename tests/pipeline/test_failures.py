@@ -10,7 +10,7 @@ from assay.base.errors import CheckFailed
 from assay.pipeline import steps
 from assay.pipeline.failures import read_failures
 from assay.pipeline.steps import run_step
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 
 
 class Job:

@@ -22,7 +22,7 @@ from assay.judging.answers import Asked, make_answers
 from assay.judging.printed_figures import audit
 from assay.pipeline.project_check import every_problem
 from assay.records.workload_specs import as_spec, workload_spec
-from assay.shared import project_place
+from assay.shared import project_calls
 from assay.shared.specs import ArmSpec, Json, VariantSpec
 from tests import report_fixtures
 
@@ -78,7 +78,7 @@ def catalogs() -> dict[str, Catalog]:
 def gate(catalog: Catalog, folder: Path, measurement: str, arm: str) -> Json:
     """What the gate says of an arm at a small size, on a CPU."""
     patch = pytest.MonkeyPatch()
-    patch.setenv(project_place.VARIABLE, str(folder))
+    patch.setenv(project_calls.VARIABLE, str(folder))
     workload = workload_spec(catalog.workloads[measurement])
     small = {**workload.parameters, **SMALL[folder.name][measurement]}
     spec = ArmSpec(

@@ -3,8 +3,7 @@
 import pytest
 
 from assay.base import errors
-from assay.shared.errors import BadJob, DeviceError, NoDevice
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import BadJob, DeviceError, ExitCode, NoDevice
 
 
 def test_the_numbers_are_the_promised_ones():

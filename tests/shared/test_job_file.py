@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from assay.shared.dataclass_json import plain
 from assay.shared.errors import BadJob, FailureKind
 from assay.shared.job import (
     CheatsJob,
@@ -24,6 +23,7 @@ from assay.shared.job_file import (
     JobFailure,
     QueuedJob,
     failure_path,
+    plain,
     read_failure,
     read_job,
     write_job,

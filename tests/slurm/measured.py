@@ -22,7 +22,7 @@ from assay.pipeline.slurm_jobs import jobs_of, journal_of
 from assay.records.cluster import CLUSTER_FILE, SlurmJob
 from assay.records.platform import Device
 from assay.shared.files import write_bytes
-from assay.shared.parent_death import tied_to_parent
+from assay.shared.processes import tied_to_parent
 from tests.library_checkout import copy_code, write_config
 from tests.pipeline.stand_in import (
     answer_beside,

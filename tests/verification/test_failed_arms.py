@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from assay.base.io import dump_record, read_record, write_record
+from assay.device.timing.schedule import CONTROL
 from assay.evidence.stages import (
     benchmark_path,
     build_path,
@@ -22,7 +23,6 @@ from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.side_evidence import SanitizerRecord
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report.render import render
-from assay.shared.schedule import CONTROL
 from assay.verification.sign import sign
 from assay.verification.verify import VerificationLog, verify
 from tests.report_fixtures import write_repository, write_run, write_verdicts

@@ -5,7 +5,7 @@ A claim that fails is data and never an exception; these are for a pipeline that
 
 from collections.abc import Sequence
 
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 
 
 class AssayError(Exception):

@@ -9,7 +9,7 @@ import sys
 
 from assay.base.checkout_root import installed_root
 from assay.base.launcher import main as launch
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 
 COMMIT = "COMMIT"
 """File of the tree that names the commit it was made from, where that was clean."""

@@ -33,7 +33,7 @@ from assay.base.progress import (
 )
 from assay.base.signals import SignalledExit, leave_on_signals
 from assay.shared.counting import counted
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 from assay.shared.files import write_json
 
 OLDEST = (3, 11)

@@ -20,7 +20,7 @@ from typing import IO
 
 from assay.base.errors import MissingEnvironment
 from assay.base.printable import folded, shown_line, shown_sentence
-from assay.shared.parent_death import tied_to_parent
+from assay.shared.processes import tied_to_parent
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 TYPED = "ASSAY_TYPED"

@@ -9,7 +9,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_text
 from assay.base.yaml_problems import suggest
 from assay.records.workloads import ProjectCode, Workload
-from assay.shared.project_case import GIVEN
+from assay.shared.project_calls import GIVEN
 from assay.shared.read_limits import MOST_CODE, MOST_CODE_LINE
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -9,7 +9,7 @@ from assay.records.kernels import Variant
 from assay.records.projects import Measurement
 from assay.records.workloads import CodeParameter, Comparison, Operation, ProjectCode, Workload
 from assay.shared.expressions import parse
-from assay.shared.project_case import GIVEN, RESERVED
+from assay.shared.project_calls import GIVEN, RESERVED
 
 KEPT = ("id", "dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters", "small",
         "flops", "bytes")  # fmt: skip

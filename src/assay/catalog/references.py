@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from assay.base.errors import BadInput
 from assay.base.yaml_problems import suggest
+from assay.catalog.formula_names import names_of_operation, names_of_program
 from assay.catalog.model import Catalog
 from assay.records.arithmetic import Operand
 from assay.records.claims import Claim
@@ -33,7 +34,6 @@ from assay.records.rivals import TuningChoice, TuningSweep
 from assay.records.units import Unit, places
 from assay.records.workloads import Arm, Comparison, Operation
 from assay.shared.expressions import parse
-from assay.shared.formula_names import names_of_operation, names_of_program
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ import sys
 from assay.base.errors import BadInput
 from assay.base.progress import has_output, say
 from assay.base.source_date import source_date
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 
 if __name__ == "__main__":
     gc.set_threshold(100_000, 50, 100)  # records are many, and have no cycles

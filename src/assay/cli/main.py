@@ -1,6 +1,6 @@
 """The parser of the command line, and the end of every error: one sentence and an exit code.
 
-The commands are in assay.cli.commands, exit codes in assay.shared.exit_codes.
+The commands are in assay.cli.commands, exit codes in assay.shared.errors.
 """
 
 import ast
@@ -23,7 +23,7 @@ from assay.base.progress import show_sentence
 from assay.base.signals import SignalledExit, leave_on_signals
 from assay.base.writable import is_about_writing, unwritable_sentence
 from assay.cli import checkout, console
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 
 COMMANDS = (
     "reproduce", "remote", "verify", "judge", "new", "check", "bundle", "doctor", "claims",

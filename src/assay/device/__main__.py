@@ -29,12 +29,11 @@ from assay.device.worker.preload import (
     start_again_without,
 )
 from assay.device.worker.telemetry import Choice, open_target
-from assay.shared.errors import BadJob, DeviceError, FailureKind, NoDevice
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import BadJob, DeviceError, ExitCode, FailureKind, NoDevice
 from assay.shared.gpu_locks import NO_LOCK, Lock, hold_gpu
-from assay.shared.host_cores import keep_to_cores
 from assay.shared.job import ComparisonJob
 from assay.shared.job_file import QueuedJob, read_job
+from assay.shared.processes import keep_to_cores
 from assay.shared.specs import Json
 from assay.shared.tasks import TASKS
 

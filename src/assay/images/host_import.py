@@ -28,7 +28,7 @@ from assay.images.obtain import check_found, image_folder
 from assay.records.images import ImageBase, ImageRecord, ImagesFile, RuntimeName
 from assay.records.platform import Target
 from assay.shared.files import sha256_bytes, sha256_file
-from assay.shared.parent_death import tied_to_parent
+from assay.shared.processes import tied_to_parent
 
 FORMAT = 1
 EMPTY = {"dev": 0o755, "proc": 0o555, "run": 0o755, "sys": 0o555, "tmp": 0o1777, "var/tmp": 0o1777}

@@ -12,7 +12,7 @@ from assay.measuring.device_jobs import correctness_job
 from assay.measuring.device_process import device_environment
 from assay.runtimes.base import Place, Task
 from assay.runtimes.host import HostRuntime
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 from assay.shared.job_file import QueuedJob, write_job
 
 FAULTS = {"failed": "", "incorrect": "its result is wrong on a CPU: "}

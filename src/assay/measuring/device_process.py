@@ -17,12 +17,11 @@ from assay.base.isolation import python_variables
 from assay.base.progress import quote
 from assay.records.base import Record
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
-from assay.shared import gpu_locks, project_place
-from assay.shared.errors import FailureKind
-from assay.shared.exit_codes import ExitCode
-from assay.shared.host_cores import CORES_VARIABLE
+from assay.shared import gpu_locks, project_calls
+from assay.shared.errors import ExitCode, FailureKind
 from assay.shared.job import DeviceJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
+from assay.shared.processes import CORES_VARIABLE
 
 R = TypeVar("R", bound=Record)
 
@@ -72,7 +71,7 @@ def device_environment(place: Place) -> dict[str, str]:
     among them, come behind.
     """
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
-    code = {} if place.project is None else {project_place.VARIABLE: str(place.project.resolve())}
+    code = {} if place.project is None else {project_calls.VARIABLE: str(place.project.resolve())}
     cores = {CORES_VARIABLE: ",".join(map(str, place.cores))} if place.cores else {}
     return {
         **cache,

@@ -23,7 +23,7 @@ from assay.measuring.device_process import NoMemory
 from assay.measuring.resume import Measure, Results, kept_record
 from assay.records.base import Record
 from assay.shared.job import DeviceJob
-from assay.shared.parent_death import tied_to_parent
+from assay.shared.processes import tied_to_parent
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)

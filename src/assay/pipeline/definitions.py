@@ -33,8 +33,8 @@ from assay.measuring.operator_kernels import offered
 from assay.records.base import Record
 from assay.records.plan import OF_SINGLE_FILES, Request, TargetPlan
 from assay.records.workload_specs import as_spec
-from assay.shared.dataclass_json import plain
 from assay.shared.files import sha256_bytes
+from assay.shared.job_file import plain
 from assay.shared.specs import ProtocolSpec, TargetSpec
 from assay.shared.tasks import TASKS
 

@@ -37,7 +37,7 @@ from assay.records.attestation import PAGE
 from assay.records.plan import Plan, Request
 from assay.runtimes import owners
 from assay.shared.counting import counted
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 
 MB = 1_000_000
 CGROUP_LIMITS = (

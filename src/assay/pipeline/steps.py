@@ -43,7 +43,7 @@ from assay.records.attestation import VERDICTS
 from assay.records.images import Role
 from assay.records.plan import Request
 from assay.report.render import render, render_contents
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 from assay.shared.files import write_bytes
 from assay.verification.made_again import Renderer
 from assay.verification.policy import Policy

@@ -22,7 +22,7 @@ from assay.base.progress import exclusive, say
 from assay.pipeline.failures import read_failures
 from assay.pipeline.run_files import RESULTS
 from assay.runtimes import owners
-from assay.shared.parent_death import tied_to_parent
+from assay.shared.processes import tied_to_parent
 
 GRACE_S = 60.0
 """Time that jobs have to remove containers and half-written files when a run is interrupted."""

@@ -16,7 +16,7 @@ from assay.runtimes.engine import NO_COMMAND, exit_code
 from assay.runtimes.gpu_access import find_driver
 from assay.runtimes.settings import MEMORY_SHARE, NO_MEMORY, NOT_FOUND, PIDS, SHELL
 from assay.shared.files import sha256_file
-from assay.shared.parent_death import tied_to_parent
+from assay.shared.processes import tied_to_parent
 
 PROGRAMS = ("apptainer", "singularity")
 FAILED = 255

@@ -12,7 +12,7 @@ from assay.base.isolation import isolated
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.base import CommandOutcome, Task
 from assay.runtimes.owners import environments, passed_on
-from assay.shared.parent_death import tied_to_parent
+from assay.shared.processes import tied_to_parent
 
 GRACE_S = 5.0
 """Seconds between asking a process to end and ending it."""

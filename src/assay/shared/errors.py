@@ -1,13 +1,27 @@
-"""Errors of the device side: the kind that code acts on, and the sentence for a person.
+"""Exit codes, and errors of the device side: a kind that code acts on, a sentence for a person.
 
 A kind is given where the trouble arises and travels with its outcome, from a child to its parent
 and from the device side to the host; nobody reads it off a text.
 """
 
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import ClassVar
 
-from assay.shared.exit_codes import ExitCode
+
+class ExitCode(IntEnum):
+    """Every exit code there is, for whoever gives one and whoever reads one."""
+
+    DONE = 0
+    CHECK_FAILED = 1
+    """A check failed; on the device side, a job."""
+    BAD_INPUT = 2
+    """The command line, a file or a job is not understood."""
+    MACHINE_LACKS = 3
+    """Something is missing here, and the sentence says what; on the device side, a usable GPU."""
+    INTERRUPTED = 130
+    """As shells give it to what Ctrl-C ended."""
+    READER_GONE = 141
+    """As shells give it to what writes into a pipe that nobody reads any more."""
 
 
 class FailureKind(StrEnum):

@@ -1,11 +1,18 @@
-"""The one form of a job on disk: written by the host, read strictly by the device side."""
+"""A job on disk: written by the host, read by the device side.
 
+Both are of one checkout, and the records that a job is made of have checked what a value may be.
+"""
+
+import dataclasses
+import types
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from assay.shared.bounded_json import parse_bounded
-from assay.shared.dataclass_json import build, plain
 from assay.shared.errors import BadJob, FailureKind
 from assay.shared.files import canonical_json
 from assay.shared.job import DeviceJob
@@ -13,6 +20,7 @@ from assay.shared.specs import Json
 from assay.shared.tasks import TASKS
 
 SCHEMA = "assay/job/2"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -62,3 +70,49 @@ def failure_path(output: Path) -> Path:
 def read_failure(path: Path) -> JobFailure:
     """Read what a failed job left. Raises OSError or ValueError where that is no such word."""
     return build(JobFailure, parse_bounded(path.read_bytes()))
+
+
+def plain(value: Any) -> Any:
+    """Return a dataclass as JSON has it: every field, in the order of declaration."""
+    if dataclasses.is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain(member) for key, member in value.items()}
+    if isinstance(value, tuple):
+        return [plain(member) for member in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def build(declared: type[T], value: Any) -> T:
+    """Return a value of parsed JSON as the declared type.
+
+    Raises ValueError where a field is missing, unknown or of another form.
+    """
+    try:
+        built: T = _build(declared, value)
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"is no {declared.__name__}: {error}") from error
+    return built
+
+
+def _build(declared: Any, value: Any) -> Any:
+    origin, of = get_origin(declared), get_args(declared)
+    if origin in (Union, types.UnionType):  # X | None
+        (one,) = (each for each in of if each is not type(None))
+        return None if value is None else _build(one, value)
+    if origin is tuple:
+        each = [of[0]] * len(value) if of[-1] is Ellipsis else of
+        return tuple(map(_build, each, value))
+    if origin is dict:
+        return {key: _build(of[1], member) for key, member in value.items()}
+    if isinstance(declared, type) and dataclasses.is_dataclass(declared):
+        hints = _hints(declared)
+        return declared(**{key: _build(hints.get(key), member) for key, member in value.items()})
+    if isinstance(declared, type) and issubclass(declared, Enum | Path | float):
+        return declared(value)
+    return value
+
+
+@cache
+def _hints(declared: Any) -> dict[str, Any]:
+    return get_type_hints(declared)

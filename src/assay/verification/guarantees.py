@@ -14,7 +14,7 @@ from assay.records.verification import (
     VerificationRecord,
 )
 from assay.shared.counting import counted
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 from assay.verification.verify import VerificationLog
 
 TIMES = "The times are the signer's word."

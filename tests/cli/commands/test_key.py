@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 
 
 class TestKey:

@@ -12,7 +12,7 @@ from assay.device.tasks.correctness import check_arm
 from assay.device.timing import bench_process
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.phases import Phases
-from assay.shared import project_place
+from assay.shared import project_calls
 from assay.shared.specs import ArmSpec, CodeSpec, VariantSpec, WorkloadSpec
 from tests.device.helpers import HostStopwatch, protocol
 
@@ -69,7 +69,7 @@ HELPER = "def twice(x):\n    return x + x\n"
 def project(tmp_path, monkeypatch):
     (tmp_path / "ours.py").write_text(CODE)
     (tmp_path / "helper.py").write_text(HELPER)
-    monkeypatch.setenv(project_place.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(project_calls.VARIABLE, str(tmp_path))
     project_code._case.cache_clear()
     return tmp_path
 

@@ -9,9 +9,9 @@ import torch
 from assay.device.kernels.attention_oracle import attend
 from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
+from assay.device.tasks import gate_shapes
 from assay.device.tasks.correctness import arm_record, check_arm
 from assay.device.worker.forks import ChildOutcome, run_child
-from assay.shared import gate_shapes
 from assay.shared.errors import RivalMissing
 from tests.device.helpers import (
     bsr_bsr_workload,

@@ -8,7 +8,7 @@ import pytest
 
 from assay.device.tasks import sanitizer
 from assay.device.tasks.sanitizer import run_sanitizer
-from assay.shared import project_place
+from assay.shared import project_calls
 from assay.shared.files import sha256_file
 from assay.shared.job import SanitizerJob
 from assay.shared.specs import (
@@ -57,7 +57,7 @@ def case(rows, device):
 
 def test_a_projects_kernel_runs_at_its_small_problem(monkeypatch, tmp_path):
     (tmp_path / "twice.py").write_text(PROJECT)
-    monkeypatch.setenv(project_place.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(project_calls.VARIABLE, str(tmp_path))
     code = CodeSpec("twice.py", "case", {"twice.py": sha256_file(tmp_path / "twice.py")})
     workload = WorkloadSpec(
         "twice", "callable", "float16", "own", 1, 0.01, code=code, parameters={"rows": 4096},

@@ -9,7 +9,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_bytes
 from assay.cli import checkout
 from assay.cli.console import say
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 from assay.shared.read_limits import MOST_KEY_FILE
 from assay.verification.attestation import load_public_key, load_signer, public_pem
 from assay.verification.sign import (

@@ -39,7 +39,7 @@ from assay.records.rivals import KernelSetRecord
 from assay.report import formatting as fmt
 from assay.runtimes.choose import known
 from assay.shared.counting import counted
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 from assay.verification.sign import default_signing_key
 
 lab = typer.Typer(name="lab", invoke_without_command=True, rich_markup_mode=None)

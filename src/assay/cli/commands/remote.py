@@ -33,7 +33,7 @@ from assay.cli.remote_machine import (
 )
 from assay.pipeline.run_files import REPORTS, RESULTS
 from assay.pipeline.workflow_process import only_run
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 from assay.verification.attestation import public_pem
 from assay.verification.sign import default_signing_key, load_or_create_signer
 

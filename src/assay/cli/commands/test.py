@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import typer
 
 from assay.cli import checkout
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 
 OWN = ("-n", "--numprocesses", "--pdb", "--trace", "--co", "-h", "--help", "--version")
 """Beginnings of options by which the caller chooses the processes, or wants one alone."""

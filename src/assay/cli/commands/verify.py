@@ -26,7 +26,7 @@ from assay.findings.replication import FigureRun, again_line, measured_again, me
 from assay.records.images import RuntimeWish
 from assay.records.verification import MeasuredAgain, ProofState, VerificationRecord
 from assay.shared.counting import agreeing
-from assay.shared.exit_codes import ExitCode
+from assay.shared.errors import ExitCode
 from assay.verification.guarantees import TIMES, verification_record
 from assay.verification.made_again import OtherVersion, Renderer
 from assay.verification.policy import Policy

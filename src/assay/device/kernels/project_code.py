@@ -26,8 +26,7 @@ import torch
 
 from assay.device.worker.failure_kinds import kind_of
 from assay.shared.errors import FailureKind, KnownFailure, RivalMissing, Unsupported
-from assay.shared.project_case import RESERVED
-from assay.shared.project_place import project_place
+from assay.shared.project_calls import RESERVED, project_place
 from assay.shared.specs import CodeSpec, WorkloadSpec
 
 Tensors = dict[str, Any]

@@ -12,6 +12,7 @@ from assay.device.timing.bench_process import Bench, RunProcess, run_process
 from assay.device.timing.clocks import open_counter
 from assay.device.timing.cuda_graphs import GraphFailed
 from assay.device.timing.phases import Phases, wall_record
+from assay.device.timing.schedule import CONTROL
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
@@ -22,7 +23,6 @@ from assay.device.worker.telemetry import Choice, Recorder, Sensor, TelemetryTra
 from assay.shared.counting import counted
 from assay.shared.errors import DeviceError, FailureKind
 from assay.shared.job import BenchmarkJob
-from assay.shared.schedule import CONTROL
 from assay.shared.specs import ArmSpec, ComparisonSpec, Json, ProtocolSpec
 
 DEADLINE_S = 900.0

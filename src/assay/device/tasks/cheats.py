@@ -15,6 +15,7 @@ import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
+from assay.device.tasks.caught_by import CAUGHT_BY, TIMED
 from assay.device.tasks.correctness import check_arm
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.phases import Phases
@@ -23,7 +24,6 @@ from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
-from assay.shared.cheats import CAUGHT_BY, TIMED
 from assay.shared.job import CheatsJob
 from assay.shared.specs import ArmSpec, Json, ProtocolSpec, VariantSpec, WorkloadSpec
 

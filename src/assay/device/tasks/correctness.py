@@ -19,6 +19,7 @@ from assay.device.kernels.inputs import Inputs, Tensor, fill, make_inputs, writt
 from assay.device.kernels.oracles import measure_errors, oracle, true_product
 from assay.device.kernels.prepare import prepare_arm
 from assay.device.kernels.prepared import Prepare, Prepared
+from assay.device.tasks.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
 from assay.device.worker import side_by_side as neighbours
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import ChildOutcome, Note, run_children
@@ -28,7 +29,6 @@ from assay.device.worker.messages import progress
 from assay.shared import sparsity as patterns
 from assay.shared.counting import agreeing, counted
 from assay.shared.errors import Unsupported
-from assay.shared.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
 from assay.shared.job import CorrectnessJob
 from assay.shared.sparsity import block_grid
 from assay.shared.specs import ArmSpec, Json, WorkloadSpec

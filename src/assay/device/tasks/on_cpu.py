@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from assay.device.tasks.gate_shapes import small_shapes
 from assay.device.worker.forks import Note, prepare_environment, run_child
 from assay.shared.errors import DeviceError, NoDevice
 from assay.shared.files import write_json
-from assay.shared.gate_shapes import small_shapes
 from assay.shared.job import CorrectnessJob
 from assay.shared.job_file import read_job
 from assay.shared.specs import ArmSpec, Json

@@ -23,7 +23,7 @@ from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
 from assay.shared.job import OriginalRunsJob
 from assay.shared.kept_output import kept_output
-from assay.shared.parent_death import tied_to_parent
+from assay.shared.processes import tied_to_parent
 from assay.shared.specs import Json
 
 POLL_S = 0.01

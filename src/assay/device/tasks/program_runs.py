@@ -15,7 +15,7 @@ from assay.device.worker.telemetry import Recorder
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
 from assay.shared.job import ProgramRunsJob
-from assay.shared.parent_death import tied_to_parent
+from assay.shared.processes import tied_to_parent
 from assay.shared.specs import Json
 
 TELEMETRY_INTERVAL_S = 0.05

@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from assay.device.kernels.attention import sizes_of
 from assay.device.kernels.inputs import Tensor, make_inputs, written
 from assay.device.tasks.correctness import ragged_layout
+from assay.device.tasks.gate_shapes import sanitized_shapes
 from assay.device.tasks.sanitized import DEADLINE_S as LAUNCH_DEADLINE_S
 from assay.device.tasks.sanitizer_tool import (
     Found,
@@ -35,7 +36,6 @@ from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.attention_call import ABI
 from assay.shared.files import sha256_file
-from assay.shared.gate_shapes import sanitized_shapes
 from assay.shared.job import SanitizerJob
 from assay.shared.launch_abi import OPERANDS, PROJECT, REFUSALS, WORKSPACE_BYTES
 from assay.shared.specs import ArmSpec, Json

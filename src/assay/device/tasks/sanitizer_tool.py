@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.shared.parent_death import tied_to_parent
+from assay.shared.processes import tied_to_parent
 
 ERROR_EXIT = 99
 MESSAGES = 5

@@ -11,10 +11,10 @@ from assay.device.kernels.prepared import Prepare
 from assay.device.timing.memory import MemoryWatch, input_bytes
 from assay.device.timing.phases import Phases
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
+from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
 from assay.device.timing.stopwatch import Stopwatch, WarmUp, settle, warm_up
 from assay.device.worker.forks import Note
 from assay.shared.launch_facts import launch_facts
-from assay.shared.schedule import CONTROL, Slot, plan_blocks
 from assay.shared.specs import ArmSpec, Json, ProtocolSpec
 
 TIME_DIGITS = 6

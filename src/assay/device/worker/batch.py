@@ -10,10 +10,9 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from assay.device.worker.failure_kinds import kind_of
-from assay.shared.dataclass_json import plain
 from assay.shared.errors import BadJob, DeviceError, FailureKind, NoDevice
 from assay.shared.files import write_json
-from assay.shared.job_file import JobFailure, QueuedJob, failure_path
+from assay.shared.job_file import JobFailure, QueuedJob, failure_path, plain
 from assay.shared.specs import Json
 
 FAILED = 1

@@ -22,7 +22,7 @@ from typing import IO, Any, NoReturn
 
 from assay.device.worker.failure_kinds import kind_of
 from assay.shared.errors import FailureKind, ForkedCuda, KnownFailure, NoContext, NoDevice
-from assay.shared.parent_death import tied_to_parent
+from assay.shared.processes import tied_to_parent
 from assay.shared.specs import Json
 
 POLL_S = 0.005

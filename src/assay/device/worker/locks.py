@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from assay.device.worker.clock_events import SHARED_GPU
 from assay.device.worker.telemetry import Choice
-from assay.shared.clock_events import SHARED_GPU
 from assay.shared.counting import counted
 from assay.shared.errors import NoDevice
 from assay.shared.gpu_locks import Lock

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from assay.shared.project_place import project_place
+from assay.shared.project_calls import project_place
 from assay.shared.specs import CodeSpec, ComparisonSpec
 
 SKIP_VARIABLE = "ASSAY_PRELOAD_SKIP"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from assay.shared.clock_events import REGIMES, VOIDING_REASONS
+from assay.device.worker.clock_events import REGIMES, VOIDING_REASONS
 from assay.shared.errors import NoDevice
 from assay.shared.specs import Json, TargetSpec
 

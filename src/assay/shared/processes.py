@@ -1,13 +1,16 @@
-"""Children that end with the process that started them, even where that is killed outright.
+"""Processes: children that end with their parent, and the processors that one keeps to.
 
-A kill leaves no time to end anybody, so the kernel does it (prctl(2), PR_SET_PDEATHSIG). It looks
-at the *thread* that started the child: one that outlives its child may use this, no other.
+A kill leaves its victim no time to end anybody, so the kernel does it (prctl(2), PR_SET_PDEATHSIG).
+It looks at the *thread* that started the child: one that outlives its child may use this, no other.
 """
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 
+CORES_VARIABLE = "ASSAY_CORES"
+"""Numbers of the host's processors, comma-separated: jobs on several GPUs share them out."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -36,3 +39,14 @@ def tied_to_parent(number: signal.Signals = signal.SIGKILL) -> Callable[[], None
 
 def _stay() -> None:
     pass
+
+
+def keep_to_cores(environment: Mapping[str, str]) -> None:
+    """Keep this process, and what it starts, to the processors that it was given.
+
+    A container may have others, or none of them: then it keeps those that it has.
+    """
+    given = {int(name) for name in environment.get(CORES_VARIABLE, "").split(",") if name.isdigit()}
+    with suppress(OSError):
+        if ours := given & os.sched_getaffinity(0):
+            os.sched_setaffinity(0, ours)
