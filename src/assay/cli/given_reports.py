@@ -11,6 +11,7 @@ from assay.base.errors import AssayError, BadInput, CheckFailed
 from assay.base.io import parse_record, read_bytes
 from assay.base.printable import shortened
 from assay.base.progress import say
+from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.commands.verify import check_report
 from assay.cli.project_folder import keys_of
@@ -32,6 +33,7 @@ from assay.verification.made_again import OtherVersion
 from assay.verification.manifest import plain_bytes
 from assay.verification.policy import Policy
 from assay.verification.report_archive import opened_report, report_name
+from assay.verification.trust import may_speak_of, published_reports, reports_in
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trusted_keys
 from assay.verification.verify import VerificationLog
 
@@ -137,3 +139,26 @@ def _stated(directory: Path) -> ReportFigures:
 def _unverified(path: Path, figures: ReportFigures, wrong: str) -> GivenReport:
     said = " ".join(shortened(wrong, LONGEST_NOTE).split())
     return GivenReport(report_name(path), str(path), figures, None, f"unverified: {said}")
+
+
+def reports_on(claim: str, project: Path | None) -> list[Path]:
+    """Return the reports that may speak of a claim: a project's own, or those published here, of
+    the repository's sources or of one project below it.
+
+    Raises BadInput where several of these projects have such a claim.
+    """
+    if project is not None:
+        reports = project / "reports"
+        return [*reports_in(reports / "published"), *reports_in(reports)]
+
+    def speaking(root: Path) -> list[Path]:
+        return [path for path in published_reports(root) if may_speak_of(path, claim)]
+
+    if ours := speaking(checkout.ROOT):
+        return ours
+    projects = sorted(path.parent for path in checkout.ROOT.glob(f"projects/*/{PROJECT_FILE}"))
+    found = {each.name: carried for each in projects if (carried := speaking(each))}
+    if len(found) > 1:
+        named = " and ".join(found)
+        raise BadInput(f"'{claim}' is a claim of the projects {named}: --project DIR names one")
+    return next(iter(found.values()), [])

@@ -67,6 +67,14 @@ def reports_in(folder: Path) -> list[Path]:
     return sorted([*found, *filter(is_archive, folder.glob(f"*{SUFFIX}"))])
 
 
+def may_speak_of(report: Path, claim: str) -> bool:
+    """Return whether a report's plan names a claim; of one that cannot be read nobody knows."""
+    try:
+        return any(each["claim"] == claim for each in _plan(report)["answers"])
+    except UNREADABLE:
+        return True
+
+
 def may_measure(report: Path, targets: Collection[str]) -> bool:
     """Return whether a report's plan has figures of one of ``targets``; of one that cannot be read
     nobody knows.

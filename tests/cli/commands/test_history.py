@@ -1,10 +1,14 @@
 """``./assay history``: a claim through reports, each verified first."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.base.errors import BadInput
+from assay.catalog.project_folder import PROJECT_FILE
+from assay.cli.given_reports import reports_on
 from tests.report_fixtures import signed_report, write_repository
 
 
@@ -28,13 +32,34 @@ def test_every_run_is_a_row(assay: Any, report: Path) -> None:
     assert counts == "1 measurement, the oldest first; 1 report tells of it; 0 changes of status"
 
 
-def test_a_claim_that_there_is_none_of_is_said_before_any_report_is_read(assay: Any) -> None:
-    answer = assay("history", "s000_gapp")
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err == "assay: there is no claim 's000_gapp' here: did you mean 's000_gap'?\n"
-
-
 def test_a_claim_that_no_report_knows_is_said(assay: Any, report: Path) -> None:
     answer = assay("history", "demo_rat", report, "--key", report / "signer.pub")
     assert (answer.code, answer.out) == (2, "")
     assert "no report says anything of 'demo_rat'" in answer.err
+
+
+class TestWithoutAReport:
+    """Reports are looked for where they are published: here, and below projects."""
+
+    @pytest.fixture
+    def root(self, tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A checkout with a project that published a report, and none of its own."""
+        monkeypatch.setattr("assay.cli.checkout.ROOT", tmp_path)
+        self.publish(tmp_path / "projects" / "one", report)
+        return tmp_path
+
+    @staticmethod
+    def publish(project: Path, report: Path) -> Path:
+        shutil.copytree(report, project / "reports" / "published" / "demo_run")
+        (project / PROJECT_FILE).write_text("")
+        return project
+
+    def test_a_projects_published_report_is_found(self, root: Path) -> None:
+        (found,) = reports_on("demo_rate", None)
+        assert found == root / "projects" / "one" / "reports" / "published" / "demo_run"
+        assert reports_on("demo_rat", None) == []
+
+    def test_a_claim_of_two_projects_is_asked_back(self, root: Path, report: Path) -> None:
+        self.publish(root / "projects" / "two", report)
+        with pytest.raises(BadInput, match="of the projects one and two: --project DIR names one"):
+            reports_on("demo_rate", None)

@@ -1,6 +1,6 @@
 """``./assay history``: one claim through every report."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -10,7 +10,7 @@ from assay.base.yaml_problems import meant_by
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.console import TableColumn
-from assay.cli.given_reports import given_reports
+from assay.cli.given_reports import given_reports, reports_on
 from assay.cli.options import KeyOption, ReportsArgument
 from assay.cli.project_folder import ProjectOption, project_folder
 from assay.findings.claim_history import HistoryLine, claim_history
@@ -19,7 +19,6 @@ from assay.findings.given_report import GivenReport
 from assay.findings.replication import again_in_history, again_line
 from assay.report.comparison_page import carriers, cell, judged_otherwise
 from assay.shared.counting import agreeing, counted
-from assay.verification.trust import published_reports
 
 COLUMNS = (
     TableColumn("target"),
@@ -41,22 +40,17 @@ def history(
 ) -> None:
     """Show one claim through all reports: each measurement once."""
     folder = project_folder(project)
-    catalog = load_catalog(checkout.ROOT, folder)
-    known = {*catalog.claims, *catalog.audits}
-    if not report_dirs and claim not in known:
-        raise BadInput(f"there is no claim '{claim}' here{_hint(claim, known)}")
-    paths = report_dirs or published_reports(checkout.ROOT, folder)
+    paths = report_dirs or reports_on(claim, folder)
     reports = list(given_reports(paths, key, folder))
     lines = claim_history(claim, [report.figures for report in reports])
     if not lines:
-        raise BadInput(f"no report says anything of '{claim}'{_hint(claim, known)}")
+        known = {name for report in reports for name in report.figures.claims}
+        known |= set(load_catalog(checkout.ROOT).claims)
+        meant = meant_by(claim, known)
+        hint = f"did you mean '{meant}'?" if meant else "./assay claims lists all"
+        raise BadInput(f"no report says anything of '{claim}': {hint}")
     rows = [_row(line, reports) for line in lines]
     console.show_table(_title(claim, lines, reports), COLUMNS, rows)
-
-
-def _hint(claim: str, known: Iterable[str]) -> str:
-    meant = meant_by(claim, known)
-    return f": did you mean '{meant}'?" if meant else ": ./assay claims lists all"
 
 
 def _title(claim: str, lines: Sequence[HistoryLine], reports: Sequence[GivenReport]) -> str:
