@@ -151,6 +151,12 @@ def rebuild(
     return RebuildResult(tuple(map(one, records)), commit, left_out)
 
 
+def check_only(report_dir: Path, only: Sequence[str]) -> None:
+    """Raise BadInput for a build of ``only`` that a verified report does not hold."""
+    if only:
+        _selected(load_evidence(report_dir / "evidence"), only)
+
+
 def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
     """Return what the run compiled, and what it left to the report that its figures come from.
 

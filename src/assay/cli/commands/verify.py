@@ -194,6 +194,7 @@ def _rebuilding(
     place = compiler_place(checkout.ROOT, runtime or checkout.default_run().runtime)
 
     def compare(log: CheckLog) -> None:
+        rebuild.check_only(folder, only)
         tools = toolchain.ensure_toolchain(checkout.ROOT, place)
         found = rebuild.rebuild(folder, checkout.ROOT, tools, only=only)
         rebuild.conclude(log, folder, found)
