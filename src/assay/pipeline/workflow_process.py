@@ -19,6 +19,7 @@ from typing import IO
 
 from assay.base.printable import shown_line
 from assay.base.progress import exclusive, say
+from assay.base.signals import ENDING
 from assay.pipeline.failures import read_failures
 from assay.pipeline.run_files import RESULTS
 from assay.runtimes import owners
@@ -96,19 +97,31 @@ def run_process(
     """
     log = log_path(run_dir)
     log.parent.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(
-        command, cwd=root, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-        preexec_fn=tied_to_parent(signal.SIGINT if on_cluster else signal.SIGKILL),
-    )  # fmt: skip
-    copying = threading.Thread(target=_copy, args=(process.stdout, log, verbose), daemon=True)
-    copying.start()
+    tie = tied_to_parent(signal.SIGINT if on_cluster else signal.SIGKILL)
+    # A signal between the start and our knowing of it would leave the workflow to itself.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+
+    def begin() -> None:
+        tie()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
     try:
-        return _wait(process, run_dir, on_tick, on_cluster=on_cluster)
+        process = subprocess.Popen(
+            command, cwd=root, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            preexec_fn=begin,
+        )  # fmt: skip
+        copying = threading.Thread(target=_copy, args=(process.stdout, log, verbose), daemon=True)
+        copying.start()
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            return _wait(process, run_dir, on_tick, on_cluster=on_cluster)
+        finally:
+            if process.poll() is None:
+                _end_group(process, on_cluster=on_cluster)
+            copying.join(DRAIN_S)
     finally:
-        if process.poll() is None:
-            _end_group(process, on_cluster=on_cluster)
-        copying.join(DRAIN_S)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def log_path(run_dir: Path) -> Path:
