@@ -1,4 +1,4 @@
-"""shared.tasks: every entry leads to a function that takes a job and a GPU."""
+"""shared.job.TASKS: every entry leads to a function that takes a job and a GPU."""
 
 import importlib
 import inspect
@@ -7,7 +7,7 @@ import typing
 import pytest
 
 from assay.device.worker.gpu import OpenGpu
-from assay.shared.tasks import TASKS
+from assay.shared.job import TASKS
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -19,7 +19,7 @@ from assay.pipeline.definitions import (
     imported,
 )
 from assay.pipeline.plan import make_plan
-from assay.shared.tasks import TASKS
+from assay.shared.job import TASKS
 from tests.report_fixtures import make_request, provision, write_repository
 
 MODULES = {e.stage.value: TASKS[e.task].full_module for e in TARGET_STAGES if e.task}

@@ -8,6 +8,7 @@ import pytest
 
 from assay.shared.errors import BadJob, FailureKind
 from assay.shared.job import (
+    TASKS,
     CheatsJob,
     CorrectnessJob,
     DeviceJob,
@@ -29,7 +30,6 @@ from assay.shared.job_file import (
     write_job,
 )
 from assay.shared.specs import ArmSpec, OperatorSpec
-from assay.shared.tasks import TASKS
 from tests.jobs import BUILT, KERNEL, SPARSE, TARGET, benchmark, comparison, document
 
 ORIGINAL = OriginalRunsJob(

@@ -31,11 +31,10 @@ from assay.device.worker.preload import (
 from assay.device.worker.telemetry import Choice, open_target
 from assay.shared.errors import BadJob, DeviceError, ExitCode, FailureKind, NoDevice
 from assay.shared.gpu_locks import NO_LOCK, Lock, hold_gpu
-from assay.shared.job import ComparisonJob
+from assay.shared.job import TASKS, ComparisonJob
 from assay.shared.job_file import QueuedJob, read_job
 from assay.shared.processes import keep_to_cores
 from assay.shared.specs import Json
-from assay.shared.tasks import TASKS
 
 BEGAN = time.monotonic()
 

@@ -1,7 +1,7 @@
 """What the plan calls for, as jobs of the device side (``assay.shared.job``), a function a stage.
 
 What the device side has no use for (titles, sources, datasheet peaks) is left out, so that a change
-of it measures nothing again. What it does for each job is in ``assay.shared.tasks``.
+of it measures nothing again. What it does for each job is in ``assay.shared.job.TASKS``.
 """
 
 from collections.abc import Sequence

@@ -34,9 +34,9 @@ from assay.records.base import Record
 from assay.records.plan import OF_SINGLE_FILES, Request, TargetPlan
 from assay.records.workload_specs import as_spec
 from assay.shared.files import sha256_bytes
+from assay.shared.job import TASKS
 from assay.shared.job_file import plain
 from assay.shared.specs import ProtocolSpec, TargetSpec
-from assay.shared.tasks import TASKS
 
 PACKAGE = Path(__file__).resolve().parents[1]
 START = "assay.device.__main__"

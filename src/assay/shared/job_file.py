@@ -15,9 +15,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from assay.shared.bounded_json import parse_bounded
 from assay.shared.errors import BadJob, FailureKind
 from assay.shared.files import canonical_json
-from assay.shared.job import DeviceJob
+from assay.shared.job import TASKS, DeviceJob
 from assay.shared.specs import Json
-from assay.shared.tasks import TASKS
 
 SCHEMA = "assay/job/2"
 T = TypeVar("T")
