@@ -111,13 +111,16 @@ def run_process(
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             preexec_fn=begin,
         )  # fmt: skip
-        copying = threading.Thread(target=_copy, args=(process.stdout, log, verbose), daemon=True)
+        silenced = threading.Event()
+        told = process.stdout, log, verbose, silenced
+        copying = threading.Thread(target=_copy, args=told, daemon=True)
         copying.start()
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             return _wait(process, run_dir, on_tick, on_cluster=on_cluster)
         finally:
             if process.poll() is None:
+                silenced.set()
                 _end_group(process, on_cluster=on_cluster)
             copying.join(DRAIN_S)
     finally:
@@ -129,15 +132,18 @@ def log_path(run_dir: Path) -> Path:
     return run_dir / "logs" / "snakemake.log"
 
 
-def _copy(stream: IO[str], path: Path, verbose: bool) -> None:
-    """Copy what a workflow says into its log, and tell the lines that are meant for people."""
+def _copy(stream: IO[str], path: Path, verbose: bool, silenced: threading.Event) -> None:
+    """Copy what a workflow says into its log, and tell the lines that are meant for people, until
+    they are silenced.
+    """
     warned: set[str] = set()
     with path.open("w", encoding="utf-8") as log:
         for line in stream:
             log.write(line)
             log.flush()
             key = re.sub(r"\d+", "#", line) if WARNING.match(line) else ""
-            if verbose or (line.startswith(OURS) and key not in warned):
+            meant = verbose or (line.startswith(OURS) and key not in warned)
+            if meant and not silenced.is_set():
                 with suppress(OSError):  # nobody listens any more: the log does
                     print(shown_line(line.rstrip("\n")), file=sys.stderr, flush=True)
             warned |= {key} - {""}
