@@ -21,19 +21,6 @@ from assay.base.launcher import (
 )
 from tests.hostile import make_hostile
 
-MODULES = (
-    "base/errors",
-    "base/isolation",
-    "base/launcher",
-    "base/pip_locks",
-    "base/printable",
-    "base/progress",
-    "base/signals",
-    "shared/counting",
-    "shared/exit_codes",
-    "shared/files",
-    "shared/parent_death",
-)
 CLI = "import sys, os, greeting; print(greeting.WORDS, sys.argv[1:], os.getcwd())\n"
 
 
@@ -69,16 +56,16 @@ def make_wheel(folder: Path, name: str, version: str, source: str) -> str:
 
 
 class Checkout:
-    """A repository of nothing but the launcher, and a wheelhouse for its locks."""
+    """A repository of nothing but the launcher and its imports, and a wheelhouse."""
 
     def __init__(self, root: Path, place: Path) -> None:
         self.place = place
         self.wheels = place / "wheels"
         self.wheels.mkdir(parents=True)
         package = place / "src" / "assay"
-        for name in ("__init__", "base/__init__", "shared/__init__", *MODULES):
-            (package / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(root / "src" / "assay" / f"{name}.py", package / f"{name}.py")
+        for room in ("base", "shared"):
+            shutil.copytree(root / "src" / "assay" / room, package / room)
+        shutil.copy(root / "src" / "assay" / "__init__.py", package)
         shutil.copy(root / "assay", place)
         (package / "cli.py").write_text(CLI)
         (place / "tests").mkdir()
