@@ -57,7 +57,7 @@ class LoopbackMachine:
         return self.folder / "ways"
 
     def _describe_ways(self) -> None:
-        self.ways.mkdir(exist_ok=True)
+        self.ways.mkdir()
         (self.ways / "config").write_text(f"""\
 Port {self.port}
 IdentityFile "{self.folder / "user_key"}"
@@ -95,7 +95,8 @@ StrictHostKeyChecking yes
         key = (self.folder / "host_key.pub").read_text()
         (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {key}")
         (self.folder / "sshd_config").write_text(self._config())
-        self._describe_ways()
+        if not self.ways.exists():  # its ssh is the first of PATH by the time of another start
+            self._describe_ways()
         sshd = _find("sshd")
         assert sshd is not None
         self.process = subprocess.Popen(
