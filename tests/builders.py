@@ -18,7 +18,7 @@ from assay.records.builds import (
     InspectionResult,
     ToolchainRecord,
 )
-from assay.records.claims import Audit, Claim, ClaimKind, ClaimsFile, Hardware, Relation, Source
+from assay.records.claims import Audit, Claim, ClaimKind, Hardware, Relation, Source, SourceClaims
 from assay.records.evaluations import (
     FlopFormula,
     NotRun,
@@ -229,8 +229,7 @@ def claim(name: str, evaluation: Record, **changes: Any) -> Claim:
 def catalog(claims: Sequence[Claim] = (), audits: Sequence[Audit] = (), **changes: Any) -> Catalog:
     """A catalog of one source ``paper`` with the given claims."""
     filler = claims or [claim("filler", unanswerable())]
-    source = ClaimsFile(
-        schema="assay/claims/1",
+    source = SourceClaims(
         source=Source(
             id="paper", title="A paper", date=None, file="paper.txt", sha256=digest("a paper")
         ),

@@ -22,9 +22,9 @@ runtime: {runtime}
 executor: local
 """
 CLAIMS = f"""
-schema: assay/claims/1
-source:
-  {{id: fixture, title: A test fixture, date: "2025-11-01", file: none.txt, sha256: {"ab" * 32}}}
+schema: assay/project/1
+sources:
+  - {{id: fixture, title: A test fixture, date: "2025-11-01", file: none.txt, sha256: {"ab" * 32}}}
 claims:
 """
 CLAIM = """

@@ -93,8 +93,13 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 WHEN = "2026-01-02T03:04:05Z"
 
 CLAIMS = """
-schema: assay/claims/1
-source: {id: demo, title: "A demo <source> & more", date: "2025-11-01", file: demo.txt, sha256: SHA}
+schema: assay/project/1
+sources:
+  - id: demo
+    title: "A demo <source> & more"
+    date: "2025-11-01"
+    file: demo.txt
+    sha256: SHA
 claims:
   - id: demo_rate
     kind: measurement

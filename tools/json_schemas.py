@@ -18,7 +18,6 @@ for base in (Record, GpuRecord):
 from assay.evidence.stages import TARGET_STAGES
 from assay.records.attestation import Manifest, PipelineRecord, Statement
 from assay.records.builds import BuildRecord, InspectionsRecord
-from assay.records.claims import ClaimsFile
 from assay.records.cluster import ClusterFile, SlurmJobsRecord
 from assay.records.kernels import KernelManifest
 from assay.records.originals import FileCompileRecord
@@ -36,7 +35,6 @@ from assay.shared.files import write_bytes
 DOCUMENTS: dict[str, type[Record]] = {
     **{entry.stage.value: entry.record for entry in TARGET_STAGES if entry.holds_gpu},
     "build": BuildRecord,
-    "claims": ClaimsFile,
     "cluster": ClusterFile,
     "comparisons": ComparisonsFile,
     "file_compile": FileCompileRecord,

@@ -38,8 +38,9 @@ BEFORE_S = 8.0
 OTHER_RUN = "other_run"
 """Of a second report that the same key signed."""
 SECOND_CLAIMS = """
-schema: assay/claims/1
-source: {id: second, title: "A second source", date: "2025-11-02", file: second.txt, sha256: SHA}
+schema: assay/project/1
+sources:
+  - {id: second, title: A second source, date: "2025-11-02", file: second.txt, sha256: SHA}
 claims:
   - id: second_rate
     kind: measurement

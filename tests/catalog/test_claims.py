@@ -148,7 +148,7 @@ DEFECTS: tuple[tuple[Edit, tuple[str, ...]], ...] = (
      ("s002_tma_no_gain", "names in over")),
     (lambda d: _first(d).update(id="../up"), ("claim '../up': id",)),
     (lambda d: d.update(schema="assay/claims/9"), ("schema",)),
-    (lambda d: d["source"].update(id="005"), ("source id is '005'",)),
+    (lambda d: d["sources"][0].update(id="005"), ("source id is '005'",)),
     (lambda d: _first(d).update(id="s000_gap"), ("'s000_gap' is given twice", "000.yaml")),
     (lambda d: _term(d, comparison="no_such"), ("'s002_baseline'", "no comparison 'no_such'")),
     (lambda d: _term(d, arm="stage9"), ("no arm of 'bsr_bsr_stages' 'stage9'",)),

@@ -19,15 +19,13 @@ from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import (
     PlacedYaml,
     YamlProblem,
-    YamlProblems,
     beside,
     meant_by,
     read_part,
-    read_placed_yaml,
     suggest,
 )
 from assay.records.base import Record
-from assay.records.claims import MOST_DECIMALS, Audit, Claim, ClaimsFile
+from assay.records.claims import MOST_DECIMALS
 from assay.records.units import SPELLINGS, Unit, are_bits, spellings_like, unit_as_written
 
 R = TypeVar("R", bound=Record)
@@ -135,15 +133,6 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
 
 def _not_taken(typed: str, problem: str) -> str:
     return f"value: '{shortened(typed, LONGEST_TYPED)}' {problem}"
-
-
-def load_claims_file(path: Path) -> ClaimsFile:
-    """Read the claims of one of Assay's own sources. Raises BadInput with all that is wrong."""
-    document = read_placed_yaml(path)
-    found, problems = read_document(ClaimsFile, {"claims": Claim, "audits": Audit}, document)
-    if found is None:
-        raise YamlProblems(path, problems)
-    return found
 
 
 def read_document(

@@ -8,12 +8,11 @@ from typing import Any, Protocol, TypeVar
 from assay.base.errors import BadInput
 from assay.base.io import load_yaml
 from assay.base.yaml_problems import YamlProblem, YamlProblems
-from assay.catalog.claim_documents import load_claims_file
 from assay.catalog.model import NO_TUNING, Catalog, ProjectFacts
-from assay.catalog.project import Project, load_project
+from assay.catalog.project import Project, load_claims, load_project
 from assay.catalog.project_folder import EVIDENCE_FOLDER, PROJECT_FILE, project_of
 from assay.catalog.references import check_references, reference_problems
-from assay.records.claims import Audit, Claim, ClaimsFile
+from assay.records.claims import Audit, Claim, SourceClaims
 from assay.records.cluster import SITE_FILES
 from assay.records.kernels import KernelManifest
 from assay.records.platform import Target
@@ -105,20 +104,20 @@ def _taken_ids(base: Catalog, own: Project) -> Iterator[YamlProblem]:
             yield YamlProblem(own.lines.get(name, 1), says)
 
 
-def _own_sources(root: Path) -> dict[str, ClaimsFile]:
+def _own_sources(root: Path) -> dict[str, SourceClaims]:
     """Return the claims of ``config/claims``. Raises BadInput with what is wrong in every file."""
-    sources: dict[str, ClaimsFile] = {}
+    sources: dict[str, SourceClaims] = {}
     wrong: list[BadInput] = []
     for path in _yaml_files(root / OWN_CLAIMS):
         try:
-            claims_file = load_claims_file(path)
+            found = load_claims(path)
         except BadInput as error:
             wrong.append(error)
             continue
-        if path.stem != claims_file.source.id:
-            says = f"{path}: its source id is '{claims_file.source.id}', not the file name"
+        if list(found) != [path.stem]:
+            says = f"{path}: its source id is '{', '.join(found)}', not the file name"
             wrong.append(BadInput(says))
-        sources[claims_file.source.id] = claims_file
+        sources |= found
     if len(wrong) > 1:
         raise BadInput("\n  ".join(map(str, wrong)), code=wrong[0].code)
     if wrong:
@@ -126,7 +125,7 @@ def _own_sources(root: Path) -> dict[str, ClaimsFile]:
     return sources
 
 
-def _by_source(sources: dict[str, ClaimsFile]) -> dict[str, Any]:
+def _by_source(sources: dict[str, SourceClaims]) -> dict[str, Any]:
     """Return the parts of a catalog that follow from its sources. Raises BadInput."""
     claims: dict[str, Claim] = {}
     audits: dict[str, Audit] = {}
@@ -145,7 +144,7 @@ def _by_source(sources: dict[str, ClaimsFile]) -> dict[str, Any]:
     return {"sources": sources, "claims": claims, "audits": audits, "source_of": source_of}
 
 
-def _catalog(root: Path, sources: dict[str, ClaimsFile]) -> Catalog:
+def _catalog(root: Path, sources: dict[str, SourceClaims]) -> Catalog:
     config = root / "config"
     kernels = [
         (path, load_yaml(KernelManifest, path))

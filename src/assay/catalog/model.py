@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from assay.base.errors import BadInput
-from assay.records.claims import Audit, Claim, ClaimsFile
+from assay.records.claims import Audit, Claim, SourceClaims
 from assay.records.kernels import OperatorKernel, OriginalProgram, Probe, Variant
 from assay.records.originals import PublishedFile
 from assay.records.platform import Target
@@ -40,7 +40,7 @@ class ProjectFacts:
 class Catalog:
     """All configuration of one tree, each noun by its id, in file order."""
 
-    sources: dict[str, ClaimsFile]
+    sources: dict[str, SourceClaims]
     claims: dict[str, Claim]
     audits: dict[str, Audit]
     source_of: dict[str, str]

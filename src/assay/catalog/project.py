@@ -1,13 +1,14 @@
-"""A project's ``assay.yaml``, read whole, and lowered to the records of Assay's configuration."""
+"""A document of claims, read whole: ``assay.yaml`` of a project, or a file of ``config/claims``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from assay.base.errors import BadInput
 from assay.base.printable import shortened, shown_line
 from assay.base.strict_yaml import YamlPath
-from assay.base.yaml_problems import YamlProblem, read_placed_yaml
+from assay.base.yaml_problems import YamlProblem, YamlProblems, read_placed_yaml
 from assay.catalog.claim_documents import ProjectReading, placed, read_document
 from assay.catalog.project_claims import lower_audits, lower_claims, lower_commands
 from assay.catalog.project_folder import (
@@ -20,7 +21,7 @@ from assay.catalog.project_folder import (
 )
 from assay.catalog.project_measurements import lower_measurements
 from assay.records.base import Record
-from assay.records.claims import ClaimsFile, Source
+from assay.records.claims import Source, SourceClaims, SourceExtras
 from assay.records.kernels import Variant
 from assay.records.platform import Target
 from assay.records.projects import (
@@ -54,7 +55,7 @@ class Project:
     title: str
     files: dict[str, str]
     """Digests of assay.yaml and its code, by names relative to its folder."""
-    sources: dict[str, ClaimsFile] = field(default_factory=dict)
+    sources: dict[str, SourceClaims] = field(default_factory=dict)
     targets: dict[str, Target] = field(default_factory=dict)
     workloads: dict[str, Workload] = field(default_factory=dict)
     variants: dict[str, Variant] = field(default_factory=dict)
@@ -90,6 +91,39 @@ def load_project(folder: Path) -> Project:
     return Project(folder, "", files, problems=tuple(reading.problems))
 
 
+def load_claims(path: Path) -> dict[str, SourceClaims]:
+    """Read a file of ``config/claims``: sources by id, their claims and their audits.
+
+    Raises BadInput with all that is wrong, and for code of its own: Assay's lies in ``kernels``.
+    """
+    document = read_placed_yaml(path)
+    document = replace(document, value=_of_today(document.value))
+    read, problems = read_document(ProjectDocument, PARTS, document)
+    found = Project(path.parent, "", {}, problems=tuple(problems))
+    if read is not None:
+        reading = ProjectReading(path.parent, document)
+        for part in ("targets", "measurements", "commands", "files"):
+            if getattr(read, part):
+                reading.refuse((part,), f"{part}: stand in a project alone")
+        found = _lowered(reading, read, {})
+    if found.problems:
+        raise YamlProblems(path, found.problems)
+    return found.sources
+
+
+def _of_today(value: Any) -> Any:
+    """Return a document of claims as it is written today: reports of up to November 2026 hold files
+    of one source each, with what it has beside its claims at their top.
+    """
+    if not isinstance(value, dict) or value.get("schema") != "assay/claims/1":
+        return value
+    below = ("claims", "audits")
+    source = {key: each for key, each in value.items() if key not in ("schema", "source", *below)}
+    source |= value.get("source", {})
+    lists = {key: value[key] for key in below if key in value}
+    return {"schema": "assay/project/1", "sources": [source], **lists}
+
+
 def project_files(folder: Path) -> tuple[str, ...]:
     """Return assay.yaml and the code of the project in ``folder``. Raises BadInput."""
     return tuple(sorted(load_project(folder).files))
@@ -119,8 +153,8 @@ def _lowered(reading: ProjectReading, read: ProjectDocument, files: dict[str, st
         title=read.title or "",
         files=files,
         sources={
-            source.id: ClaimsFile(
-                schema="assay/claims/1",
+            source.id: SourceClaims(
+                **{name: getattr(source, name) for name in SourceExtras.model_fields},
                 source=Source(**{name: getattr(source, name) for name in Source.model_fields}),
                 claims=tuple(claims[source.id]),
                 audits=tuple(audits.get(source.id, ())),

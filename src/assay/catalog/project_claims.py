@@ -132,7 +132,7 @@ def _metric(unit: Unit | None) -> Metric | None:
 def _plain_claim(entry: ProjectClaim, evaluation: Any) -> dict[str, Any]:
     """Return a claim as Assay's own are written, what follows from the rest filled in."""
     unit = unit_as_written(entry.unit) if entry.unit else None
-    rate = unit is not None and unit in METRIC_UNITS[Metric.RATE]
+    uncounted = unit in METRIC_UNITS[Metric.RATE] and entry.flops is None
     kept = {name: getattr(entry, name) for name in ClaimText.model_fields}
     targets = (entry.target,) if isinstance(entry.target, str) else entry.target or ()
     hardware: Any = entry.hardware or {
@@ -147,7 +147,7 @@ def _plain_claim(entry: ProjectClaim, evaluation: Any) -> dict[str, Any]:
         "resolution": entry.resolution,
         "unit": unit,
         "hardware": hardware,
-        "flop_formula": entry.flop_formula or (FlopFormula.UNSTATED if rate else None),
+        "flop_formula": entry.flop_formula or (FlopFormula.UNSTATED if uncounted else None),
         "evaluation": evaluation,
     }
 

@@ -1,12 +1,12 @@
 """Claims: published figures, where they stand, and how Assay answers them.
 
-One file per source, ``config/claims/<source>.yaml``. A figure is transcribed as the source prints
-it; its ``resolution`` is one unit of the last printed digit, so that arithmetic checks can treat it
-as the interval it is.
+``catalog.project`` makes them of a document of ``records.projects``. A figure is transcribed as
+the source prints it; its ``resolution`` is one unit of the last printed digit, so that arithmetic
+checks can treat it as the interval it is.
 """
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
@@ -144,6 +144,10 @@ class ClaimText(Record):
     computed: str | None = None
     """How the value follows from what the source prints, where it does not print it itself."""
     relation: Relation = Relation.EQUALS
+    about: bool = False
+    """Whether the source prints it with a tilde: it stands for all that rounds to it."""
+    to: Measurable | None = None
+    """Upper end of a range that the source prints; ``value`` is its lower end."""
     configuration: dict[str, Scalar] = {}
     """Shapes, tile sizes, sparsity, dtype ... as stated, with the source's own names."""
     software: dict[str, str] = {}
@@ -154,8 +158,17 @@ class ClaimText(Record):
     """For rates: which operations were counted."""
     flops: Formulated | None = None
     """For rates: FLOPs of one launch over the problem's facts, where no named formula counts so."""
+    bytes: Formulated | None = None
+    """For bandwidths: bytes of one launch over the problem's facts, where they are not the least
+    traffic (inputs read once, output written once)."""
+    reading: str | None = None
+    """The primary reading, where the words have several: what ``evaluation`` takes them for."""
+    readings: tuple[Reading, ...] = ()
+    """Other meanings of the words, each measured and shown beside it."""
     unstated: tuple[str, ...] = ()
     """What one would have to know to repeat the measurement and the source leaves unsaid."""
+    redefined: str | None = None
+    """How what answers it differs from what did in earlier reports: a sentence of the verdict."""
     note: str | None = None
     """A fact about this figure that a reader of the verdict should know."""
     sentence: Identifier | None = None
@@ -171,21 +184,8 @@ class Claim(ClaimText):
     unit: Unit | None
     resolution: Measurable | None
     """One unit of the last printed digit of ``value`` (0.1 for 602.1; 0 for counts and bounds)."""
-    about: bool = False
-    """Whether the source prints it with a tilde: it stands for all that rounds to it."""
-    to: Measurable | None = None
-    """Upper end of a range that the source prints; ``value`` is its lower end."""
     hardware: Hardware
-    bytes: Formulated | None = None
-    """For bandwidths: bytes of one launch over the problem's facts, where they are not the least
-    traffic (inputs read once, output written once)."""
-    reading: str | None = None
-    """The primary reading, where the words have several: what ``evaluation`` takes them for."""
-    readings: tuple[Reading, ...] = ()
-    """Other meanings of the words, each measured and shown beside it."""
     evaluation: Evaluation
-    redefined: str | None = None
-    """How what answers it differs from what did in earlier reports: a sentence of the verdict."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Claim":
@@ -414,15 +414,11 @@ class SourceFinding(Record):
     """Verdicts that the sentence rests on; where one is another, the sentence is left out."""
 
 
-class ClaimsFile(Record):
-    """``config/claims/<source>.yaml``."""
+class SourceExtras(Record):
+    """What a source has beside its claims."""
 
-    schema_: Literal["assay/claims/1"] = Field(alias="schema")
-    source: Source
-    claims: Annotated[tuple[Claim, ...], Field(min_length=1)]
-    audits: tuple[Audit, ...] = ()
     findings: tuple[SourceFinding, ...] = ()
-    """The story of the source, most telling first."""
+    """Its story, most telling first."""
     original: OriginalSource | None = None
     """The source's own program, where it is in no package pinned here; it runs from a checkout that
     the user gives, and only then."""
@@ -431,6 +427,14 @@ class ClaimsFile(Record):
     run beside it."""
     compilations: tuple[PublishedFile, ...] = ()
     """Files of the source that are compiled as published, from such a checkout."""
+
+
+class SourceClaims(SourceExtras):
+    """A source, and all that is claimed in it."""
+
+    source: Source
+    claims: Annotated[tuple[Claim, ...], Field(min_length=1)]
+    audits: tuple[Audit, ...] = ()
     commands: tuple[OriginalSource, ...] = ()
     """Programs of a project, which run in a copy of its files."""
 

@@ -1,7 +1,8 @@
-"""A project: sources, claims, and what they are answered by, as its people write ``assay.yaml``.
+"""A document of claims: sources, figures, and what answers them. ``assay.yaml`` of a project is
+one, and so is each file of ``config/claims``.
 
-What is written here is lowered to the records of Assay's own configuration (``catalog.project``),
-which judging, planning and verifying know. No field here is known to any of them.
+``catalog.project`` makes of it the records that judging, planning and verifying know. No field here
+is known to any of them.
 """
 
 from datetime import date
@@ -26,20 +27,9 @@ from assay.records.claims import (
     ClaimText,
     Hardware,
     Source,
+    SourceExtras,
 )
-from assay.records.evaluations import (
-    Accuracy,
-    Arithmetic,
-    Benchmark,
-    Derived,
-    DeviceCode,
-    Execution,
-    Formulated,
-    Inspection,
-    Metric,
-    Support,
-    Unanswerable,
-)
+from assay.records.evaluations import Evaluation, Formulated, Metric
 from assay.records.kernels import Arch
 from assay.records.originals import ImageDigest, PathInside, Patterned
 from assay.records.platform import Target
@@ -78,7 +68,7 @@ DocumentName = Annotated[
 """Where a document would lie in the project; it need not."""
 
 
-class ProjectSource(Source):
+class ProjectSource(Source, SourceExtras):
     """A document that publishes figures, or what the project publishes of itself."""
 
     date: PublishedOn | None = None
@@ -297,20 +287,6 @@ class ShortAnswer(Record):
         return self
 
 
-ProjectEvaluation = Annotated[
-    Arithmetic
-    | Benchmark
-    | Derived
-    | Support
-    | Execution
-    | Accuracy
-    | DeviceCode
-    | Inspection
-    | Unanswerable,
-    Field(discriminator="kind"),
-]
-
-
 class ProjectClaim(ClaimText):
     """One published figure. Units stand as people write them; what follows from the rest may be
     left out.
@@ -330,8 +306,8 @@ class ProjectClaim(ClaimText):
     """The target that it is claimed for, or several; in place of ``hardware``."""
     hardware: Hardware | None = None
     answer: ShortAnswer | None = None
-    evaluation: ProjectEvaluation | None = None
-    """In place of ``answer``: any of the ways in which Assay's own claims are answered."""
+    evaluation: Evaluation | None = None
+    """In place of ``answer``: any of the ways in which a claim can be answered."""
 
     @model_validator(mode="after")
     def _one_answer(self) -> Self:
@@ -352,7 +328,7 @@ class ProjectAudit(Audit):
 
 
 class ProjectDocument(Record):
-    """``assay.yaml``: a project of one's own."""
+    """``assay.yaml`` of a project, or a file of ``config/claims``."""
 
     schema_: Literal["assay/project/1"] = Field(alias="schema")
     title: str | None = None

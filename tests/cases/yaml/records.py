@@ -35,6 +35,6 @@ REFUSED: dict[str, Case] = {
     "a date that is an object": (_CLAIMS, 'date: "2025-11-01"', "date: 2025-11-01"),
     "a claim of another claim's id": (_CLAIMS, "id: demo_ratio", "id: demo_rate"),
     "an unknown key": (_CLAIMS, "value: 200", "value: 200\n    weight: 1"),
-    "another document's schema": (_CLAIMS, "schema: assay/claims/1", "schema: assay/target/1"),
+    "another document's schema": (_CLAIMS, "schema: assay/project/1", "schema: assay/target/1"),
 }  # fmt: skip
 """By what it says."""
