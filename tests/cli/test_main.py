@@ -1,6 +1,7 @@
 """The command line: one sentence and an exit code for whatever is wrong; help."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,11 @@ class TestHelp:
         assert assay("verify", "-h").out.startswith("Usage: ../tree/assay verify ")
         assert "(../tree/assay verify --help says more)" in assay("verify").err
         assert "(../tree/assay claims lists them)" in assay("reproduce", "--claim", "none").err
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_its_example_can_be_typed(self, command: str) -> None:
+        (typed,) = [group[command] for group in cli.GROUPS.values() if command in group]
+        COMMANDS[command].make_context(command, shlex.split(typed)[1:], resilient_parsing=True)
 
     @pytest.mark.parametrize("command", COMMANDS)
     def test_every_command_is_documented(self, command: str) -> None:

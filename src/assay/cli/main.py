@@ -11,9 +11,10 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from assay import __version__
@@ -25,11 +26,34 @@ from assay.base.writable import is_about_writing, unwritable_sentence
 from assay.cli import checkout, console
 from assay.shared.errors import ExitCode
 
-COMMANDS = (
-    "reproduce", "remote", "verify", "judge", "new", "check", "bundle", "doctor", "claims",
-    "compare", "history", "site", "export", "key", "lab", "test",
-)  # fmt: skip
-"""In the order in which help lists them; each is what its module in assay.cli.commands calls so."""
+GROUPS = {
+    "Judge figures": {
+        "reproduce": "reproduce --source 003",
+        "remote": "remote me@gpu-box --source 003",
+        "new": "new my-kernel",
+        "check": "check --project my-kernel",
+    },
+    "Read reports": {
+        "verify": "verify reports/published/h100_20261124",
+        "judge": "judge reports/published/h100_20261121_whole.tar.xz",
+        "claims": "claims --source 003 --status misstated",
+        "compare": "compare reports/published/h100_20261124_own.tar.xz reports/mine",
+        "history": "history s003_fusion_gain",
+        "export": "export reports/published/h100_20261124 --format csv",
+        "site": "site public reports/published/h100_20261124_own.tar.xz",
+    },
+    "Set up a machine": {
+        "doctor": "doctor",
+        "bundle": "bundle --target h100 --output node.tar",
+        "key": "key new signing_key.pem",
+    },
+    "Work on Assay": {
+        "lab": "lab kernels --target h100",
+        "test": "test tests/judging",
+    },
+}
+"""Commands as help lists them, and how each is typed; a module of assay.cli.commands has each."""
+COMMANDS = tuple(name for group in GROUPS.values() for name in group)
 OF_LAB = ("kernels", "tune", "image")
 """Commands of ``lab`` that are known by their own names, too."""
 OUTPUTS = (1, 2)
@@ -38,6 +62,26 @@ OUTPUT_CODES = frozenset({errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, err
 """What the kernel says of an output that takes nothing more."""
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Settings of commands that hand arguments on: to pytest, or to ``reproduce`` elsewhere."""
+
+
+class Grouped(TyperGroup):
+    """The command line, whose help lists commands by what they are for."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each group."""
+        longest = max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            listed = [(name, self.commands[name]) for name in names if name in self.commands]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (
+                            f"{name:{longest}}",
+                            each.get_short_help_str(formatter.width - 6 - longest),
+                        )
+                        for name, each in listed
+                    ]
+                )
 
 
 def everywhere(
@@ -59,6 +103,8 @@ def application(names: Sequence[str] = COMMANDS, listed: bool = False) -> typer.
     """
     app = typer.Typer(
         name="assay",
+        cls=Grouped,
+        epilog="./assay COMMAND --help says more, and gives an example.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -66,15 +112,18 @@ def application(names: Sequence[str] = COMMANDS, listed: bool = False) -> typer.
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(everywhere)
+    typed = {name: each for group in GROUPS.values() for name, each in group.items()}
     for name in names:
         if listed:
             app.command(name, help=_first_sentence(name))(lambda: None)
             continue
         command = getattr(import_module(f"assay.cli.commands.{name}"), name)
+        example = f"Example: {checkout.command()} {typed[name]}"
         if isinstance(command, typer.Typer):
-            app.add_typer(command)
-        else:
-            app.command(context_settings=PASSED_ON if name in ("remote", "test") else None)(command)
+            app.add_typer(command, epilog=example)
+            continue
+        settings = PASSED_ON if name in ("remote", "test") else None
+        app.command(context_settings=settings, epilog=example)(command)
     return app
 
 

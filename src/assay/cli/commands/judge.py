@@ -41,8 +41,6 @@ def judge(
     """Judge an earlier report by today's rules, and sign it anew.
 
     Nothing is compiled and no GPU is asked. The new report holds the earlier one whole.
-
-    Example: ./assay judge reports/published/h100_20261121_whole.tar.xz
     """
     keys = tuple(key or ())
     with opened_report(report) as folder:
