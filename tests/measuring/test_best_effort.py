@@ -10,9 +10,8 @@ import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
-from assay.measuring.best_effort import recorded_anyhow
 from assay.measuring.device_process import NoMemory
-from assay.measuring.resume import Results
+from assay.measuring.resume import Beside, Item, Results, measure_batch
 from assay.records.base import Record
 from assay.shared.job import ComparisonJob, DeviceJob
 from tests.jobs import benchmark
@@ -32,22 +31,17 @@ def _name(job: DeviceJob) -> str:
 def _batch(
     folder: Path, measure: Any, patience_s: float = 60.0, *, measured: bool = True
 ) -> list[str]:
-    def accept(found: Found) -> None:
+    def accept(found: Found, new: bool) -> None:
         if found.words == "elsewhere":
             raise CheckFailed("ran on another GPU")
 
-    whole = recorded_anyhow(
-        measure,
-        Found,
-        accept,
-        lambda job, sentence: Found(words=f"{_name(job)} failed: {sentence}"),
-        measured=measured,
-        patience_s=patience_s,
-    )
-    into = [folder / f"{name}.json" for name in "abc"]
-    results = whole([benchmark(name=name) for name in "abc"], into)
-    assert all(isinstance(result, Found) for result in results)
-    return [result.words for result in results if isinstance(result, Found)]
+    def failed(job: DeviceJob, sentence: str) -> Found:
+        return Found(words=f"{_name(job)} failed: {sentence}")
+
+    items = [Item(name, benchmark(name=name), folder / f"{name}.json", ()) for name in "abc"]
+    beside = Beside(failed, measured, patience_s)
+    measure_batch(items, Found, folder / "kept", measure, accept, beside)
+    return [read_record(Found, item.path).words for item in items]
 
 
 def test_of_a_batch_that_hangs_what_was_finished_stays(tmp_path: Path) -> None:
@@ -61,8 +55,6 @@ def test_of_a_batch_that_hangs_what_was_finished_stays(tmp_path: Path) -> None:
     assert words[0] == "fine"
     assert words[1].startswith("b failed: stopped after")
     assert words[2].startswith("c failed: stopped after")
-    assert read_record(Found, tmp_path / "a.json").words == "fine"
-    assert not (tmp_path / "b.json").exists()
 
 
 def test_each_of_a_batch_fails_by_itself(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ class Bench:
             results.append(record)
         return results
 
-    def accept(self, record: Measured) -> None:
+    def accept(self, record: Measured, new: bool) -> None:
         if record.name in self.refused:
             raise CheckFailed("ran on another GPU")
 

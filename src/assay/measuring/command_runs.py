@@ -14,8 +14,8 @@ from pathlib import Path
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.building.toolchain import CUDA, IMAGE_SITE
 from assay.evidence.outcomes import NO_SUCH_COMMAND
-from assay.measuring.best_effort import now
 from assay.measuring.device_process import gpu_variables, run_device_batch, run_device_job
+from assay.measuring.host_machine import now
 from assay.measuring.resume import Measure, Results
 from assay.records.originals import CheckoutCopy, GivenFigure, GivenLine, LineRun, OriginalRunRecord
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task

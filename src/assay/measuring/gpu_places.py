@@ -17,7 +17,7 @@ from assay.judging.cutlass_output import job_id
 from assay.judging.needs import measured_together, needed_on
 from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import Gpu
-from assay.shared.job import ComparisonJob, DeviceJob, ProgramRunsJob
+from assay.shared.job import ComparisonJob, DeviceJob, OriginalRunsJob, ProgramRunsJob
 
 PROCESS_S = 1.2
 """Of each process: forking, CUDA's context, inputs."""
@@ -125,12 +125,12 @@ def shared(jobs: Iterable[DeviceJob], places: Mapping[str, str]) -> dict[str, li
 
 
 def unit_of(job: DeviceJob) -> str:
-    """Return the unit that a job is of. Raises ValueError for a job of none."""
+    """Return the unit that a job is of; nothing where it is of none, as a lone record is."""
     if isinstance(job, ComparisonJob):
         return job.comparison.id
     if isinstance(job, ProgramRunsJob):
         return job_id(job.program, job.arguments)
-    raise ValueError(f"a job '{job.task}' is of no unit")
+    return job.original if isinstance(job, OriginalRunsJob) else ""
 
 
 def cores_of_gpus(gpus: Iterable[Gpu], devices: Path = PCI) -> dict[str, tuple[int, ...]]:

@@ -139,6 +139,11 @@ def _cuda_of_libcuda() -> int | None:
     return number.value if answer == 0 and number.value else None
 
 
+def now() -> str:
+    """Return the time that a record bears."""
+    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+
+
 PACKAGES = ("snakemake", "pydantic", "numpy", "scipy", "pandas", "securesystemslib")
 
 
@@ -156,7 +161,7 @@ def record_platform(
     return PlatformRecord(
         schema="assay/platform/1",
         target=target.id,
-        recorded_at=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        recorded_at=now(),
         hostname_sha256=sha256_bytes(f"{salt}{socket.gethostname()}".encode()),
         cpu=_first(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo")) or platform.processor(),
         cores=os.cpu_count() or 1,

@@ -7,16 +7,19 @@ record of evidence beside the figures that says ``failed`` is none that is taken
 """
 
 import json
+import traceback
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
-from assay.base.errors import BadInput, CheckFailed
+from assay.base.deadline import deadline
+from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.base.progress import say
 from assay.evidence.outcomes import came_to_nothing
-from assay.measuring.device_process import run_device_batch
+from assay.measuring.device_process import NoMemory, run_device_batch
 from assay.records.base import Record
 from assay.runtimes.base import Place
 from assay.shared.files import sha256_bytes
@@ -28,6 +31,9 @@ Results: TypeAlias = Sequence[R | CheckFailed]
 Measure: TypeAlias = Callable[[Sequence[DeviceJob], Sequence[Path]], Results[R]]
 """Jobs, and the file that each one's record is kept in (which it may write itself, as soon as it
 can), to records or errors in that order."""
+
+PATIENCE_S = 300.0
+"""Most seconds of one step beside the figures: each takes a minute or two, and they wait behind."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +66,58 @@ def kept_folder(run_dir: Path, stage: str, target: str) -> Path:
     return run_dir / "kept" / stage / target
 
 
+@dataclass(frozen=True)
+class Beside(Generic[R]):
+    """How a stage goes on whose evidence stands beside the figures.
+
+    No verdict rests on it, so none of it may cost a run its verdicts: whatever crashes, hangs or
+    lacks a tool ends in a record that says ``failed`` and why. Only a GPU that is not to be had
+    before the figures are measured stops a run, for then a second start loses nothing.
+    """
+
+    failed: Callable[[DeviceJob, str], R]
+    """The record of a job of which there is nothing but the sentence of why."""
+    measured: bool
+    """Whether the target's figures are; MissingEnvironment is raised only where they are not."""
+    patience_s: float | None = PATIENCE_S
+    """None where what measures keeps deadlines of its own."""
+
+    def measure(
+        self,
+        measure: Measure[R],
+        jobs: Sequence[DeviceJob],
+        into: Sequence[Path],
+        record: type[R],
+    ) -> Results[R]:
+        """Measure, and return an error for each measurement that the end of all cut off."""
+        try:
+            with nullcontext() if self.patience_s is None else deadline(self.patience_s):
+                return measure(jobs, into)
+        except AssayError as error:
+            lost = isinstance(error, MissingEnvironment) and not isinstance(error, NoMemory)
+            if lost and not self.measured:
+                raise
+            why = CheckFailed(str(error))
+        except Exception as error:
+            # A defect of ours, and no reason to lose a run; the trace is for whoever mends.
+            traceback.print_exception(error)
+            why = CheckFailed(f"{type(error).__name__}: {error}")
+        return [kept_record(path, record) or why for path in into]
+
+
 def measure_batch(
     items: Sequence[Item],
     record: type[R],
     folder: Path,
     measure: Measure[R],
-    accept: Callable[[R], None],
+    accept: Callable[[R, bool], None],
+    beside: Beside[R] | None = None,
 ) -> None:
     """Measure what ``folder`` does not hold yet, and write every record to its place.
 
-    ``accept`` raises CheckFailed for a record that must not be used. Raises CheckFailed that names
-    every failed measurement, after the others were kept; then no record goes to its place.
+    ``accept`` raises CheckFailed for a record that must not be used, and is told whether it is a
+    new one. Raises CheckFailed that names every failed measurement, after the others were kept;
+    then no record goes to its place. ``beside``: of evidence of which nothing fails the step.
     """
     folder.mkdir(parents=True, exist_ok=True)
     done: dict[str, R] = {}
@@ -80,26 +127,38 @@ def measure_batch(
     left = [item for item in items if item.name not in done]
     if done:
         say(f"{len(done)} of {len(items)} were measured before and are taken up")
-    failed: dict[str, CheckFailed] = {}
+    into, jobs = [item.kept(folder) for item in left], [item.job for item in left]
+    results: Results[R] = ()
     if left:
-        into = [item.kept(folder) for item in left]
-        results = measure([item.job for item in left], into)
-        for item, path, result in zip(left, into, results, strict=True):
-            try:
-                if isinstance(result, CheckFailed):
-                    raise result
-                accept(result)
-                if not path.is_file():
-                    write_record(result, path)
-                done[item.name] = result
-            except CheckFailed as error:
-                path.unlink(missing_ok=True)
-                failed[item.name] = error
-    if failed:
+        results = beside.measure(measure, jobs, into, record) if beside else measure(jobs, into)
+    failed = dict[str, CheckFailed]()
+    for item, path, result in zip(left, into, results, strict=True):
+        if (error := _refusal(result, accept)) is not None:
+            path.unlink(missing_ok=True)
+            failed[item.name] = error
+        kept = beside.failed(item.job, str(error)) if error and beside else result
+        if not isinstance(kept, CheckFailed) and (beside or not error):
+            done[item.name] = kept
+            if not path.is_file():
+                write_record(kept, path)
+    if failed and not beside:
         raise CheckFailed(_failures(failed, len(items)))
+    for sentence in dict.fromkeys(map(str, failed.values())):
+        say(f"goes on without: {sentence}")
     for item in items:
         write_record(done[item.name], item.path)
     _forget_others(items, folder)
+
+
+def _refusal(result: R | CheckFailed, accept: Callable[[R, bool], None]) -> CheckFailed | None:
+    """Return why a new result cannot be used; None where it can."""
+    try:
+        if isinstance(result, CheckFailed):
+            return result
+        accept(result, True)
+    except CheckFailed as error:
+        return error
+    return None
 
 
 def batch_at(place: Place, record: type[R]) -> Measure[R]:
@@ -115,12 +174,12 @@ def kept_record(path: Path, record: type[R]) -> R | None:
         return None
 
 
-def _taken_up(path: Path, record: type[R], accept: Callable[[R], None]) -> R | None:
+def _taken_up(path: Path, record: type[R], accept: Callable[[R, bool], None]) -> R | None:
     """Return a kept record; None where there is none that can be used, and then no file either."""
     found = kept_record(path, record)
     if found is not None and not came_to_nothing(found):
         try:
-            accept(found)
+            accept(found, False)
         except CheckFailed:
             pass
         else:

@@ -1,8 +1,8 @@
 """What failed: the traces of steps of this start, and what a further start makes again.
 
-A record that says ``failed`` ends its run well (see best_effort.py), yet a later start of the same
-run may have more luck. What was judged stands, whatever it says, and so does a lack that a record
-names, such as ``not_installed``.
+A record that says ``failed`` ends its run well (``measuring.resume.Beside``), yet a later start of
+the same run may have more luck. What was judged stands, whatever it says, and so does a lack that
+a record names, such as ``not_installed``.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """The base of steps that measure: how they measure, how they fail.
 
-A step (see ``gpu_steps``) says what it measures, by ``_begin``, ``_item`` and then ``_batch``, or
-``_tell`` for a lone record beside the figures; the rest is in the table of stages.
+A step (see ``gpu_steps``) says what it measures, by ``_begin``, ``_item`` and then ``_batch``; the
+rest is in the table of stages.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.io import dump_record, read_record, write_record
+from assay.base.io import dump_record, read_record
 from assay.evidence.entries import TargetStage
 from assay.evidence.outcomes import came_to_nothing
 from assay.evidence.stages import (
@@ -21,13 +21,14 @@ from assay.evidence.stages import (
     PROGRAMS,
     STOPWATCHES,
 )
-from assay.measuring.best_effort import PATIENCE_S, now, recorded_anyhow
 from assay.measuring.gpu_places import GpuPlaces, shared, unit_of
+from assay.measuring.host_machine import now
 from assay.measuring.operator_kernels import Builds
 from assay.measuring.resume import (
+    PATIENCE_S,
+    Beside,
     Item,
     Measure,
-    Results,
     batch_at,
     kept_folder,
     kept_record,
@@ -39,7 +40,7 @@ from assay.pipeline.step_places import StepPlaces
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord
 from assay.shared.files import sha256_bytes, sha256_file
-from assay.shared.job import ComparisonJob, DeviceJob
+from assay.shared.job import DeviceJob
 
 G = TypeVar("G", bound=GpuRecord)
 
@@ -48,10 +49,10 @@ class MeasuringParts(StepPlaces):
     """A run, and what its steps share."""
 
     def _item(self, stage: TargetStage[Any, Any], of: str, job: DeviceJob, *gate: str) -> Item:
-        """Return one measurement of a batch. ``of``: what its record is of, in parts joined by
-        dots. ``gate``: digests of what it depends on beside.
+        """Return one measurement. ``of``: what its record is of, in parts joined by dots; the stage
+        of a lone record. ``gate``: digests of what it depends on beside.
         """
-        parts = of.split(".")
+        parts = of.split(".") if stage.each else []
         definition = self.dag.definitions(self.target.id).measurement(
             stage, parts[0] if stage.of_comparison else None
         )
@@ -88,10 +89,42 @@ class MeasuringParts(StepPlaces):
         On each GPU in one start of the device side, unless ``measure_at`` says how else. Of a stage
         beside the figures nothing fails the step; ``patience_s`` is then the most that it may take.
         """
+        gates = {} if stage is CORRECTNESS else self._gates()
+
+        def accept(found: G, new: bool) -> None:
+            if new:  # what ran on another card than Slurm granted is not kept
+                self._is_granted(found.gpu_uuid)
+            self._is_of_target(found.gpu_uuid)
+            gate = gates.get(getattr(found, "comparison", ""), found.gpu_uuid)
+            if gate != found.gpu_uuid:
+                raise CheckFailed(f"it was checked on GPU {gate}, and ran on {found.gpu_uuid}")
+            if new and found.on_gpu is not None:
+                before = self.held.get(found.gpu_uuid, 0.0)
+                self.held[found.gpu_uuid] = before + found.on_gpu.seconds
+
         at = measure_at or (lambda gpu: batch_at(self._place(gpu), stage.record))
         assign = self._assigned(stage, items)
         measure = spread_over(self._gpus(), at, stage.record, assign, self._lost.add)
-        self._measure(stage, items, measure, patience_s)
+        beside = self._beside(stage, gates, patience_s)
+        measure_batch(items, stage.record, self._kept_folder(stage), measure, accept, beside)
+        if stage.each is not None:  # without a single item, too, the workflow expects the folder
+            (self.run_dir / stage.output(self.target.id)).mkdir(parents=True, exist_ok=True)
+
+    def _beside(
+        self, stage: TargetStage[Any, G], gates: Mapping[str, str], patience_s: float | None
+    ) -> Beside[G] | None:
+        """Return how a stage beside the figures fails: into a record of the target's GPU."""
+        if (form := stage.failed) is None:
+            return None
+        first = self._first_gpu()
+
+        def failed(job: DeviceJob, sentence: str) -> G:
+            return form(job, gates.get(unit_of(job), first), now(), sentence)
+
+        # The figures are there, or come from an earlier start alone.
+        gone = self.planned.provision.absence is not None
+        measured = gone or (self.run_dir / BENCHMARKS.output(self.target.id)).is_dir()
+        return Beside(failed, measured, patience_s)
 
     def _while_gpus_are_left(self, attempt: Callable[[], None]) -> None:
         """Do ``attempt`` again on the GPUs that are left where it lost one."""
@@ -101,86 +134,6 @@ class MeasuringParts(StepPlaces):
             except GpuLost:
                 if not self._gpus():
                     raise
-
-    def _measure(
-        self,
-        stage: TargetStage[Any, G],
-        items: Sequence[Item],
-        measure: Measure[G],
-        patience_s: float | None = PATIENCE_S,
-    ) -> None:
-        """As ``_batch``, by ``measure``."""
-        gates = {} if stage is CORRECTNESS else self._gates()
-
-        def accept(found: G) -> None:
-            self._is_of_target(found.gpu_uuid)
-            gate = gates.get(getattr(found, "comparison", ""), found.gpu_uuid)
-            if gate != found.gpu_uuid:
-                raise CheckFailed(f"it was checked on GPU {gate}, and ran on {found.gpu_uuid}")
-
-        measure = self._counted(measure)
-        if stage.failed is not None:
-            measure = self._anyhow(stage, measure, accept, patience_s)
-        measure_batch(items, stage.record, self._kept_folder(stage), measure, accept)
-        # Of a batch without a single item, too, the workflow expects the folder.
-        (self.run_dir / stage.output(self.target.id)).mkdir(parents=True, exist_ok=True)
-
-    def _tell(self, stage: TargetStage[Any, G], job: DeviceJob) -> None:
-        """A lone measurement beside the figures, which does not fail the step."""
-
-        def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[G]:
-            return batch_at(self._place(self._first_gpu()), stage.record)(jobs, into)
-
-        path = self.run_dir / stage.path(self.target.id)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        whole = self._anyhow(
-            stage, self._counted(measure), lambda found: self._is_of_target(found.gpu_uuid)
-        )
-        (found,) = whole([job], [path])
-        assert not isinstance(found, CheckFailed)
-        write_record(found, path)
-
-    def _anyhow(
-        self,
-        stage: TargetStage[Any, G],
-        measure: Measure[G],
-        accept: Callable[[G], None],
-        patience_s: float | None = PATIENCE_S,
-    ) -> Measure[G]:
-        """Return what measures beside the figures: what fails is a record of the target's GPU."""
-        first, gates, form = self._first_gpu(), self._gates(), stage.failed
-        assert form is not None
-
-        def failed(job: DeviceJob, sentence: str) -> G:
-            unit = job.comparison.id if isinstance(job, ComparisonJob) else ""
-            return form(job, gates.get(unit, first), now(), sentence)
-
-        # The figures are there, or come from an earlier start alone.
-        gone = self.planned.provision.absence is not None
-        measured = gone or (self.run_dir / BENCHMARKS.output(self.target.id)).is_dir()
-        return recorded_anyhow(
-            measure, stage.record, accept, failed, measured=measured, patience_s=patience_s
-        )
-
-    def _counted(self, measure: Measure[G]) -> Measure[G]:
-        """Return what measures the same, and counts for how long it held each GPU.
-
-        What ran on another card than Slurm granted has failed, so that it is not kept.
-        """
-
-        def count(found: G | CheckFailed) -> G | CheckFailed:
-            if isinstance(found, CheckFailed):
-                return found
-            try:
-                self._is_granted(found.gpu_uuid)
-            except CheckFailed as error:
-                return error
-            if found.on_gpu is not None:
-                before = self.held.get(found.gpu_uuid, 0.0)
-                self.held[found.gpu_uuid] = before + found.on_gpu.seconds
-            return found
-
-        return lambda jobs, into: [count(found) for found in measure(jobs, into)]
 
     def _assigned(self, stage: TargetStage[Any, Any], items: Sequence[Item]) -> Assign:
         """Return what gives a stage's jobs to GPUs: where the gate was, or where it shall be."""
@@ -194,6 +147,8 @@ class MeasuringParts(StepPlaces):
             jobs = [job for job in every if unit_of(job) not in bound]
             if not jobs:
                 raise self._needs_its_card(bound, map(unit_of, every))
+            if stage.each is None or stage is ORIGINALS:
+                return {self._first_gpu(): jobs}
             gates = {} if stage is CORRECTNESS else self._gates()
             if stage not in (CORRECTNESS, PROGRAMS):
                 return shared(jobs, {name: gpu for name, gpu in gates.items() if gpu in usable})

@@ -5,13 +5,14 @@ start of the device side, and writes a folder. To add one, see ``evidence.stages
 """
 
 import shutil
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from assay.base.errors import CheckFailed
 from assay.base.io import write_record
 from assay.building.checkout_copy import copy_checkout, copy_files
+from assay.evidence.entries import TargetStage
 from assay.evidence.stages import (
     BENCHMARKS,
     CHEATS,
@@ -29,7 +30,7 @@ from assay.measuring.command_runs import CommandPlaces, commands_at
 from assay.measuring.host_machine import joined
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
-from assay.measuring.resume import Item, Measure, Results, kept_record
+from assay.measuring.resume import Item, Measure, kept_record
 from assay.pipeline.gpu_step_base import MeasuringParts
 from assay.records.originals import OriginalJob, OriginalRunRecord
 from assay.records.side_evidence import ProfileRecord
@@ -113,20 +114,17 @@ class MeasuringSteps(MeasuringParts):
         """The sources' own programs, each in a fresh copy of the checkout that the user gave."""
         self._begin(ORIGINALS, target)
         items = [self._original_item(planned) for planned in self.planned.originals]
-        bound = self._bound_elsewhere()
 
-        def commands(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[OriginalRunRecord]:
-            if any(item.name in bound for item in items):
-                raise self._needs_its_card(bound, (item.name for item in items))
+        def commands_on(gpu: str) -> Measure[OriginalRunRecord]:
             places = CommandPlaces(
-                runner=self._place(self._first_gpu()),
+                runner=self._place(gpu),
                 compiler=lambda: self._compiler(self.target.arch),
                 image=partial(open_image, self.dag.request.runtime),
-                gpu_uuid=self._first_gpu(),
+                gpu_uuid=gpu,
             )
-            return commands_at(places)(jobs, into)
+            return commands_at(places)
 
-        self._measure(ORIGINALS, items, commands)
+        self._batch(ORIGINALS, items, commands_on)
 
     def _original_item(self, planned: OriginalJob) -> Item:
         """Return one program's measurement, with a copy of its checkout."""
@@ -174,17 +172,21 @@ class MeasuringSteps(MeasuringParts):
     def cheats(self, target: str) -> None:
         """Kernels that cheat, which the gate or the timed run must catch."""
         self._begin(CHEATS, target)
-        self._tell(CHEATS, measure.cheats_job(self.dag.catalog, target))
+        self._lone(CHEATS, measure.cheats_job(self.dag.catalog, target))
 
     def sanitizer(self, target: str) -> None:
         """compute-sanitizer over every compiled kernel at small shapes."""
         self._begin(SANITIZERS, target)
         builds = self._built(self.planned.sanitized)
         names = self.planned.comparisons
-        self._tell(SANITIZERS, measure.sanitizer_job(self.dag.catalog, target, names, builds))
+        self._lone(SANITIZERS, measure.sanitizer_job(self.dag.catalog, target, names, builds))
 
     def operators(self, target: str) -> None:
         """PyTorch's operators, through every kernel behind them."""
         self._begin(OPERATORS, target)
         builds = self._built(self.planned.operators)
-        self._tell(OPERATORS, operators_job(self.dag.catalog, target, builds))
+        self._lone(OPERATORS, operators_job(self.dag.catalog, target, builds))
+
+    def _lone(self, stage: TargetStage[Any, Any], job: DeviceJob) -> None:
+        """Measure the one record that a stage beside the figures leaves of a target."""
+        self._batch(stage, [self._item(stage, stage.stage, job)])

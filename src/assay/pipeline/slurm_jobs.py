@@ -18,7 +18,7 @@ from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.io import read_record, write_record, write_record_if_changed
 from assay.base.progress import say
 from assay.evidence.stages import slurm_jobs_path
-from assay.measuring.best_effort import now
+from assay.measuring.host_machine import now
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, why_ended
 from assay.records.cluster import (
     CgroupLimits,
