@@ -6,12 +6,10 @@ import pytest
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
-from assay.pipeline import request as asking
 from assay.pipeline.plan import make_plan
-from assay.pipeline.preconditions import require_kept_report, require_places
+from assay.pipeline.preconditions import require_compiler, require_kept_report, require_places
 from assay.pipeline.request import Options, make_request
 from assay.records.evaluations import NotRun
-from tests.pipeline.test_project_measurement import cuda_document, write_cuda_project
 from tests.report_fixtures import make_request as made_request
 from tests.report_fixtures import provision, signed_report, write_repository
 
@@ -25,45 +23,32 @@ def options(tmp_path: Path, **changes: object) -> Options:
     return Options(**{**values, **changes})
 
 
-@pytest.fixture
-def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """No compiler, and a note of whatever is begun."""
-    noted: list[str] = []
-    monkeypatch.setenv("PATH", "/nonexistent")
-
-    def note(*_: object, **__: object) -> None:
-        noted.append("probed")
-        raise MissingEnvironment("no more of this is wanted")
-
-    for name in ("find_recorded", "_device"):
-        monkeypatch.setattr(asking, name, note)
-    return noted
-
-
 class TestAMissingCompiler:
-    """One sentence, before anything that takes time."""
+    """One sentence, before anything is begun; a project is answered as far as it can be."""
 
-    def test_it_is_missed_before_anything_else(
-        self, root: Path, tmp_path: Path, begun: list[str]
+    @pytest.mark.parametrize(
+        ("home", "starts", "raises"), [(None, True, True), (None, False, False), ("p", True, False)]
+    )
+    def test_it_ends_a_run_that_compiles(
+        self,
+        root: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        home: str | None,
+        starts: bool,
+        raises: bool,
     ) -> None:
-        with pytest.raises(MissingEnvironment):
-            make_request(root, load_catalog(root), options(tmp_path))
-        assert begun == []
-        assert list(tmp_path.iterdir()) == [], "not even a key was made"
-
-    def test_a_project_is_asked_on_without_it(
-        self, root: Path, tmp_path: Path, begun: list[str], capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        folder = tmp_path / "mine"
-        content = cuda_document()
-        content["measurements"][0]["protocol"] = "steady"
-        write_cuda_project(folder, content)
-        catalog = load_catalog(root, folder)
-        mine = options(tmp_path, sources=("post",), project=folder, rebuild=True)
-        with pytest.raises(MissingEnvironment):
-            make_request(root, catalog, mine)
-        assert begun == ["probed"]
-        assert "there is no g++" in capsys.readouterr().err
+        request = made_request("asked", [provision(kind="none")], ["000"])
+        request = request.model_copy(update={"home": home})
+        plan = make_plan(load_catalog(root), request.model_copy(update={"rebuild": True}))
+        monkeypatch.setenv("PATH", "/nonexistent")
+        if raises:
+            with pytest.raises(MissingEnvironment, match=r"there is no g\+\+"):
+                require_compiler(request, plan, starts=starts)
+        else:
+            require_compiler(request, plan, starts=starts)
+            assert "there is no g++" in capsys.readouterr().err
+        require_compiler(request, plan.model_copy(update={"builds": ()}))
 
 
 class TestPlaces:

@@ -5,54 +5,137 @@ and an answer that is ``not_run`` names its reason. What a target measures follo
 on it: nothing is measured that answers nothing, but the sweeps behind config/tuning.yaml.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from assay.catalog.model import Catalog
 from assay.evidence.stages import as_held
 from assay.judging.answers import Asked, make_answers
-from assay.judging.needs import comparisons_of, needed_on, programs_of
+from assay.judging.needs import (
+    closure,
+    comparisons_of,
+    needed_on,
+    primary_terms,
+    programs_of,
+)
 from assay.measuring.operator_kernels import offered
-from assay.pipeline.planned_builds import Work, find_work, is_of_this_project, variants_of
+from assay.pipeline.planned_builds import variants_of
 from assay.records.claims import Claim
+from assay.records.evaluations import Support
 from assay.records.plan import Answer, BuildJob, Plan, Provision, Request, TargetPlan
 
 
 def make_plan(catalog: Catalog, request: Request) -> Plan:
     """Plan ``request`` against the catalog. Raises BadInput for unknown sources or targets."""
-    targets = [provision.target for provision in request.targets]
+    targets, only = [provision.target for provision in request.targets], request.claims
     catalog.check_selection(request.sources, targets)
-    only = request.claims
-    work = find_work(catalog, request.sources, targets, tuning=request.tuning, only=only)
-    measures = any(provision.kind == "device" for provision in request.targets)
-    everything = measures or request.rebuild or request.prebuilt is not None
     claims = tuple(catalog.claims_of(request.sources, only))
     answers = tuple(make_answers(catalog, Asked.by_request(request), claims))
-    idle = () if everything else unanswered(request.targets, answers)
-    wanted = {catalog.targets[target].arch for target in targets if target not in idle}
-    for_nobody = {catalog.targets[target].arch for target in idle} - wanted
-    builds = tuple(
-        job
-        for job in work.compiled_here(catalog, everything=everything)
-        if not request.judges_only and (job.kind == "probe" or job.arch not in for_nobody)
-    )
+    swept = {target: _swept(catalog, request, target) for target in targets}
+    needed = closure(catalog, claims)
+    every = tuple(_builds(catalog, request, needed, swept))
+    builds = tuple(_compiled_here(catalog, request, every, needed, answers))
     return Plan(
         schema="assay/plan/1",
         run=request.run,
         sources=request.sources,
         claims=only,
         builds=builds,
-        not_compiled=tuple(job for job in work.builds if job not in builds),
+        not_compiled=tuple(job for job in every if job not in builds),
         compilations=tuple(each.job for each in request.compilations),
         toolchains=_toolchains(catalog, request, builds),
         judges_only=request.judges_only,
         targets=tuple(
-            _target_plan(
-                catalog, request, provision, work, needed_on(catalog, answers, provision.target)
-            )
+            _target_plan(catalog, request, provision, answers, every, swept[provision.target])
             for provision in request.targets
         ),
         answers=answers,
     )
+
+
+def _is_whole(catalog: Catalog, request: Request) -> bool:
+    """Return whether a run is about all that Assay says of itself, among others.
+
+    A project of one's own may have statements of its own; they bring none of Assay's sweeps.
+    """
+    ours = any(catalog.sources[source].source.file is None for source in request.sources)
+    return catalog.project is None and ours and not request.claims
+
+
+def _swept(catalog: Catalog, request: Request, target: str) -> set[str]:
+    """Return the comparisons that a target's choices rest on, where they are measured.
+
+    They belong to what this project says of itself: a run for other sources does not pay for them,
+    unless it was asked for sweeps, those among them that a target has no choice of yet.
+    """
+    if not (request.tuning or _is_whole(catalog, request)):
+        return set()
+    choices = catalog.choices_to_hold(target) if request.tuning else catalog.tuning.of(target)
+    return {choice.evidence.comparison for choice in choices}
+
+
+def _builds(
+    catalog: Catalog, request: Request, claims: Sequence[Claim], swept: Mapping[str, Set[str]]
+) -> Iterator[BuildJob]:
+    """Yield every compilation of what is needed, once each: for the architectures of the targets.
+
+    ``claims``: with those that their answers rest on. A statement on what compiles brings the
+    architecture that it names.
+    """
+    archs = {catalog.targets[target].arch for target in swept}
+    variants = variants_of(catalog, {*comparisons_of(catalog, claims)}.union(*swept.values()))
+    if _is_whole(catalog, request):  # PyTorch's operators are tried through all of them
+        variants |= {kernel.variant for target in swept for kernel in offered(catalog, target)}
+    jobs: dict[BuildJob, None] = {}
+    for program in sorted({job.program for job in programs_of(claims)}, reverse=True):
+        for arch in catalog.programs[program].archs:
+            if arch in archs:
+                jobs[BuildJob(kind="program", id=program, arch=arch)] = None
+    for name, variant in catalog.variants.items():
+        compiled = name in variants and variant.kind == "kernel"
+        for arch in variant.archs if compiled else ():
+            if arch in archs:
+                jobs[BuildJob(kind="variant", id=name, arch=arch)] = None
+    for claim in claims:
+        if isinstance(claim.evaluation, Support):
+            probe, wanted = claim.evaluation.probe, claim.evaluation.arch
+            kind = "probe" if probe in catalog.probes else "program"
+            jobs[BuildJob.model_validate({"kind": kind, "id": probe, "arch": wanted})] = None
+    yield from jobs
+
+
+def _compiled_here(
+    catalog: Catalog,
+    request: Request,
+    builds: Iterable[BuildJob],
+    claims: Sequence[Claim],
+    answers: Sequence[Answer],
+) -> Iterator[BuildJob]:
+    """Yield what a run compiles of its builds: all where it measures, or was told to.
+
+    Elsewhere nothing that is compiled runs, and a first run shall end within minutes on a small
+    machine: the original programs, which take longest, are left to machines that run them, and so
+    are variants that no claim rests on (those of sweeps, and of readings beside the primary one),
+    and what is for targets of which no claim speaks.
+    """
+    measures = any(provision.kind == "device" for provision in request.targets)
+    if request.judges_only:
+        return
+    if measures or request.rebuild or request.prebuilt is not None:
+        yield from builds
+        return
+    idle = unanswered(request.targets, answers)
+    archs = {
+        catalog.targets[each.target].arch for each in request.targets if each.target not in idle
+    }
+    claimed = {
+        arm.variant
+        for term in primary_terms(claims)
+        for arm in catalog.comparisons[term.comparison].arms
+        if arm.id in (term.arm, term.over)
+    }
+    for job in builds:
+        if job.kind == "probe" or (job.id in claimed and job.arch in archs):
+            yield job
 
 
 def unanswered(provisions: Iterable[Provision], answers: Iterable[Answer]) -> tuple[str, ...]:
@@ -85,56 +168,51 @@ def _toolchains(catalog: Catalog, request: Request, builds: Iterable[BuildJob]) 
     return tuple(chosen or [provision.target for provision in request.targets[:1]])
 
 
-def _operators(
-    catalog: Catalog, request: Request, target: str, builds: Iterable[BuildJob]
-) -> Iterator[str]:
-    """Yield variants behind PyTorch's operators; as with sweeps, other sources do not pay for
-    them.
-    """
-    if is_of_this_project(catalog, request.sources) and not request.claims:
-        built = {job.id for job in builds if job.arch == catalog.targets[target].arch}
-        yield from (e.variant for e in offered(catalog, target) if e.variant in built)
-
-
 def _target_plan(
-    catalog: Catalog, request: Request, provision: Provision, work: Work, claims: Sequence[Claim]
+    catalog: Catalog,
+    request: Request,
+    provision: Provision,
+    answers: Sequence[Answer],
+    builds: Iterable[BuildJob],
+    swept: Set[str],
 ) -> TargetPlan:
-    """Return what is measured on, or taken over for, one target: what answers ``claims``, but for
+    """Return what is measured on, or taken over for, one target: what its answers need, but for
     what is neither made in this run nor held by another.
     """
-    arch = catalog.targets[provision.target].arch
-    empty = TargetPlan(
-        target=provision.target, provision=provision, comparisons=(), programs=(), profiles=()
+    target, claims = provision.target, needed_on(catalog, answers, provision.target)
+    arch, measured = catalog.targets[target].arch, provision.kind == "device"
+    nothing = TargetPlan(
+        target=target, provision=provision, comparisons=(), programs=(), profiles=()
     )
-    measured = provision.kind == "device"
-    held = next((each for each in request.held if each.target == provision.target), None)
-    wanted = {*comparisons_of(catalog, claims), *work.swept[provision.target]}
+    held = next((each for each in request.held if each.target == target), nothing)
+    wanted = {*comparisons_of(catalog, claims), *swept}
     comparisons = tuple(
         name
         for name in catalog.comparisons
-        if name in wanted and (measured or name in (held or empty).comparisons)
+        if name in wanted and (measured or name in held.comparisons)
     )
     programs = [job for job in programs_of(claims) if arch in catalog.programs[job.program].archs]
     profiled = {name: catalog.comparisons[name].profile for name in comparisons}
     variants = variants_of(catalog, comparisons)
-    plan = empty.model_copy(
-        update={
-            "comparisons": comparisons,
-            "programs": tuple(programs),
-            "profiles": tuple((name, arm) for name, arms in profiled.items() for arm in arms),
-            "stopwatches": tuple(name for name, arms in profiled.items() if arms),
-            "cheats": bool(comparisons),
-            "sanitized": tuple(
-                name
-                for name, variant in catalog.variants.items()
-                if name in variants and variant.kind == "kernel" and arch in variant.archs
-            ),
-            "operators": tuple(_operators(catalog, request, provision.target, work.builds)),
-            "originals": held.originals
-            if held
-            else tuple(original.job for original in request.originals),
-            "compilations": held.compilations if held else (),
-            "runner": held is not None or request.runtime != "host",
-        }
+    built = {job.id for job in builds if job.arch == arch}
+    # As with sweeps, other sources do not pay for the variants behind PyTorch's operators.
+    behind = offered(catalog, target) if _is_whole(catalog, request) else ()
+    plan = TargetPlan(
+        target=target,
+        provision=provision,
+        comparisons=comparisons,
+        programs=tuple(programs),
+        profiles=tuple((name, arm) for name, arms in profiled.items() for arm in arms),
+        stopwatches=tuple(name for name, arms in profiled.items() if arms),
+        cheats=bool(comparisons),
+        sanitized=tuple(
+            name
+            for name, variant in catalog.variants.items()
+            if name in variants and variant.kind == "kernel" and arch in variant.archs
+        ),
+        operators=tuple(entry.variant for entry in behind if entry.variant in built),
+        originals=held.originals or tuple(original.job for original in request.originals),
+        compilations=held.compilations,
+        runner=held is not nothing or request.runtime != "host",
     )
-    return plan if measured else as_held(plan, held or empty)
+    return plan if measured else as_held(plan, held)

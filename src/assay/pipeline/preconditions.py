@@ -6,6 +6,7 @@ from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.base.progress import say
 from assay.base.writable import why_not_writable
+from assay.building.toolchain import find_host_compiler
 from assay.catalog.model import Catalog
 from assay.evidence.stages import plan_path
 from assay.pipeline.run_files import REPORTS, RESULTS, report_dir, report_path, require_own_places
@@ -78,3 +79,20 @@ def require_kept_report(
         f"{report_path(request)} is a signed report, and this run would replace it without {what}: "
         "name another with --run NAME, or move it away"
     )
+
+
+def require_compiler(request: Request, plan: Plan, *, starts: bool = True) -> None:
+    """Raise MissingEnvironment where the host compiles something and has no compiler; of a project,
+    and in a dry run, only say so.
+    """
+    if request.runtime != "host" or request.prebuilt is not None or not plan.builds:
+        return
+    try:
+        find_host_compiler()
+    except MissingEnvironment as error:
+        if request.home is not None:
+            say(f"{error}; what must be compiled is not run, and the rest is answered")
+        elif starts:
+            raise
+        else:
+            say(str(error))

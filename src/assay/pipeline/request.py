@@ -11,7 +11,6 @@ from assay.base.commits import git_state
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.base.progress import say
-from assay.building.toolchain import find_host_compiler
 from assay.catalog.cluster import gpu_type_of, load_cluster
 from assay.catalog.model import Catalog
 from assay.evidence.stages import TARGET_STAGES, toolchain_image_path
@@ -28,7 +27,6 @@ from assay.pipeline.original_requests import (
     project_commands,
     require_originals,
 )
-from assay.pipeline.planned_builds import find_work
 from assay.pipeline.preconditions import require_places
 from assay.pipeline.reuse import Taken, find_recorded, require_figures
 from assay.pipeline.run_files import RESULTS, measured_before
@@ -257,29 +255,7 @@ def _chosen_runtime(
             say(line)
     if options.host_image and not is_engine(runtime.name):
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")
-    if runtime.name == "host" and options.prebuilt is None and not options.judges_only:
-        _require_compiler(catalog, options, measures=driver is not None)
     return runtime.name
-
-
-def _require_compiler(catalog: Catalog, options: Options, *, measures: bool) -> None:
-    """Raise MissingEnvironment where the host compiles something and has no compiler; of a project,
-    and in a dry run, only say so.
-    """
-    work = find_work(
-        catalog, options.sources, options.targets, tuning=options.sweeps, only=options.claims
-    )
-    everything = options.rebuild or options.sweeps or measures
-    try:
-        if work.compiled_here(catalog, everything=everything):
-            find_host_compiler()
-    except MissingEnvironment as error:
-        if options.project is not None:
-            say(f"{error}; what must be compiled is not run, and the rest is answered")
-        elif options.writes:
-            raise
-        else:
-            say(str(error))
 
 
 def _check_names(catalog: Catalog, options: Options) -> None:

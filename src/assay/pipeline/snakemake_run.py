@@ -17,6 +17,7 @@ from assay.base.writable import why_not_writable
 from assay.catalog.model import Catalog
 from assay.pipeline.dag import card_resource
 from assay.pipeline.failures import error_of, is_damaged, read_failures
+from assay.pipeline.preconditions import require_compiler
 from assay.pipeline.run_files import (
     bind_run,
     report_dir,
@@ -67,6 +68,7 @@ def run_workflow(
     signed is made again. Raises the failed steps' error with the first one's exit code, Interrupted
     when this process is.
     """
+    require_compiler(request, plan)
     with only_run(root if request.home is None else Path(request.home), request.run):
         bind_run(root, catalog, request, plan)
         run_dir = run_dir_of(root, request)

@@ -40,7 +40,7 @@ from assay.judging.counts import failing_strict
 from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import OriginalWishes
 from assay.pipeline.plan import make_plan
-from assay.pipeline.preconditions import require_kept_report, tell_images
+from assay.pipeline.preconditions import require_compiler, require_kept_report, tell_images
 from assay.pipeline.project_check import impossible_remarks, project_remarks, sound_project
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.run_files import report_dir, require_own_places, run_dir
@@ -204,6 +204,7 @@ def reproduce(
     if dry_run:
         request = make_request(root, catalog, options)
         plan = make_plan(catalog, request)
+        require_compiler(request, plan, starts=False)
         _tell_plan(catalog, request, plan, cores)
         for line in claim_lines(catalog, plan, every=verbose):
             say(line)
