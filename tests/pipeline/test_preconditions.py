@@ -8,7 +8,7 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import require_compiler, require_kept_report, require_places
-from assay.pipeline.request import Options, make_request
+from assay.pipeline.request import Options
 from assay.records.evaluations import NotRun
 from tests.report_fixtures import make_request as made_request
 from tests.report_fixtures import provision, signed_report, write_repository

@@ -5,7 +5,7 @@ user completes, and that is recorded as the user's. A file that a claim says com
 published: of the checkouts given, or in a report taken over from.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,12 +30,52 @@ from assay.records.plan import Provision
 
 
 @dataclass(frozen=True)
+class Given:
+    """What was given of one source."""
+
+    checkout: Path
+    build: str | None
+    run: str | None
+
+
+@dataclass(frozen=True)
 class OriginalWishes:
     """The options as they were typed, each SOURCE=REST."""
 
     checkouts: tuple[str, ...] = ()
     builds: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
+
+    def by_source(self) -> dict[str, Given]:
+        """Return what was given of each source. Raises BadInput for what does not fit together."""
+        folders, builds, runs = (
+            _by_source(option, texts)
+            for option, texts in (
+                ("--original", self.checkouts),
+                ("--original-build", self.builds),
+                ("--original-run", self.runs),
+            )
+        )
+        for source in (*builds, *runs):
+            if source not in folders:
+                raise BadInput(f"a line of {source}: there is no --original {source}=DIR")
+        return {
+            source: Given(Path(folder), builds.get(source), runs.get(source))
+            for source, folder in folders.items()
+        }
+
+
+def _by_source(option: str, given: Iterable[str]) -> dict[str, str]:
+    """Return what was given for each source. Raises BadInput for another form, or two of one."""
+    found: dict[str, str] = {}
+    for text in given:
+        source, equals, rest = text.partition("=")
+        if not (source and equals and rest.strip()):
+            raise BadInput(f"{option} '{text}': give it as SOURCE=...")
+        if source in found:
+            raise BadInput(f"{option} {source}=...: is given twice")
+        found[source] = rest
+    return found
 
 
 def find_originals(
@@ -48,46 +88,35 @@ def find_originals(
     for what does not fit together or is no checkout of the source's program, and for a runtime
     whose images hold no compiler.
     """
-    checkouts = _by_source("--original", "SOURCE=DIR", wishes.checkouts)
-    builds = _by_source("--original-build", "SOURCE=LINE", wishes.builds)
-    runs = _by_source("--original-run", "SOURCE=LINE", wishes.runs)
-    for source in (*builds, *runs):
-        if source not in checkouts:
-            raise BadInput(f"a line of {source}: there is no --original {source}=DIR")
-    if checkouts and runtime != "host":
+    wanted, found = wishes.by_source(), list[OriginalRequest]()
+    if wanted and runtime != "host":
         raise BadInput(
             f"--original needs --runtime host: the images of {runtime} hold no compiler for what "
             "the source builds"
         )
-    found = []
-    for source, folder in checkouts.items():
-        build, run = builds.get(source), runs.get(source)
-        if not (build or run) and _only_compiles(catalog, sources, source):
-            continue
-        first = _request(_described(catalog, sources, source), source, Path(folder), build, run)
-        found += [first, *_other_builds(catalog.sources[source].other_builds, first)]
+    for source, given in wanted.items():
+        original = catalog.sources[source].original if source in catalog.sources else None
+        typed_whole = original and original.run and original.run.lacks is None
+        lines = given.build or given.run or typed_whole
+        if not lines and _published_files(catalog, sources, source):
+            continue  # its checkout is there to be compiled from
+        if original is None:
+            known = [name for name, entry in catalog.sources.items() if entry.original]
+            raise BadInput(
+                f"--original {source}=...: no program of a source '{source}' runs from a checkout; "
+                f"known: {', '.join(known) or 'none'}"
+            )
+        if source not in sources:
+            raise BadInput(f"--original {source}=...: source {source} is not asked for in this run")
+        first = _request(original, source, given)
+        found.append(first)
+        for other in catalog.sources[source].other_builds if first.job.build else ():
+            # The same program with other settings, where its build line has them.
+            line = other.built_by(first.job.build) if first.job.build else None
+            if line is not None and line != first.job.build:
+                changed = {"original": other.id, "build": line}
+                found.append(first.model_copy(update={"job": first.job.model_copy(update=changed)}))
     return tuple(found)
-
-
-def _other_builds(
-    others: Iterable[OriginalSource], first: OriginalRequest
-) -> Iterator[OriginalRequest]:
-    """Yield what builds the same program with other settings, in the same checkout, where its build
-    line has them.
-    """
-    for other in others:
-        line = None if first.job.build is None else other.built_by(first.job.build)
-        if line is not None and line != first.job.build:
-            changed = {"original": other.id, "build": line}
-            yield first.model_copy(update={"job": first.job.model_copy(update=changed)})
-
-
-def _only_compiles(catalog: Catalog, sources: Sequence[str], source: str) -> bool:
-    """Return whether a checkout of a source, given without lines, is there to be compiled from."""
-    if not _published_files(catalog, sources, source):
-        return False
-    original = catalog.sources[source].original
-    return original is None or original.run is None or original.run.lacks is not None
 
 
 def project_commands(
@@ -123,50 +152,22 @@ def require_originals(
         )
 
 
-def _by_source(option: str, form: str, given: Iterable[str]) -> dict[str, str]:
-    """Return what was given for each source. Raises BadInput for another form, or two of one."""
-    found: dict[str, str] = {}
-    for text in given:
-        source, equals, rest = text.partition("=")
-        if not (source and equals and rest.strip()):
-            raise BadInput(f"{option} '{text}': give it as {form}")
-        if source in found:
-            raise BadInput(f"{option} {source}=...: is given twice")
-        found[source] = rest
-    return found
-
-
-def _described(catalog: Catalog, sources: Sequence[str], source: str) -> OriginalSource:
-    known = {name: entry.original for name, entry in catalog.sources.items() if entry.original}
-    if source not in known:
-        raise BadInput(
-            f"--original {source}=...: no program of a source '{source}' runs from a checkout; "
-            f"known: {', '.join(known) or 'none'}"
-        )
-    if source not in sources:
-        raise BadInput(f"--original {source}=...: source {source} is not asked for in this run")
-    return known[source]
-
-
-def _request(
-    original: OriginalSource, source: str, checkout: Path, build: str | None, run: str | None
-) -> OriginalRequest:
-    build_line = _line(source, "build", original.build, build)
-    run_line = _line(source, "run", original.run, run)
+def _request(original: OriginalSource, source: str, given: Given) -> OriginalRequest:
+    build_line = _line(source, "build", original.build, given.build)
+    run_line = _line(source, "run", original.run, given.run)
     if run_line is None:
         raise BadInput(
             f"--original {source}: the source types no run line: give one with "
             f"--original-run '{source}=LINE'"
         )
-    copy = describe_checkout(checkout)
-    if original.file is not None and not (checkout / original.file).is_file():
-        raise BadInput(f"--original {source}={checkout}: holds no file {original.file}")
-    if not (checkout / original.directory).is_dir():
-        raise BadInput(f"--original {source}={checkout}: holds no directory {original.directory}")
+    copy = describe_checkout(given.checkout)
+    for name, there in ((original.file, Path.is_file), (original.directory, Path.is_dir)):
+        if name is not None and not there(given.checkout / name):
+            raise BadInput(f"--original {source}={given.checkout}: holds no {name}")
     job = OriginalJob(
         source=source, original=original.id, checkout=copy, build=build_line, run=run_line
     )
-    return OriginalRequest(job=job, directory=str(checkout.resolve()))
+    return OriginalRequest(job=job, directory=str(given.checkout.resolve()))
 
 
 def _line(source: str, what: str, typed: TypedLine | None, given: str | None) -> GivenLine | None:
@@ -198,28 +199,21 @@ def find_file_compiles(
     source.
     """
     found: list[FileCompileRequest] = []
-    lines = {text.partition("=")[0] for text in (*wishes.builds, *wishes.runs)}
-    for source, folder in _by_source("--original", "SOURCE=DIR", wishes.checkouts).items():
-        checkout, files = Path(folder), _published_files(catalog, sources, source)
+    for source, given in wishes.by_source().items():
+        files = _published_files(catalog, sources, source)
         if not files:
             continue
-        copy = describe_checkout(checkout)
-        there = [published for published in files if (checkout / published.file).is_file()]
-        if not there and source not in lines:
+        there = [published for published in files if (given.checkout / published.file).is_file()]
+        if not (there or given.build or given.run):
             names = ", ".join(published.file for published in files)
             raise BadInput(
-                f"--original {source}={checkout}: holds no file {names}, which the source names"
+                f"--original {source}={given.checkout}: holds no file {names}, which the source "
+                "names"
             )
-        found += [
-            FileCompileRequest(
-                job=FileCompileJob(
-                    source=source, compilation=published.id, arch=arch, checkout=copy
-                ),
-                directory=str(checkout.resolve()),
-            )
-            for published in there
-            for arch in published.archs
-        ]
+        copy, folder = describe_checkout(given.checkout), str(given.checkout.resolve())
+        for file, arch in ((each, arch) for each in there for arch in each.archs):
+            job = FileCompileJob(source=source, compilation=file.id, arch=arch, checkout=copy)
+            found.append(FileCompileRequest(job=job, directory=folder))
     return tuple(found)
 
 
