@@ -112,7 +112,7 @@ class TestAskingSlurm:
 
     def test_silence_is_an_error_by_name(self, scontrol: Path) -> None:
         scontrol.write_text("#!/bin/sh\nexit 1\n")
-        with pytest.raises(MissingEnvironment, match="does not describe job 1"):
+        with pytest.raises(MissingEnvironment, match="does not answer scontrol"):
             slurm_grant(ENVIRONMENT)
 
     @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ TYPED_GPU = (
 site tracks types), then what was asked for."""
 PART_OF_GPU = r"^\s*(?:JOB_GRES|(?:Alloc)?TRES)=\S*\b(shard|mps)\b"
 ASK_S = 60
+"""Seconds that one of Slurm's commands may take."""
 SINFO_GPU = re.compile(r"gpu:([A-Za-z0-9_.-]+):(\d+)")
 ENDED = {
     "TIMEOUT": "it reached its time limit",
@@ -63,10 +64,7 @@ def slurm_grant(environment: Mapping[str, str]) -> SlurmGrant | None:
     job_id = environment.get("SLURM_JOB_ID")
     if job_id is None:
         return None
-    try:
-        return parse_grant(_shown(job_id), environment)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise MissingEnvironment(f"Slurm does not describe job {job_id}: {error}") from error
+    return parse_grant(_shown(job_id), environment)
 
 
 def parse_grant(shown: str, environment: Mapping[str, str]) -> SlurmGrant:
@@ -107,42 +105,41 @@ def assert_grant(target: Target, gpu_type: str, grant: SlurmGrant) -> None:
 
 def gpu_types() -> set[str]:
     """Return the GPU types of the cluster's nodes. Raises MissingEnvironment."""
-    return {name for name, _ in SINFO_GPU.findall(_sinfo("--Format=Gres:400"))}
+    return {
+        name for name, _ in SINFO_GPU.findall(ask_slurm("sinfo", "--noheader", "--Format=Gres:400"))
+    }
 
 
 def gpus_of_node(node: str, gpu_type: str) -> int:
     """Return how many GPUs of a type a node has. Raises MissingEnvironment."""
-    shown = _sinfo("--Node", f"--nodes={node}", "--Format=Gres:400")
+    shown = ask_slurm("sinfo", "--noheader", "--Node", f"--nodes={node}", "--Format=Gres:400")
     counts = (int(count) for name, count in SINFO_GPU.findall(shown) if name == gpu_type)
     return max(counts, default=0)
-
-
-def _sinfo(*options: str) -> str:
-    try:
-        return _run("sinfo", "--noheader", *options)
-    except subprocess.CalledProcessError as error:
-        last = error.stderr.strip().rpartition("\n")[2] or f"it ends with code {error.returncode}"
-        raise MissingEnvironment(f"Slurm does not answer sinfo: {last}") from error
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MissingEnvironment(f"Slurm does not answer sinfo: {error}") from error
 
 
 def why_ended(job_id: str) -> str:
     """Return why a job ended that left no word, as far as Slurm still knows."""
     try:
         shown = _shown(job_id)
-    except (OSError, subprocess.SubprocessError):
+    except MissingEnvironment:
         return "Slurm no longer knows why"
     state = _word(r"\bJobState=([A-Z_]+)", shown)
     return ENDED.get(state, f"Slurm's state of it is {state.lower() or 'unknown'}")
 
 
 def _shown(job_id: str) -> str:
-    return _run("scontrol", "show", "job", "--details", job_id)
+    return ask_slurm("scontrol", "show", "job", "--details", job_id)
 
 
-def _run(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=ASK_S).stdout
+def ask_slurm(*command: str) -> str:
+    """Return the answer of one of Slurm's commands. Raises MissingEnvironment."""
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=ASK_S
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        last = (getattr(error, "stderr", None) or "").strip().rpartition("\n")[2]
+        raise MissingEnvironment(f"Slurm does not answer {command[0]}: {last or error}") from error
 
 
 def _word(pattern: str, text: str) -> str:

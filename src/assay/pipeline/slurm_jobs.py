@@ -6,12 +6,11 @@ ends a job, what it leaves is true. It lies in the run's folder, with names of n
 report gets it as ``slurm_jobs.json``, with salted digests in their places.
 """
 
-import hashlib
 import os
 import secrets
 import shutil
-import subprocess
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
@@ -19,7 +18,7 @@ from assay.base.io import read_record, write_record, write_record_if_changed
 from assay.base.progress import say
 from assay.evidence.stages import slurm_jobs_path
 from assay.measuring.host_machine import now
-from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, why_ended
+from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, ask_slurm, why_ended
 from assay.records.cluster import (
     CgroupLimits,
     ClusterFile,
@@ -33,8 +32,6 @@ from assay.shared.files import sha256_bytes
 
 PLUGIN_FOLDER = "workflow/slurm"
 """Where Snakemake finds the executor; only runs that ask for it look there."""
-ASK_S = 60
-"""Seconds that one of Slurm's commands may take."""
 CANCEL_S = 120.0
 """Patience with jobs that were cancelled: Slurm grants them some time to end."""
 POLL_S = 0.5
@@ -82,7 +79,7 @@ def jobs_of(run_dir: Path, *states: str) -> list[str]:
     Raises MissingEnvironment where Slurm does not answer.
     """
     wanted = [f"--states={','.join(states)}"] if states else []
-    shown = _ask("squeue", "--me", "--noheader", *wanted, "--format=%i|%j")
+    shown = ask_slurm("squeue", "--me", "--noheader", *wanted, "--format=%i|%j")
     rows = [line.split("|", 1) for line in shown.splitlines()]
     return [job_id for job_id, name in rows if name.startswith(job_name(run_dir))]
 
@@ -102,7 +99,7 @@ def cancel_orphans(run_dir: Path) -> None:
     if not left:
         return
     say(f"an earlier start left {counted(len(left), 'job')} in Slurm's queue; cancelling")
-    _ask("scancel", *left)
+    ask_slurm("scancel", *left)
     limit = time.monotonic() + CANCEL_S
     while left := jobs_of(run_dir):
         if time.monotonic() > limit:
@@ -135,24 +132,11 @@ class Preempted:
             return
         for job in jobs:
             try:
-                _ask("scontrol", "requeue", job)
+                ask_slurm("scontrol", "requeue", job)
                 say(f"Slurm job {job} was preempted, and is in the queue again")
             except MissingEnvironment:
                 if job in jobs_of(self._run_dir, "PREEMPTED"):
                     raise
-
-
-def _ask(*command: str) -> str:
-    """Return the answer of one of Slurm's commands. Raises MissingEnvironment."""
-    try:
-        return subprocess.run(
-            command, capture_output=True, text=True, check=True, timeout=ASK_S
-        ).stdout
-    except subprocess.CalledProcessError as error:
-        words = error.stderr.strip() or f"code {error.returncode}"
-        raise MissingEnvironment(f"Slurm's {command[0]} fails: {words}") from error
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MissingEnvironment(f"Slurm does not answer {command[0]}: {error}") from error
 
 
 class JobJournal:
@@ -172,13 +156,11 @@ class JobJournal:
             schema="assay/slurm_job/1",
             target=target,
             stage=stage,
-            job_id=grant.job_id,
-            restart=grant.restart,
-            node=grant.node,
-            account=grant.account,
-            partition=grant.partition,
-            gpu_model=grant.gpu_model,
-            gpu_count=grant.gpu_count,
+            **{
+                name: value
+                for name, value in asdict(grant).items()
+                if name in SlurmJob.model_fields
+            },
             limits=limits,
             gpu=None,
             began_at=now(),
@@ -268,7 +250,7 @@ def salt_of(run_dir: Path) -> str:
 
 def salted(salt: str, name: str) -> str:
     """Return what stands for a name: SHA-256 of the salt and the name."""
-    return hashlib.sha256(f"{salt}{name}".encode()).hexdigest()
+    return sha256_bytes(f"{salt}{name}".encode())
 
 
 def _read(path: Path) -> SlurmJob | None:
