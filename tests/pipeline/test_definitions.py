@@ -1,6 +1,5 @@
 """The measurements that a change makes again, and those it leaves alone."""
 
-import ast
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.catalog.load import load_catalog
-from assay.evidence.stages import BENCHMARKS, TARGET_STAGES
+from assay.evidence.stages import TARGET_STAGES
 from assay.pipeline import definitions as device_code
 from assay.pipeline.definitions import (
     PACKAGE,
@@ -58,32 +57,6 @@ class TestCode:
 
     def test_an_edit_of_one_task_concerns_that_task_alone(self, package: Path) -> None:
         assert changed_by(package, "device/tasks/cheats.py", with_statement) == {"cheats"}
-
-    def test_a_comment_or_a_docstring_concerns_nothing(self, package: Path) -> None:
-        def remark(source: str) -> str:
-            tree = ast.parse(source)
-            assert isinstance(tree.body[0], ast.Expr)
-            text = ast.get_docstring(tree)
-            assert text
-            first = next(line for line in text.splitlines() if line)
-            return source.replace(first, f"{first} Said better.", 1) + "\n# a comment\n'a string'\n"
-
-        assert changed_by(package, "device/worker/forks.py", remark) == set()
-
-    def test_the_digest_of_a_module_is_the_same_for_every_python(self, tmp_path: Path) -> None:
-        """Pinned: another release of Python that reads otherwise measures everything again."""
-        (tmp_path / "shared").mkdir()
-        (tmp_path / "shared" / "odd.py").write_text(
-            '"""What stands here."""\n\n'
-            "def area(w: int, /, *, h=2.5) -> str:\n"
-            "    match w:\n"
-            "        case 0 | None:\n"
-            '            return f"{w!r:>{h}} \u20ac {{}}"\n'
-            "    return [x for x in b'a' if x] and None\n\n"
-            "class Odd: ...\n"
-        )
-        pinned = "dbe46d0bacf4d0e7b142041a8d38611231ae174623e855f129236d7372722300"
-        assert code_digest(["assay.shared.odd"], tmp_path) == pinned
 
     def test_every_module_of_the_device_side_belongs_to_a_stage(self) -> None:
         """A module that no stage's imports reach is code whose change would go unnoticed.
@@ -144,20 +117,3 @@ def test_a_stage_rests_on_what_it_looks_at_and_on_nothing_that_only_judging_read
 def test_where_figures_come_from_concerns_everything(root: Path) -> None:
     here, none = definitions(root), definitions(root, "none")
     assert all(digest(here, stage) != digest(none, stage) for stage in STAGES)
-
-
-def test_of_a_batch_only_the_changed_comparison_is_measured_again(root: Path) -> None:
-    path = root / "config/comparisons/demo.yaml"
-    text = path.read_text()
-    copied = text[text.index("  - id: demo_sweep") :].replace("demo_sweep", "demo_other")
-    path.write_text(text + copied)
-    before = definitions(root)
-    path.write_text(
-        text + copied.replace("{id: bk64, variant: demo_bk64", "{id: bk64, variant: demo_bk96")
-    )
-    after = definitions(root)
-    same = {
-        name: before.measurement(BENCHMARKS, name) == after.measurement(BENCHMARKS, name)
-        for name in ("demo_sweep", "demo_other")
-    }
-    assert same == {"demo_sweep": True, "demo_other": False}

@@ -1,15 +1,14 @@
 """Digests of all that a measurement's meaning rests on: when one changes, it is measured again.
 
-A digest covers where the figures come from, the target, the code that made the record and, of the
-configuration, what the device side is told. What only judging reads, such as a margin, is in none.
+They cover the code that made the record and, of the configuration, what the device side is told.
+What only judging reads, such as a margin, is in none.
 
 Which modules a task runs is read off their source: nothing of the device side can be imported here.
-What cannot change a record (comments, docstrings, layout) is not in a digest.
 """
 
 import ast
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,7 +22,6 @@ from assay.evidence.stages import (
     OPERATORS,
     ORIGINALS,
     PLATFORMS,
-    PROFILES,
     PROGRAMS,
     SANITIZERS,
     STOPWATCHES,
@@ -31,7 +29,7 @@ from assay.evidence.stages import (
 from assay.measuring.device_jobs import comparison_spec
 from assay.measuring.operator_kernels import offered
 from assay.records.base import Record
-from assay.records.plan import OF_SINGLE_FILES, Request, TargetPlan
+from assay.records.plan import Request, TargetPlan
 from assay.records.workload_specs import as_spec
 from assay.shared.files import sha256_bytes
 from assay.shared.job import TASKS
@@ -54,66 +52,52 @@ class Definitions:
     plan: TargetPlan
 
     def stage(self, stage: TargetStage[Any, Any]) -> str:
-        """Return the digest of all records of a stage."""
-        comparisons: Iterable[str] = ()
-        if stage.of_comparison or stage is SANITIZERS:
-            keys = (CORRECTNESS if stage is SANITIZERS else stage).keys(self.plan)
-            comparisons = dict.fromkeys(key[1] for key in keys)
-        names = [self.measurement(stage, name) for name in comparisons]
-        return _digest([self.measurement(stage), *self._planned(stage), *names])
+        """Return the digest of all that a stage's step is told: when it changes, it runs again.
 
-    def measurement(self, stage: TargetStage[Any, Any], comparison: str | None = None) -> str:
-        """Return the digest of one record of a stage, of a comparison where it is of one."""
-        target = plain(as_spec(TargetSpec, self.catalog.targets[self.plan.target]))
-        runtime = "" if self.request.runtime == "host" else self.request.runtime
-        parts = [self._origin(stage), target, runtime]
-        if self.request.device_paths:
-            parts.append(list(self.request.device_paths))
-        if stage.task is not None:
-            parts.append(code_digest([START, TASKS[stage.task].full_module]))
-        if stage in (PROGRAMS, ORIGINALS):
-            parts.append(self.catalog.judging.program_runs)
+        What it measured by a job that stayed the same it takes up.
+        """
+        catalog, judging = self.catalog, self.catalog.judging
+        planned = getattr(self.plan, stage.field) if stage.field else ()
+        target = as_spec(TargetSpec, catalog.targets[self.plan.target])
+        parts: list[Any] = [self.measurement(stage), plain(target)]
+        parts += map(_content, planned if isinstance(planned, tuple) else ())
         if stage is CORRECTNESS:
-            parts.append(self.catalog.judging.correctness_seeds)
-        if comparison is not None:
-            # Which binaries the arms run, the job says, and the workflow by its inputs.
-            parts.append(plain(comparison_spec(self.catalog, comparison, {})))
-            if stage is BENCHMARKS:
-                protocol = self.catalog.comparisons[comparison].protocol
-                parts.append(plain(as_spec(ProtocolSpec, self.catalog.protocols[protocol])))
-            if stage in (PROFILES, STOPWATCHES):
-                parts.append(self.catalog.comparisons[comparison].profile)
+            parts.append(judging.correctness_seeds)
+        if stage in (PROGRAMS, ORIGINALS):
+            parts.append(judging.program_runs)
+        if stage is PROGRAMS:
+            parts += [catalog.programs[job.program].verify for job in self.plan.programs]
+        if stage is OPERATORS:
+            parts += map(_content, offered(catalog, self.plan.target))
+        if stage.of_comparison or stage is SANITIZERS:
+            # Which binaries the arms run, the workflow sees by its inputs.
+            for name in self.plan.comparisons:
+                comparison = catalog.comparisons[name]
+                parts.append(plain(comparison_spec(catalog, name, {})))
+                if stage is BENCHMARKS:
+                    protocol = catalog.protocols[comparison.protocol]
+                    parts.append(plain(as_spec(ProtocolSpec, protocol)))
+                if stage is STOPWATCHES:
+                    parts.append(comparison.profile)
         return _digest(parts)
 
-    def _planned(self, stage: TargetStage[Any, Any]) -> Iterator[Any]:
-        """Yield what a stage's plan lists beside comparisons."""
-        if stage in (PROFILES, SANITIZERS, OPERATORS):
-            yield from getattr(self.plan, stage.field or "")
-        if stage is PROGRAMS:
-            for job in self.plan.programs:
-                yield [_content(job), list(self.catalog.programs[job.program].verify)]
-        if stage is ORIGINALS:
-            yield from map(_content, self.plan.originals)
-        if stage is OPERATORS:
-            yield from map(_content, offered(self.catalog, self.plan.target))
+    def measurement(self, stage: TargetStage[Any, Any]) -> str:
+        """Return the digest of what every measurement of a stage rests on beside its job.
 
-    def _origin(self, stage: TargetStage[Any, Any]) -> Any:
-        """Return where figures come from. On how many GPUs of a machine no measurement rests, nor
-        on whether they are still here; the platform's record lists them.
+        On how many GPUs of a machine none does, nor on whether they are still here; the platform's
+        record lists them.
         """
-        origin = _content(self.plan.provision)
-        del origin["within"]
-        origin |= dict.fromkeys(OF_SINGLE_FILES, ())  # as digests had it when plans held them
-        if origin["gpus"]:
-            del origin["detail"]
-            origin["absence"] = None
-            if stage is not PLATFORMS:
-                del origin["gpus"]
-        return origin
+        parts: list[Any] = [self.plan.provision.kind, self.request.runtime]
+        parts += self.request.device_paths
+        if stage is PLATFORMS:
+            parts.append(self.plan.provision.gpus)
+        if stage.task is not None:
+            parts.append(code_digest([START, TASKS[stage.task].full_module]))
+        return _digest(parts)
 
 
-def _content(record: Record) -> Any:
-    return record.model_dump(mode="json", by_alias=True)
+def _content(entry: Any) -> Any:
+    return entry.model_dump(mode="json", by_alias=True) if isinstance(entry, Record) else entry
 
 
 def _digest(parts: list[Any]) -> str:
@@ -121,13 +105,14 @@ def _digest(parts: list[Any]) -> str:
 
 
 def code_digest(modules: Iterable[str], package: Path = PACKAGE) -> str:
-    """Return the digest of what ``modules`` and everything they import on the device side do.
+    """Return the digest of the source of ``modules`` and of everything they import on the device
+    side.
 
     ``package`` is the folder of the ``assay`` package, whose source counts as it was when it was
     first asked for in this process.
     """
-    lines = [f"{name} {_meaning(package, name)}" for name in sorted(imported(modules, package))]
-    return sha256_bytes("\n".join(lines).encode())
+    names = sorted(imported(modules, package))
+    return _digest([[name, sha256_bytes(_text(package, name))] for name in names])
 
 
 def imported(modules: Iterable[str], package: Path = PACKAGE) -> set[str]:
@@ -156,8 +141,8 @@ def _sources(package: Path) -> dict[str, Path]:
 
 
 @cache
-def _tree(package: Path, name: str) -> ast.Module:
-    return ast.parse(_sources(package)[name].read_text(encoding="utf-8"))
+def _text(package: Path, name: str) -> bytes:
+    return _sources(package)[name].read_bytes()
 
 
 @cache
@@ -165,59 +150,10 @@ def _imports(package: Path, name: str) -> frozenset[str]:
     """Return what one module imports anywhere in it, and the packages that this runs on the way."""
     known = _sources(package)
     names = {name}
-    for node in ast.walk(_tree(package, name)):
+    for node in ast.walk(ast.parse(_text(package, name))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     parents = {each.rsplit(".", depth)[0] for each in names for depth in (1, 2)}
     return frozenset(((names | parents) & known.keys()) - {name})
-
-
-@cache
-def _meaning(package: Path, name: str) -> str:
-    """Return the digest of what a module does: its statements, but for strings that stand alone."""
-    tree = _tree(package, name)
-    for node in ast.walk(tree):
-        for body in ("body", "orelse", "finalbody"):
-            statements = getattr(node, body, None)
-            if isinstance(statements, list):
-                setattr(node, body, [each for each in statements if not _is_remark(each)])
-    return sha256_bytes(_text(tree).encode())
-
-
-def _text(part: object) -> str:
-    """Return a syntax tree as text that is the same for every release of Python.
-
-    ``ast.dump`` is not: releases add fields, change what they print of those that are empty, and
-    cut the text of f-strings into pieces in other ways.
-    """
-    if isinstance(part, list):
-        return f"[{','.join(map(_text, part))}]"
-    if not isinstance(part, ast.AST):
-        return ascii(part)
-    if isinstance(part, ast.JoinedStr):
-        return f"JoinedStr({_text(_joined(part.values))})"
-    given = ((name, getattr(part, name, None)) for name in part._fields)
-    fields = (f"{name}={_text(value)}" for name, value in given if value not in (None, []))
-    return f"{type(part).__name__}({','.join(fields)})"
-
-
-def _joined(values: Iterable[ast.expr]) -> list[object]:
-    """Return the parts of an f-string, its text in pieces as long as they can be."""
-    parts: list[object] = []
-    for value in values:
-        text = value.value if isinstance(value, ast.Constant) else value
-        if isinstance(text, str) and parts and isinstance(parts[-1], str):
-            parts[-1] += text
-        elif text != "":
-            parts.append(text)
-    return parts
-
-
-def _is_remark(statement: ast.stmt) -> bool:
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-    )

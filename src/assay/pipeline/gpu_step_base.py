@@ -53,9 +53,7 @@ class MeasuringParts(StepPlaces):
         of a lone record. ``gate``: digests of what it depends on beside.
         """
         parts = of.split(".") if stage.each else []
-        definition = self.dag.definitions(self.target.id).measurement(
-            stage, parts[0] if stage.of_comparison else None
-        )
+        definition = self.dag.definitions(self.target.id).measurement(stage)
         # How many GPUs of the machine take part counts not: a run goes on on more of them.
         platform = sha256_bytes(dump_record(self._platform().model_copy(update={"others": ()})))
         path = self.run_dir / stage.path(self.target.id, *parts)

@@ -19,8 +19,6 @@ NestedFolder = Annotated[
 ]
 Unread = Annotated[Any, Field(exclude=True, repr=False)]
 """A field of earlier versions: read, never looked at, and not written again."""
-OF_SINGLE_FILES = ("earlier_builds", "recorded_compilations", "recorded_originals",
-                   "recorded_paths")  # fmt: skip
 
 
 class Provision(Record):
