@@ -99,7 +99,7 @@ class TestSignature:
             raise AssertionError("parsed")
 
         sign(report, report.parents[2] / "stranger")
-        for name in ("load_catalog", "load_evidence", "read_given"):
+        for name in ("load_catalog", "load_evidence", "read_contents"):
             monkeypatch.setattr(verifying, name, parse)
         monkeypatch.setattr(signed_files, "parse_record", parse)
         monkeypatch.setattr(signed_files, "walk", parse)

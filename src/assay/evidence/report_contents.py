@@ -14,37 +14,26 @@ from assay.records.verdicts import VerdictsFile
 
 
 @dataclass(frozen=True)
-class GivenVerdicts:
-    """The verdicts that a report states, and what made it."""
+class ReportContents:
+    """The verdicts that a report states, what made it, and the evidence that they are about."""
 
     verdicts: VerdictsFile
     verdicts_data: bytes
     """verdicts.json, byte for byte."""
     pipeline: PipelineRecord
-
-
-@dataclass(frozen=True)
-class ReportContents(GivenVerdicts):
-    """The same with the evidence that they are about."""
-
     catalog: Catalog
     evidence: Evidence
 
 
-def read_given(report_dir: Path) -> GivenVerdicts:
-    """Read what a report states. Raises BadInput for missing or malformed records."""
-    data = read_bytes(report_dir / VERDICTS)
+def read_contents(
+    report_dir: Path, loaded: tuple[Catalog, Evidence] | None = None
+) -> ReportContents:
+    """Read what a report states, and what it is about, unless that is ``loaded``.
+
+    Raises BadInput for missing or malformed records.
+    """
+    data, folder = read_bytes(report_dir / VERDICTS), report_dir / "evidence"
     verdicts = parse_record(VerdictsFile, data, report_dir / VERDICTS)
-    pipeline = read_record(PipelineRecord, report_dir / "evidence" / pipeline_path())
-    return GivenVerdicts(verdicts, data, pipeline)
-
-
-def read_contents(report_dir: Path) -> ReportContents:
-    """Read a report's verdicts and evidence. Raises BadInput as ``read_given``."""
-    given, folder = read_given(report_dir), report_dir / "evidence"
-    return with_evidence(given, load_catalog(folder), load_evidence(folder))
-
-
-def with_evidence(given: GivenVerdicts, catalog: Catalog, evidence: Evidence) -> ReportContents:
-    """Return verdicts together with what they are about."""
-    return ReportContents(given.verdicts, given.verdicts_data, given.pipeline, catalog, evidence)
+    pipeline = read_record(PipelineRecord, folder / pipeline_path())
+    catalog, evidence = loaded or (load_catalog(folder), load_evidence(folder))
+    return ReportContents(verdicts, data, pipeline, catalog, evidence)

@@ -15,7 +15,9 @@ from assay.base.deadline import deadline, left_until
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
 from assay.evidence.nsight_csv import CLOCK, DURATION, longest_kernel, split_raw_page
-from assay.measuring.device_process import DeviceJobFailed, device_environment, run_device_batch
+from assay.evidence.outcomes import failed_profile
+from assay.measuring.device_process import device_environment, run_device_batch
+from assay.measuring.host_machine import now
 from assay.records.base import GpuSpan, Record
 from assay.records.side_evidence import MetricStatus, ProfileRecord
 from assay.runtimes.base import Bind, Place, Task
@@ -145,15 +147,13 @@ def _profiled(
     pages = iter(parts if len(parts) == marked else [""] * marked)
     records = []
     for job, result in zip(jobs, results, strict=True):
-        if isinstance(result, DeviceJobFailed):
-            records.append(_record(job, gpu_uuid, "unsupported", _tail(said or str(result))))
-            continue
-        part = next(pages)
-        if not result.ok:
-            records.append(_record(job, gpu_uuid, "unsupported", _tail(result.detail)))
-            continue
-        record = _from_raw_page(job, gpu_uuid, part)
-        records.append(record.model_copy(update={"on_gpu": result.on_gpu}))
+        part = next(pages) if isinstance(result, ProfileDone) else ""
+        if isinstance(result, ProfileDone) and result.ok:
+            record = _from_raw_page(job, gpu_uuid, part)
+            records.append(record.model_copy(update={"on_gpu": result.on_gpu}))
+        else:
+            why = result.detail if isinstance(result, ProfileDone) else said or str(result)
+            records.append(_record(job, gpu_uuid, "unsupported", _tail(why)))
     return records
 
 
@@ -181,19 +181,8 @@ def _raw_page(place: Place, ncu: str, report: Path) -> str:
 
 
 def _record(job: ProfileJob, gpu_uuid: str, status: MetricStatus, detail: str) -> ProfileRecord:
-    return ProfileRecord(
-        schema="assay/profile/1",
-        comparison=job.comparison.id,
-        arm=job.arm,
-        target=job.target.id,
-        gpu_uuid=gpu_uuid,
-        status=status,
-        detail=detail,
-        kernel=None,
-        metrics={},
-        units={},
-        raw_page=None,
-    )
+    nothing = failed_profile(job, gpu_uuid, now(), detail)
+    return nothing.model_copy(update={"status": status})
 
 
 def _from_raw_page(job: ProfileJob, gpu_uuid: str, page: str) -> ProfileRecord:

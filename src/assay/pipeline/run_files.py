@@ -8,14 +8,13 @@ A project's run is made by the workflow of this repository, which is started her
 goes by paths that are relative to the repository for its own runs and absolute for a project's.
 """
 
-import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from assay.base.errors import BadInput
-from assay.base.io import read_record, write_record
+from assay.base.io import dump_record, read_record
 from assay.catalog.load import base_files, catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project import project_files
@@ -45,23 +44,17 @@ def bind_run(root: Path, catalog: Catalog, request: Request, plan: Plan) -> None
     since it was read.
     """
     began, started = datetime.now(UTC), time.monotonic()
-    own = run_dir(root, request)
-    with tempfile.TemporaryDirectory(prefix="assay-run-") as folder:
-        draft = Path(folder)
-        _write(draft, root, request, plan)
-        if load_catalog(draft) != catalog:
-            raise BadInput("the configuration was edited while this command started: start again")
-        changed = [
-            name
-            for name in dict.fromkeys([*bound_files(draft), *bound_files(own)])
-            if not same(draft / name, own / name)
-        ]
-        for name in changed:
-            if (draft / name).is_file():
-                write_bytes(own / name, (draft / name).read_bytes())
-            else:
-                (own / name).unlink()
-    if plan_path() in changed:
+    own, files = run_dir(root, request), _files(root, request, plan)
+    if load_catalog(root, None if request.home is None else Path(request.home)) != catalog:
+        raise BadInput("the configuration was edited while this command started: start again")
+    replanned = False
+    for name, data in files.items():
+        if not (own / name).is_file() or (own / name).read_bytes() != data:
+            write_bytes(own / name, data)
+            replanned = replanned or name == plan_path()
+    for name in set(bound_files(own)) - files.keys():
+        (own / name).unlink()
+    if replanned:
         write_timing(own, Stage.PLAN, {}, began, time.monotonic() - started)
 
 
@@ -78,15 +71,13 @@ def bound_files(folder: Path) -> list[str]:
     return [*records, *catalog_files(folder)]
 
 
-def _write(folder: Path, root: Path, request: Request, plan: Plan) -> None:
+def _files(root: Path, request: Request, plan: Plan) -> dict[str, bytes]:
+    """Return what a run is bound to, by where it lies in the run's folder."""
     home = None if request.home is None else Path(request.home)
-    for name in base_files(root, claims=home is None):
-        write_bytes(folder / name, (root / name).read_bytes())
+    files = {name: (root / name).read_bytes() for name in base_files(root, claims=home is None)}
     if home is not None:
-        for name in project_files(home):
-            write_bytes(folder / EVIDENCE_FOLDER / name, (home / name).read_bytes())
-    write_record(request, folder / REQUEST)
-    write_record(plan, folder / plan_path())
+        found = {f"{EVIDENCE_FOLDER}/{name}": home / name for name in project_files(home)}
+        files |= {name: path.read_bytes() for name, path in found.items()}
     trusted = [*project_keys(home), *trusted_keys(root)]
     if request.unsigned_for is None:
         key = signing_key(Path(request.signing_key), trusted)
@@ -99,12 +90,8 @@ def _write(folder: Path, root: Path, request: Request, plan: Plan) -> None:
         host_paths=(),
         signing_key=key,
     )
-    write_record(pipeline, folder / pipeline_path())
-
-
-def same(one: Path, other: Path) -> bool:
-    """Return whether two files are there and hold the same."""
-    return one.is_file() and other.is_file() and one.read_bytes() == other.read_bytes()
+    records = {REQUEST: request, plan_path(): plan, pipeline_path(): pipeline}
+    return {**files, **{name: dump_record(record) for name, record in records.items()}}
 
 
 def run_dir(root: Path, request: Request) -> Path:

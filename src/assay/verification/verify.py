@@ -12,7 +12,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.evidence.report_contents import ReportContents, read_given, with_evidence
+from assay.evidence.report_contents import ReportContents, read_contents
 from assay.judging.rules import RULES
 from assay.records.attestation import Predicate
 from assay.shared.counting import counted
@@ -153,7 +153,7 @@ def _read(log: VerificationLog, report_dir: Path, predicate: Predicate) -> Repor
     if loaded is None:
         return None
     with log.check("declared") as says:
-        contents = with_evidence(read_given(report_dir), *loaded)
+        contents = read_contents(report_dir, loaded)
         commit = contents.pipeline.commit
         if commit is not None and not COMMIT.fullmatch(commit):
             problem = f"the report names {commit[:80]!a} as the commit that made it"
