@@ -7,7 +7,6 @@ import pytest
 
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.evidence.stages import planned_steps
 from assay.pipeline.plan import make_plan
 from assay.records.evaluations import Support
 from assay.records.plan import Plan
@@ -72,7 +71,6 @@ def test_a_target_that_nobody_asks_for_adds_nothing(catalog: Catalog) -> None:
     archs = {job.arch for job in plan.builds if (job.id, job.arch) not in support}
     assert archs == {"sm_89", "sm_90a"}
     assert plan.toolchains == targets
-    steps = {arguments["target"] for _, arguments in planned_steps(plan) if "target" in arguments}
-    assert steps == set(targets)
+    assert {each.target for each in plan.targets} == set(targets)
     own = {*catalog.claims["bsr_gemm_vs_cublas"].hardware.targets, *targets, None}
     assert {answer.target for answer in plan.answers} <= own

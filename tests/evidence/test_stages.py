@@ -2,6 +2,7 @@
 
 import inspect
 from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,9 @@ from assay.evidence.stages import (
     RUN_STAGES,
     TARGET_STAGES,
     as_held,
-    of_purpose,
-    planned_steps,
-    target_outputs,
     target_paths,
 )
+from assay.evidence.timings import collect_timings, write_timing
 from assay.pipeline.steps import Steps
 from assay.records.plan import Plan, TargetPlan
 from assay.records.timings import Stage
@@ -79,17 +78,17 @@ def test_records_of_a_recorded_target_lie_in_the_report_that_is_nested_for_it(pl
     given = target.provision.model_copy(update={"kind": "recorded", "within": within})
     nested = target.model_copy(update={"provision": given})
     assert target_paths(nested) == [f"{within}/{path}" for path in target_paths(target)]
-    steps = planned_steps(plan.model_copy(update={"targets": (nested,)}))
-    assert (Stage.EARLIER, {"report": "first"}) in steps
-    assert not any(arguments == {"target": "h100"} for _, arguments in steps)
 
 
-def test_a_step_is_planned_for_every_output(plan: Plan) -> None:
-    (target,) = plan.targets
-    steps = [stage for stage, arguments in planned_steps(plan) if arguments == {"target": "h100"}]
-    assert len(steps) == len(target_outputs(target)) > len(of_purpose(Purpose.BESIDE))
-    without = target.provision.model_copy(update={"kind": "none"})
-    plan = plan.model_copy(
-        update={"targets": (target.model_copy(update={"provision": without}),), "builds": ()}
-    )
-    assert {stage for stage, _ in planned_steps(plan)} == {Stage.PLAN, Stage.INSPECT, Stage.JUDGE}
+def test_timings_are_of_what_the_plan_calls_for(plan: Plan, tmp_path: Path) -> None:
+    began = datetime(2026, 11, 27, tzinfo=UTC)
+    for stage, arguments in (
+        ("plan", {}), ("benchmark", {"target": "h100"}), ("benchmark", {"target": "l4"}),
+        ("build", {"artifact": "gone", "arch": "sm_90a"}), ("report", {}),
+    ):  # fmt: skip
+        write_timing(tmp_path, stage, arguments, began, 1.0)
+    kept = collect_timings(tmp_path, plan).steps
+    assert [(step.stage, step.arguments) for step in kept] == [
+        (Stage.BENCHMARK, {"target": "h100"}),
+        (Stage.PLAN, {}),
+    ]

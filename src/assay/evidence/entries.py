@@ -3,7 +3,7 @@
 Pure. The table itself is in ``stages``.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -40,17 +40,10 @@ class RunStage(Generic[K, R]):
     """From the parts of a key."""
     keys: Callable[[Plan], Iterable[K]]
     """What a plan calls for; the empty key stands for the run itself."""
-    wildcards: tuple[str, ...]
-    """What the parts of a key are called in the stage's rule."""
 
     def paths(self, plan: Plan) -> dict[K, str]:
         """Return where the records lie that a plan calls for."""
         return {key: self.path(*_parts(key)) for key in self.keys(plan)}
-
-    def steps(self, plan: Plan) -> Iterator[dict[str, str]]:
-        """Yield the arguments of each of the stage's steps."""
-        for key in self.keys(plan):
-            yield dict(zip(self.wildcards, _parts(key), strict=True))
 
 
 @dataclass(frozen=True)

@@ -79,19 +79,19 @@ def nested_reports(plans: Iterable[TargetPlan]) -> list[str]:
 
 TOOLCHAIN_IMAGES: RunStage[str, ImageRecord] = RunStage(
     Stage.TOOLCHAIN_IMAGE, ImageRecord, toolchain_image_path,
-    keys=lambda plan: plan.toolchains, wildcards=("target",),
+    keys=lambda plan: plan.toolchains,
 )  # fmt: skip
 INSPECTIONS: RunStage[tuple[str, ...], InspectionsRecord] = RunStage(
     Stage.INSPECT, InspectionsRecord, inspections_path,
-    keys=lambda plan: [] if plan.judges_only else [()], wildcards=(),
+    keys=lambda plan: [] if plan.judges_only else [()],
 )  # fmt: skip
 BUILDS: RunStage[tuple[str, str], BuildRecord] = RunStage(
     Stage.BUILD, BuildRecord, build_path,
-    keys=lambda plan: [(job.id, job.arch) for job in plan.builds], wildcards=("artifact", "arch"),
+    keys=lambda plan: [(job.id, job.arch) for job in plan.builds],
 )  # fmt: skip
 FILE_COMPILES: RunStage[tuple[str, str], FileCompileRecord] = RunStage(
     Stage.FILE_COMPILE, FileCompileRecord, file_compile_path,
-    keys=lambda plan: [job.key for job in plan.compilations], wildcards=("artifact", "arch"),
+    keys=lambda plan: [job.key for job in plan.compilations],
 )  # fmt: skip
 
 RUNNER_IMAGES: TargetStage[str, ImageRecord] = TargetStage(
@@ -181,15 +181,3 @@ def as_held(plan: TargetPlan, held: TargetPlan) -> TargetPlan:
         both = wanted and there
         kept[field] = both if both in (True, False) else tuple(e for e in wanted if e in there)
     return plan.model_copy(update=kept)
-
-
-def planned_steps(plan: Plan) -> list[tuple[Stage, dict[str, str]]]:
-    """Return every step that a plan calls for, up to the verdicts, with its arguments."""
-    steps: list[tuple[Stage, dict[str, str]]] = [(Stage.PLAN, {}), (Stage.JUDGE, {})]
-    steps += [(of_run.stage, given) for of_run in RUN_STAGES for given in of_run.steps(plan)]
-    steps += [(Stage.EARLIER, {"report": name}) for name in nested_reports(plan.targets)]
-    for planned in plan.targets:
-        if planned.provision.kind == "device":
-            wanted = [entry.stage for entry in TARGET_STAGES if entry.keys(planned)]
-            steps += [(stage, {"target": planned.target}) for stage in wanted]
-    return steps

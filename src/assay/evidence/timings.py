@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record, write_record
-from assay.evidence.stages import FINISHING, planned_steps
+from assay.evidence.stages import FINISHING, nested_reports
 from assay.records.plan import Plan
 from assay.records.timings import Stage, StepTiming, TimingsRecord
 
@@ -42,22 +42,30 @@ def write_timing(
     write_record(timing, run_dir / timing_path(rule, arguments))
 
 
-def collect_timings(run_dir: Path, plan: Plan, *, finishing: bool = False) -> TimingsRecord:
-    """Timings of the plan's steps as far as they were kept, in the order in which they started.
+def collect_timings(run_dir: Path, plan: Plan) -> TimingsRecord:
+    """Timings of the steps up to the verdicts, as far as they were kept, in the order in which they
+    started.
 
-    Left out: what an earlier plan of the same run called for, and what an earlier version wrote in
-    another form. ``finishing`` adds the stages that come after the verdicts.
+    Left out: what is of a target, a build or a report that an earlier plan of the same run had, and
+    what an earlier version wrote in another form.
     """
-    wanted = planned_steps(plan)
-    if finishing:
-        wanted += [(stage, {}) for stage in FINISHING]
+    measured = {each.target for each in plan.targets if each.provision.kind == "device"}
+    compiled = [(job.id, job.arch) for job in plan.builds]
+    compiled += [job.key for job in plan.compilations]
+    known = {
+        "target": measured.union(plan.toolchains),
+        "artifact": {artifact for artifact, _ in compiled},
+        "arch": {arch for _, arch in compiled},
+        "report": set(nested_reports(plan.targets)),
+    }
     found: list[StepTiming] = []
     for path in sorted((run_dir / "timings").glob("*.json")):
         try:
             timing = read_record(StepTiming, path)
         except BadInput:
             continue
-        if (timing.stage, timing.arguments) in wanted:
+        of_plan = all(value in known.get(name, ()) for name, value in timing.arguments.items())
+        if of_plan and timing.stage not in FINISHING:
             found.append(timing)
     found.sort(key=lambda step: step.began)  # stable: equal times keep the order of names
     return TimingsRecord(schema="assay/timings/1", steps=tuple(found))
