@@ -17,7 +17,7 @@ from assay.evidence.stages import PLATFORMS, slurm_jobs_path
 from assay.evidence.timings import write_timing
 from assay.measuring import gpu_places
 from assay.measuring.slurm_grant import SlurmGrant
-from assay.pipeline import step_places
+from assay.pipeline import gpu_step_base
 from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bind_run
 from assay.pipeline.slurm_jobs import write_slurm_jobs
@@ -55,8 +55,8 @@ class Node:
         """
         self._jobs += 1
         grant = SlurmGrant(str(self._jobs), 0, NODE, "gpu", None, "h100", 1, 0, None)
-        self._patch.setattr(step_places, "slurm_grant", lambda _: grant)
-        self._patch.setattr(step_places, "held_gpu", lambda *_: held(card))
+        self._patch.setattr(gpu_step_base, "slurm_grant", lambda _: grant)
+        self._patch.setattr(gpu_step_base, "held_gpu", lambda *_: held(card))
         self._patch.setenv("CUDA_VISIBLE_DEVICES", ran_on or card)
         steps = Steps(self.box.root, f"results/{RUN}")
         began, started = datetime.now(UTC), time.monotonic()

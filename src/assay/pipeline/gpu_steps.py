@@ -31,14 +31,14 @@ from assay.measuring.host_machine import joined
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Item, Measure, kept_record
-from assay.pipeline.gpu_step_base import MeasuringParts
+from assay.pipeline.gpu_step_base import MeasuringStep
 from assay.records.originals import OriginalJob, OriginalRunRecord
 from assay.records.side_evidence import ProfileRecord
 from assay.runtimes.choose import open_image
 from assay.shared.job import DeviceJob, ProfileJob
 
 
-class MeasuringSteps(MeasuringParts):
+class MeasuringSteps(MeasuringStep):
     """The steps that need a target's GPU, where its figures are measured in this run."""
 
     def platform(self, target: str) -> None:
