@@ -134,13 +134,15 @@ def cgroup_limits(root: Path = Path("/")) -> CgroupLimits:
             gpus.append(str(path))
     return CgroupLimits(
         cpus=tuple(sorted(os.sched_getaffinity(0))),
-        memory_bytes=_memory_limit(root),
+        memory_bytes=memory_limit(root),
         gpu_devices=tuple(gpus),
     )
 
 
-def _memory_limit(root: Path) -> int | None:
-    """Return the lowest limit of this process's group and of every group above it."""
+def memory_limit(root: Path = Path("/")) -> int | None:
+    """Return the lowest limit of this process's control group and of every group above it, in
+    bytes; None without one.
+    """
     found = []
     with suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():

@@ -22,6 +22,7 @@ from assay.pipeline.planned_builds import Compilations, variants_of
 from assay.pipeline.run_files import VERIFIED, read_bound, report_path, run_path
 from assay.pipeline.slurm_jobs import node_of
 from assay.records.attestation import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
+from assay.records.originals import FileCompileRequest
 from assay.records.plan import BuildJob, EarlierReport, Plan, Request, TargetPlan
 from assay.records.platform import Target
 from assay.records.timings import Stage
@@ -116,16 +117,19 @@ class Dag:
         """variant, program or probe."""
         return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
 
+    def published(self, artifact: str, arch: str) -> tuple[FileCompileRequest, str]:
+        """Return what is compiled as published, and the name of its file in the checkout."""
+        given = next(each for each in self.request.compilations if each.job.key == (artifact, arch))
+        published = self.catalog.published_file(given.job.source, artifact)
+        assert published is not None
+        return given, published.file
+
     def file_compile(self, wildcards: Any) -> str:
         """Return what the compilation of a file as published rests on: compile again when it
         changes. The checkout is the user's: its digest stands for its files.
         """
-        key = (wildcards.artifact, wildcards.arch)
-        given = next(each for each in self.request.compilations if each.job.key == key)
-        published = self.catalog.published_file(given.job.source, wildcards.artifact)
-        assert published is not None
-        command = " ".join(file_command(published.file, wildcards.arch))
-        return f"{given.job.checkout.sha256} {command}"
+        given, file = self.published(wildcards.artifact, wildcards.arch)
+        return f"{given.job.checkout.sha256} {' '.join(file_command(file, wildcards.arch))}"
 
     def toolchain_target(self, arch: str) -> str | None:
         """Return the target whose toolchain image compiles for ``arch``; None when the host

@@ -3,8 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.base.cache_place import cache_folder, own_cache
@@ -15,6 +14,7 @@ from assay.base.progress import quote, say
 from assay.base.signals import SignalledExit
 from assay.base.writable import why_not_writable
 from assay.catalog.model import Catalog
+from assay.measuring.held_gpu import memory_limit
 from assay.pipeline.dag import card_resource
 from assay.pipeline.failures import error_of, is_damaged, read_failures
 from assay.pipeline.preconditions import require_compiler
@@ -41,11 +41,6 @@ from assay.shared.counting import counted
 from assay.shared.errors import ExitCode
 
 MB = 1_000_000
-CGROUP_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
-"""Where a container, or a service, finds what it may use: cgroup v2 and v1."""
 
 
 def run_workflow(
@@ -166,12 +161,9 @@ def _limits(request: Request) -> list[str]:
     return ["gpu=1", memory] if request.executor == "local" else [memory]
 
 
-def usable_memory(limits: Iterable[Path] = CGROUP_LIMITS) -> int:
-    """Return bytes of this machine's memory that its jobs may use: all of it, or what a cgroup
-    grants.
+def usable_memory() -> int:
+    """Return bytes of this machine's memory that its jobs may use: all of it, or what a control
+    group grants.
     """
-    granted = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for path in limits:
-        with suppress(OSError, ValueError):  # absent, or "max"
-            granted.append(int(path.read_text()))
-    return min(granted)
+    every = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(every, memory_limit() or every)

@@ -93,18 +93,12 @@ class Steps(MeasuringSteps):
     def file_compile(self, artifact: str, arch: str) -> None:
         """Compile a source's file as published, in a fresh copy of the checkout that the user gave;
         a refusal of the compiler is a record."""
-        given = next(
-            each for each in self.dag.request.compilations if each.job.key == (artifact, arch)
-        )
-        published = self.dag.catalog.published_file(given.job.source, artifact)
-        assert published is not None
+        given, file = self.dag.published(artifact, arch)
         folder = (self.run_dir / "originals" / "compiled" / arch / artifact).resolve()
         shutil.rmtree(folder, ignore_errors=True)
         try:
             toolchain = ensure_toolchain(self.root, self._compiler(arch))
-            record = compile_file(
-                Path(given.directory), given.job, published.file, folder, toolchain
-            )
+            record = compile_file(Path(given.directory), given.job, file, folder, toolchain)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         write_record(record, self.run_dir / evidence.file_compile_path(artifact, arch))
@@ -181,13 +175,19 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
     folder, name = Path(run_dir), ".".join([rule, *arguments.values()])
     failure_path(folder, name).unlink(missing_ok=True)  # of an earlier try of a cluster's job
     began, started = datetime.now(UTC), time.monotonic()
+    steps: Steps | None = None
     try:
         steps = Steps(root, run_dir)
-        _perform(steps, rule, arguments)
+        getattr(steps, rule)(**arguments)
+        steps.end_job(None)
     except KeyboardInterrupt:
         # Whoever interrupted the workflow hears of it from the command line.
         sys.exit(ExitCode.INTERRUPTED)
     except Exception as error:
+        if steps is not None and steps.job is not None:
+            error.add_note(steps.job.place)
+            with suppress(OSError):  # of a full disk the error itself tells
+                steps.end_job(error)
         failure, text = _told(root, name, log, error)
         # Without the mark of a line for people: the command line says it at the run's end.
         print(f"{name}: {text}", file=sys.stderr, flush=True)
@@ -199,19 +199,6 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
     write_timing(folder, rule, arguments, began, seconds, steps.held)
     if seconds >= TOLD_S:
         say(f"{name}: {seconds:.1f} s")
-
-
-def _perform(steps: Steps, rule: str, arguments: dict[str, str]) -> None:
-    """Run one step, and see that the job of a cluster which it is takes down how it ended."""
-    try:
-        getattr(steps, rule)(**arguments)
-    except Exception as error:
-        if steps.job is not None:
-            error.add_note(steps.job.place)
-        with suppress(OSError):  # of a full disk the error itself tells
-            steps.end_job(error)
-        raise
-    steps.end_job(None)
 
 
 def _told(root: Path, step: str, log: str, error: Exception) -> tuple[StepFailure, str]:
