@@ -78,21 +78,23 @@ def nested_reports(plans: Iterable[TargetPlan]) -> list[str]:
 
 
 TOOLCHAIN_IMAGES: RunStage[str, ImageRecord] = RunStage(
-    Stage.TOOLCHAIN_IMAGE, ImageRecord, toolchain_image_path,
-    keys=lambda plan: plan.toolchains,
-)  # fmt: skip
+    Stage.TOOLCHAIN_IMAGE, ImageRecord, toolchain_image_path, lambda plan: plan.toolchains
+)
 INSPECTIONS: RunStage[tuple[str, ...], InspectionsRecord] = RunStage(
-    Stage.INSPECT, InspectionsRecord, inspections_path,
-    keys=lambda plan: [] if plan.judges_only else [()],
-)  # fmt: skip
+    Stage.INSPECT,
+    InspectionsRecord,
+    inspections_path,
+    lambda plan: [] if plan.judges_only else [()],
+)
 BUILDS: RunStage[tuple[str, str], BuildRecord] = RunStage(
-    Stage.BUILD, BuildRecord, build_path,
-    keys=lambda plan: [(job.id, job.arch) for job in plan.builds],
-)  # fmt: skip
+    Stage.BUILD, BuildRecord, build_path, lambda plan: [(job.id, job.arch) for job in plan.builds]
+)
 FILE_COMPILES: RunStage[tuple[str, str], FileCompileRecord] = RunStage(
-    Stage.FILE_COMPILE, FileCompileRecord, file_compile_path,
-    keys=lambda plan: [job.key for job in plan.compilations],
-)  # fmt: skip
+    Stage.FILE_COMPILE,
+    FileCompileRecord,
+    file_compile_path,
+    lambda plan: [job.key for job in plan.compilations],
+)
 
 RUNNER_IMAGES: TargetStage[str, ImageRecord] = TargetStage(
     Stage.RUNNER_IMAGE, ImageRecord, runner_image_path, "runner_images", Purpose.MACHINE,

@@ -85,27 +85,16 @@ def device_environment(place: Place) -> dict[str, str]:
     }
 
 
-def run_device_job(
-    place: Place,
-    job: DeviceJob,
-    record: type[R],
-    *,
-    under: Sequence[str] = (),
-    files: Iterable[Path] = (),
-    counters: bool = False,
-    echo: bool = True,
-) -> R:
-    """Run one job at ``place`` and return its record; arguments as for ``run_device_batch``.
+def run_device_job(place: Place, job: DeviceJob, record: type[R], *, echo: bool = True) -> R:
+    """Run one job at ``place`` and return its record.
 
     Raises MissingEnvironment when there is no usable GPU of the asked kind, DeviceJobFailed when
     the job fails.
     """
-    results = run_device_batch(
-        place, [job], record, under=under, files=files, counters=counters, echo=echo
-    )
-    if isinstance(results[0], DeviceJobFailed):
-        raise results[0]
-    return results[0]
+    (result,) = run_device_batch(place, [job], record, echo=echo)
+    if isinstance(result, DeviceJobFailed):
+        raise result
+    return result
 
 
 def run_device_batch(
@@ -116,7 +105,6 @@ def run_device_batch(
     into: Sequence[Path] | None = None,
     under: Sequence[str] = (),
     files: Iterable[Path] = (),
-    counters: bool = False,
     echo: bool = True,
 ) -> list[R | DeviceJobFailed]:
     """Run jobs of one task and one target in one start of the device side, in their order.
@@ -124,9 +112,8 @@ def run_device_batch(
     Each job gives its record or the error that it ended with. ``into`` names a file for each
     record (.json or .json.gz, in folders that exist), which the device side writes as it goes, so
     that an interrupted batch leaves what it finished; without it nothing is left. ``under`` is a
-    command that starts the device's Python (a profiler, say); ``files`` are directories it writes
-    to; ``counters`` when it reads performance counters. Every artifact that a job names is
-    readable. Progress lines go to standard error when ``echo``.
+    profiler's command that starts the device's Python; ``files`` are directories it writes to.
+    Every artifact that a job names is readable. Progress lines go to standard error when ``echo``.
 
     A job that takes the whole device side down with it has failed, and the jobs behind it get
     another start, but for one under ``under``. Raises MissingEnvironment when there is no usable
@@ -140,7 +127,7 @@ def run_device_batch(
         writable = {*files, *(output.parent for output in outputs)}
         results: dict[int, R | DeviceJobFailed] = {}
         while left := [file for file in batch if file.number not in results]:
-            ended = _start(place, scratch, left, under, writable, counters, echo)
+            ended = _start(place, scratch, left, under, writable, echo)
             if ended.outcome.exit_code == ExitCode.MACHINE_LACKS:
                 words = ended.last_words or "the device side found no usable GPU"
                 raise MissingEnvironment(words)
@@ -199,7 +186,6 @@ def _start(
     batch: Sequence[_JobFile],
     under: Sequence[str],
     writable: Set[Path],
-    counters: bool,
     echo: bool,
 ) -> _Ended:
     """Start the device side once, on all jobs of ``batch``."""
@@ -236,7 +222,7 @@ def _start(
                 *(Bind(path, writable=True) for path in sorted(writable)),
             ),
             gpu=True,
-            counters=counters,
+            counters=bool(under),
         ),
         relay,
     )  # fmt: skip

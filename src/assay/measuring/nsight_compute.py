@@ -134,7 +134,6 @@ def _profiled(
             ProfileDone,
             under=under,
             files=[Path(scratch)],
-            counters=True,
             echo=False,
         )
         said = log.read_text() if log.is_file() else ""
