@@ -33,7 +33,7 @@ from assay.records.workloads import ComparisonsFile, Judging, ProtocolsFile, Wor
 from assay.shared.files import write_bytes
 
 DOCUMENTS: dict[str, type[Record]] = {
-    **{entry.stage.value: entry.record for entry in TARGET_STAGES if entry.holds_gpu},
+    **{entry.stage.value: entry.record for entry in TARGET_STAGES if entry.task},
     "build": BuildRecord,
     "cluster": ClusterFile,
     "comparisons": ComparisonsFile,

@@ -59,15 +59,13 @@ class TargetStage(Generic[K, R]):
     """The field of ``Evidence`` that holds the records by their keys."""
     purpose: Purpose
     task: str | None = None
-    """The device side's; making the image of a runner is none of its."""
+    """The device side's, which has a GPU; making the image of a runner is none of its."""
     field: str | None = None
     """The field of ``TargetPlan`` that calls for records; None where every target has one."""
     each: Callable[[Any], tuple[str, ...]] | None = None
     """Of a batch: the rest of a record's key, from an entry of the field. None: a lone record."""
     of_comparison: bool = False
     """Whether a record is of a comparison, whose id follows the target in its key."""
-    holds_gpu: bool = True
-    """Whether the step has a GPU to itself where the target is measured in this run."""
     failed: FailedForm[R] | None = None
     """The record of a measurement that came to nothing."""
 

@@ -98,7 +98,7 @@ FILE_COMPILES: RunStage[tuple[str, str], FileCompileRecord] = RunStage(
 
 RUNNER_IMAGES: TargetStage[str, ImageRecord] = TargetStage(
     Stage.RUNNER_IMAGE, ImageRecord, runner_image_path, "runner_images", Purpose.MACHINE,
-    field="runner", holds_gpu=False,
+    field="runner",
 )  # fmt: skip
 PLATFORMS: TargetStage[str, PlatformRecord] = TargetStage(
     Stage.PLATFORM, PlatformRecord, platform_path, "platforms", Purpose.MACHINE, task="device",

@@ -91,7 +91,7 @@ class Options:
 
 def site_of(root: Path, catalog: Catalog, project: Path | None = None) -> ClusterFile:
     """Return what the site's files say of its cluster. Raises BadInput with all that is wrong."""
-    stages = (entry.stage.value for entry in TARGET_STAGES if entry.holds_gpu)
+    stages = (entry.stage.value for entry in TARGET_STAGES if entry.task)
     return load_cluster(root, project, catalog.targets, stages)
 
 
