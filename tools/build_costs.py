@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.base.errors import BadInput
 from assay.base.io import dump_record, read_record
-from assay.pipeline.planned_builds import COSTS
+from assay.pipeline.dag import COSTS
 from assay.records.builds import BuildCost, BuildCosts, BuildRecord
 from assay.shared.files import write_bytes
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,8 +18,8 @@ from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli.plan_words import guessed_run_seconds
+from assay.pipeline.dag import COSTS, Dag, known_costs
 from assay.pipeline.plan import make_plan, unanswered
-from assay.pipeline.planned_builds import COSTS, Compilations, known_costs
 from assay.pipeline.run_files import bind_run
 from assay.records.builds import BuildCost, BuildCosts
 from assay.records.plan import BuildJob, Plan, Request, RunConfig
@@ -131,9 +132,14 @@ def test_one_never_compiled_counts_as_the_costliest_of_its_kind(tmp_path: Path) 
     write_costs(root, demo_bk32=2.0, demo_bk64=7.0, demo_88=600.0)
     kinds = {"demo_bk32": "variant", "demo_bk96": "variant", "demo_88": "program"}
     jobs = [BuildJob(kind=kind, id=name, arch="sm_90a") for name, kind in kinds.items()]  # type: ignore[arg-type]
-    found = Compilations(root, load_catalog(root), tuple(jobs))
-    assert found.priority("demo_bk96", "sm_90a") == 7
-    assert found.memory_mb("demo_bk96", "sm_90a") == 7700
+    request = make_request("costs", [provision()], ["demo"])
+    plan = make_plan(load_catalog(root), request).model_copy(update={"builds": tuple(jobs)})
+    found, job = (
+        Dag(request, plan, root, root),
+        SimpleNamespace(artifact="demo_bk96", arch="sm_90a"),
+    )
+    assert found.build_priority(job) == 7
+    assert found.build_memory_mb(job) == 7700
 
 
 @pytest.fixture(scope="module")

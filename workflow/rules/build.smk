@@ -15,17 +15,15 @@ rule build:
     log:
         f"{LOGS}/build/{{arch}}/{{artifact}}.log",
     # Longest first: what takes minutes and starts last would run alone at the end.
-    priority: lambda wildcards: ASSAY.compilations.priority(wildcards.artifact, wildcards.arch)
+    priority: ASSAY.build_priority
     conda:
         "../envs/host.yaml"
     resources:
         # Not mem_mb: a limit on that would hold back a cluster's jobs with this machine's memory.
-        compile_mb=lambda wildcards: ASSAY.compilations.memory_mb(
-            wildcards.artifact, wildcards.arch
-        ),
+        compile_mb=ASSAY.build_memory_mb,
     params:
         # In the place of kernel.yaml, which describes other kernels too.
-        key=lambda wildcards: ASSAY.compilations.key(wildcards.artifact, wildcards.arch),
+        key=ASSAY.build_key,
     message:
         "build: {wildcards.artifact} for {wildcards.arch}"
     script:

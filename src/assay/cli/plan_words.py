@@ -7,8 +7,8 @@ from pathlib import Path
 from assay.catalog.model import Catalog
 from assay.measuring.gpu_places import guessed_seconds
 from assay.measuring.host_machine import NO_DRIVER
+from assay.pipeline.dag import known_costs
 from assay.pipeline.plan import unanswered
-from assay.pipeline.planned_builds import known_costs
 from assay.records.evaluations import NotRun
 from assay.records.plan import Answer, Plan, Provision, TargetPlan
 from assay.report import formatting as fmt

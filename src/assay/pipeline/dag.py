@@ -4,13 +4,16 @@ The rules in ``workflow/rules`` ask here; nothing here imports Snakemake. A job 
 only when its target's figures are measured in this run.
 """
 
+import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from assay.building.recipe import Kind, file_command
+from assay.base.io import read_record
+from assay.building.recipe import Compilation, Kind, describe, file_command
+from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.cluster import USUAL, gpu_type_of, wishes_of
 from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
@@ -18,10 +21,11 @@ from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
 from assay.evidence.entries import Purpose, TargetStage
 from assay.pipeline.definitions import Definitions
-from assay.pipeline.planned_builds import Compilations, variants_of
+from assay.pipeline.plan import variants_of
 from assay.pipeline.run_files import VERIFIED, read_bound, report_path, run_path
 from assay.pipeline.slurm_jobs import node_of
 from assay.records.attestation import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
+from assay.records.builds import BuildCost, BuildCosts
 from assay.records.originals import FileCompileRequest
 from assay.records.plan import BuildJob, EarlierReport, Plan, Request, TargetPlan
 from assay.records.platform import Target
@@ -33,6 +37,11 @@ GPU_RESOURCES = (
 )  # fmt: skip
 UNASKED = {"mem_mb": 0, "runtime": 0, "gpu": 0}
 """Of resources that Snakemake wants as a number, the one for which Slurm is asked nothing."""
+
+COSTS = "config/build_costs.json"
+MEMORY_PERCENT = 110
+"""Of what the largest process takes: the shell, nvcc and Snakemake's own stand beside it."""
+MB = 1_000_000
 
 NO_REQUEST = Request(
     schema="assay/request/1", run="none", sources=(), targets=(), runtime="host",
@@ -58,12 +67,6 @@ class Dag:
     def catalog(self) -> Catalog:
         """Return the configuration that the run was planned from."""
         return load_catalog(self.files)
-
-    @cached_property
-    def compilations(self) -> Compilations:
-        """Return what is compiled; of a project's files in the copy of its folder."""
-        project = project_of(self.files)
-        return Compilations(self.root, self.catalog, self.plan.builds, project)
 
     @property
     def run_dir(self) -> str:
@@ -108,14 +111,52 @@ class Dag:
     # What is compiled
 
     def sources(self, wildcards: Any) -> list[str]:
-        """Return the files that a compiler reads, for the rule of a build."""
-        found = self.compilations.sources(wildcards.artifact, wildcards.arch)
+        """Return the files that a compiler reads, for the rule of a build; no package's own."""
+        found = (source.path for source in self._described(wildcards).sources)
         project = f"{EVIDENCE_FOLDER}/"
         return [self.path(n) if n.startswith(project) else self._ours(n) for n in found]
+
+    def build_key(self, wildcards: Any) -> str:
+        """Return the digest that changes with anything that the outcome of a build rests on."""
+        return self._described(wildcards).key
+
+    def build_priority(self, wildcards: Any) -> int:
+        """Return processor seconds of a build: what takes longest is started first."""
+        return math.ceil(self._cost(wildcards).cpu_seconds)
+
+    def build_memory_mb(self, wildcards: Any) -> int:
+        """Return the memory that a build takes, in MB of 1,000,000 bytes."""
+        return math.ceil(self._cost(wildcards).peak_bytes * MEMORY_PERCENT / (100 * MB))
 
     def build_kind(self, artifact: str, arch: str) -> Kind:
         """variant, program or probe."""
         return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
+
+    def _described(self, wildcards: Any) -> Compilation:
+        """Return a build as data; of a project's files in the copy of its folder."""
+        artifact, arch = wildcards.artifact, wildcards.arch
+        kind, project = self.build_kind(artifact, arch), project_of(self.files)
+        return describe(self.root, self.catalog, kind, artifact, arch, self._lock, project)
+
+    def _cost(self, wildcards: Any) -> BuildCost:
+        """Return its last known cost; of one never compiled, that of the costliest of its kind."""
+        artifact, arch, programs = wildcards.artifact, wildcards.arch, self.catalog.programs
+        if (artifact, arch) in self._costs:
+            return self._costs[artifact, arch]
+        alike = [
+            cost for cost in self._costs.values() if (cost.id in programs) == (artifact in programs)
+        ]
+        seconds = max((cost.cpu_seconds for cost in alike), default=0.0)
+        peak = max((cost.peak_bytes for cost in alike), default=0)
+        return BuildCost(id=artifact, arch=arch, cpu_seconds=seconds, peak_bytes=peak)
+
+    @cached_property
+    def _costs(self) -> dict[tuple[str, str], BuildCost]:
+        return known_costs(self.root)
+
+    @cached_property
+    def _lock(self) -> str:
+        return toolchain_lock_digest(self.root)
 
     def published(self, artifact: str, arch: str) -> tuple[FileCompileRequest, str]:
         """Return what is compiled as published, and the name of its file in the checkout."""
@@ -322,3 +363,12 @@ def load_dag(root: Path, run_dir: str | None) -> Dag:
     if run_dir is None:
         return Dag(NO_REQUEST, NO_PLAN, root, root)
     return Dag(*read_bound(root / run_dir), root / run_dir, root)
+
+
+def known_costs(root: Path) -> dict[tuple[str, str], BuildCost]:
+    """Return what the repository knows of earlier compilations, by artifact and architecture; a
+    tree without the file knows nothing.
+    """
+    path = root / COSTS
+    costs = read_record(BuildCosts, path).costs if path.is_file() else ()
+    return {(cost.id, cost.arch): cost for cost in costs}

@@ -49,7 +49,7 @@ from assay.measuring.resume import (
 from assay.measuring.several_gpus import Assign, GpuLost, spread_over
 from assay.measuring.slurm_grant import assert_grant, slurm_grant
 from assay.pipeline.dag import Dag, load_dag
-from assay.pipeline.planned_builds import variants_of
+from assay.pipeline.plan import variants_of
 from assay.pipeline.slurm_jobs import JobJournal, salt_of
 from assay.records.base import GpuRecord
 from assay.records.builds import BuildRecord

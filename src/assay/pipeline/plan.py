@@ -18,7 +18,6 @@ from assay.judging.needs import (
     programs_of,
 )
 from assay.measuring.operator_kernels import offered
-from assay.pipeline.planned_builds import variants_of
 from assay.records.claims import Claim
 from assay.records.evaluations import Support
 from assay.records.plan import Answer, BuildJob, Plan, Provision, Request, TargetPlan
@@ -50,6 +49,11 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
         ),
         answers=answers,
     )
+
+
+def variants_of(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:
+    """Return the variants of the comparisons' arms."""
+    return {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
 
 
 def _is_whole(catalog: Catalog, request: Request) -> bool:
