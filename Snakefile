@@ -3,14 +3,9 @@
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/earlier.smk"
 include: "workflow/rules/measuring.smk"
-include: "workflow/rules/image.smk"
 include: "workflow/rules/build.smk"
-include: "workflow/rules/judge.smk"
-include: "workflow/rules/report.smk"
-include: "workflow/rules/sign.smk"
-include: "workflow/rules/verify.smk"
+include: "workflow/rules/run.smk"
 
 
 rule all:
