@@ -12,7 +12,7 @@ from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import plan_path
-from assay.judging.case import Case, Failure, Measured, Question, not_run
+from assay.judging.case import Case, Failure, Measured, Question
 from assay.judging.causes import as_elsewhere, cause_of, say_what_is_shared, with_known_causes
 from assay.judging.composed_verdicts import Part, judge_worst_term, no_better_than_parts
 from assay.judging.measured import measure_claim, nearest
@@ -127,11 +127,9 @@ def _judge_here(ask: Question) -> Verdict | Failure:
             result = judge_program(ask, evaluation)
         case ways.Benchmark() as evaluation if len(evaluation.terms) > 1:
             result = judge_worst_term(ask, evaluation)
-        case ways.Benchmark() | ways.Derived() as evaluation:
+        case evaluation:
             found = measure_claim(case, claim, ask.target)
             result = fail(ask, found) if isinstance(found, Failure) else decided(ask, found)
-        case _:
-            return not_run(NotRun.NOT_IMPLEMENTED, "No rule answers this kind of claim.")
     result = weigh_readings(ask, result)
     if isinstance(evaluation, ways.Derived) and evaluation.flops is None:
         names = (evaluation.numerator, evaluation.denominator)

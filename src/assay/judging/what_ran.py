@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from assay.evidence.model import build_of
-from assay.judging.case import Case, Ran, WhatRan
+from assay.judging.case import ORIGINAL, Case, Ran, WhatRan
 from assay.records.claims import Claim
 from assay.records.evaluations import Derived, Program
 from assay.records.kernels import Variant
@@ -26,7 +26,7 @@ def what_ran(case: Case, target: str, variants: Iterable[str]) -> WhatRan:
     if libraries := [each for each in every if each.kind == "library" or each.package is not None]:
         packages = dict.fromkeys(_package(case, target, each) for each in libraries)
         return WhatRan("library", _made_from(libraries), tuple(packages))
-    return WhatRan("original", _made_from(every))
+    return ORIGINAL
 
 
 def together(sides: Iterable[WhatRan]) -> WhatRan:

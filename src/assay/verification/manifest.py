@@ -158,7 +158,7 @@ def path_problem(path: str) -> str | None:
 
 
 def check_shape(
-    manifest: Manifest, present: set[str], says: CheckUnderWay, *, provenance: bool = False
+    manifest: Manifest, present: set[str], says: CheckUnderWay, *, provenance: bool
 ) -> None:
     """Refuse where the files present differ from those that the manifest lists.
 

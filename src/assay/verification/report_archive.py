@@ -134,7 +134,7 @@ def early_file(path: Path, name: str) -> bytes:
                 return bytes(content[offset : offset + info.size])
             offset += info.size + -info.size % BLOCK
     except (lzma.LZMAError, EOFError, tarfile.TarError) as error:
-        raise CheckFailed(f"{path}: {error}", code="archive-form") from error
+        raise KeyError(name) from error
     raise KeyError(name)
 
 
