@@ -144,6 +144,7 @@ class TestNoiseGates:
         ("record", "reason"),
         [
             (b.benchmark(processes=4), "too_few_processes"),
+            (b.benchmark(processes=1), "no_usable_blocks"),
             (b.benchmark(void="thermal slowdown"), "no_usable_blocks"),
         ],
     )
@@ -444,8 +445,9 @@ class TestPrograms:
         )
         assert ("device asserts compiled in" in verdict.explanation) is told
 
-    def test_a_crash_is_run_failed(self) -> None:
-        record = b.program_record("ex88", STATED, ["out of memory"] * 5, exit_code=1)
+    @pytest.mark.parametrize("output", ["out of memory", b.output_88({PING_PONG: 600.0})])
+    def test_a_crash_is_run_failed(self, output: str) -> None:
+        record = b.program_record("ex88", STATED, [output] * 5, exit_code=1)
         verdict = verdict_on(b.claim("fmha", fmha(None)), programs=[record])
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
 
@@ -453,6 +455,8 @@ class TestPrograms:
         claim = b.claim("fmha", fmha(None), value=1200.0)
         verdict = verdict_on(claim, programs=[runs_88(STATED, 1200.0)])
         assert verdict.reason == "below_roofline_bound"
+        verdict = verdict_on(claim, programs=[runs_88(STATED, 600.0)])
+        assert "beyond the roofline bound" in verdict.explanation
 
     def test_no_build_for_the_targets_architecture(self) -> None:
         verdict = verdict_on(b.claim("fmha", fmha(None)), on="l4")
@@ -471,6 +475,8 @@ class TestPrograms:
             verdict = verdict_on(claim, programs=[record])
             assert verdict.status is Status.REPRODUCED
             assert verdict.measured == pytest.approx(value, rel=0.002)
+            done_tflop_per_s = 4 * 8 * 512 * 512 * 64 / 0.0245e-3 / 1e12
+            assert verdict.roofline_fraction == pytest.approx(done_tflop_per_s / 989.4, rel=0.01)
 
     def test_a_claim_in_the_wrong_dimension_is_refused(self) -> None:
         claim = b.claim("fmha", fmha(None), value=1.0, unit=Unit.MS)
@@ -638,12 +644,13 @@ class TestNearest:
             kind="unanswerable",
             reason=NotRun.CONFIGURATION_MISSING,
             detail="No configuration is given.",
-            nearest=("ours", quantity, "never"),
+            nearest=("ours", quantity, "never", "ex41"),
         )
         claims = [
             b.claim("sglang", evaluation, value=40.0, kind=ClaimKind.COMPARATOR),
             b.claim("ours", bench(), value=OURS_RATE),
             b.claim("never", b.unanswerable()),
+            support("ex41", "sm_90a", "builds"),
         ]
         answers = [b.measure("sglang", None)]
         evidence = b.evidence(answers, benchmarks=[b.benchmark()], checks=[b.correctness()])
@@ -654,8 +661,10 @@ class TestNearest:
             "ours",
             "rate of rival in duel",
             "never",
+            "ex41: ex41 was not compiled for sm_90a",
         ]
-        assert [entry.measured is None for entry in verdict.nearest] == [False, False, True]
+        unmeasured = [entry.measured is None for entry in verdict.nearest]
+        assert unmeasured == [False, False, True, True]
 
 
 class TestVerdicts:

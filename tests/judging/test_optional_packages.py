@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from assay.judging.case import ORIGINAL, WhatRan
 from assay.judging.judge import judge
+from assay.judging.what_ran import together
 from assay.judging.without_gpu import loads
 from assay.records.builds import ArchCode, DeviceCodeResult, SharedObject
 from assay.records.claims import Claim, ClaimKind
@@ -25,6 +27,12 @@ def verdict_on(claim: Claim, on: str | None = "h100", **evidence: Any) -> Verdic
     catalog.variants["our_kernel"] = ours
     (verdict,) = judge(catalog, b.evidence([b.measure(claim.id, on)], **evidence)).verdicts
     return verdict
+
+
+def test_a_figure_of_two_libraries_names_the_packages_and_calls_of_both() -> None:
+    one, other = WhatRan("library", "one()", ("a 1", "b 2")), WhatRan("library", None, ("c 3",))
+    both = WhatRan("library", "one()", ("a 1", "b 2", "c 3"))
+    assert together([one, ORIGINAL, other]) == both
 
 
 class TestExecution:

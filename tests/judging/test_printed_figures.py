@@ -55,6 +55,10 @@ class TestMultiple:
         assert result.sentence == "8192 is no multiple of 112: 73 times leave 16."
         assert consistent(Formula.MULTIPLE, [literal(8192), literal(128)], None)
 
+    def test_a_quotient_rounded_down_leaves_the_rest_out(self) -> None:
+        assert consistent(Formula.WHOLE_QUOTIENT, [literal(8192), literal(112)], literal(73))
+        assert not consistent(Formula.WHOLE_QUOTIENT, [literal(8192), literal(112)], literal(74))
+
     def test_is_asked_of_exact_counts_alone(self) -> None:
         with pytest.raises(ValueError, match="exact counts"):
             audit(Formula.MULTIPLE, [literal(8192, 1), literal(112)], None, {})

@@ -160,6 +160,16 @@ class TestRatiosOfClaims:
         assert gap.status is Status.NOT_REPRODUCED
         assert gap.reason is None
 
+    def test_what_is_open_by_itself_is_too_uncertain(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE),
+            b.claim("bottom", rate("ours"), value=OURS_RATE),
+        ]
+        few = b.benchmark(processes=4)
+        for each in judged(gap_of(GAP), *parts, benchmarks=[few]):
+            assert (each.status, each.reason) == (Status.INCONCLUSIVE, "too_few_processes")
+            assert each.why is Why.TOO_UNCERTAIN
+
     def test_where_a_part_is_open_so_is_it(self) -> None:
         parts = [
             b.claim("top", rate("rival"), value=RIVAL_RATE * 1.08),

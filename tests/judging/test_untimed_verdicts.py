@@ -77,6 +77,11 @@ def test_the_share_of_products_that_are_done_is_counted(
     assert verdict.measured == 100 * products / 400
 
 
+def test_without_a_gates_record_there_is_no_figure() -> None:
+    (verdict,) = judge(b.catalog([SHARE]), b.evidence([b.measure("found")])).verdicts
+    assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
+
+
 def test_nothing_counted_is_no_share() -> None:
     evidence = b.evidence([b.measure("found")], checks=[b.correctness()])
     (verdict,) = judge(b.catalog([SHARE]), evidence).verdicts

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from assay.judging.judge import judge
+from assay.judging.measured import stricter
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Benchmark, Metric, Term
 from assay.records.measurements import BenchmarkRecord
@@ -68,6 +69,10 @@ def verdict(
         checks=[checks()] if checked is None else checked,
     )
     return judge(catalog, evidence).verdicts[0]
+
+
+def test_terms_share_the_chance_of_a_false_interval() -> None:
+    assert stricter(rules(), 4).confidence == pytest.approx(1 - (1 - rules().confidence) / 4)
 
 
 class TestDecision:

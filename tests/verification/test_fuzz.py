@@ -156,7 +156,7 @@ class TestManifest:
             return
         assert parse_record(Manifest, dump_record(manifest), Path("m")) == manifest
         present = {path for path, _ in files} | {"manifest.json", "attestation.json", "signer.pub"}
-        check_shape(manifest, present, says := CheckUnderWay())
+        check_shape(manifest, present, says := CheckUnderWay(), provenance=False)
         if not says.refusals:
             for path, _ in files:
                 assert ".." not in Path(path).parts

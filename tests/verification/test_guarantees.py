@@ -51,6 +51,7 @@ def test_a_sound_report_says_what_was_proven_of_it(report: Path) -> None:
     assert [signer.name for signer in result.signers] == ["key"]
     found = states(result)
     assert {found[name] for name in ("intact", "gate first")} == {PROVEN}
+    assert result.guarantees[0].says == GUARANTEES[0].says, "nothing is left open"
     assert {found[name] for name in ("pages", "same binaries")} == {NOT_CHECKED}, "not asked"
     assert parse_record(VerificationRecord, dump_record(result), Path("x")) == result
 

@@ -125,13 +125,12 @@ class TestStatement:
         assert predicate["runDetails"]["builder"] == {"id": "urn:assay:builder:docker:1"}
         metadata = predicate["runDetails"]["metadata"]
         assert metadata["startedOn"] < metadata["finishedOn"]
-        digests = {
-            each.get("name"): each["digest"]
-            for each in predicate["buildDefinition"]["resolvedDependencies"]
-        }
+        made_of = predicate["buildDefinition"]["resolvedDependencies"]
         for wheel in image["python_packages"]:
             if wheel["sha256"]:
-                assert digests[wheel["file"]] == {"sha256": wheel["sha256"]}
+                (each,) = (each for each in made_of if each.get("name") == wheel["file"])
+                assert each["digest"] == {"sha256": wheel["sha256"]}
+                assert each["uri"] == f"pkg:pypi/{wheel['name']}@{wheel['version']}"
         boms = {each["digest"]["sha256"] for each in predicate["runDetails"]["byproducts"]}
         assert boms == {image["sbom_sha256"], runner["sbom_sha256"]}
 
