@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from assay.judging.case import ORIGINAL, WhatRan
+from assay.judging.case import ORIGINAL, Case, WhatRan
 from assay.judging.judge import judge
-from assay.judging.what_ran import together
+from assay.judging.what_ran import together, what_ran
 from assay.judging.without_gpu import loads
 from assay.records.builds import ArchCode, DeviceCodeResult, SharedObject
 from assay.records.claims import Claim, ClaimKind
@@ -33,6 +33,14 @@ def test_a_figure_of_two_libraries_names_the_packages_and_calls_of_both() -> Non
     one, other = WhatRan("library", "one()", ("a 1", "b 2")), WhatRan("library", None, ("c 3",))
     both = WhatRan("library", "one()", ("a 1", "b 2", "c 3"))
     assert together([one, ORIGINAL, other]) == both
+
+
+def test_a_library_that_is_a_rival_is_named_by_its_package() -> None:
+    variants = b.variants()
+    variants["cublas"] = variants["cublas"].model_copy(update={"rival": "made_up"})
+    catalog = b.catalog([], variants=variants, rivals={"made_up": RIVAL})
+    (package,) = what_ran(Case(catalog, b.evidence([])), "h100", ["cublas"]).packages
+    assert package.startswith(RIVAL.main.name)
 
 
 class TestExecution:

@@ -12,7 +12,7 @@ from assay.catalog.references import check_references
 from assay.judging.judge import judge
 from assay.records.arithmetic import SourcePlace
 from assay.records.claims import Claim
-from assay.records.evaluations import PRIMARY, Reading
+from assay.records.evaluations import AS_TYPED, PRIMARY, Reading
 from assay.records.originals import (
     CheckoutCopy,
     FigurePattern,
@@ -106,6 +106,16 @@ class TestItDecides:
         assert (primary.id, primary.measured) == (PRIMARY, verdict.measured)
         assert (rebuilt.id, rebuilt.holds) == ("rebuilt", False)
         assert rebuilt.measured == pytest.approx(OURS_RATE, rel=0.02)
+
+    def test_what_the_line_as_typed_prints_is_a_reading_where_another_line_ran(self) -> None:
+        typed = {"typed_line": GivenLine(line="./winner -q", by="source"),
+                 "typed_runs": printing(*(value * 2 for value in RATES)).runs}  # fmt: skip
+        found = printing(*RATES).model_copy(update=typed)
+        verdict = judged([b.claim("rate", rate(), value=1214.0)], found)["rate"]
+        reading = next(each for each in verdict.readings if each.id == AS_TYPED)
+        assert reading.measured == pytest.approx(1214.0, rel=0.01)
+        assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_PROBLEM)
+        assert "./winner -q" in reading.says
 
     def test_a_gain_in_per_cent_is_the_ratio_that_a_claim_of_it_is(self) -> None:
         gains = record(*(line(f"{gain} %\n") for gain in (24.9, 25.0, 25.1, 25.0, 25.0)))

@@ -105,7 +105,7 @@ class TestDecision:
         found = verdict(
             made, [record(), noisy], [checks(), checks("other")], rules(ratio_margin=0.9)
         )
-        assert found.status is Status.INCONCLUSIVE
+        assert (found.status, found.reason) == (Status.INCONCLUSIVE, "interval_straddles")
         assert found.explanation.startswith("The worst of 2 terms is low over rival of many.")
         assert "What decides is middle over rival of other." in found.explanation
         assert found.ci90 is not None and found.ci90[0] < 0.78 < found.ci90[1]

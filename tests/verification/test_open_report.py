@@ -41,6 +41,15 @@ def test_it_says_which_report_it_is(report: Path) -> None:
     assert opened.created is not None and opened.created.endswith("Z")
 
 
+def test_judged_again_it_is_verified_whole_first(
+    report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.verification.open_report.checkout_root", lambda: report.parents[1])
+    assert assay.open_report(report, [report / "signer.pub"], judged=True).judged
+    with pytest.raises(BadInput):
+        assay.open_report(report, [report / "signer.pub"], judged=True, signed=False)
+
+
 def test_frames_tell_what_the_records_tell(report: Path) -> None:
     opened = assay.open_report(report, [report / "signer.pub"])
     benchmarks = opened.contents.evidence.benchmarks.values()
