@@ -49,6 +49,7 @@ def test_the_worst_output_at_the_timed_shape_decides(repeat: float, status: Stat
 def test_a_wrong_output_has_no_error_worth_a_figure() -> None:
     verdict = verdict_on({}, status="incorrect")
     assert (verdict.status, verdict.why) == (Status.INCORRECT, Why.WRONG_OUTPUT)
+    assert verdict.evidence == ("evidence/h100/correctness/duel.json",)
 
 
 SHARE = b.claim(
