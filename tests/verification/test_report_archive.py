@@ -18,7 +18,7 @@ from assay.verification.report_archive import (
     pack_report,
     report_name,
 )
-from assay.verification.trust import published_reports, reports_measuring
+from assay.verification.trust import may_measure, published_reports, reports_measuring
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {"attestation.json": b"{}\n", "evidence/h100/a.json.gz": bytes(range(256)) * 9, "z": b""}
@@ -135,7 +135,8 @@ class TestPublishedReports:
         stated = {"created": created, "verdicts": {"reproduced": measured, "not_run": 70}}
         statement = base64.b64encode(json.dumps({"predicate": stated}).encode())
         envelope = json.dumps({"payload": statement.decode()}).encode()
-        files = {"attestation.json": envelope, "manifest.json": b"{}"}
+        files = {"appendix.html": b"before it", "attestation.json": envelope}
+        files |= {"manifest.json": b"{}"}
         files |= {"evidence/plan.json": plan} if plan is not None else {}
         folder = write(root / "reports" / "published" / name, files)
         if packed:
@@ -151,6 +152,16 @@ class TestPublishedReports:
         (tmp_path / "reports" / "published" / "notes.txt").write_text("no report")
         names = [report_name(path) for path in published_reports(tmp_path)]
         assert names == ["a", "d", "c", "b", "broken"]
+
+    @pytest.mark.parametrize(("kind", "may"), [("recorded", True), ("none", False)])
+    def test_one_without_figures_of_a_target_is_not_opened(
+        self, tmp_path: Path, kind: str, may: bool
+    ) -> None:
+        plan = {"targets": [{"target": "h200", "provision": {"kind": kind}}]}
+        self.keep(tmp_path, "a", "2026-01-01", packed=False, plan=json.dumps(plan).encode())
+        (report,) = published_reports(tmp_path)
+        assert may_measure(report, ["h200"]) is may
+        assert not may_measure(report, ["l4"])
 
     def test_the_one_that_measured_most_of_what_is_asked_comes_first(self, tmp_path: Path) -> None:
         def plan(**ways: str) -> bytes:
