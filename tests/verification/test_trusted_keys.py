@@ -109,7 +109,10 @@ class TestNotes:
 
     def test_files_and_notes_name_the_same(self, report: Path) -> None:
         root = self.note(report)
-        (root / "config" / "trusted_keys" / "two.pub").unlink()
+        folder = root / "config" / "trusted_keys"
+        (folder / "README.md").write_text("whose they are")
+        assert trusted_keys(root) == [folder / "one.pub", folder / "two.pub"]
+        (folder / "two.pub").unlink()
         with pytest.raises(BadInput) as raised:
             trusted_keys(root)
         assert raised.value.code == "trusted-keys"
