@@ -133,12 +133,12 @@ def test_a_driver_that_refuses_is_asked_once(place: Place, tmp_path: Path):
 def test_an_arm_that_hangs_is_a_status_and_the_others_are_profiled(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("assay.measuring.nsight_compute.TOGETHER_S", 2.0)
-    monkeypatch.setattr("assay.measuring.nsight_compute.ALONE_S", 2.0)
+    monkeypatch.setattr("assay.measuring.nsight_compute.TOGETHER_S", 6.0)
+    monkeypatch.setattr("assay.measuring.nsight_compute.ALONE_S", 6.0)
     jobs = [job(arm) for arm in ("first", "hangs", "last")]
     first, hung, last = profile_arms(place, jobs, "GPU-0")
     assert isinstance(hung, CheckFailed)
-    assert str(hung) == "stopped after 2 s"
+    assert str(hung) == "stopped after 6 s"
     assert [r.status for r in (first, last) if isinstance(r, ProfileRecord)] == ["collected"] * 2
     assert starts(tmp_path) == 4
 
