@@ -7,9 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.evidence.stages import BENCHMARKS, PROFILES, TARGET_STAGES
 from assay.measuring.slurm_grant import SlurmGrant
+from assay.pipeline import dag as dag_module
 from assay.pipeline.dag import Dag
 from assay.pipeline.plan import make_plan
 from assay.pipeline.slurm_jobs import JobJournal
@@ -109,11 +111,29 @@ class TestWhatACluster:
         assert dag.resources("h100", "benchmark")["slurm_extra"] == "--nodelist=gpu07"
         assert dag.resources("h100", "platform")["slurm_extra"] is None
 
-    def test_jobs_of_a_target_follow_each_other(self, tmp_path: Path) -> None:
-        """Where a node has several cards, two at once would measure on two of them."""
+    @pytest.mark.parametrize(("cards", "one_at_a_time"), [(1, 0), (8, 1)])
+    def test_jobs_of_a_target_follow_each_other_where_its_node_has_several_cards(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cards: int, one_at_a_time: int
+    ) -> None:
+        asked: list[tuple[str, str]] = []
+
+        def gpus_of_node(node: str, gpu_type: str) -> int:
+            asked.append((node, gpu_type))
+            return cards
+
+        def silent(*_: str) -> int:
+            raise MissingEnvironment("Slurm does not answer sinfo")
+
+        monkeypatch.setattr(dag_module, "gpus_of_node", gpus_of_node)
         dag = self.dag(tmp_path, self.SITE)
         job, other = (SimpleNamespace(target=name) for name in ("h100", "l4"))
         card = dag.gpu_resources()["card_h100"]
-        assert (card(job), card(other)) == (1, 0)
+        assert card(job) == 1, "nobody knows the node yet"
+        self.platform_recorded(dag)
+        assert card(job) == one_at_a_time
+        assert card(other) == 0
+        assert asked == [("gpu07", "nvidia_h100")]
+        monkeypatch.setattr(dag_module, "gpus_of_node", silent)
+        assert card(job) == 1, "Slurm does not say"
         command = snakemake_command(tmp_path, dag.request)
         assert "card_h100=1" in command[command.index("--resources") :]

@@ -18,7 +18,7 @@ site tracks types), then what was asked for."""
 PART_OF_GPU = r"^\s*(?:JOB_GRES|(?:Alloc)?TRES)=\S*\b(shard|mps)\b"
 ASK_S = 60
 """Seconds that one of Slurm's commands may take."""
-SINFO_GPU = re.compile(r"gpu:([A-Za-z0-9_.-]+):\d+")
+SINFO_GPU = re.compile(r"gpu:([A-Za-z0-9_.-]+):(\d+)")
 ENDED = {
     "TIMEOUT": "it reached its time limit",
     "NODE_FAIL": "its node failed",
@@ -105,7 +105,15 @@ def assert_grant(target: Target, gpu_type: str, grant: SlurmGrant) -> None:
 
 def gpu_types() -> set[str]:
     """Return the GPU types of the cluster's nodes. Raises MissingEnvironment."""
-    return set(SINFO_GPU.findall(ask_slurm("sinfo", "--noheader", "--Format=Gres:400")))
+    shown = ask_slurm("sinfo", "--noheader", "--Format=Gres:400")
+    return {name for name, _ in SINFO_GPU.findall(shown)}
+
+
+def gpus_of_node(node: str, gpu_type: str) -> int:
+    """Return how many GPUs of a type a node has. Raises MissingEnvironment."""
+    shown = ask_slurm("sinfo", "--noheader", "--Node", f"--nodes={node}", "--Format=Gres:400")
+    counts = (int(count) for name, count in SINFO_GPU.findall(shown) if name == gpu_type)
+    return max(counts, default=0)
 
 
 def why_ended(job_id: str) -> str:

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from assay.base.errors import MissingEnvironment
 from assay.base.io import read_record
 from assay.building.recipe import Compilation, Kind, describe, file_command
 from assay.building.toolchain import toolchain_lock_digest
@@ -20,6 +21,7 @@ from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
 from assay.evidence.entries import Purpose, TargetStage
+from assay.measuring.slurm_grant import gpus_of_node
 from assay.pipeline.definitions import Definitions
 from assay.pipeline.plan import variants_of
 from assay.pipeline.run_files import VERIFIED, read_bound, report_path, run_path
@@ -259,19 +261,30 @@ class Dag:
     def gpu_resources(self) -> dict[str, Callable[..., int | str | None]]:
         """Return the functions by which Snakemake asks what a job wants of each resource.
 
-        Among them is one for each target, of which a run on a cluster has one: its card. Where a
-        node has several, jobs of a target that ran at the same time would each get another one, and
-        what is measured of a comparison is measured on one.
+        Among them is one for each target, of which a run has one: its card on a cluster's node.
+        Where a node has several cards, jobs of a target that ran at the same time would each get
+        another one, and what is measured of a comparison is measured on one.
         """
 
         def asked(name: str, wildcards: Any, rulename: str) -> int | str | None:
             return self.resources(wildcards.target, rulename).get(name) or UNASKED.get(name)
 
         def card(name: str, wildcards: Any) -> int:
-            return int(wildcards.target == name and self.request.cluster is not None)
+            return int(wildcards.target == name and self._has_choice(name))
 
         cards = {card_resource(name): partial(card, name) for name in self.targets}
         return {**{name: partial(asked, name) for name in GPU_RESOURCES}, **cards}
+
+    def _has_choice(self, target: str) -> bool:
+        """Return whether Slurm may give a target's jobs one card or another, as far as known."""
+        cluster = self.request.cluster
+        if cluster is None:
+            return False
+        node = node_of(self.root / self.run_dir, target)
+        try:
+            return node is None or gpus_of_node(node, gpu_type_of(cluster, self.target(target))) > 1
+        except MissingEnvironment:
+            return True
 
     def resources(self, target: str, stage: str) -> dict[str, int | str | None]:
         """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says.
