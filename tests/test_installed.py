@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from assay import __version__
 from assay.base.io import read_record
 from assay.records.verdicts import Status, VerdictsFile
 
@@ -73,6 +74,14 @@ def test_it_brings_what_a_checkout_holds(installed: Path) -> None:
     for name in ("Snakefile", "requirements/host.txt", "config/judging.yaml",
                  "src/assay/cli/example/assay.yaml", "workflow/rules/common.smk"):  # fmt: skip
         assert (root / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+def test_it_says_version_and_commit_at_once(installed: Path, tmp_path: Path) -> None:
+    bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    commit = (installed / "share" / "assay" / "COMMIT").read_text().strip()
+    said = run([installed / "bin" / "assay", "--version"], tmp_path, bare)
+    assert said == f"{__version__} (commit {commit})\n"
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_from_new_to_a_signed_report(installed: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ tree, and becomes the command line in it. Standard library only, as the launcher
 import os
 import sys
 
+from assay import __version__
 from assay.base.checkout_root import installed_root
 from assay.base.launcher import main as launch
 from assay.shared.errors import ExitCode
@@ -26,4 +27,7 @@ def main() -> int:
     named = root / COMMIT
     if named.is_file():
         os.environ.setdefault("ASSAY_COMMIT", named.read_text(encoding="utf-8").strip())
+    if sys.argv[1:] == ["--version"]:  # asked first of all, and answered without an environment
+        print(f"{__version__} (commit {os.environ.get('ASSAY_COMMIT') or 'not known'})")
+        return ExitCode.DONE
     return launch(str(root), sys.argv[1:])
