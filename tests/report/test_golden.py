@@ -22,7 +22,15 @@ from tests.report.told import told_report
 GOLDEN = Path(__file__).parent / "golden"
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "reports" / "templates"
-KINDS = ("report.html", "appendix.html", "report.md", "compare.html", "index.html", "claim.html")
+KINDS = (
+    "report.html",
+    "appendix.html",
+    "report.md",
+    "compare.html",
+    "index.html",
+    "claim.html",
+    "claims.html",
+)
 DIGEST = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{12,64}\b")
 
 
@@ -48,7 +56,11 @@ def pages(folder: Path) -> dict[str, str]:
         site.add(each)
     made = dict(site.pages(TEMPLATES))
     texts["compare.html"] = comparison_page(TEMPLATES, comparison_view(given, ()))
-    texts |= {"index.html": made["index.html"], "claim.html": made["claims/demo_rate.html"]}
+    texts |= {
+        "index.html": made["index.html"],
+        "claim.html": made["claims/demo_rate.html"],
+        "claims.html": made["claims.html"],
+    }
     return {name: words(text) if "html" in name else DIGEST.sub("DIGEST", text)
             for name, text in texts.items()}  # fmt: skip
 

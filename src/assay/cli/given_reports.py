@@ -3,7 +3,7 @@
 Of a report that does not verify only ``verdicts.json`` is read, as far as it is bounded.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.commands.verify import check_report
 from assay.cli.project_folder import keys_of
-from assay.evidence.report_contents import read_contents
 from assay.findings.given_report import GivenReport
 from assay.findings.report_figures import (
     MOST_STATED,
@@ -41,25 +40,35 @@ MOST_UNVOUCHED = 8_000_000
 """Bytes that are read of the verdicts of a report that does not verify; the largest has 800,000."""
 LONGEST_NOTE = 400
 """Characters of why a report does not verify: the line names it, ``./assay verify`` tells all."""
+Keep = Callable[[Path, GivenReport], None]
+"""What takes over a report that is intact, from the directory where it lies unpacked."""
 
 
 def given_reports(
-    paths: Sequence[Path], keys: Sequence[Path] | None, project: Path | None
+    paths: Sequence[Path],
+    keys: Sequence[Path] | None,
+    project: Path | None,
+    keep: Keep | None = None,
 ) -> Iterator[GivenReport]:
     """Yield the reports at ``paths``, verified, and say of each whether it is. Raises BadInput.
 
     The keys of a ``project`` count for its reports, beside this checkout's. Whose margins a report
-    was judged by fails nothing: reports of other checkouts are compared, too.
+    was judged by fails nothing: reports of other checkouts are compared, too. ``keep`` is called
+    for each intact one, whose figures then have their rates.
     """
     trusted = load_trusted_keys(keys or keys_of(project), trusted_keys(checkout.ROOT))
     for path in paths:
-        report = _read(path, keys, project, trusted)
+        report = _read(path, keys, project, trusted, keep)
         say(f"{report.name}: {report.note}")
         yield report
 
 
 def _read(
-    path: Path, keys: Sequence[Path] | None, project: Path | None, trusted: Sequence[TrustedKey]
+    path: Path,
+    keys: Sequence[Path] | None,
+    project: Path | None,
+    trusted: Sequence[TrustedKey],
+    keep: Keep | None,
 ) -> GivenReport:
     """Return a report, verified or with what is wrong. Raises BadInput where there is neither a
     directory with verdicts nor an archive, MissingEnvironment where this machine cannot unpack it.
@@ -74,20 +83,37 @@ def _read(
             wrong = _wrong(directory, keys, project, log)
             if wrong is not None:
                 return _unverified(path, _stated(directory), wrong)
-            contents = read_contents(directory)
-            figures = report_figures(
-                contents.catalog,
-                contents.evidence,
-                contents.verdicts,
-                commit=contents.pipeline.commit,
-                created=log.signed.statement.predicate.created if log.signed else None,
-                manifest_sha256=sha256_bytes(read_bytes(directory / MANIFEST)),
-            )
+            report = _intact(path, directory, trusted, log, with_rates=keep is not None)
+            if keep is not None:
+                keep(directory, report)
+            return report
     except CheckFailed as error:  # an archive that packing did not write
         return _unverified(path, unread_figures(), str(error))
-    assert log.signed is not None
-    name, run, keyid = report_name(path), figures.run, log.signed.signer.keyid
-    signer = log.signed.signer.name
+
+
+def _intact(
+    path: Path,
+    directory: Path,
+    trusted: Sequence[TrustedKey],
+    log: VerificationLog,
+    *,
+    with_rates: bool,
+) -> GivenReport:
+    """Return a report that a trusted key vouches for, by what was read when it was verified."""
+    contents, signed = log.contents, log.signed
+    assert contents is not None
+    assert signed is not None
+    figures = report_figures(
+        contents.catalog,
+        contents.evidence,
+        contents.verdicts,
+        commit=contents.pipeline.commit,
+        created=signed.statement.predicate.created,
+        manifest_sha256=sha256_bytes(read_bytes(directory / MANIFEST)),
+        with_rates=with_rates,
+    )
+    name, run = report_name(path), figures.run
+    keyid, signer = signed.signer.keyid, signed.signer.name
     word = "verified" if log.holds else "intact, not judged again"
     return GivenReport(
         name=name if name == run else f"{name} (run {run})",

@@ -10,17 +10,21 @@ from assay.base.printable import shortened
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.claimed_figures import claimed_figure
-from assay.findings.headline import headline_counts, outcomes, page_kind
+from assay.findings.headline import FIGURES, headline_counts, headline_of, outcomes, page_kind
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import one_a_claim
 from assay.records.evaluations import Benchmark, Derived
 from assay.records.report_figures import (
+    ArmRate,
     ClaimInShort,
     ReportFigure,
     ReportFigures,
     ReportMachine,
 )
+from assay.records.units import better
 from assay.records.verdicts import Verdict, VerdictsFile
+from assay.statistics import roofline
+from assay.statistics.summaries import arm_time
 
 _NESTED = r"evidence/(?:earlier/[a-z0-9_]+/evidence/)*"
 _BENCHMARK = re.compile(rf"{_NESTED}[a-z0-9_]+/benchmark/([a-z0-9_]+)\.json\.gz")
@@ -31,6 +35,8 @@ MOST_STATED = 4000
 """Verdicts of a report that nobody vouches for; the largest published one has 340."""
 LONGEST_WORD = 80
 """Characters of a code, a unit or a name in it: ids have as many."""
+SIZES = ("m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv", "head_dim")
+"""Of a workload: what is asked, and not what is stored of it."""
 DIGITS = 12
 """Of a protocol's digest: enough to tell protocols of one name apart."""
 
@@ -43,13 +49,14 @@ def report_figures(
     commit: str | None,
     created: str | None,
     manifest_sha256: str,
+    with_rates: bool = False,
 ) -> ReportFigures:
-    """Return a whole report in short."""
+    """Return a whole report in short; ``with_rates``: and every arm that was timed, in seconds."""
+    counting = outcomes(catalog, verdicts.verdicts)
     numbers = {
-        (row.claim, row.target): number
-        for number, each in enumerate(outcomes(catalog, verdicts.verdicts))
-        for row in each.rows
+        (row.claim, row.target): number for number, each in enumerate(counting) for row in each.rows
     }
+    headline = headline_of(counting)
     return ReportFigures(
         schema="assay/report_figures/1",
         run=verdicts.run,
@@ -64,6 +71,12 @@ def report_figures(
         ),
         claims=dict(_claims(catalog, verdicts.verdicts)),
         headline=headline_counts(catalog, verdicts.verdicts),
+        counts={
+            kind: split.statuses
+            for kind, split in {FIGURES: headline.split, **headline.apart}.items()
+            if split.total
+        },
+        rates=tuple(arm_rates(catalog, evidence)) if with_rates else (),
     )
 
 
@@ -141,6 +154,35 @@ def machines(evidence: Evidence) -> Iterator[ReportMachine]:
             )
 
 
+def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
+    """Yield the time and the rate of every arm that was timed."""
+    for (target, name), record in evidence.benchmarks.items():
+        comparison = catalog.comparisons[name]
+        facts_of = {facts.arm: facts for process in record.processes for facts in process.arms}
+        control = next(arm for arm in comparison.arms if arm.id == comparison.control)
+        for arm in comparison.arms:
+            facts = facts_of.get(arm.id)
+            time = arm_time(record, arm.id, catalog.judging) if facts else None
+            if facts is None or time is None or not facts.flop:
+                continue
+            workload, peaks = catalog.workloads[arm.workload], catalog.targets[target].peaks
+            sizes = ((name, getattr(workload, name)) for name in SIZES)
+            yield ArmRate(
+                target=target,
+                gpu_uuid=record.gpu_uuid,
+                comparison=name,
+                title=comparison.title,
+                operation=catalog.workloads[control.workload].operation.value,
+                variant=catalog.variants[arm.variant].title,
+                workload=arm.workload,
+                shape=", ".join(f"{name}={size}" for name, size in sizes if size is not None),
+                time_ms=time.value(),
+                ci90_ms=time.interval(),
+                tflop_per_s=time.inverse(facts.flop * 1e-9).value(),
+                roofline_fraction=roofline.fraction(time.value(), facts, workload.dtype, peaks),
+            )
+
+
 def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str, ClaimInShort]]:
     for verdict in one_a_claim(verdicts):
         entry = catalog.claims.get(verdict.claim) or catalog.audits.get(verdict.claim)
@@ -176,6 +218,7 @@ def _figure(catalog: Catalog | None, verdict: Verdict, number: int | None = None
         question=question_of(catalog, verdict.claim) if catalog and verdict.ci90 else None,
         gpu_uuid=verdict.gpu_uuid,
         taken_over=verdict.measured_on is not None and not verdict.measured_on.in_this_run,
+        better=-1 if verdict.relation == "at_most" else better(verdict.unit, verdict.relation),
         counted_as=number,
     )
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from assay.records.builds import BuildRecord
-from assay.records.claims import LESS_IS_BETTER
 from assay.records.measurements import BenchmarkRecord, ProgramRecord, Telemetry
+from assay.records.units import better
 from assay.records.verdicts import Verdict
 
 
@@ -102,8 +102,6 @@ VERDICTS = (
     Column("explanation", "object", "what was run and how it stands to the claim"),
 )
 """One row a verdict: one claim on one target."""
-NEITHER = frozenset({"lines", "count"})
-"""Units of figures of which neither more nor less is better."""
 
 
 def verdicts(entries: Iterable[tuple[str, bool, Verdict]]) -> pd.DataFrame:
@@ -120,19 +118,12 @@ def _beside(verdict: Verdict) -> dict[str, object]:
         "outcome": (verdict.as_if or verdict.status).value,
         "ci_low": verdict.ci90 and verdict.ci90[0],
         "ci_high": verdict.ci90 and verdict.ci90[1],
-        "better": better(verdict),
+        "better": better(verdict.unit, verdict.relation),
     }
     for name, value in (("claimed", verdict.claimed), ("measured", verdict.measured)):
         text = isinstance(value, str)
         found |= {name: None if text else value, f"{name}_text": value if text else None}
     return found
-
-
-def better(verdict: Verdict) -> int:
-    """Return 1 where more is better, -1 where less is, 0 where neither is."""
-    if verdict.unit is None or verdict.unit in NEITHER or verdict.relation == "same":
-        return 0
-    return -1 if verdict.unit in LESS_IS_BETTER else 1
 
 
 SAMPLES = (

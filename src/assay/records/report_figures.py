@@ -38,6 +38,8 @@ class ReportFigure(Record):
     """The card; None where the report does not say, and of what no card measured."""
     taken_over: bool = False
     """True where an earlier report's run measured it, and not this report's."""
+    better: int = 0
+    """1 where more is better, -1 where less is, 0 where neither is."""
     counted_as: int | None = None
     """Number, from 0, of the thing that the report counts it as: figures of one measurement, or of
     one sentence, share it. None where the report counts the claim by its figure on another target,
@@ -105,6 +107,29 @@ class ReportMachine(Record):
         return self.gpu_uuid, self.recorded_at
 
 
+class ArmRate(Record):
+    """One launch of one arm of a comparison: all arms of it ran in turns on one card."""
+
+    target: Identifier
+    gpu_uuid: str
+    comparison: Identifier
+    title: str
+    """Of the comparison."""
+    operation: str
+    """That the comparison is about: its control's."""
+    variant: str
+    """The title of what ran."""
+    workload: Identifier
+    shape: str
+    """Of the problem, whatever of it is stored: ``m=8192, n=8192, k=8192``."""
+    time_ms: float
+    ci90_ms: tuple[float, float]
+    tflop_per_s: float
+    """Of the blocks that are stored."""
+    roofline_fraction: float
+    """Of the bound that the target's datasheet gives."""
+
+
 class ReportFigures(Record):
     """What reports are compared by."""
 
@@ -122,8 +147,13 @@ class ReportFigures(Record):
     """Of the claims that the figures are of; empty where nobody vouches for what they are."""
     headline: HeadlineCounts | None = None
     """None where nobody vouches for what the figures are."""
+    counts: dict[str, dict[Status, int]] = {}
+    """How everything that a page counts came out, by its kind, one of ``findings.headline.KINDS``:
+    those measured on another GPU than their source names by what they would be on that."""
+    rates: tuple[ArmRate, ...] = ()
+    """Every arm that was timed, where they were asked for."""
 
-    def machine(self, figure: ReportFigure) -> ReportMachine | None:
+    def machine(self, figure: ReportFigure | ArmRate) -> ReportMachine | None:
         """Return the card that a figure was measured on, the target's first where it does not say
         which; None where there is none.
         """

@@ -80,6 +80,18 @@ SPELLINGS = {
 """Units by every spelling of theirs, in lower case."""
 
 
+NEITHER = frozenset({Unit.LINES, Unit.COUNT})
+"""Units of figures of which neither more nor less is better."""
+LESS = frozenset(unit for unit in Unit if unit.base is Unit.MS) | {Unit.MAX_ABS_ERROR}
+
+
+def better(unit: str | None, relation: str) -> int:
+    """Return 1 where more is better of a figure, -1 where less is, 0 where neither is."""
+    if unit is None or unit in NEITHER or relation == "same":
+        return 0
+    return -1 if unit in LESS else 1
+
+
 SIZED = frozenset({Unit.TFLOP_PER_S, Unit.GB_PER_S, Unit.MS})
 """Units of which there are larger and smaller ones."""
 NEVER = {

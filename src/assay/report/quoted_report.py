@@ -1,6 +1,6 @@
-"""A report in other places: its badge, a small SVG, and its citation, BibTeX. Pure.
+"""A report in other places: its badge, its verdicts in Markdown, its citation in BibTeX. Pure.
 
-Both are derived from a report and no part of it: equal reports give equal bytes.
+All are derived from a report and no part of it: equal reports give equal bytes.
 """
 
 import re
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import date
 from html import escape
 
-from assay.base.printable import shown_line
-from assay.findings.headline import OF_WHAT
-from assay.records.report_figures import HeadlineCounts
+from assay.base.printable import shown, shown_line
+from assay.findings.headline import KINDS, OF_WHAT
+from assay.records.report_figures import HeadlineCounts, ReportFigure, ReportFigures
 from assay.records.verdicts import Status
+from assay.report import formatting as fmt
 from assay.report.counts import status_words, told
 from assay.shared.counting import counted
 
@@ -72,6 +73,41 @@ def _said(headline: HeadlineCounts) -> tuple[str, str]:
 def _text(words: str, x: float) -> str:
     length = f"{WIDTH * len(words):g}"
     return f'<text x="{x:g}" y="14" textLength="{length}">{escape(words)}</text>'
+
+
+def outcome_lines(figures: ReportFigures) -> list[str]:
+    """Return how a report's figures came out, kind by kind; of a kind that nobody ran, nothing."""
+    return [
+        f"{counted(sum(found.values()), *KINDS[kind])}: {told(found)}"
+        for kind, found in figures.counts.items()
+        if set(found) - {Status.NOT_RUN}
+    ]
+
+
+def markdown_summary(figures: ReportFigures) -> str:
+    """Return what a report says, and a row for each figure that it answers."""
+    rows = ["| verdict | claim | on | claimed | measured |", "|---|---|---|---|---|"]
+    answered = [figure for figure in figures.figures if figure.status is not Status.NOT_RUN]
+    rows += [_markdown_row(figures, each) for each in answered]
+    left = len(figures.figures) - len(answered)
+    more = [f"{counted(left, 'figure')} not run."] if left else []
+    counts = [f"- {line}" for line in outcome_lines(figures)]
+    parts = [f"## {figures.run}", "", *counts, "", *rows, "", *more]
+    return shown("\n".join(parts).strip()) + "\n"
+
+
+def _markdown_row(figures: ReportFigures, figure: ReportFigure) -> str:
+    said = figures.claims.get(figure.claim)
+    measured = fmt.figure(figure.measured, figure.unit, figure.claimed)
+    interval = fmt.interval_of(figure.measured, figure.unit, figure.ci90, figure.claimed) or ""
+    cells = (
+        figure.said,
+        said.title if said else figure.claim,
+        figure.target or "",
+        said.claimed if said else "",
+        f"{measured} {interval}".strip(),
+    )
+    return f"| {' | '.join(str(fmt.markdown(cell)) for cell in cells)} |"
 
 
 SPECIAL = {

@@ -1,79 +1,241 @@
-"""A static site over many reports: a matrix of claims and reports, a page a claim, a page a report.
+"""A static site over many reports: what they claim, what was measured, and who measured it again.
 
-Reports are taken up one by one and kept as a few strings a figure, so that thousands of them fit
-into memory. Pages are plain HTML without scripts; equal reports give equal bytes.
+A report is read once, into one record. Pages are plain HTML without scripts, and link to nothing
+outside; equal reports give equal bytes.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
 from assay.base.printable import shown
-from assay.findings.claim_history import HistoryEntry, in_order, report_entries
+from assay.findings.claim_history import HistoryEntry, HistoryLine, in_order, report_entries
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.given_report import GivenReport
 from assay.findings.headline import KINDS
 from assay.findings.replication import again_in_history, again_line
-from assay.records.report_figures import ClaimInShort, ReportFigure, ReportFigures
+from assay.records.attestation import PAGE
+from assay.records.report_figures import ArmRate, ClaimInShort, ReportMachine
+from assay.records.units import SYMBOLS
 from assay.records.verdicts import Status
+from assay.report import formatting as fmt
 from assay.report.comparison_page import cell, judged_otherwise
+from assay.report.figures.svg import mark_of, symbols
+from assay.report.figures.trend import TrendPoint, trend
 from assay.report.formatting import Row
-from assay.report.quoted_report import badge, badge_words
+from assay.report.quoted_report import outcome_lines
 from assay.report.static_page import static_page
+from assay.shared.counting import counted
+from assay.shared.files import canonical_json
+from assay.verification.report_archive import SUFFIX
 
+TITLE = "GPU-kernel figures, measured again"
+INDEX = "assay-site.json"
+"""Names every report, claim and page for programs; a folder that has it holds a site."""
 RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
-"""In which order the matrix has claims."""
-LETTERS = {
-    Status.REPRODUCED: "R", Status.EXCEEDED: "E", Status.NOT_REPRODUCED: "N", Status.MISSTATED: "M",
-    Status.ELSEWHERE: "w", Status.INCONCLUSIVE: "?", Status.INCORRECT: "X", Status.CONSISTENT: "c",
-    Status.INCONSISTENT: "i", Status.NOT_RUN: "-",
-}  # fmt: skip
-"""What stands in a matrix; a status that is not here stands as its first letter."""
-ON_ANOTHER_GPU = "\N{DEGREE SIGN}"
-"""Behind the letter of what a figure would be that was measured on another GPU than its source
-names."""
-
-
-@dataclass(frozen=True)
-class SiteReport:
-    """One report, as the site tells of it."""
-
-    name: str
-    file: str
-    """Of its page, without the ending."""
-    verified: bool
-    intact: bool
-    note: str
-    holder: str
-    """Who signs with the key that signed it; empty where none is trusted."""
-    figures: ReportFigures
-    """Without the figures themselves."""
-    badge: str
-    badge_says: str
-    """The same in words, for who does not see it."""
-    again: tuple[str, ...] = ()
-    """By which names the same report was given again."""
-
-    @property
-    def manifest_sha256(self) -> str:
-        """Return the digest that names its bytes."""
-        return self.figures.manifest_sha256
-
-    def claimed(self, figure: ReportFigure) -> str:
-        """Return what it says that a source claims."""
-        said = self.figures.claims.get(figure.claim)
-        return said.claimed if said else claimed_figure(figure.claimed, figure.unit)
+"""In which order claims are listed."""
+SHOWN = 100
+"""Measurements on a claim's page, and in its picture: the newest."""
+FED = 50
+"""Reports in the feed."""
 
 
 @dataclass
+class SiteReport:
+    """One report, and by which further names it was given."""
+
+    given: GivenReport
+    again: list[str] = field(default_factory=list)
+
+    @property
+    def created(self) -> str:
+        """Return when it was signed; empty where nobody vouches for it."""
+        return self.given.figures.created or ""
+
+    @property
+    def signer(self) -> str:
+        """Return who signed it: the holder of the key, else the key's name."""
+        given = self.given
+        return given.signer if given.holder == given.keyid else given.holder
+
+    @property
+    def page(self) -> str:
+        """Return where its own page lies; empty where nobody vouches for it."""
+        if not self.given.intact:
+            return ""
+        return f"{report_folder(self.given)}/{self.given.figures.run}/{PAGE}"
+
+    @property
+    def archive(self) -> str:
+        """Return where it lies as one file; empty where it was given as a folder."""
+        name = Path(self.given.path).name
+        packed = self.given.intact and name.endswith(SUFFIX)
+        return f"{report_folder(self.given)}/{quote(name)}" if packed else ""
+
+    @property
+    def record(self) -> str:
+        """Return where its figures lie for programs."""
+        return f"{report_folder(self.given)}/record.json" if self.given.intact else ""
+
+    @property
+    def counts(self) -> list[str]:
+        """Return how its figures came out, kind by kind, in words."""
+        return outcome_lines(self.given.figures)
+
+    @property
+    def products(self) -> list[str]:
+        """Return its GPU products, with how many cards of each."""
+        cards = {m.gpu_uuid: m.product for m in self.given.figures.machines}
+        of = list(cards.values())
+        return [f"{each} ({counted(of.count(each), 'card')})" for each in dict.fromkeys(of)]
+
+    def listed(self) -> Row:
+        """Return it for programs."""
+        figures = self.given.figures
+        return {
+            "name": self.given.name, "run": figures.run, "created": figures.created,
+            "keyid": self.given.keyid, "signer": self.given.holder, "note": self.given.note,
+            "intact": self.given.intact, "verified": self.given.verified, "rules": figures.rules,
+            "commit": figures.commit, "manifest_sha256": figures.manifest_sha256,
+            "page": self.page, "archive": self.archive, "record": self.record,
+            "products": self.products, "counts": figures.counts,
+        }  # fmt: skip
+
+
+def report_folder(given: GivenReport) -> str:
+    """Return where an intact report lies on a site: what it holds names it."""
+    return f"reports/{given.figures.run}-{given.figures.manifest_sha256[:12]}"
+
+
+@dataclass(frozen=True)
+class SiteClaim:
+    """What all reports say of a claim."""
+
+    claim: str
+    said: ClaimInShort
+    source: str
+    lines: list[HistoryLine]
+    """Each measurement once, however many reports carry it: target by target, the oldest first."""
+    holders: Sequence[str]
+    """Who signed each report, by its place; empty where nobody vouches for it."""
+
+    @property
+    def measured(self) -> list[HistoryLine]:
+        """Return the measurements that somebody vouches for, the oldest first."""
+        found = (line for line in self.lines if line.last.machine and line.last.signed)
+        return sorted(found, key=lambda line: line.last.at)
+
+    @property
+    def newest(self) -> list[HistoryEntry]:
+        """Return what was said last on each target that has an answer; else the first of all."""
+        vouched = [line.last for line in self.lines if line.last.signed]
+        answers = {entry.target: entry for entry in vouched if entry.figure.answered}
+        return [*answers.values()] or vouched[:1]
+
+    @property
+    def signers(self) -> set[str]:
+        """Return who measured it: of a measurement that several carry, who signed it first."""
+        firsts = (min(line.entries, key=lambda entry: entry.signed) for line in self.measured)
+        return {self.holders[entry.place] for entry in firsts}
+
+    @property
+    def cards(self) -> set[str]:
+        """Return the cards that it was measured on."""
+        return {on.gpu_uuid for line in self.measured if (on := line.last.machine)}
+
+    def agreeing(self) -> str:
+        """Return how many earlier verdicts by the same rules agree with the newest, in words."""
+        again = again_in_history(self.lines, self.holders)
+        verdicts = again.by_others.verdicts + again.by_signer.verdicts
+        agree = again.by_others.agree + again.by_signer.agree
+        return f"{agree} of {verdicts} agree" if verdicts else ""
+
+    def picture(self) -> str | None:
+        """Return its measurements over time, in the unit of the newest; None without a number."""
+        lines = [each for each in self.measured if isinstance(each.last.figure.measured, float)]
+        if not lines:
+            return None
+        newest = lines[-1].last.figure
+        points = [
+            TrendPoint(
+                target=entry.target,
+                question=figure.question,
+                value=value,
+                interval=figure.ci90 or (value, value),
+                status=figure.as_if or figure.status,
+                day=entry.at[:10],
+                commit=((entry.machine.commit if entry.machine else None) or "")[:8],
+                words=f"{entry.target}, {entry.at[:16].replace('T', ' ')}: {cell(figure)}",
+            )
+            for line in lines
+            for entry in [line.last]
+            for figure in [entry.figure]
+            if isinstance(value := figure.measured, float) and figure.unit == newest.unit
+        ]
+        claimed = newest.claimed if isinstance(newest.claimed, float) else None
+        return trend(points[-SHOWN:], claimed, SYMBOLS.get(newest.unit or "", newest.unit or ""))
+
+    def listed(self) -> Row:
+        """Return it for programs."""
+        return {
+            "claim": self.claim, "title": self.said.title, "claimed": self.said.claimed,
+            "kind": self.said.kind, "source": self.source, "page": f"claims/{self.claim}.html",
+            "measurements": len(self.measured), "signers": sorted(self.signers),
+            "cards": sorted(self.cards), "agreeing": self.agreeing(),
+            "newest": [
+                {"target": e.target, "at": e.at, "status": f.status, "as_if": f.as_if,
+                 "measured": f.measured, "ci90": f.ci90, "unit": f.unit,
+                 "commit": e.machine.commit if e.machine else None}
+                for e in self.newest for f in [e.figure]
+            ],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """One problem of a comparison on one card: all ran in turns, so times can be compared."""
+
+    machine: ReportMachine
+    rates: tuple[ArmRate, ...]
+    page: str
+    """Of the report that measured it."""
+
+    @property
+    def first(self) -> ArmRate:
+        """Return one that says what all have in common."""
+        return self.rates[0]
+
+    def rows(self) -> list[Row]:
+        """Return its arms, the fastest first; those whose intervals meet share a rank."""
+        slowest = max(rate.time_ms for rate in self.rates)
+        ranked = [
+            (1 + sum(other.ci90_ms[1] < rate.ci90_ms[0] for other in self.rates), rate)
+            for rate in self.rates
+        ]
+        return [
+            {
+                "rank": rank,
+                "variant": rate.variant,
+                "workload": rate.workload,
+                "time": fmt.figure(rate.time_ms, "ms"),
+                "interval": fmt.interval_of(rate.time_ms, "ms", rate.ci90_ms),
+                "rate": fmt.quantity(rate.tflop_per_s, "tflop_per_s"),
+                "roof": fmt.percent(rate.roofline_fraction),
+                "bar": f"{100 * rate.time_ms / slowest:.1f}",
+            }
+            for rank, rate in sorted(ranked, key=lambda each: (each[0], each[1].time_ms))
+        ]
+
+
 class Site:
     """The site as far as reports were taken up."""
 
-    reports: list[SiteReport] = field(default_factory=list)
-    claims: dict[str, ClaimInShort] = field(default_factory=dict)
-    """As the last report has them that verified and says what they are."""
-    entries: dict[str, list[HistoryEntry]] = field(default_factory=dict)
-    """By claim. A figure of a report is one object, shared by all pages that tell of it."""
+    def __init__(self, title: str = TITLE) -> None:
+        self.title = title
+        self.reports: list[SiteReport] = []
+        self.claims: dict[str, ClaimInShort] = {}
+        self.entries: dict[str, list[HistoryEntry]] = {}
 
     @property
     def again(self) -> int:
@@ -83,116 +245,115 @@ class Site:
     @property
     def unverified(self) -> int:
         """Return how many reports are not even intact: no trusted key vouches for them."""
-        return sum(not report.intact for report in self.reports)
+        return sum(not report.given.intact for report in self.reports)
 
     def add(self, given: GivenReport) -> None:
         """Take up a report; one that is intact and there already by its name alone."""
         figures, number = given.figures, len(self.reports)
-        for place, known in enumerate(self.reports if given.intact else ()):
-            if known.intact and known.manifest_sha256 == figures.manifest_sha256:
-                self.reports[place] = replace(known, again=(*known.again, given.name))
+        digest = figures.manifest_sha256 if given.intact else ""
+        for known in self.reports:
+            if known.given.intact and known.given.figures.manifest_sha256 == digest:
+                known.again.append(given.name)
                 return
-        headline = figures.headline if given.intact else None
         self.claims.update(figures.claims)
-        self.reports.append(
-            SiteReport(
-                name=given.name,
-                file=f"{number:04d}-{figures.run}",
-                verified=given.verified,
-                intact=given.intact,
-                note=given.note,
-                holder=given.holder,
-                figures=figures.model_copy(update={"figures": (), "rates": ()}),
-                badge=badge(headline),
-                badge_says=badge_words(headline),
-            )
-        )
+        self.reports.append(SiteReport(given))
         for entry in report_entries(number, figures):
             self.entries.setdefault(entry.figure.claim, []).append(entry)
 
     def pages(self, templates: Path) -> Iterator[tuple[str, str]]:
-        """Yield (path, content) of every file. Raises BadInput for a broken template."""
+        """Yield (path, content) of every file but the reports' own. Raises BadInput for a broken
+        template.
+        """
+
+        def page(path: str, template: str, **values: object) -> tuple[str, str]:
+            shared = {"root": "../" * path.count("/"), "site": self, "symbols": symbols()}
+            return path, shown(static_page(templates, template, **shared, **values))
+
+        claims = self.summaries()
+        for claim in claims:
+            yield page(f"claims/{claim.claim}.html", "site_claim.html.j2", claim=claim,
+                       lines=_told(claim), more=max(0, len(claim.lines) - SHOWN),
+                       picture=claim.picture(),
+                       again=again_line(again_in_history(claim.lines, claim.holders)))  # fmt: skip
+        rows = [(each, [(e, _mark(e), cell(e.figure)) for e in each.newest]) for each in claims]
+        yield page("claims.html", "site_claims.html.j2", rows=rows)
+        rankings = self.rankings()
+        targets = sorted({each.machine.target for each in rankings})
+        kernels = sorted({each.first.operation for each in rankings})
+        for target in targets:
+            of = [each for each in rankings if each.machine.target == target]
+            cards = self._cards(target)
+            title = f"{of[0].machine.product}: kernels ranked"
+            yield page(f"gpus/{target}.html", "site_ranking.html.j2", heading=title, rankings=of,
+                       cards=cards)  # fmt: skip
+        for kernel in kernels:
+            of = [each for each in rankings if each.first.operation == kernel]
+            title = f"{kernel}: implementations ranked"
+            yield page(f"kernels/{kernel}.html", "site_ranking.html.j2", heading=title,
+                       rankings=of, cards={})  # fmt: skip
+        newest = sorted(self.reports, key=lambda report: report.created, reverse=True)
+        measured = [each for each in claims if each.measured]
+        yield page("index.html", "site_index.html.j2", reports=newest, targets=targets,
+                   kernels=kernels, claims=len(claims), measured=len(measured),
+                   others=sum(len(each.signers) > 1 for each in measured),
+                   cards=sum(len(each.cards) > 1 for each in measured))  # fmt: skip
+        yield page("submit.html", "site_submit.html.j2")
+        fed = [report for report in newest if report.given.intact][:FED]
+        yield page("feed.xml", "site_feed.xml.j2", reports=fed)
         yield "site.css", static_page(templates, "site.css.j2")
-        yield "index.html", _page(templates, "site_index", self._overview())
-        of_reports: list[list[HistoryEntry]] = [[] for _ in self.reports]
-        for claim in sorted(self.entries):
-            for entry in self.entries[claim]:
-                of_reports[entry.place].append(entry)
-            yield f"claims/{claim}.html", _page(templates, "site_claim", self._claim(claim))
-        for report, entries in zip(self.reports, of_reports, strict=True):
-            yield f"reports/{report.file}.svg", report.badge
-            rows = [
-                (each.figure.claim, self.claims.get(each.figure.claim), each.target,
-                 report.claimed(each.figure), cell(each.figure))
-                for each in entries
-            ]  # fmt: skip
-            values: Row = {"report": report, "rows": rows}
-            yield f"reports/{report.file}.html", _page(templates, "site_report", values)
-
-    def _overview(self) -> Row:
-        """Return the list of reports and the matrix: published figures first, as on a page."""
-        ranks = {
-            claim: RANKS.get(said.kind if (said := self.claims.get(claim)) else "", len(RANKS))
-            for claim in self.entries
+        listed = {
+            "schema": "assay/site/2",
+            "title": self.title,
+            "reports": [report.listed() for report in newest],
+            "claims": [claim.listed() for claim in claims],
         }
-        signed = [report for report in self.reports if report.intact]
-        return {
-            "reports": self.reports,
-            "rows": [
-                (claim, self.claims.get(claim), letters(self.entries[claim]))
-                for claim in sorted(ranks, key=lambda claim: (ranks[claim], claim))
-            ],
-            "signed": len(signed),
-            "again": self.again,
-            "other_rules": sum(not each.verified for each in signed),
-            "unverified": self.unverified,
-            "legend": [(sign, s.word) for s, sign in LETTERS.items() if s is not Status.ELSEWHERE],
-            "on_another_gpu": ON_ANOTHER_GPU,
-        }
+        yield INDEX, canonical_json(listed).decode()
 
-    def _claim(self, claim: str) -> Row:
-        lines = in_order(self.entries[claim])
-        said, figure = self.claims.get(claim), lines[-1].last.figure
-        return {
-            "claim": claim,
-            "title": said.title if said else claim,
-            "claimed": said.claimed if said else claimed_figure(figure.claimed, figure.unit),
-            "source": figure.source,
-            "lines": [
-                (line, "; ".join([cell(line.last.figure), *judged_otherwise(line)]))
-                for line in lines
-            ],
-            "reports": self.reports,
-            "measured": sum(line.last.machine is not None for line in lines),
-            "tell": len({entry.place for line in lines for entry in line.entries}),
-            "changes": sum(line.before is not None for line in lines),
-            "again": again_line(again_in_history(lines, [each.holder for each in self.reports])),
-        }
+    def summaries(self) -> list[SiteClaim]:
+        """Return every claim, published figures first."""
+        holders = [report.given.holder for report in self.reports]
+        found = []
+        for name, entries in self.entries.items():
+            figure = entries[-1].figure
+            said = self.claims.get(name) or ClaimInShort(
+                title=name, claimed=claimed_figure(figure.claimed, figure.unit)
+            )
+            found.append(SiteClaim(name, said, figure.source, in_order(entries), holders))
+        return sorted(found, key=lambda each: (RANKS.get(each.said.kind, len(RANKS)), each.claim))
 
+    def rankings(self) -> list[Ranking]:
+        """Return every problem on every target, by the newest run that timed several arms of it."""
+        found: dict[tuple[str, str, str], Ranking] = {}
+        for report in self.reports:
+            figures = report.given.figures
+            groups: dict[tuple[str, str, str], list[ArmRate]] = {}
+            for rate in figures.rates if report.given.intact else ():
+                groups.setdefault((rate.comparison, rate.shape, rate.target), []).append(rate)
+            for key, rates in groups.items():
+                machine, known = figures.machine(rates[0]), found.get(key)
+                if machine is None or len(rates) < 2:
+                    continue
+                if known is None or known.machine.recorded_at < machine.recorded_at:
+                    found[key] = Ranking(machine, tuple(rates), report.page)
+        order = sorted(found.items(), key=lambda each: (each[1].first.operation, each[0]))
+        return [ranking for _, ranking in order]
 
-def letters(entries: Sequence[HistoryEntry]) -> dict[int, str]:
-    """Return what each report says of a claim, by its place: a sign a target that answers it.
-
-    What was not run is left out where another GPU has an answer.
-    """
-    found: dict[int, list[ReportFigure]] = {}
-    for entry in entries:
-        found.setdefault(entry.place, []).append(entry.figure)
-    answers = {
-        place: [each for each in figures if each.status is not Status.NOT_RUN] or figures[:1]
-        for place, figures in found.items()
-    }
-    return {place: "".join(map(_sign, figures)) for place, figures in answers.items()}
+    def _cards(self, target: str) -> dict[str, ReportMachine]:
+        """Return the cards of a target, as they were recorded last."""
+        every = [m for report in self.reports if report.given.intact
+                 for m in report.given.figures.machines if m.target == target]  # fmt: skip
+        return {m.gpu_uuid: m for m in sorted(every, key=lambda m: m.recorded_at)}
 
 
-def _sign(figure: ReportFigure) -> str:
-    """Return a verdict's letter, marked where another GPU has the figure than the source names, and
-    in brackets where another report's run measured it.
-    """
-    status = figure.as_if or figure.status
-    sign = LETTERS.get(status, status.value[:1]) + (ON_ANOTHER_GPU if figure.as_if else "")
-    return f"({sign})" if figure.taken_over else sign
+def _mark(entry: HistoryEntry) -> object:
+    figure = entry.figure
+    return mark_of(figure.as_if or figure.status, hollow=figure.status is Status.ELSEWHERE)
 
 
-def _page(templates: Path, name: str, values: Row) -> str:
-    return shown(static_page(templates, f"{name}.html.j2", **values))
+def _told(claim: SiteClaim) -> list[tuple[HistoryLine, object, str]]:
+    """Return the newest lines of a claim with their marks and what they say, the newest first."""
+    lines = sorted(claim.lines, key=lambda line: line.last.at, reverse=True)[:SHOWN]
+    return [
+        (line, _mark(line.last), "; ".join([cell(line.last.figure), *judged_otherwise(line)]))
+        for line in lines
+    ]

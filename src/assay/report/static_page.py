@@ -7,6 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.exceptions import TemplateError
 
 from assay.base.errors import BadInput
+from assay.records.verdicts import Status
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
 
@@ -31,5 +32,5 @@ def _environments(templates: Path) -> tuple[Environment, Environment]:
         undefined=StrictUndefined,
         finalize=fmt.markdown,
     )
-    html.globals.update(fmt=fmt, counted=counted, agreeing=agreeing)
+    html.globals.update(fmt=fmt, counted=counted, agreeing=agreeing, statuses=tuple(Status))
     return html, markdown

@@ -50,6 +50,8 @@ class VerificationLog(CheckLog):
 
     signed: SignedFiles | None = None
     """None until a trusted key vouches for all files."""
+    contents: ReportContents | None = None
+    """What the report holds, once it could be read."""
     notes: list[str] = field(default_factory=list)
     """Things worth knowing that are no failures."""
     project_title: str | None = None
@@ -99,7 +101,7 @@ def verify(
     assert signed is not None
     predicate = signed.statement.predicate
     check_place(log, log.called[1] if log.called else report_dir, predicate.run, repository)
-    contents = _read(log, report_dir, predicate)
+    log.contents = contents = _read(log, report_dir, predicate)
     if contents is None:
         log.skip_rest(asked, "the evidence cannot be read")
         log.raise_if_failed(report_dir)

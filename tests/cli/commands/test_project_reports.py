@@ -52,7 +52,7 @@ def test_a_site_is_of_them_by_the_projects_keys(
     assert answer.code == 0
     assert "1 signed report, " in answer.out
     assert "unverified" not in answer.out + answer.err
-    assert "claims/scaled_128_rate.html" in (site / "index.html").read_text()
+    assert "claims/scaled_128_rate.html" in (site / "claims.html").read_text()
 
 
 def test_a_project_that_is_not_what_was_judged_is_said_to_be_another(

@@ -3,26 +3,44 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+from pydantic import Field, ValidationError
 
-from assay.base.errors import BadInput
+from assay.base.commits import git_state
+from assay.base.errors import AssayError, BadInput
 from assay.base.progress import say as progress
 from assay.base.writable import require_folder_place
 from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.given_reports import given_reports
 from assay.cli.options import KeyOption, ReportsArgument
-from assay.cli.project_folder import ProjectOption, home, project_folder
-from assay.report.site import Site
+from assay.cli.project_folder import ProjectOption, home, keys_of, project_folder
+from assay.findings.given_report import GivenReport
+from assay.records.base import Record
+from assay.report.quoted_report import badge
+from assay.report.site import INDEX, TITLE, Site, report_folder
 from assay.shared.counting import counted
-from assay.shared.files import canonical_json
+from assay.shared.files import canonical_json, sha256_bytes
+from assay.verification.manifest import walk
+from assay.verification.report_archive import is_archive, report_name
 from assay.verification.trust import published_reports
+from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
 
-MARK = "assay-site.json"
-"""What a directory has that a site was written into: only such a one is written anew."""
+
+class KeptReport(Record):
+    """A report of a site as it was read when it was verified: ``record.json`` beside it."""
+
+    schema_: Literal["assay/site_report/1"] = Field(alias="schema")
+    known_as: str
+    """Digest of its bytes and its name, of who is trusted, and of the version that verified it."""
+    given: GivenReport
 
 
 def site(
@@ -30,47 +48,105 @@ def site(
     report_dirs: ReportsArgument = None,
     key: KeyOption = None,
     project: ProjectOption = None,
+    title: Annotated[str, typer.Option(help="What the site is called.")] = TITLE,
 ) -> None:
-    """Write a static site over signed reports, verifying each."""
+    """Write a static site over signed reports, verifying each.
+
+    A report that the site has already is verified again where it, the trusted keys or this
+    version changed.
+    """
     _require_place(folder)
     own = project_folder(project)
     paths = report_dirs or published_reports(home(own))
     if not paths:
         where = "reports/published" if own is None else own / "reports" / "published"
         raise BadInput(f"there is no report: name one, or publish one in {where}")
-    made = Site()
-    for report in given_reports(paths, key, own):
-        made.add(report)
-    written = write_site(made, checkout.ROOT / "reports" / "templates", folder)
+    made = Site(title)
+    by, known, stays = _verifier(key, own), _known(folder), set[str]()
+    with built(folder) as place:
+        for path in paths:
+            name = _known_as(path, by) if by else None
+            given = known.get(name) if name else None
+            if given is None:
+                (given,) = given_reports([path], key, own, partial(_keep, place, path, name))
+            else:
+                stays.add(report_folder(given))
+            made.add(given)
+        if stays:
+            progress(f"{counted(len(stays), 'report')} unchanged since the site was made last")
+        written = write_pages(made, checkout.ROOT / "reports" / "templates", place)
+        for name in stays:
+            if not (place / name).exists():
+                (place / name).parent.mkdir(exist_ok=True)
+                (folder / name).rename(place / name)
     left = made.unverified
     marked = f"; {counted(left, 'report')} unverified, and marked" if left else ""
     again = f"; {counted(made.again, 'report')} given again, and there once" if made.again else ""
     signed = counted(len(made.reports) - left, "signed report")
-    what = f"{signed}, {written}{marked}{again}"
-    say(f"site: {folder / 'index.html'}: {what}")
+    say(f"site: {folder / 'index.html'}: {signed}, {written}{marked}{again}")
 
 
 def _require_place(folder: Path) -> None:
     """Raise BadInput where no directory can be made, or one holds anything that is no site."""
     require_folder_place(folder, Path(os.path.realpath(folder)))
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / INDEX).is_file():
         raise BadInput(f"{folder}: holds something that is no site: name an empty directory")
 
 
-def write_site(made: Site, templates: Path, folder: Path) -> str:
-    """Write every page, the directory whole or not at all; return how much it is, in words."""
+def _verifier(keys: Sequence[Path] | None, project: Path | None) -> list[str]:
+    """Return this version and whom it trusts; nothing where the version is not known."""
+    commit, clean = git_state(checkout.ROOT)
+    if commit is None or clean is False:
+        return []
+    trusted = load_trusted_keys(keys or keys_of(project), trusted_keys(checkout.ROOT))
+    who = (f"{k.keyid} {k.name} {k.holder} {k.since} {k.until} {k.revoked}" for k in trusted)
+    return [commit, str(project), *sorted(who)]
+
+
+def _known_as(path: Path, by: list[str]) -> str | None:
+    """Return the digest of a report, its name and its verifier; None where it cannot be read."""
+    with suppress(AssayError, OSError):
+        files = [path] if is_archive(path) else [path / name for name in walk(path)]
+        told = [[str(file.relative_to(path)), sha256_bytes(file.read_bytes())] for file in files]
+        about = {"report": report_name(path), "files": told, "by": by}
+        return sha256_bytes(canonical_json(about))
+    return None
+
+
+def _known(folder: Path) -> dict[str, GivenReport]:
+    """Return the reports that the site in a folder has, by what names them."""
+    found = {}
+    for path in folder.glob("reports/*/record.json"):
+        with suppress(ValidationError, OSError):
+            kept = KeptReport.model_validate_json(path.read_bytes())
+            found[kept.known_as] = kept.given
+    return found
+
+
+def _keep(place: Path, path: Path, name: str | None, directory: Path, given: GivenReport) -> None:
+    """Put an intact report into the site: all its files, its archive, its badge and its record."""
+    folder = place / report_folder(given)
+    if folder.exists():
+        return
+    shutil.copytree(directory, folder / given.figures.run, copy_function=shutil.copyfile)
+    if is_archive(path):
+        shutil.copyfile(path, folder / path.name)
+    (folder / "badge.svg").write_text(badge(given.figures.headline), encoding="utf-8")
+    plain = replace(given, path=path.name)
+    kept = KeptReport(schema="assay/site_report/1", known_as=name or "", given=plain)
+    (folder / "record.json").write_text(kept.model_dump_json(by_alias=True), encoding="utf-8")
+
+
+@contextmanager
+def built(folder: Path) -> Iterator[Path]:
+    """Yield an empty directory that takes the place of ``folder`` at the end, whole or not at
+    all.
+    """
     place = folder.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
     try:
-        pages = total = 0
-        for name, text in made.pages(templates):
-            path, data = building / name, text.encode()
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(data)
-            pages, total = pages + 1, total + len(data)
-        mark = {"schema": "assay/site/1", "reports": [r.manifest_sha256 for r in made.reports]}
-        (building / MARK).write_bytes(canonical_json(mark))
+        yield building
         building.chmod(0o755)
         if place.exists():
             progress(f"{folder}: the site there is replaced")
@@ -78,4 +154,14 @@ def write_site(made: Site, templates: Path, folder: Path) -> str:
         building.rename(place)
     finally:
         shutil.rmtree(building, ignore_errors=True)
-    return f"{counted(pages, 'file')}, {total / 1e6:.1f} MB"
+
+
+def write_pages(made: Site, templates: Path, place: Path) -> str:
+    """Write every page; return how much it is, in words."""
+    pages = total = 0
+    for name, text in made.pages(templates):
+        path, data = place / name, text.encode()
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        pages, total = pages + 1, total + len(data)
+    return f"{counted(pages, 'page')}, {total / 1e6:.1f} MB"
