@@ -7,7 +7,9 @@ from assay.findings.report_comparison import (
     compare_figures,
     differing_conditions,
     differing_products,
+    regressions,
 )
+from assay.records.report_figures import ReportFigure
 from assay.records.verdicts import Status
 from tests.findings.short_reports import figure, machine, report
 
@@ -79,3 +81,38 @@ def test_that_products_differ_is_said_and_how_far():
         "GPU products differ (A: H100; B: H100 and H200): figures are held together on one "
         "product alone"
     )
+
+
+class TestRegressions:
+    """A figure that held and does not, or whose whole interval is on the worse side."""
+
+    @staticmethod
+    def found(before: ReportFigure, now: ReportFigure) -> list[str]:
+        later = report("run_2", machine("card_b", "t2"), now)
+        return [each.claim for each, _ in regressions(report("run_1", ONE, before), later)]
+
+    @pytest.mark.parametrize(("now", "regressed"), [(98.9, True), (99.1, False), (120.0, False)])
+    def test_an_interval_counts_as_a_whole(self, now: float, regressed: bool) -> None:
+        assert self.found(figure(100.0, better=1), figure(now, better=1)) == ["rate"] * regressed
+        mirrored = figure(100.0, better=-1), figure(200.0 - now, better=-1)
+        assert self.found(*mirrored) == ["rate"] * regressed
+        assert self.found(figure(100.0), figure(now)) == []  # neither side is better
+
+    @pytest.mark.parametrize(
+        ("before", "now", "regressed"),
+        [
+            (Status.REPRODUCED, Status.INCONCLUSIVE, True),
+            (Status.EXCEEDED, Status.NOT_RUN, True),
+            (Status.EXCEEDED, Status.REPRODUCED, False),
+            (Status.INCONCLUSIVE, Status.NOT_REPRODUCED, False),
+        ],
+    )
+    def test_a_verdict_falls_from_holding(
+        self, before: Status, now: Status, regressed: bool
+    ) -> None:
+        found = self.found(figure(100.0, status=before), figure(100.0, status=now))
+        assert found == ["rate"] * regressed
+
+    def test_figures_of_other_problems_are_not_held_together(self) -> None:
+        other = figure(50.0, better=1, question="another")
+        assert self.found(figure(100.0, better=1), other) == []

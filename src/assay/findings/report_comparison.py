@@ -9,6 +9,7 @@ from itertools import combinations
 from assay.findings.claimed_figures import claimed_figure
 from assay.records.report_figures import ReportFigure, ReportFigures, ReportMachine
 from assay.records.units import Unit
+from assay.records.verdicts import Status
 from assay.shared.counting import agreeing, counted
 
 
@@ -90,6 +91,33 @@ def compare_figures(reports: Sequence[ReportFigures]) -> list[ComparedFigure]:
         rows,
         key=lambda row: (order.index(row.standing), -row.shift, row.claim, row.target or ""),
     )
+
+
+HELD = frozenset({Status.REPRODUCED, Status.EXCEEDED})
+
+
+def regressions(earlier: ReportFigures, later: ReportFigures) -> Iterator[tuple[ReportFigure, str]]:
+    """Yield each figure of ``later`` that is worse than in ``earlier``, and how: it held and does
+    not, or its interval lies wholly on the worse side of the one before.
+
+    What ``later`` does not ask is not looked at; what it asks and has no answer to does not hold.
+    """
+    for row in compare_figures([earlier, later]):
+        before, now = row.figures
+        if before is None or now is None:
+            continue
+        if (before.as_if or before.status) in HELD and (now.as_if or now.status) not in HELD:
+            yield now, f"{before.said} before"
+        elif (
+            not row.asked_otherwise
+            and before.ci90 is not None
+            and now.ci90 is not None
+            and (
+                (now.better > 0 and now.ci90[1] < before.ci90[0])
+                or (now.better < 0 and now.ci90[0] > before.ci90[1])
+            )
+        ):
+            yield now, "the whole interval is worse than before"
 
 
 def counted_once(rows: Sequence[ComparedFigure]) -> list[ComparedFigure]:

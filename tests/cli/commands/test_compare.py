@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from assay.cli import given_reports
 from tests.report.told import told_report
 from tests.report_fixtures import signed_report, write_repository
 
@@ -83,7 +82,7 @@ def nothing_else_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(directory: Path) -> None:
         raise AssertionError(f"the evidence of {directory} was read")
 
-    monkeypatch.setattr(given_reports, "read_contents", refuse)
+    monkeypatch.setattr("assay.verification.verify.load_evidence", refuse)
 
 
 @pytest.mark.usefixtures("nothing_else_read")

@@ -5,16 +5,18 @@ from typing import Annotated
 
 import typer
 
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, CheckFailed
 from assay.base.writable import require_file_place
 from assay.cli import checkout, console
 from assay.cli.console import TableColumn, say
 from assay.cli.given_reports import given_reports
 from assay.cli.options import KeyOption, found_reports
 from assay.cli.project_folder import ProjectOption, project_folder
+from assay.findings.given_report import GivenReport
 from assay.findings.replication import again_between, again_line
-from assay.findings.report_comparison import Standing
+from assay.findings.report_comparison import Standing, regressions
 from assay.report.comparison_page import cell, comparison_page, comparison_view, difference
+from assay.shared.counting import counted
 from assay.shared.files import write_bytes
 
 
@@ -35,6 +37,14 @@ def compare(
     html: Annotated[
         Path | None, typer.Option(help="Write everything as a page.", metavar="FILE")
     ] = None,
+    fail: Annotated[
+        bool,
+        typer.Option(
+            "--fail-on-regression",
+            help="Exit 1 where a figure of the last report is worse than in the first: it held "
+            "and does not, or its whole interval is worse.",
+        ),
+    ] = False,
     project: ProjectOption = None,
 ) -> None:
     """Compare reports: what changed, what shifted."""
@@ -61,3 +71,19 @@ def compare(
     if html is not None:
         write_bytes(html, comparison_page(checkout.ROOT / "reports" / "templates", view).encode())
         say(f"page: {html}")
+    if fail:
+        _require_no_regression(view.reports[0], view.reports[-1])
+
+
+def _require_no_regression(earlier: GivenReport, later: GivenReport) -> None:
+    """Raise CheckFailed where a figure is worse, and where nobody vouches for what it was."""
+    for report in (earlier, later):
+        if not report.intact:
+            raise CheckFailed(f"{report.name}: nothing is compared with it: {report.note}")
+    found = list(regressions(earlier.figures, later.figures))
+    for figure, how in found:
+        where = f" on {figure.target}" if figure.target else ""
+        say(f"regression: {figure.claim}{where}: {cell(figure)}; {how}")
+    if found:
+        problem = f"{later.name}: {counted(len(found), 'regression')} since {earlier.name}"
+        raise CheckFailed(problem)

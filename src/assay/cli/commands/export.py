@@ -1,4 +1,4 @@
-"""``./assay export``: write a report as tables, a citation or a badge."""
+"""``./assay export``: write a report as tables, a summary, a citation or a badge."""
 
 import importlib.util
 import io
@@ -25,10 +25,11 @@ from assay.cli.console import say
 from assay.cli.options import KeyOption, ReportArgument
 from assay.cli.project_folder import keys_of, project_folder
 from assay.findings.headline import headline_counts
+from assay.findings.report_figures import report_figures
 from assay.frames import TABLES
 from assay.records.citation import CitationFile
 from assay.report.claims import project_stamp
-from assay.report.quoted_report import CitedReport, badge, bibtex
+from assay.report.quoted_report import CitedReport, badge, bibtex, markdown_summary
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes
 from assay.verification.open_report import OpenReport, open_report
@@ -41,18 +42,19 @@ COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Format(StrEnum):
-    """The form in which a report is exported: tables, a citation or a badge."""
+    """The form in which a report is exported: tables, a summary, a citation or a badge."""
 
     CSV = "csv"
     JSON = "json"
     PARQUET = "parquet"
+    MARKDOWN = "markdown"
     BIBTEX = "bibtex"
     SVG = "svg"
 
     @property
     def is_text(self) -> bool:
         """Return whether it is one text, and no tables."""
-        return self in (Format.BIBTEX, Format.SVG)
+        return self in (Format.MARKDOWN, Format.BIBTEX, Format.SVG)
 
 
 def export(
@@ -60,7 +62,9 @@ def export(
     table_format: Annotated[
         Format,
         typer.Option(
-            "--format", help="csv, json or parquet: tables; bibtex: a citation; svg: a badge."
+            "--format",
+            help="csv, json or parquet: tables; markdown: every verdict, for a job's summary; "
+            "bibtex: a citation; svg: a badge.",
         ),
     ] = Format.CSV,
     table: Annotated[
@@ -70,14 +74,14 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Where to write: a directory for tables, else RUN_tables, here; a file for a "
-            "citation or a badge, else standard output.",
+            help="Where to write: a directory for tables, else RUN_tables, here; a file for "
+            "all else, or standard output.",
             show_default=False,
         ),
     ] = None,
     key: KeyOption = None,
 ) -> None:
-    """Write a report as tables, a citation or a badge.
+    """Write a report as tables, a summary, a citation or a badge.
 
     Its signature and every byte are checked; ./assay verify judges it again.
     """
@@ -125,6 +129,8 @@ def _require_tables_place(folder: Path) -> None:
 def _write_text(report: OpenReport, wanted: Format, out: Path | None) -> None:
     if wanted is Format.BIBTEX:
         text = report_bibtex(report)
+    elif wanted is Format.MARKDOWN:
+        text = report_markdown(report)
     else:
         contents = report.contents
         text = badge(headline_counts(contents.catalog, contents.verdicts.verdicts))
@@ -133,6 +139,20 @@ def _write_text(report: OpenReport, wanted: Format, out: Path | None) -> None:
     else:
         write_bytes(out, text.encode())
         say(f"{wanted.value}: {out}")
+
+
+def report_markdown(report: OpenReport) -> str:
+    """Return a report's verdicts as a table of Markdown."""
+    contents = report.contents
+    figures = report_figures(
+        contents.catalog,
+        contents.evidence,
+        contents.verdicts,
+        commit=report.commit,
+        created=report.created,
+        manifest_sha256=report.manifest_sha256,
+    )
+    return markdown_summary(figures)
 
 
 def report_bibtex(report: OpenReport) -> str:
