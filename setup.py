@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 PLACE = Path("share") / "assay"
 FOLDERS = ("config", "containers", "docs", "kernels", "profiles", "reports/published",
            "reports/templates", "requirements", "src/assay", "workflow")  # fmt: skip
-FILES = ("Snakefile", "LICENSE", "CHANGELOG.md", "CITATION.cff", "README.md")
+FILES = ("Snakefile", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "README.md")
 
 
 def tree() -> dict[str, list[str]]:

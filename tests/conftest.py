@@ -35,16 +35,10 @@ if importlib.util.find_spec("hypothesis") is not None:  # that environment lacks
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def _no_torch() -> str | None:
-    if importlib.util.find_spec("torch") is None:
-        return "ASSAY_TEST_REQUIRE=torch ./assay test installs it"
-    return None
-
-
-def _no_parquet() -> str | None:
-    if importlib.util.find_spec("pyarrow") is None:
-        return "ASSAY_TEST_REQUIRE=parquet ./assay test installs it"
-    return None
+def _no_module(module: str, part: str) -> Callable[[], str | None]:
+    """Return the question whether a package is missing that a lock of the part's name brings."""
+    remedy = f"ASSAY_TEST_REQUIRE={part} ./assay test installs it"
+    return lambda: remedy if importlib.util.find_spec(module) is None else None
 
 
 def _no_program(program: str, package: str) -> Callable[[], str | None]:
@@ -59,8 +53,9 @@ def _no_root() -> str | None:
 PARTS: dict[str, tuple[str, str, Callable[[], str | None]]] = {
     "ssh": ("sshd", "starts an sshd on loopback", sshd.missing),
     "slurm": ("Slurm", "needs Slurm's daemons and root", cluster.missing),
-    "torch": ("PyTorch", "needs PyTorch (a GPU is not needed)", _no_torch),
-    "parquet": ("PyArrow", "reads and writes Parquet", _no_parquet),
+    "torch": ("PyTorch", "needs PyTorch (a GPU is not needed)", _no_module("torch", "torch")),
+    "parquet": ("PyArrow", "reads and writes Parquet", _no_module("pyarrow", "parquet")),
+    "docs": ("MkDocs", "builds the documents' site", _no_module("mkdocs", "docs")),
     "compiler": ("g++", "compiles with nvcc, which needs g++", _no_program("g++", "g++")),
     "docker": ("Docker", "starts a Docker Engine of its own", engines.missing_docker),
     "podman": ("Podman", "starts a Podman service of its own", engines.missing_podman),

@@ -43,7 +43,7 @@ def test_scripts_are_shims(script: Path):
     assert len(script.read_text().splitlines()) <= 15
 
 
-@pytest.mark.parametrize("lock", ["host", "test", "build", "toolchain", "torch", "parquet"])
+@pytest.mark.parametrize("lock", ["host", "test", "build", "toolchain", "torch", "parquet", "docs"])
 class TestLocks:
     """Locks pin every distribution by hash and name no place to fetch it from."""
 

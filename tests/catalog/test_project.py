@@ -258,7 +258,7 @@ class TestProblems:
             (folder / f"more{number}.py").write_text("#" * size)
         (told,) = refused(folder, document())
         assert "more than 200: " in told or "more than 4,000,000: " in told
-        page = (ROOT / "docs" / "your-own-claims.md").read_text()
+        page = (ROOT / "docs" / "assay-yaml.md").read_text()
         assert f"has {MOST_FILES} files and {MOST_BYTES:,} bytes at most" in page
 
 

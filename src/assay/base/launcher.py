@@ -41,8 +41,8 @@ STAMP = "assay.json"
 TICK_S = 5.0
 COMPILE = ("g++", "docker", "podman", "apptainer")
 """Programs by any of which kernels are compiled."""
-TEST_LOCKS = {"torch": "torch", "parquet": "parquet"}
-"""Further locks of the test suite, by the part that needs them."""
+TEST_LOCKS = ("torch", "parquet", "docs")
+"""Further locks of the test suite; each is called as the part that needs it."""
 
 
 def main(root: str, arguments: Sequence[str]) -> int:
@@ -132,14 +132,16 @@ def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) ->
 
 
 def needed_locks(arguments: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """Locks by name: Parquet and tests need more, and parts of tests where they are required."""
+    """Locks by name: Parquet, documents and tests need more, and required parts of tests."""
     command = command_of(arguments)
     if command == "export" and any(word.endswith("parquet") for word in arguments):
         return ["host", "parquet"]
+    if command == "lab" and "docs" in arguments:
+        return ["host", "docs"]
     if command != "test":
         return ["host"]
     required = environ.get("ASSAY_TEST_REQUIRE", "").split()
-    return ["host", "test", *(lock for part, lock in TEST_LOCKS.items() if part in required)]
+    return ["host", "test", *(lock for lock in TEST_LOCKS if lock in required)]
 
 
 def command_of(arguments: Sequence[str]) -> str | None:

@@ -112,7 +112,7 @@ def test_a_python_without_torch_is_lacking(assay: Any, tmp_path: Path) -> None:
 
 
 def test_the_signatures_in_the_docs_work(assay: Any, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "your-own-claims.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "assay-yaml.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)
     assert len(code.splitlines()) == 10
     project = PROJECT.replace('{right: "a product", arm: "another"}', '{ours: "a product"}')

@@ -1,6 +1,9 @@
 """``./assay lab``: what only authors of kernels need."""
 
+import importlib.util
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +14,8 @@ from assay.base import progress
 from assay.base.cache_place import cache_folder
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import write_record
-from assay.base.writable import why_not_writable
+from assay.base.isolation import isolated
+from assay.base.writable import require_folder_place, why_not_writable
 from assay.building import build as building
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
@@ -130,6 +134,29 @@ def tune(
             say(f"{one.choice.id}: {one.choice.variant} -> {one.rival_variant} (arm {one.rival})")
         elif one.standing is ChoiceStanding.CONFIRMED and one.choice.id not in made:
             say(f"{one.choice.id}: none in config/tuning.yaml -> {one.choice.variant}")
+
+
+@lab.command()
+def docs(
+    folder: Annotated[Path, typer.Argument(help="Directory to write.", metavar="DIR")],
+) -> None:
+    """Build the documents into a static site, with search."""
+    if importlib.util.find_spec("mkdocs") is None:
+        raise MissingEnvironment(
+            "this Python has no MkDocs: start ./assay without ASSAY_NO_VENV, which installs it "
+            "from requirements/docs.txt"
+        )
+    place = folder.resolve()
+    require_folder_place(folder, place)
+    if place.is_dir() and any(place.iterdir()) and not (place / "search").is_dir():
+        raise BadInput(f"{folder}: holds something that is no site: name an empty directory")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict"]
+    command += ["--config-file", "docs/mkdocs/mkdocs.yml", "--site-dir", str(place)]
+    environment = {**isolated(os.environ), "NO_MKDOCS_2_WARNING": "1"}
+    ended = subprocess.run(command, cwd=checkout.ROOT, env=environment, check=False)
+    if ended.returncode != 0:
+        raise CheckFailed("the documents make no site; the lines above say why")
+    say(f"site: {folder / 'index.html'}")
 
 
 INDEX = "kernels.json"
