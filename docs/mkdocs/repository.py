@@ -33,6 +33,8 @@ def on_page_markdown(markdown, page, config, files):
         target = (here / path).resolve()
         if target in pages:
             folder = posixpath.dirname(page.file.src_uri)
+            if words.endswith(".md"):  # a page's name here, a file's there
+                words = target.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
             return f"[{words}]({posixpath.relpath(pages[target], folder or '.')}{anchor})"
         if not target.exists():
             return found[0]  # MkDocs says so
