@@ -39,7 +39,7 @@ class Variant(Record):
     """The extern "C" launcher."""
     abi: Abi | None = None
     """Argument list of the launcher, as the operation's README.md fixes it; ``project``: that of
-    docs/your-own-claims.md."""
+    docs/assay-yaml.md."""
     operands: tuple[Symbol, ...] = ()
     """Of a project's kernel: the inputs whose addresses the launcher takes, in its order."""
     sizes: tuple[Symbol, ...] = ()

@@ -119,7 +119,7 @@ ShellLine = Annotated[str, AfterValidator(_line)]
 class CudaArm(Record):
     """An arm that is compiled by Assay's toolchain from a CUDA file of the project.
 
-    docs/your-own-claims.md has the argument list of its launcher.
+    docs/assay-yaml.md has the argument list of its launcher.
     """
 
     title: str
@@ -141,7 +141,7 @@ class CudaArm(Record):
 class Measurement(Record):
     """Arms that a Python function of the project makes, measured by the built-in arms' protocol.
 
-    The function is called with the parameters and ``device``; docs/your-own-claims.md says what it
+    The function is called with the parameters and ``device``; docs/assay-yaml.md says what it
     returns.
     """
 
