@@ -1,116 +1,151 @@
 "use strict";
-// Sorts, searches and filters the claims. The page says the same without it.
-(function () {
-  var controls = document.getElementById("controls");
-  var claims = Array.prototype.slice.call(document.querySelectorAll("tbody.claim"));
+// Sorts, searches and filters the claims; the page says the same without it. The address tells what
+// is chosen: "#claim?v=misstated&q=words" names a claim, or another part, and the choices.
+(() => {
+  const controls = document.getElementById("controls");
+  const claims = [...document.querySelectorAll("tbody.claim")];
   if (!controls || !claims.length) { return; }
   controls.hidden = false;
-  var search = document.getElementById("search");
-  var choices = Array.prototype.slice.call(controls.querySelectorAll("select.choice"));
-  var shown = document.getElementById("shown");
-  var opened = [];
-  claims.forEach(function (claim, number) {
+  const search = document.getElementById("search");
+  const order = document.getElementById("order");
+  const shown = document.getElementById("shown");
+  const choices = [...controls.querySelectorAll("select.choice")];
+  const kinds = [...controls.querySelectorAll("select[name=k] option")];
+  const unfolded = new Set();
+  claims.forEach((claim, number) => {
     claim.order = number;
     // What the claim counts as: a list of what each such thing can be chosen by.
-    claim.facets = claim.getAttribute("data-f").split("|").map(function (facet) {
-      return facet.split(" ");
-    });
-    claim.keys = claim.getAttribute("data-o").split(" ");
-    claim.words = claim.textContent.toLowerCase() + " " + claim.id.toLowerCase();
+    claim.facets = claim.dataset.f.split("|").map((facet) => facet.split(" "));
+    claim.keys = claim.dataset.o.split(" ");
+    claim.words = `${claim.textContent} ${claim.id}`.toLowerCase();
   });
 
   function fitting(claim, words) {
-    if (!words.every(function (word) { return claim.words.indexOf(word) >= 0; })) { return []; }
-    return claim.facets.filter(function (facet) {
-      return choices.every(function (choice) {
-        return !choice.value || facet.indexOf(choice.value) >= 0;
-      });
-    });
+    if (!words.every((word) => claim.words.includes(word))) { return []; }
+    return claim.facets.filter((facet) => choices.every((choice) =>
+      !choice.value || facet.includes(`${choice.name}:${choice.value}`)));
   }
 
-  // The number that the page tells of what is shown: of one kind of things, each counted once.
-  function told(numbers) {
-    return Array.prototype.slice.call(document.querySelectorAll("option[value^='k:']"))
-      .filter(function (kind) { return numbers[kind.value]; })
-      .map(function (kind) { return numbers[kind.value] + " " + kind.text; }).join(", ");
-  }
-
-  function filter() {
-    var words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    var active = words.length > 0 || choices.some(function (choice) { return choice.value; });
-    var count = 0, numbers = {};
-    claims.forEach(function (claim) {
-      var found = fitting(claim, words), fit = found.length > 0;
-      found.forEach(function (facet) {
-        var kind = facet.filter(function (token) { return token.indexOf("k:") === 0; })[0];
+  // Shows what fits, and the claim that the address names, whether it fits or not.
+  function filter(named) {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const active = words.length > 0 || choices.some((choice) => choice.value);
+    const numbers = {};
+    let count = 0;
+    for (const claim of claims) {
+      const found = fitting(claim, words);
+      for (const facet of found) {
+        const kind = facet.find((token) => token.startsWith("k:"));
         numbers[kind] = (numbers[kind] || 0) + 1;
-      });
-      claim.hidden = !fit;
-      if (fit) { count += 1; }
-      var folded = claim.closest("details.group");
-      if (fit && active && folded && !folded.open) { folded.open = true; opened.push(folded); }
-    });
-    if (!active) {
-      opened.forEach(function (folded) { folded.open = false; });
-      opened = [];
+      }
+      count += found.length > 0;
+      claim.hidden = !found.length && claim !== named;
+      claim.classList.toggle("named", claim === named);
+      const folded = claim.closest("details.group");
+      if (found.length && active && folded && !folded.open) {
+        folded.open = true;
+        unfolded.add(folded);
+      }
     }
-    var kinds = told(numbers);
-    shown.textContent = count + " of " + claims.length + " claims" + (kinds ? ": " + kinds : "");
+    if (!active) {
+      unfolded.forEach((folded) => { folded.open = false; });
+      unfolded.clear();
+    }
+    const told = kinds.filter((kind) => numbers[`k:${kind.value}`])
+      .map((kind) => `${numbers[`k:${kind.value}`]} ${kind.text}`).join(", ");
+    shown.textContent = count ? `${count} of ${claims.length} claims${told && `: ${told}`}`
+      : "No claim fits. Reset shows all.";
   }
 
   // What a claim is sorted by: its place in the page, ratio, severity, or source and line.
-  var orders = {
-    order: function (claim) { return claim.order; },
-    ratio: function (claim) { return claim.keys[0] === "-" ? NaN : Number(claim.keys[0]); },
-    severity: function (claim) { return Number(claim.keys[1]); },
-    place: function (claim) { return claim.keys[2]; }
+  const orders = {
+    order: (claim) => claim.order,
+    ratio: (claim) => claim.keys[0] === "-" ? NaN : Number(claim.keys[0]),
+    severity: (claim) => Number(claim.keys[1]),
+    place: (claim) => claim.keys[2],
   };
 
   function sort() {
-    var value = document.getElementById("order").value.split("-");
-    var key = orders[value[0]], sign = value[1] === "down" ? -1 : 1;
-    Array.prototype.forEach.call(document.querySelectorAll("table.claims"), function (table) {
-      Array.prototype.slice.call(table.querySelectorAll("tbody.claim")).sort(function (one, other) {
-        var a = key(one), b = key(other), last = Number(a !== a) - Number(b !== b);
+    const [name, way] = order.value.split("-");
+    const key = orders[name], sign = way === "down" ? -1 : 1;
+    for (const table of document.querySelectorAll("table.claims")) {
+      table.append(...[...table.querySelectorAll("tbody.claim")].sort((one, other) => {
+        const a = key(one), b = key(other), last = Number(a !== a) - Number(b !== b);
         return last || (a < b ? -sign : a > b ? sign : one.order - other.order);
-      }).forEach(function (claim) { table.appendChild(claim); });
-    });
+      }));
+    }
   }
 
-  function reveal() {
-    var claim = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (claim && claim.tagName === "DETAILS") { claim.open = true; }
-    if (!claim || !claim.classList.contains("claim")) { return; }
-    if (claim.hidden) { choose(""); }
-    var folded = claim.closest("details.group");
-    if (folded) { folded.open = true; }
-    claim.querySelector("details").open = true;
-    claim.scrollIntoView();
+  function chosen() {
+    const fields = [...choices, search, order].filter((field) => field.value && field.value !== "order-up");
+    return new URLSearchParams(fields.map((field) => [field.name, field.value])).toString();
   }
 
-  search.addEventListener("input", filter);
-  choices.forEach(function (choice) { choice.addEventListener("change", filter); });
-  document.getElementById("order").addEventListener("change", sort);
-  // Shows what a number was told by: the values of the choices, and nothing searched for.
-  function choose(values) {
-    search.value = "";
-    choices.forEach(function (choice) {
-      choice.value = values.split(" ").filter(function (value) {
-        return choice.querySelector("option[value='" + value + "']");
-      })[0] || "";
-    });
-    filter();
+  const parts = (address) => [...address.slice(1).split("?"), ""];
+
+  function remember(id, values, replace) {
+    const address = `#${id}${values && `?${values}`}`;
+    if (address !== location.hash) {
+      history[replace ? "replaceState" : "pushState"](null, "", address);
+    }
   }
 
-  document.getElementById("reset").addEventListener("click", function () {
-    document.getElementById("order").value = "order-up";
-    choose("");
+  // Brings the page to what the address says.
+  function show() {
+    const [id, values] = parts(location.hash), given = new URLSearchParams(values);
+    for (const field of [...choices, search, order]) {
+      field.value = given.get(field.name) || "";
+      if (field.selectedIndex === -1) { field.selectedIndex = 0; }
+    }
+    const named = document.getElementById(decodeURIComponent(id));
     sort();
+    filter(named);
+    if (!named) { return; }
+    for (let each = named; each; each = each.parentElement) {
+      if (each.tagName === "DETAILS") { each.open = true; }
+    }
+    if (named.classList.contains("claim")) { named.querySelector("details").open = true; }
+    named.scrollIntoView();
+  }
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) { return; }
+    event.preventDefault();
+    const [id, values] = parts(link.getAttribute("href"));
+    remember(id, values || chosen());
+    show();
+    const named = document.getElementById(id);
+    if (named) {
+      named.tabIndex = -1;
+      named.focus({preventScroll: true});
+    }
   });
-  Array.prototype.forEach.call(document.querySelectorAll("[data-show]"), function (link) {
-    link.addEventListener("click", function () { choose(link.getAttribute("data-show")); });
+  document.querySelectorAll("[data-show]").forEach((link) => {
+    link.setAttribute("href", `#claims?${link.dataset.show}`);
   });
-  window.addEventListener("hashchange", reveal);
-  filter();
-  reveal();
-}());
+  search.addEventListener("input", () => { filter(); remember("claims", chosen(), true); });
+  [...choices, order].forEach((field) => field.addEventListener("change", () => {
+    sort();
+    filter();
+    remember("claims", chosen());
+  }));
+  document.getElementById("reset").addEventListener("click", () => { remember("claims", ""); show(); });
+  window.addEventListener("hashchange", show);
+
+  // On paper every claim stands, opened.
+  let before = null;
+  window.addEventListener("beforeprint", () => {
+    const folded = [...document.querySelectorAll("details")];
+    before = before || [folded.filter((each) => !each.open), claims.filter((claim) => claim.hidden)];
+    folded.forEach((each) => { each.open = true; });
+    claims.forEach((claim) => { claim.hidden = false; });
+  });
+  window.addEventListener("afterprint", () => {
+    if (!before) { return; }
+    before[0].forEach((each) => { each.open = false; });
+    before[1].forEach((claim) => { claim.hidden = true; });
+    before = null;
+  });
+  show();
+})();

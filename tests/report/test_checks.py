@@ -101,7 +101,7 @@ class TestGuards:
         evidence.cheats["h100"] = cheats("h100", caught=False)
         evidence.sanitizers.clear()
         first, second = guards(catalog, evidence, (), ())
-        assert (first.words, first.held) == ("1 of 10 cheating kernels not caught", False)
+        assert (first.words, first.held) == ("1 of 10 cheating kernels not caught (h100)", False)
         assert not second.held
 
 

@@ -40,7 +40,7 @@ class Made:
 
     def fitting(self, choice: str) -> list[str]:
         """Return the claims that a choice shows, each as often as it counts."""
-        wanted = set(choice.split())
+        wanted = {part.replace("=", ":") for part in choice.split("&amp;")}
         return [claim for claim, tokens in self.facets() if wanted <= tokens]
 
     def told(self) -> list[tuple[str, int]]:
@@ -87,7 +87,7 @@ def test_groups_and_sources_add_up_to_the_headline(made: Made) -> None:
         token[2:] for _, tokens in made.facets() for token in tokens if token.startswith("k:")
     )
     groups, sources = made.page.split('<section id="sources">')
-    heads = r"(?:In this table: |<h3>[^<]*</h3> <span class=\"muted\">)([^<:]*)"
+    heads = r"<h3>[^<]*</h3>(?: <span class=\"muted\">|\n<p [^>]*>)([^<:]*)"
     for kind, (one, many) in KINDS.items():
         for told in (" ".join(re.findall(heads, groups)), sources.split("</section>")[0]):
             found = re.findall(rf"(\d+) (?:{one}|{many})\b", told)

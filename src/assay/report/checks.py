@@ -200,23 +200,24 @@ def guards(
     agreed: Sequence[Agreement],
 ) -> Iterator[GuardWords]:
     """Yield each guard of a run's figures: of what was tried how much held."""
-    cheats = [each for record in evidence.cheats.values() for each in record.cheats]
-    watched = [run.status for record in evidence.sanitizers.values() for run in record.runs]
+    cheats = evidence.cheats.items()
+    watched = evidence.sanitizers.items()
     limit = catalog.judging.stopwatch_agreement
     yield _share(
-        [bool(each.caught_by) for each in cheats if each.meant is not None],
+        [(on, bool(c.caught_by)) for on, of in cheats for c in of.cheats if c.meant is not None],
         "cheating kernels caught",
         "cheating kernels not caught",
     ) or GuardWords("no cheating kernel was tried", held=False)
     yield _share(
-        [each == "clean" for each in watched if each != "unsupported"],
+        [(on, r.status == "clean") for on, of in watched for r in of.runs
+         if r.status != "unsupported"],
         "sanitizer runs clean",
         "sanitizer runs not clean",
-    ) or GuardWords("compute-sanitizer was not run", held=False)
+    ) or GuardWords("compute-sanitizer was not run", held=False)  # fmt: skip
     if (binaries := binaries_guard(matches)) is not None:
         yield binaries
     stopwatches = _share(
-        [not one.disagrees(limit) for one in agreed if one.off],
+        [(one.target, not one.disagrees(limit)) for one in agreed if one.off],
         "timed kernels agree with a second stopwatch",
         "timed kernels disagree with a second stopwatch",
     )
@@ -226,19 +227,23 @@ def guards(
 
 def binaries_guard(matches: Sequence[BinaryMatch]) -> GuardWords | None:
     """Return how many measured binaries, of those compiled again, have the same machine code."""
-    found = [match.sameness for match in matches if match.sameness is not Sameness.NOT_COMPILED]
     return _share(
-        [sameness is not Sameness.OTHER for sameness in found],
-        "binaries keep their machine code when compiled again",
-        "binaries differ when compiled again",
-    )
+        [(match.target, match.sameness is not Sameness.OTHER) for match in matches
+         if match.sameness is not Sameness.NOT_COMPILED],
+        "measured binaries have the same machine code when compiled again",
+        "measured binaries differ when compiled again",
+    )  # fmt: skip
 
 
-def _share(found: Sequence[bool], held: str, broken: str) -> GuardWords | None:
-    """Return the words of a guard; None where nothing was tried."""
+def _share(found: Sequence[tuple[str, bool]], held: str, broken: str) -> GuardWords | None:
+    """Return the words of a guard, by what held on which target; None where nothing was tried.
+
+    It names the targets that it speaks of: of a guard that did not hold those where it did not.
+    """
     if not found:
         return None
-    good = sum(found)
-    if good == len(found):
-        return GuardWords(f"{good} of {good} {held}", held=True)
-    return GuardWords(f"{len(found) - good} of {len(found)} {broken}", held=False)
+    bad = [on for on, good in found if not good]
+    on = ", ".join(dict.fromkeys(bad or (on for on, _ in found)))
+    if bad:
+        return GuardWords(f"{len(bad)} of {len(found)} {broken} ({on})", held=False)
+    return GuardWords(f"{len(found)} of {len(found)} {held} ({on})", held=True)

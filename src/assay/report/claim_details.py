@@ -1,5 +1,6 @@
 """What is folded below a claim's line: every verdict on it in full."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
 from assay.judging.verdicts import FIGURES
+from assay.records.attestation import APPENDIX
 from assay.records.claims import Claim
 from assay.records.evaluations import PRIMARY, Benchmark, Metric
 from assay.records.measurements import ArmFacts
@@ -18,6 +20,9 @@ from assay.report.verdict_text import VerdictText, entry_of, verdict_text
 from assay.shared.counting import counted
 
 HOLDS = {True: "yes", False: "no", None: "open"}
+DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
+WORDS = 14
+"""Of a reading: what is longer is parted at its first colon, semicolon or bracket."""
 
 
 @dataclass(frozen=True)
@@ -63,19 +68,31 @@ def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict, found: str) 
         readings=tuple(_reading(verdict, each, work) for each in verdict.readings),
         facts=tuple(_facts(verdict, entry if isinstance(entry, Claim) else None)),
         nearest=tuple(_near(near, verdict) for near in verdict.nearest),
-        links=tuple(
-            record_link(path, verdict.target) for path in verdict.evidence if path not in machines
+        links=(
+            *_samples(evidence, verdict),
+            *(record_link(p, verdict.target) for p in verdict.evidence if p not in machines),
         ),
     )
 
 
+def _samples(evidence: Evidence, verdict: Verdict) -> Iterator[Link]:
+    """Yield where the samples, the clock and the power of a verdict's timings are drawn."""
+    for path in verdict.evidence:
+        *_, target, kind, name = ("", "", *path.removesuffix(".json.gz").split("/"))
+        if kind == "benchmark" and (target, name) in evidence.benchmarks:
+            yield Link(f"samples of {name}", f"{APPENDIX}#comparison-{target}-{name}")
+
+
 def _explanation(verdict: Verdict) -> str:
-    """Return a verdict's explanation without the figures in it, which stand beside it."""
-    figures = FIGURES.search(verdict.explanation)
-    if figures is None or verdict.ci90 is None:
-        return verdict.explanation
-    before, after = verdict.explanation[: figures.start()], verdict.explanation[figures.end() :]
-    return f"{before}{capital(after)}"
+    """Return a verdict's explanation without what stands beside it: figures, which readings hold;
+    and with digests in short.
+    """
+    text = verdict.explanation
+    if verdict.ci90 is not None and (figures := FIGURES.search(text)) is not None:
+        text = f"{text[: figures.start()]}{capital(text[figures.end() :])}"
+    holding = "; ".join(each.says for each in verdict.readings if each.holds and not each.primary)
+    text = text.replace(f": {holding}.", ".") if holding else text
+    return DIGEST.sub(lambda found: f"{fmt.short_hash(found[0])}…", text)
 
 
 def _facts(verdict: Verdict, claim: Claim | None) -> Iterator[Fact]:
@@ -97,7 +114,7 @@ def _facts(verdict: Verdict, claim: Claim | None) -> Iterator[Fact]:
         discarded = verdict.discarded_blocks or 0
         yield Fact("samples", f"{verdict.samples}, {counted(discarded, 'block')} discarded")
     if verdict.roofline_fraction is not None:
-        yield Fact("of the roofline bound", fmt.percent(verdict.roofline_fraction))
+        yield Fact("rate ÷ roofline bound", fmt.percent(verdict.roofline_fraction))
     if verdict.binary_sha256:
         yield Fact("binary", fmt.short_hash(verdict.binary_sha256))
 
@@ -136,8 +153,11 @@ def _reading(verdict: Verdict, reading: VerdictReading, of: Mapping[str, ArmFact
     products = fmt.whole(done) if work else fmt.NOTHING
     if done is not None and done < (true or 0):
         products += f" of {fmt.whole(true)}"
+    long = len(reading.says.split()) > WORDS
+    says, *more = re.split(r"[:;] | (?=\()", reading.says, maxsplit=1) if long else [reading.says]
     return {
-        "says": reading.says,
+        "says": says,
+        "more": more,
         "primary": reading.primary,
         "measured": fmt.figure(reading.measured, verdict.unit, verdict.claimed),
         "interval": fmt.interval_of(reading.measured, verdict.unit, reading.ci90, verdict.claimed),

@@ -138,14 +138,10 @@ def _tally(found: Iterable[Facet]) -> dict[Status, int]:
     return {status: numbers[status] for status in Status if status in numbers}
 
 
-def choice_of(*, kind: str, source: str | None = None, status: Status | None = None,
-              why: Why | None = None) -> str:  # fmt: skip
-    """Return the choice of values that a number is told by, as the page's script reads it."""
-    parts = [f"k:{kind}"]
-    parts += [f"s:{source}"] if source else []
-    parts += [f"v:{status.value}"] if status else []
-    parts += [f"w:{why.value}"] if why else []
-    return " ".join(parts)
+def choice_of(kind: str, *, status: Status | None = None, why: Why | None = None) -> str:
+    """Return the choice of values that a number is told by, as the page's address has it."""
+    more = [f"&v={status.value}"] if status else []
+    return "".join([f"k={kind}", *more, *([f"&w={why.value}"] if why else [])])
 
 
 def filters(catalog: Catalog, every: Sequence[Facet]) -> Iterator[Row]:

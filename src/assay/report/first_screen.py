@@ -1,4 +1,6 @@
-"""The page's first screen: what was measured where, what came out, why not, and what guards it."""
+"""The page's first screen: what came out, of what, and why not; where it was measured, and how
+that is guarded.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +19,7 @@ from assay.report.counts import choice_of, status_words, told
 from assay.report.figures.strip import figure_strip
 from assay.report.figures.svg import mark_of
 from assay.report.formatting import Row
-from assay.shared.counting import counted
+from assay.shared.counting import agreeing, counted
 
 TREES = {True: "", False: " with uncommitted changes", None: " (tree state not known)"}
 """What is said of a commit, by whether its tree was clean."""
@@ -49,9 +51,9 @@ def first_screen(
             _machine(catalog, evidence, plan)
             for plan in sorted(plans, key=lambda plan: plan.provision.kind == "none")
         ],
-        "total": counted(split.total, *OF_WHAT[kind == "own"]),
+        "conclusion": conclusion(catalog, figures),
         "chips": [
-            (split.statuses[each], words, mark_of(each), choice_of(kind=kind, status=each))
+            (split.statuses[each], words, mark_of(each), choice_of(kind, status=each))
             for each, words in status_words(split.statuses, split.away, named="").items()
         ],
         "headline": headline_words(catalog, figures),
@@ -60,7 +62,7 @@ def first_screen(
         "causes": cause_chips([each for each in members if each not in idle], kind),
         "not_run": cause_chips(idle, kind),
         "apart": [
-            f"{counted(of.total, *KINDS[each])}: {told(of.statuses, of.away)}"
+            (counted(of.total, *KINDS[each]), told(of.statuses, of.away), choice_of(each))
             for each, of in figures.apart.items()
             if each != kind and of.total
         ],
@@ -68,6 +70,23 @@ def first_screen(
         "exceptions": [each for each in guarded if not each.held],
         "strip": figure_strip(catalog, evidence.plan.sources, counted_things, lines),
     }
+
+
+def conclusion(catalog: Catalog, figures: headline.PublishedFigures) -> str:
+    """Return in one sentence how many of what the headline counts hold."""
+    split = headline.headed(catalog, figures)
+    if not split.total:
+        return "No published speed figure is among the claims."
+    facts = {status: status.facts for status in split.statuses}
+    fail = sum(number for status, number in split.statuses.items() if facts[status].strict)
+    hold = sum(number for status, number in split.statuses.items()
+               if facts[status].decided and not facts[status].strict)  # fmt: skip
+    of = counted(split.total, *OF_WHAT[headline.only_own(catalog, figures)])
+    parts = [f"{hold or 'None'} of {of} {agreeing(hold or 1, 'holds', 'hold')}"]
+    parts += [f"{fail} {agreeing(fail, 'does', 'do')} not"] if fail else []
+    idle = split.total - hold - fail
+    parts += [f"{idle} {agreeing(idle, 'stays', 'stay')} open"] if idle else []
+    return f"{', '.join(parts)}."
 
 
 def headline_words(catalog: Catalog, figures: headline.PublishedFigures) -> str:
@@ -92,7 +111,7 @@ def _lead(plans: Sequence[TargetPlan]) -> str:
 
 
 def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> tuple[str, str, str]:
-    """Return a GPU, its driver, power limit and day or why nothing was measured, and from where."""
+    """Return a GPU; its driver, power limit and day, or why nothing was measured; by which run."""
     provision, platform = plan.provision, evidence.platforms.get(plan.target)
     if provision.kind == "none" or platform is None:
         detail = provision.detail if provision.kind == "none" else "no platform record"
@@ -104,11 +123,9 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> tuple[st
         name = (provision.recorded_in or "").rsplit("/", 1)[-1].removesuffix(".tar.xz")
         where = f"taken from report {name}"
     facts = f"driver {platform.device.driver}{limit}, {fmt.moment(platform.recorded_at)}"
-    return gpu.product, facts, f"{where}, {platform.uuids}"
+    return gpu.product, facts, where
 
 
 def cause_chips(of: Sequence[Outcome], kind: str = FIGURES) -> list[tuple[int, Why, str]]:
     """Return causes, the most frequent first, each with its number and the choice that shows it."""
-    return [
-        (count, why, choice_of(kind=kind, why=why)) for why, count in headline.causes(of).items()
-    ]
+    return [(count, why, choice_of(kind, why=why)) for why, count in headline.causes(of).items()]

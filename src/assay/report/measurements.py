@@ -12,7 +12,7 @@ from assay.judging.case import Case
 from assay.records.measurements import ArmCorrectness, ArmFacts, BenchmarkRecord
 from assay.records.workloads import Arm
 from assay.report import formatting as fmt
-from assay.report.figures.figure_traces import traces
+from assay.report.figures.figure_traces import distribution, traces
 from assay.report.figures.rooflines import facts_of, rate_of
 from assay.report.formatting import Row, link
 from assay.report.stopwatches import ArmKey, ClockSpread
@@ -116,10 +116,14 @@ def _timed(catalog: Catalog, target: str, arm: Arm, record: BenchmarkRecord | No
         bound = fmt.percent(roofline.fraction(time.value(), facts, dtype, peaks))
     processes = record.processes if record else ()
     every = [each for process in processes for each in process.arms if each.arm == arm.id]
+    blocks = (block for process in processes for block in process.blocks if block.void is None)
+    turns = (turn for block in blocks for turn in block.turns if turn.arm == arm.id)
+    samples = [ms for turn in turns for ms in turn.times_ms]
     chosen = dict.fromkeys(settings(each.swept.chosen) for each in every if each.swept is not None)
     return {
         "time": fmt.quantity(time.value(), "ms") if time else fmt.NOTHING,
         "interval": fmt.interval(time.interval()) if time else None,
+        "samples": distribution(samples) if samples else "",
         "rate": rate,
         "bound": bound,
         "memory": _memory(every),

@@ -1,14 +1,18 @@
-"""The picture of a run: SM clock, power and turn times, one below the other."""
+"""The pictures of a run: SM clock, power and turn times, one below the other; samples as bars."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+
+from assay.records import units
 from assay.records.measurements import BenchmarkRecord
 from assay.records.verdicts import Status
 from assay.report.figures import svg
 from assay.report.figures.svg import Scale, in_words, short, stroke, text_at
+from assay.shared.counting import counted
 
 TITLE = "SM clock, power and launch times over time"
 WIDTH, LEFT, RIGHT, TOP = 446.4, 58.0, 443.4, 5.0
@@ -21,6 +25,8 @@ LETTER = 0.64
 """Width of a letter over the size of its font, generously."""
 DOT, LEGEND_DOT = 1.35, 2.2
 """Radii."""
+BINS, TALL = 24, 20
+"""Of a histogram: how many bars, and how high the highest is."""
 PROCESS_GAP_S = 0.3
 """Drawn between the traces of two processes, so that they read as two."""
 
@@ -32,6 +38,21 @@ class TracePanel:
     label: tuple[str, ...]
     across: Scale
     up: Scale
+
+
+def distribution(times_ms: Sequence[float]) -> str:
+    """Return a small histogram of samples in ms: the middle 98 of 100, told by the middle 90."""
+    low, first, middle, last, high = np.percentile(times_ms, [1, 5, 50, 95, 99])
+    counts, _ = np.histogram(times_ms, bins=BINS, range=(low, max(high, low * (1 + 1e-9))))
+    bars = "".join(f"V{TALL - round(TALL * n / max(counts))}h4" for n in counts)
+    words = (
+        f"{counted(len(times_ms), 'sample')}, median {units.number(middle)} ms, 90 % of them from "
+        f"{units.number(first)} to {units.number(last)} ms"
+    )
+    return (
+        f'<svg class="samples" role="img" aria-label="{words}" viewBox="0 0 {4 * BINS} {TALL}">'
+        f'<title>{words}</title><path d="M0 {TALL}{bars}V{TALL}z"/></svg>'
+    )
 
 
 def traces(record: BenchmarkRecord, limit_w: float | None, name: str) -> str | None:
@@ -81,7 +102,7 @@ def drawn(
     shown = (
         (("SM clock", "MHz"), [mhz for _, clock, _ in segments for mhz in clock]),
         (("power", "W"), watts if limit_w is None else [*watts, limit_w]),
-        (("time / median",), [time for _, time in places]),
+        (("time ÷ median",), [time for _, time in places]),
     )
     panels, top = [], TOP
     for (label, values), height in zip(shown, HEIGHTS, strict=True):

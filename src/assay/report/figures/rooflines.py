@@ -25,6 +25,7 @@ from assay.report.figures.svg import (
     text_at,
 )  # fmt: skip
 from assay.report.formatting import Row
+from assay.shared.counting import counted
 from assay.statistics import roofline
 from assay.statistics.summaries import Summary, arm_time
 
@@ -110,6 +111,12 @@ def _roofline(
     named = [point for name, point in points.items() if name in chosen]
     named.sort(key=lambda point: -point.rate)
     others = [point for name, point in points.items() if name not in chosen]
+    slope = target.peaks.memory_gb_per_s / 1000
+    above = sum(point.rate > point.intensity * slope for point in points.values())
+    beyond = (
+        f"{counted(above, 'point lies', 'points lie')} above the slope: the slope is what memory "
+        "delivers, and these read what the L2 cache still held. "
+    )
     of_fp8 = peak != target.peaks.fp16_tensor_tflop_per_s
     ceilings = peak, target.peaks.memory_gb_per_s
     return {
@@ -117,7 +124,7 @@ def _roofline(
         "caption": f"{target.product}: the fastest measurement of every "
         f"{'FP8 ' if of_fp8 else ''}variant, by stored-block FLOPs and least traffic. Circles are "
         "kernels of this repository, squares are libraries; small dots are other variants. "
-        f"Ceilings: {target.peaks.source}.",
+        f"{beyond if above else ''}Ceilings: {target.peaks.source}.",
         "legend": [(point.label, point.ours) for point in named],
     }
 

@@ -11,7 +11,7 @@ from html import escape
 from math import log
 
 from assay.catalog.model import Catalog
-from assay.findings.headline import ELSEWHERE, FIGURES, KINDS
+from assay.findings.headline import ELSEWHERE, FIGURES
 from assay.judging.counts import Outcome
 from assay.records.claims import Relation
 from assay.records.verdicts import Status, Why
@@ -20,7 +20,6 @@ from assay.report.claims import ClaimLine
 from assay.report.figures.svg import LogScale, Mark, mark_of, short, verdict_mark
 from assay.report.formatting import Row
 from assay.report.verdict_text import Ratio, toward_better
-from assay.shared.counting import agreeing, counted
 
 DRAWN = (FIGURES, ELSEWHERE, "ratios", "own")
 """Kinds that have a speed to draw."""
@@ -54,7 +53,7 @@ class Sheet:
     """Whether a lane's label stands beside it; else above it."""
 
 
-WIDE = Sheet("wide", 1240.0, 230.0, row=15.0, text=1.0, beside=True)
+WIDE = Sheet("wide", 1240.0, 252.0, row=13.0, text=1.0, beside=True)
 NARROW = Sheet("narrow", 430.0, 5.0, row=12.0, text=1.25, beside=False)
 """Drawn larger than a telephone is wide, and shown smaller: its marks with it, its letters not."""
 
@@ -104,12 +103,16 @@ def figure_strip(
     margins = catalog.judging.absolute_margin, catalog.judging.ratio_margin
     seen = {each.status for each in drawn}
     every = [dot for _, found in lanes for dot in found]
+    looks = (
+        ("small: a ratio of two figures", any(dot.small for dot in every)),
+        ("hollow: on another GPU than the source names", any(dot.mark.hollow for dot in every)),
+        ("a stroke: the source says “at least” or “at most”", any(dot.bound for dot in every)),
+    )
     return {
         "drawings": [drawing(lanes, margins, sheet) for sheet in (WIDE, NARROW)],
         "legend": [(mark_of(status), status.word) for status in Status if status in seen],
-        "counts": _counts(drawn, of_kinds),
-        "bounds": any(dot.bound for dot in every),
-        "by_parts": any(dot.by_parts for dot in every),
+        "looks": [words for words, there in looks if there],
+        "counts": f"{len(drawn)} of {len(of_kinds)} figures and ratios have a mark",
         "turned": TURNED,
     }
 
@@ -126,21 +129,6 @@ def _dot(each: Outcome, line: ClaimLine, ratio: Ratio) -> Dot:
         small=each.kind == "ratios",
         by_parts=verdict.why is Why.PART_MISSED and ratio.value > 1,
     )
-
-
-def _counts(drawn: Sequence[Outcome], of_kinds: Sequence[Outcome]) -> str:
-    """Return how many marks of what there are: ``2 marks: 2 of 3 published speed figures``."""
-    parts = []
-    for kind in DRAWN:
-        number, of = (sum(each.kind == kind for each in part) for part in (drawn, of_kinds))
-        if number:
-            smaller = ", drawn smaller" if kind == "ratios" else ""
-            parts.append(f"{number} of {counted(of, *KINDS[kind])}{smaller}")
-    listed = f"{counted(len(drawn), 'mark')}: {' and '.join(parts)}"
-    idle = sum(each.kind == FIGURES for each in of_kinds) - sum(e.kind == FIGURES for e in drawn)
-    if idle:
-        listed += f"; the other {idle} {agreeing(idle, 'figure has', 'figures have')} none"
-    return listed
 
 
 def drawing(
