@@ -8,11 +8,23 @@ import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.records.verdicts import VerdictsFile
+from assay.findings.headline import published_figures
+from assay.judging.counts import outcome, rows_by_claim
+from assay.records.verdicts import Verdict, VerdictsFile
+from assay.report.counts import told
+from assay.report.verdict_text import claimed_text, lead_of, verdict_text
 from assay.verification.trust import published_reports
 
 ROOT = Path(__file__).resolve().parents[3]
 NEWEST = published_reports(ROOT)[0]
+
+
+def judged() -> list[Verdict]:
+    """Return the newest report's verdicts on claims that there still are."""
+    catalog = load_catalog(ROOT)
+    there = catalog.claims.keys() | catalog.audits.keys()
+    verdicts = read_record(VerdictsFile, NEWEST / "verdicts.json").verdicts
+    return [verdict for verdict in verdicts if verdict.claim in there]
 
 
 class TestClaims:
@@ -32,6 +44,8 @@ class TestClaims:
         assert answer.err.startswith(
             f"{len(catalog.claims)} claims, {len(catalog.audits)} audits of their arithmetic; "
         )
+        headline = published_figures(catalog, judged()).split
+        assert f"{headline.total} published speed figures: {told(headline.statuses)}" in answer.err
         assert len(answer.out.splitlines()) == 1 + len(catalog.claims) + len(catalog.audits)
 
     def test_a_row_says_where_the_claim_stands_in_the_newest_report(self, assay: Any) -> None:
@@ -45,14 +59,25 @@ class TestClaims:
                 assert told in [{name: entry[name] for name in told} for entry in listed]
         assert sum(bool(row["verdicts"]) for row in rows.values()) > len(rows) / 2
 
-    @pytest.mark.parametrize("status", ["not_run", "exceeded", "incorrect"])
-    def test_a_status_selects(self, assay: Any, status: str) -> None:
+    @pytest.mark.parametrize("status", ["not_run", "exceeded", "misstated", "incorrect"])
+    def test_a_status_selects_what_the_page_does(self, assay: Any, status: str) -> None:
         rows = json.loads(assay("claims", "--json", "--status", status).out)
-        standing = read_record(VerdictsFile, NEWEST / "verdicts.json").verdicts
-        catalog = load_catalog(ROOT)
-        there = catalog.claims.keys() | catalog.audits.keys()
         assert {row["claim"] for row in rows} == {
-            verdict.claim
-            for verdict in standing
-            if verdict.status == status and verdict.claim in there
+            claim
+            for claim, verdicts in rows_by_claim(judged()).items()
+            if outcome(lead_of(verdicts)) == status
         }
+
+    def test_a_line_has_the_figure_beside_the_claim(self, assay: Any) -> None:
+        catalog = load_catalog(ROOT)
+        lines = [line.split("\t") for line in assay("claims").out.splitlines()[1:]]
+        listed = {claim: cells for claim, *cells in lines}
+        for claim, verdicts in rows_by_claim(judged()).items():
+            lead = lead_of(verdicts)
+            text = verdict_text(catalog, lead)
+            claimed, measured, word, why, *_ = listed[claim]
+            assert claimed.startswith("≥ ") == claimed_text(catalog, lead).startswith("≥ ")
+            assert word == text.status.word
+            assert why == (lead.why.short if lead.why else "")
+            if lead.measured is not None:
+                assert measured.split() == [*text.measured.split(), *["rebuilt"] * text.rebuilt]

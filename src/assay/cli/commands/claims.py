@@ -1,7 +1,8 @@
-"""``./assay claims``: list claims and audits with their verdicts."""
+"""``./assay claims``: list claims and audits with their verdicts, as the report's page has them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +15,15 @@ from assay.catalog.model import Catalog
 from assay.cli import checkout, console
 from assay.cli.console import TableColumn
 from assay.cli.project_folder import ProjectOption, home, project_folder
-from assay.findings.claimed_figures import COMPUTED, RELATIONS
+from assay.findings.claimed_figures import claimed_figure
+from assay.findings.headline import KINDS, outcomes
 from assay.judging.causes import with_known_causes
+from assay.judging.counts import Outcome, outcome, rows_by_claim
 from assay.records.attestation import VERDICTS
 from assay.records.claims import Audit, Claim
 from assay.records.verdicts import Status, Verdict, VerdictsFile
-from assay.report import formatting as fmt
+from assay.report.counts import came_out
+from assay.report.verdict_text import lead_of, verdict_text
 from assay.shared.counting import counted
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import published_reports
@@ -27,12 +31,24 @@ from assay.verification.trust import published_reports
 Row = dict[str, Any]
 COLUMNS = (
     TableColumn("claim"),
-    TableColumn("verdict", prose=True),
     TableColumn("claimed"),
+    TableColumn("measured"),
+    TableColumn("verdict", prose=True),
+    TableColumn("why", prose=True),
     TableColumn("source:line"),
     TableColumn("target"),
     TableColumn("statement", prose=True),
 )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the claims of a catalog came out in a report."""
+
+    rows: dict[str, list[Verdict]]
+    """All verdicts of each claim."""
+    outcomes: tuple[Outcome, ...]
+    """What counts, each thing once, as on the report's page."""
 
 
 def claims(
@@ -44,7 +60,7 @@ def claims(
     ] = None,
     project: ProjectOption = None,
 ) -> None:
-    """List claims and audits: where each stands, how it is answered."""
+    """List claims and audits: what is claimed, what was measured, how it came out."""
     known = [each.value for each in Status]
     for name in status or ():
         if name not in known:
@@ -53,13 +69,14 @@ def claims(
     catalog = load_catalog(checkout.ROOT, folder)
     catalog.check_selection(source or (), ())
     report = next(iter(published_reports(home(folder))), None)
-    rows = claim_rows(catalog, _verdicts_of(report) if report else (), source or ())
+    found = standing(catalog, _verdicts_of(report) if report else (), source or ())
+    rows = claim_rows(catalog, found, source or ())
     if status:
-        rows = [row for row in rows if any(v["status"] in status for v in row["verdicts"])]
+        rows = [row for row in rows if {row["status"], row["outcome"]} & {*status}]
     if as_json:
         console.show_json(rows)
     else:
-        _show(rows, report_name(report) if report else None)
+        _show(catalog, rows, found, report_name(report) if report else None)
 
 
 def _verdicts_of(report: Path) -> Sequence[Verdict]:
@@ -68,23 +85,36 @@ def _verdicts_of(report: Path) -> Sequence[Verdict]:
         return with_known_causes(read_record(VerdictsFile, folder / VERDICTS).verdicts)
 
 
-def claim_rows(
-    catalog: Catalog, verdicts: Iterable[Verdict] = (), sources: Collection[str] = ()
-) -> list[Row]:
+def standing(
+    catalog: Catalog, verdicts: Iterable[Verdict], sources: Collection[str] = ()
+) -> Standing:
+    """Return how the claims of ``sources`` (all, when none is named) came out; a report may have
+    verdicts on claims that there are no more.
+    """
+    entries = catalog.claims.keys() | catalog.audits.keys()
+    own = [v for v in verdicts if v.claim in entries and (not sources or v.source in sources)]
+    return Standing(rows_by_claim(own), outcomes(catalog, own))
+
+
+def claim_rows(catalog: Catalog, found: Standing, sources: Collection[str] = ()) -> list[Row]:
     """Return claims and audits of ``sources`` (all, when none is named), by source, in file order.
 
     A row's ``kind`` is ``claim`` for a printed figure or statement and ``audit`` for a relation
     between figures that the source does not print; both get a verdict under the id in ``claim``.
+    Its ``status`` is that of the verdict that it counts by, its ``outcome`` what its line on the
+    page says: of a figure measured elsewhere what it would be there. None without a verdict.
     """
     rows = []
     for source, file in catalog.sources.items():
         if not sources or source in sources:
             entries: tuple[Claim | Audit, ...] = (*file.claims, *file.audits)
-            rows += [_row(catalog, entry, source) for entry in entries]
-    told: dict[str, list[Row]] = {}
-    for verdict in verdicts:
-        told.setdefault(verdict.claim, []).append(_of_verdict(verdict))
-    return [{**row, "verdicts": told.get(row["claim"], [])} for row in rows]
+            for entry in entries:
+                verdicts = found.rows.get(entry.id, ())
+                row = _row(catalog, entry, source)
+                lead = lead_of(verdicts) if verdicts else None
+                row["status"], row["outcome"] = lead and lead.status, lead and outcome(lead)
+                rows.append({**row, "verdicts": [_of_verdict(each) for each in verdicts]})
+    return rows
 
 
 def _row(catalog: Catalog, entry: Claim | Audit, source: str) -> Row:
@@ -130,6 +160,9 @@ def _of_verdict(verdict: Verdict) -> Row:
     return {
         "target": verdict.target,
         "status": verdict.status.value,
+        "measured": verdict.measured,
+        "ci90": verdict.ci90,
+        "unit": verdict.unit,
         "reason": verdict.reason,
         "why": verdict.why and verdict.why.value,
         "as_if": verdict.as_if and verdict.as_if.value,
@@ -137,38 +170,31 @@ def _of_verdict(verdict: Verdict) -> Row:
     }
 
 
-def _show(rows: Sequence[Row], report: str | None) -> None:
+def _show(catalog: Catalog, rows: Sequence[Row], found: Standing, report: str | None) -> None:
     """Print the rows; ``report`` is the one that their verdicts stand in."""
     counts = Counter(row["kind"] for row in rows)
     title = f"{counted(counts['claim'], 'claim')}, {counted(counts['audit'], 'audit')}"
-    where = f"; verdicts of {report}" if report else ""
-    cells = [
-        (
-            row["claim"],
-            ", ".join(_standing(each, row["verdicts"]) for each in row["verdicts"]) or "none",
-            claimed(row),
-            f"{row['source']}:{row['line']}",
-            ", ".join(row["targets"]) or ("any" if row["kind"] == "claim" else "none"),
-            row["statement"],
-        )
-        for row in rows
-    ]
-    console.show_table(f"{title} of their arithmetic{where}", COLUMNS, cells)
+    lines = [f"{title} of their arithmetic{f'; verdicts of {report}' if report else ''}"]
+    listed = {row["claim"]: row["outcome"] for row in rows}
+    counting = [each for each in found.outcomes if listed.get(each.lead.claim) == each.status]
+    for kind, words in KINDS.items():
+        if of := [each for each in counting if each.kind == kind]:
+            lines.append(f"{counted(len(of), *words)}: {came_out(of)}")
+    console.show_table("\n".join(lines), COLUMNS, [_cells(catalog, row, found) for row in rows])
 
 
-def claimed(row: Mapping[str, Any]) -> str:
-    """Return a listed claim's figure, marked where its source does not print it itself."""
-    if row["value"] is None:
-        return ""
-    ends = [fmt.printed(end, None) for end in (row["value"], row["to"]) if end is not None]
-    digits = f"{'~' if row['about'] else ''}{'-'.join(ends)}"
-    bound = "" if row["to"] is not None else RELATIONS.get(row["relation"], "")
-    figure = f"{bound}{fmt.with_unit(digits, row['unit'])}"
-    return f"{figure}{COMPUTED}" if row["computed"] else figure
-
-
-def _standing(verdict: Row, every: Sequence[Row]) -> str:
-    """Return a verdict in short: its status, what it would be elsewhere, or its cause."""
-    beside = f"there: {verdict['as_if']}" if verdict["as_if"] else verdict["why"]
-    said = f"{verdict['status']} ({beside})" if beside else str(verdict["status"])
-    return f"{verdict['target']}: {said}" if len(every) > 1 or verdict["as_if"] else said
+def _cells(catalog: Catalog, row: Row, found: Standing) -> tuple[str, ...]:
+    """Return the cells of ``COLUMNS``, by the verdict that the claim counts by."""
+    entry = catalog.claims.get(row["claim"]) or catalog.audits[row["claim"]]
+    claimed = claimed_figure(row["value"], row["unit"], row["relation"], entry, catalog.claims)
+    measured = word = why = ""
+    target = ", ".join(row["targets"]) or ("any" if row["kind"] == "claim" else "none")
+    if verdicts := found.rows.get(row["claim"]):
+        lead = lead_of(verdicts)
+        text = verdict_text(catalog, lead)
+        if lead.measured is not None:
+            measured = f"{text.measured}{' rebuilt' if text.rebuilt else ''}"
+        word, why = text.status.word, lead.why.short if lead.why else ""
+        target = f"{lead.target} for {text.instead_of}" if text.instead_of else target
+    place = f"{row['source']}:{row['line']}"
+    return row["claim"], claimed, measured, word or "none", why, place, target, row["statement"]

@@ -212,6 +212,11 @@ LONGEST_NAME = 40
 """Characters of a key's name in the last line."""
 SHORT = 12
 """Characters of a digest in the last line."""
+RULE = (
+    "Rely on a verdict if you trust that key, or if another signer's verdict agrees: "
+    "./assay history CLAIM lists them."
+)
+"""What an auditor can go by."""
 LONGEST_FOUND = 300
 """Characters that the last line quotes of what a check found: the lines above have all of it."""
 
@@ -242,7 +247,7 @@ def show_passed(result: VerificationRecord) -> None:
     """Print that it verified, and then what no check can show: who measured again."""
     say(verified_line(result), indent=0)
     again = f" {again_line(result.measured_again)}" if result.measured_again else ""
-    say(f"{TIMES}{again} ./assay history CLAIM lists them.", indent=0)
+    say(f"{TIMES}{again} {RULE}", indent=0)
 
 
 def verified_line(result: VerificationRecord) -> str:
