@@ -30,6 +30,20 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "reports" / "templates"
 WIDTHS = (1440, 390)
+OPEN = "document.querySelectorAll('details').forEach(each => each.open = true)"
+OVERLAPPING = """() => [...document.querySelectorAll("tr.line")].filter(line => {
+  const boxes = [...line.children].map(cell => {
+    const words = document.createRange();
+    words.selectNodeContents(cell);
+    return words.getBoundingClientRect();
+  }).filter(box => box.width);
+  return boxes.some((a, n) => boxes.slice(n + 1).some(b =>
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1));
+}).length"""
+SKIPPED = """() => [...document.querySelectorAll("h1, h2, h3, h4")]
+  .map(each => Number(each.tagName[1]))
+  .filter((level, n, levels) => level > (levels[n - 1] || 0) + 1).length"""
 VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
   .map(each => [each.id, each.nodes.length, each.nodes[0].html.slice(0, 200),
                 each.nodes[0].failureSummary])"""
@@ -110,7 +124,7 @@ class TestAccessibility:
     ) -> None:
         for name in ("report.html", "appendix.html"):
             page = opened(browser, small / name, width, color_scheme=scheme, bypass_csp=True)
-            page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+            page.evaluate(OPEN)
             page.add_script_tag(path=place())
             assert page.evaluate(VIOLATIONS) == [], name
 
@@ -122,22 +136,43 @@ class TestAccessibility:
         firsts = [pages[0] for pages in of.values()]
         for path in (several / "compare.html", *site.glob("*.html"), *firsts):
             page = opened(browser, path, width, color_scheme=scheme, bypass_csp=True)
-            page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+            page.evaluate(OPEN)
             page.add_script_tag(path=place())
             assert page.evaluate(VIOLATIONS) == [], path.name
             box = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
             assert box[0] <= box[1], path.name
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [*WIDTHS, 800])
 @pytest.mark.parametrize("script", [True, False])
 def test_nothing_is_wider_than_the_screen(
     browser: "Browser", report: Path, width: int, script: bool
 ) -> None:
+    """Opened or not; nor do the cells of a line lie upon each other, nor is a heading skipped."""
     for name in ("report.html", "appendix.html"):
         page = opened(browser, report / name, width, java_script_enabled=script)
-        box = page.locator("html").evaluate("each => [each.scrollWidth, window.innerWidth]")
-        assert box[0] <= box[1], name
+        for unfolded in (False, True):
+            if unfolded:
+                page.locator("html").evaluate(f"() => {OPEN}")
+            box = page.locator("html").evaluate("each => [each.scrollWidth, window.innerWidth]")
+            assert box[0] <= box[1], name
+        assert page.locator("html").evaluate(OVERLAPPING) == 0, name
+        assert page.locator("html").evaluate(SKIPPED) == 0, name
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_paper_has_every_claim_opened(browser: "Browser", small: Path, script: bool) -> None:
+    page = opened(browser, small / "report.html", java_script_enabled=script)
+    if script:
+        page.fill("#search", "nothing has these words")
+        assert page.locator("#shown").text_content() == "No claim fits. Reset shows all."
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    for claim in page.locator("tbody.claim").all():
+        assert claim.locator("pre.copy").is_visible()
+    if script:
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("tbody.claim:not([hidden])").count() == 0
 
 
 def test_without_a_script_every_claim_is_there(browser: "Browser", real: Path) -> None:
@@ -176,7 +211,37 @@ class TestScript:
             assert shown.count() == int(number[1])
             assert shown.first.is_visible()
             said = page.locator("#shown").text_content() or ""
-            assert re.search(rf": {number[1]} [a-z ]+$", said)
+            assert re.search(rf": {number[1]} [a-zA-Z ]+$", said)
+
+    def test_the_address_keeps_what_is_chosen(self, page: "Page") -> None:
+        shown = page.locator("tbody.claim:not([hidden])")
+        whole = shown.count()
+        page.locator(".chip").first.click()
+        few = shown.count()
+        assert few < whole
+        page.reload()
+        assert shown.count() == few
+        page.go_back()
+        page.wait_for_function("all => document.querySelectorAll('tbody.claim:not([hidden])')"
+                               ".length === all", arg=whole)  # fmt: skip
+        page.fill("#search", "tma")
+        found = shown.count()
+        page.goto(page.url.replace("report.html", "appendix.html"))
+        page.go_back()
+        assert (shown.count(), page.input_value("#search")) == (found, "tma")
+
+    def test_a_mark_opens_its_claim_each_time_and_keeps_the_filters(self, page: "Page") -> None:
+        chip = page.locator(".chip").last
+        chip.click()
+        shown = page.locator("tbody.claim:not([hidden])")
+        few = shown.count()
+        mark = page.locator("svg.wide.strip a").first
+        claim = page.locator(f"[id='{(mark.get_attribute('href') or '')[1:]}']")
+        for _ in range(2):
+            mark.click()
+            assert claim.locator("pre.copy").is_visible()
+            assert shown.count() in (few, few + 1)
+            claim.locator("summary").first.click()
 
     def test_a_link_opens_its_claim_and_marks_it(self, page: "Page") -> None:
         claim = page.locator("details.group tbody.claim").first.get_attribute("id")
