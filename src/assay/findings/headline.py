@@ -115,17 +115,17 @@ def headline_of(counted: Iterable[Outcome]) -> PublishedFigures:
     return PublishedFigures(split=split_of.pop(FIGURES), apart=split_of)
 
 
-def tally(counted: Iterable[Outcome]) -> Tally:
-    """Return how many came out how, in the order of the statuses."""
-    statuses = Counter(each.status for each in counted)
+def tally(found: Iterable[Status]) -> Tally:
+    """Return how many there are of each status, in the order of the statuses."""
+    statuses = Counter(found)
     return {status: statuses[status] for status in Status if statuses[status]}
 
 
 def split(counted: Iterable[Outcome]) -> Split:
     """Return how many came out how, and how many of them on another GPU than was named."""
     every = list(counted)
-    away = (each for each in every if each.away and each.kind != ELSEWHERE)
-    return Split(tally(every), tally(away))
+    away = (each.status for each in every if each.away and each.kind != ELSEWHERE)
+    return Split(tally(each.status for each in every), tally(away))
 
 
 def causes(counted: Iterable[Outcome]) -> dict[Why, int]:

@@ -115,16 +115,8 @@ def figures_of_verdicts(verdicts: VerdictsFile, manifest_sha256: str) -> ReportF
 
 def unread_figures(manifest_sha256: str = UNWRITTEN) -> ReportFigures:
     """Return what is known of a report that cannot be read: nothing, by rules 0."""
-    return ReportFigures(
-        schema="assay/report_figures/1",
-        run="unread",
-        rules=0,
-        commit=None,
-        created=None,
-        manifest_sha256=manifest_sha256,
-        machines=(),
-        figures=(),
-    )
+    nothing = VerdictsFile(schema="assay/verdicts/2", run="unread", rules=0, verdicts=())
+    return figures_of_verdicts(nothing, manifest_sha256)
 
 
 def _short(figure: ReportFigure) -> ReportFigure:

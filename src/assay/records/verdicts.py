@@ -144,7 +144,7 @@ class Why(StrEnum):
     HANGS_ON_UNSTATED = (
         "hangs_on_unstated",
         "it holds under one choice of what the source leaves unsaid, and not under another",
-        "hangs on what is unsaid",
+        "depends on what is unsaid",
     )
     READING_MISSING = (
         "reading_missing",

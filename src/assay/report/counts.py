@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.headline import KINDS, split
+from assay.findings.headline import KINDS, split, tally
 from assay.judging.counts import Outcome, outcome
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report.formatting import Row
@@ -130,12 +130,8 @@ def count_words(found: Iterable[Facet]) -> str:
 def outcome_words(found: Iterable[Facet]) -> str:
     """Return how what counts among facets came out: ``36 consistent, 50 inconsistent``."""
     counting = [facet for facet in found if facet.kind != WITH]
-    return told(_tally(counting), _tally(each for each in counting if each.hardware == OTHER))
-
-
-def _tally(found: Iterable[Facet]) -> dict[Status, int]:
-    numbers = Counter(facet.status for facet in found)
-    return {status: numbers[status] for status in Status if status in numbers}
+    away = (each.status for each in counting if each.hardware == OTHER)
+    return told(tally(each.status for each in counting), tally(away))
 
 
 def choice_of(kind: str, *, status: Status | None = None, why: Why | None = None) -> str:

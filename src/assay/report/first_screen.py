@@ -56,7 +56,7 @@ def first_screen(
             (split.statuses[each], words, mark_of(each), choice_of(kind, status=each))
             for each, words in status_words(split.statuses, split.away, named="").items()
         ],
-        "headline": headline_words(catalog, figures),
+        "headline": headline_words(catalog, figures) if split.total else "",
         "brackets": split.elsewhere
         and f"In brackets: on the GPU named; hollow: on another ({split.elsewhere}).",
         "causes": cause_chips([each for each in members if each not in idle], kind),
