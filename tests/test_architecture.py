@@ -25,7 +25,7 @@ LAYERS = (
 DEVICE_ROOMS = ("__main__", "tasks", "timing", "kernels", "worker")
 """The same within ``device``."""
 
-BOOTSTRAP = {"assay.base.errors",
+BOOTSTRAP = {"assay.base.checkout_root", "assay.base.errors",
              "assay.base.isolation", "assay.base.launcher",
              "assay.base.pip_locks", "assay.base.printable", "assay.base.progress",
              "assay.base.signals",

@@ -72,12 +72,10 @@ start() {
     state
 }
 
-# Shows what the run said from a byte on, until it ends.
+# Shows what the run said, until it ends.
 follow() {
-    if is_running; then
-        exec tail -s 0.3 -c "+$offset" -f "--pid=$(cat "$job/pid")" "$job/log"
-    fi
-    exec tail -c "+$offset" "$job/log"
+    if is_running; then exec tail -s 0.3 -n +1 -f "--pid=$(cat "$job/pid")" "$job/log"; fi
+    exec cat "$job/log"
 }
 
 remove() {

@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("docker")
-
 from assay.base.errors import MissingEnvironment
-from assay.base.io import load_yaml
 from assay.images.obtain import obtain
 from assay.records.images import ImageRecord
-from assay.records.platform import Target
 from assay.runtimes.base import Place
 from tests.conftest import ROOT
 from tests.containers.fixtures import Bench, bench
@@ -26,11 +22,6 @@ def tree(folder: Path) -> Path:
     for name in LINKED:
         (folder / name).symlink_to(ROOT / name)
     return folder
-
-
-def target(name: str = "h100") -> Target:
-    """One of the repository's targets."""
-    return load_yaml(Target, ROOT / "config" / "targets" / f"{name}.yaml")
 
 
 @dataclass(frozen=True)
@@ -59,7 +50,7 @@ def built(image_engine: Bench, tmp_path_factory: pytest.TempPathFactory) -> Buil
     """The toolchain image, built from Debian packages and wheels."""
     root = tree(tmp_path_factory.mktemp("images") / "checkout")
     try:
-        record = obtain(root, target(), "toolchain", image_engine.client, "docker")
+        record = obtain(root, "h100", "toolchain", image_engine.engine, "docker")
     except MissingEnvironment as error:
         pytest.skip(f"the toolchain image cannot be built here: {error}")
     return Built(root, image_engine, record)

@@ -41,7 +41,8 @@ def _missing(packages: str, *programs: str) -> str | None:
 
 def missing_docker() -> str | None:
     """Why no Docker Engine can be started here, as one sentence; None when one can."""
-    return _missing("docker.io busybox-static", "dockerd", "containerd", "runc", "busybox")
+    programs = ("docker", "dockerd", "containerd", "runc", "busybox")
+    return _missing("docker.io docker-cli busybox-static", *programs)
 
 
 def missing_podman() -> str | None:

@@ -12,12 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import docker
-
 from assay.records.images import ImageBase, ImageRecord
 from assay.runtimes.apptainer import ApptainerRuntime, make_sif
 from assay.runtimes.base import Bind, CommandOutcome, Runtime, Task
-from assay.runtimes.connection import connect
 from assay.runtimes.engine import EngineRuntime
 from assay.shared.files import sha256_file
 from tests.containers.engines import ENGINES
@@ -76,12 +73,15 @@ def docker_archive(path: Path) -> str:
     return f"sha256:{digest}"
 
 
-def import_image(client: docker.DockerClient, note: str = "") -> str:
+def import_image(engine: EngineRuntime, note: str = "") -> str:
     """Id of a tiny image, imported into the engine."""
-    data = root_file_system(note)
-    answer = client.api.import_image_from_data(data, repository="assay-test", tag="tiny")
-    digest: str = json.loads(answer.splitlines()[0])["status"]
-    return digest
+    with tempfile.TemporaryFile() as archive:
+        archive.write(root_file_system(note))
+        archive.seek(0)
+        engine.ask("import", "-", "assay-test:tiny", given=archive)
+    found = engine.image("assay-test:tiny")
+    assert found is not None
+    return str(found["Id"])
 
 
 def record(image_id: str, sif_sha256: str | None = None) -> ImageRecord:
@@ -114,7 +114,6 @@ class Bench:
     name: str
     runtime: Runtime
     image: ImageRecord
-    client: docker.DockerClient | None = None
     url: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
 
@@ -131,10 +130,14 @@ class Bench:
         return self.run("sh", "-c", script, binds=binds, **keywords)
 
     def containers(self) -> list[str]:
-        """Ids of every container the engine knows, ended ones too; Apptainer keeps none."""
-        if self.client is None:
-            return []
-        return [one["Id"] for one in self.client.api.containers(all=True)]
+        """Ids of every container the engine knows, ended ones too."""
+        return self.engine.ask("ps", "--all", "--quiet").split()
+
+    @property
+    def engine(self) -> EngineRuntime:
+        """The runtime, where it is an engine."""
+        assert isinstance(self.runtime, EngineRuntime)
+        return self.runtime
 
 
 @contextmanager
@@ -154,11 +157,9 @@ def bench(name: str) -> Iterator[Bench]:
         before = os.environ.get(variable)
         os.environ[variable] = engine.url
         try:
-            client = connect(name)
-            image = record(import_image(client))
-            runtime = EngineRuntime("docker" if name == "docker" else "podman", client)
-            yield Bench(name, runtime, image, client, engine.url, {variable: engine.url})
-            client.close()
+            runtime = EngineRuntime("docker" if name == "docker" else "podman")
+            image = record(import_image(runtime))
+            yield Bench(name, runtime, image, engine.url, {variable: engine.url})
         finally:
             os.environ.pop(variable)
             if before is not None:

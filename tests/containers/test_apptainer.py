@@ -16,7 +16,7 @@ from assay.runtimes.apptainer import (
 )
 from assay.runtimes.base import Bind, Task
 from assay.runtimes.choose import open_image
-from assay.runtimes.settings import SHELL
+from assay.runtimes.containers import SHELL
 from tests.containers.fixtures import Bench, record
 from tests.containers.fixtures import bench as a_bench
 

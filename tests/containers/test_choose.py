@@ -29,7 +29,7 @@ class TestBareMachine:
         assert choice.name == "host"
         assert isinstance(choice.runtime, HostRuntime)
         assert choice.looked_at == (
-            "no container runtime here: docker (not running), podman (not running), "
+            "no container runtime here: docker (not installed), podman (not installed), "
             "apptainer (not installed)",
             "runtime host: the host itself works",
         )

@@ -11,7 +11,6 @@ from assay.measuring import command_runs
 from assay.measuring.command_runs import CommandPlaces, Lines, commands_at
 from assay.records.originals import OriginalRunRecord
 from assay.runtimes.base import CommandOutcome, Place, Task
-from assay.runtimes.engine import find_image
 from assay.shared import kept_output
 from assay.shared.job import OriginalRunsJob
 from tests.containers.fixtures import Bench, bench
@@ -59,8 +58,7 @@ def places(engine: Bench, **changes: object) -> CommandPlaces:
     """Where commands run: in the tiny image, which is given no GPU, for there is none."""
 
     def image(reference: str) -> Callable[..., CommandOutcome]:
-        assert engine.client is not None
-        found = find_image(engine.client, reference)
+        found = engine.engine.find_image(reference)
         assert found.image_id == engine.image.image_id
         return lambda task, on_line: engine.runtime.run(replace(task, gpu=False), found, on_line)  # type: ignore[arg-type]
 
@@ -113,9 +111,8 @@ class TestItsImage:
         assert (record.runs, record.build) == ((), None)
 
     def test_a_name_without_a_registry_that_answers_is_said(self, engine: Bench) -> None:
-        assert engine.client is not None
         with pytest.raises(MissingEnvironment, match="cannot be had"):
-            find_image(engine.client, f"localhost:1/nobody@sha256:{'ab' * 32}")
+            engine.engine.find_image(f"localhost:1/nobody@sha256:{'ab' * 32}")
 
 
 class TestALine:

@@ -49,12 +49,13 @@ class TestDriver:
         }
         stems = ("libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler")
         names |= {f"{stem}.so.{VERSION}": f"{stem}.so.{VERSION}" for stem in stems}
-        assert access.mounts == {
-            f"{INSIDE}/{name}": str(host / "lib" / file) for name, file in names.items()
-        }
-        assert [device.split(":")[1] for device in access.devices] == [
-            "/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl",
-        ]  # fmt: skip
+        nodes = ("nvidia-uvm", "nvidia0", "nvidia1", "nvidiactl")
+        assert sorted(access.words) == sorted(
+            (
+                *(f"--device={host}/dev/{node}:/dev/{node}:rwm" for node in nodes),
+                *(f"--volume={host}/lib/{file}:{INSIDE}/{name}:ro" for name, file in names.items()),
+            )
+        )
         assert access.environment["LD_LIBRARY_PATH"] == INSIDE
 
     @pytest.mark.parametrize("gone", ["dev/nvidiactl", f"lib/{LIBCUDA}"])
@@ -76,17 +77,15 @@ class TestAccess:
     def test_the_engines_own_cdi_comes_first(self, tmp_path: Path, text: str, told: bool):
         (tmp_path / "x.json").write_text(f'{{"kind": "nvidia.com/gpu", {text}}}')
         info = {"CDISpecDirs": [str(tmp_path)], "Runtimes": TOOLKIT}
-        (request,) = find_access(info, is_podman=False).requests
-        assert (request["Driver"] == "cdi") is told
+        words = find_access(info, is_podman=False).words
+        assert (words == ("--device", "nvidia.com/gpu=all")) is told
 
     def test_devices_that_the_engine_found_count_too(self):
         listed = {"DiscoveredDevices": [{"Source": "cdi", "ID": "nvidia.com/gpu=all"}]}
-        (request,) = find_access(listed, is_podman=False).requests
-        assert (request["Driver"], request["DeviceIDs"]) == ("cdi", ["nvidia.com/gpu=all"])
+        assert find_access(listed, is_podman=False).words == ("--device", "nvidia.com/gpu=all")
 
     def test_then_the_toolkits_requests(self):
-        (request,) = find_access({"Runtimes": TOOLKIT}, is_podman=False).requests
-        assert (request["Capabilities"], request["Count"]) == ([["gpu"]], -1)
+        assert find_access({"Runtimes": TOOLKIT}, is_podman=False).words == ("--gpus", "all")
 
     def test_without_a_driver_it_says_what_to_do(self):
         with pytest.raises(MissingEnvironment, match="install the driver"):
@@ -99,8 +98,7 @@ def test_a_real_container_gets_what_it_is_given(name: str, tmp_path: Path, monke
     library.write_text("a driver's library\n")
     access = Access(
         "a test's",
-        devices=("/dev/zero:/dev/net/tun:rwm",),
-        mounts={inside: str(library)},
+        ("--device=/dev/zero:/dev/net/tun:rwm", f"--volume={library}:{inside}:ro"),
         environment={"LD_LIBRARY_PATH": INSIDE},
     )
     with bench(name) as engine:

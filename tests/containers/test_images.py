@@ -7,52 +7,47 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import docker
 import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.base.pip_locks import lock_hashes
 from assay.building.toolchain import ensure_packages
-from assay.images import engine_work
-from assay.images.base import ensure_base
-from assay.images.definition import load_inputs
-from assay.images.engine_work import read_inside
+from assay.images.archive import LAYER
+from assay.images.definition import define, load_inputs
 from assay.images.host_import import import_host
-from assay.images.make import ARCHIVE, RECORD
-from assay.images.obtain import check_found, folder_of, obtain
+from assay.images.obtain import ARCHIVE, RECORD, check_found, folder_of, make, obtain
 from assay.records.images import ImageRecord
+from assay.runtimes.base import Task
+from assay.runtimes.engine import EngineRuntime, FoundImage
 from assay.shared.files import sha256_file
 from tests import tar_filters
 from tests.conftest import ROOT
-from tests.containers.conftest import Built, target, tree
+from tests.containers.conftest import Built, tree
 from tests.containers.fixtures import Bench, bench
 
 pytestmark = pytest.mark.docker
 
 
-def names(client: docker.DockerClient | None) -> set[str]:
-    """Every image of an engine, unnamed ones by their id."""
-    assert client is not None
-    found = client.api.images(all=True)
-    return {tag for one in found for tag in one["RepoTags"] or [one["Id"]]}
+def names(engine: EngineRuntime) -> set[str]:
+    """Every image of an engine."""
+    return set(engine.ask("images", "--all", "--format", "{{.Repository}}:{{.Tag}}").split())
 
 
 @contextlib.contextmanager
 def nothing_new(engine: Bench) -> Iterator[None]:
     """The engine holds the same images and containers afterwards."""
-    before = names(engine.client), engine.containers()
+    before = names(engine.engine), engine.containers()
     yield
-    assert (names(engine.client), engine.containers()) == before
+    assert (names(engine.engine), engine.containers()) == before
 
 
-def seed(built: Built, root: Path) -> None:
-    """Give another checkout the base and the wheels, so that they are not fetched again."""
-    cache = root / "results" / "cache"
-    (cache / "images").mkdir(parents=True)
-    for path in (built.root / "results" / "cache" / "images").glob("base-*"):
-        shutil.copy(path, cache / "images")
-    (cache / "wheels").symlink_to(built.root / "results" / "cache" / "wheels")
+def printed(engine: EngineRuntime, image: str, code: str) -> list[str]:
+    """Lines that a Python program prints in an image."""
+    lines: list[str] = []
+    task = Task(("python3", "-c", code), Path("/"), "a test")
+    assert engine.run(task, FoundImage(image), lines.append).exit_code == 0, lines
+    return lines
 
 
 def compared(path: str) -> bool:
@@ -62,21 +57,20 @@ def compared(path: str) -> bool:
 
 class TestTheToolchainImage:
     def test_is_the_one_the_engine_holds(self, built: Built):
-        found = engine_work.inspect(built.bench.client, built.record.tag)
+        found = built.bench.engine.image(built.record.tag)
         assert found is not None
         assert found["Id"] == built.record.image_id
         assert tuple(found["RootFS"]["Layers"]) == built.record.layers
-        assert found["Config"]["Labels"]["assay.arch"] == "sm_90a"
+        assert found["Config"]["Labels"]["assay.role"] == "toolchain"
         assert found["Created"].startswith("2020-09-13T12:26:40")
 
     def test_nothing_else_stays(self, built: Built):
-        ours = {name for name in names(built.bench.client) if "assay-test" not in name}
+        ours = {name for name in names(built.bench.engine) if "assay-test" not in name}
         assert ours == {built.record.tag}
         assert built.bench.containers() == []
         left = sorted(path.name for path in built.folder.iterdir())
         assert left == sorted((ARCHIVE, RECORD))
-        beside = {path.name.split("-")[0] for path in built.folder.parent.iterdir()}
-        assert beside == {"base", built.record.definition}
+        assert list(built.folder.parent.iterdir()) == [built.folder]
 
     def test_the_record_lists_every_wheel_of_the_lock(self, built: Built):
         wheels = {p.name: p.sha256 for p in built.record.python_packages if p.sha256}
@@ -100,7 +94,7 @@ for folder, _, files in os.walk("{site}"):
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         print(os.path.relpath(path, "{site}"), digest, int(os.lstat(path).st_mtime))
 """
-        lines = read_inside(built.bench.client, built.record.image_id, code)
+        lines = printed(built.bench.engine, built.record.image_id, code)
         inside = {line for line in lines if compared(line.split()[0])}
         host = ensure_packages(ROOT).site
         outside = {
@@ -113,19 +107,16 @@ for folder, _, files in os.walk("{site}"):
 
 class TestTheArchive:
     def test_serves_a_runtime_without_an_engine(self, built: Built):
-        record = obtain(built.root, target(), "toolchain", None, "apptainer")
-        assert (record.runtime, record.image_id) == ("apptainer", built.record.image_id)
+        record = obtain(built.root, "h200", "toolchain", None, "apptainer")
+        assert (record.runtime, record.target) == ("apptainer", "h200")
+        assert record.image_id == built.record.image_id
         assert folder_of(built.root, record) / ARCHIVE == built.folder / ARCHIVE
-
-    def test_must_be_there_for_a_runtime_without_an_engine(self, tmp_path: Path):
-        with pytest.raises(MissingEnvironment, match="apptainer cannot build one"):
-            obtain(tree(tmp_path / "x"), target(), "runner", None, "apptainer")
 
     def test_comes_out_of_a_bundle(self, built: Built, tmp_path: Path):
         bundle = tmp_path / "bundle" / "images" / "h100" / "toolchain"
         shutil.copytree(built.folder, bundle, copy_function=os.link)
         record = obtain(
-            tree(tmp_path / "x"), target(), "toolchain", built.bench.client, "docker",
+            tree(tmp_path / "x"), "h100", "toolchain", built.bench.engine, "docker",
             prebuilt=tmp_path / "bundle",
         )  # fmt: skip
         assert record == built.record
@@ -140,80 +131,48 @@ class TestTheArchive:
             stream.write(bytes([byte[0] ^ 1]))
         with pytest.raises(CheckFailed, match="a layer was changed; it is not used"):
             obtain(
-                tree(tmp_path / "x"), target(), "toolchain", None, "apptainer",
+                tree(tmp_path / "x"), "h100", "toolchain", None, "apptainer",
                 prebuilt=tmp_path / "bundle",
             )  # fmt: skip
 
 
 class TestAMovedTag:
-    @pytest.fixture
-    def moved(self, built: Built) -> Iterator[str]:
-        client = built.bench.client
-        assert client is not None
-        repository, _, version = built.record.tag.partition(":")
-        client.api.tag(built.bench.image.image_id, repository, version, force=True)
-        yield built.bench.image.image_id
-        client.api.remove_image(built.record.tag)
-        obtain(built.root, target(), "toolchain", client, "docker")
+    def test_is_refused(self, built: Built):
+        engine, tag = built.bench.engine, built.record.tag
+        engine.ask("tag", built.bench.image.image_id, tag)
+        try:
+            other = built.bench.image.image_id
+            with pytest.raises(CheckFailed, match=f"stands for {other} .*changed under its tag"):
+                obtain(built.root, "h100", "toolchain", engine, "docker")
+        finally:
+            engine.remove_image(tag)
+            obtain(built.root, "h100", "toolchain", engine, "docker")
 
-    def test_is_refused(self, built: Built, moved: str):
-        with pytest.raises(CheckFailed, match=f"stands for {moved} .*changed under its tag"):
-            obtain(built.root, target(), "toolchain", built.bench.client, "docker")
-
-    def test_is_not_taken_over_by_an_image_that_is_made(
-        self, built: Built, moved: str, tmp_path: Path
-    ):
-        root = tree(tmp_path / "x")
-        seed(built, root)
-        with nothing_new(built.bench), pytest.raises(CheckFailed, match="changed under its tag"):
-            obtain(root, target(), "toolchain", built.bench.client, "docker")
-        assert not list((root / "results/cache/images").glob("*toolchain*"))
+    def test_an_archive_of_another_machine_is_refused(self, built: Built):
+        found = built.bench.engine.image(built.record.tag)
+        assert found is not None
+        with pytest.raises(CheckFailed, match="is for arm64"):
+            check_found(found | {"Architecture": "arm64"}, built.record)
 
 
 class TestSameBytes:
-    def test_the_base_comes_out_the_same_again(self, built: Built, tmp_path: Path):
-        inputs = load_inputs(ROOT)
-        packages = inputs.roles.toolchain.debian_packages
-        _, digest = ensure_base(tmp_path / "deeper" / "x", inputs.base, packages, os.environ)
-        assert digest == built.record.base.sha256
+    def test_it_is_made_the_same_again_in_another_directory(self, built: Built, tmp_path: Path):
+        root = tree(tmp_path / "another" / "place")
+        cache = root / "results" / "cache"
+        cache.mkdir(parents=True)
+        (cache / "wheels").symlink_to(built.root / "results" / "cache" / "wheels")
+        make(define(root, "toolchain"), "h200", "podman", tmp_path / "made")
+        assert sha256_file(tmp_path / "made" / ARCHIVE) == sha256_file(built.folder / ARCHIVE)
 
     @pytest.mark.podman
-    def test_podman_builds_the_same_image_in_another_directory(self, built: Built, tmp_path: Path):
-        root = tree(tmp_path / "another" / "place")
-        seed(built, root)
+    def test_podman_takes_the_same_image(self, built: Built):
         with bench("podman") as podman:
-            record = obtain(root, target(), "toolchain", podman.client, "podman")
-            again = obtain(root, target(), "toolchain", podman.client, "podman")
-            ours = {name for name in names(podman.client) if "assay-test" not in name}
+            record = obtain(built.root, "h100", "toolchain", podman.engine, "podman")
+            again = obtain(built.root, "h100", "toolchain", podman.engine, "podman")
             assert podman.containers() == []
-        assert record.image_id == built.record.image_id
-        assert record.layers == built.record.layers
-        assert (record.runtime, again) == ("podman", record)
-        assert len(ours) == 1
-        assert sha256_file(folder_of(root, record) / ARCHIVE) == sha256_file(built.folder / ARCHIVE)
-
-
-class TestAFailedBuild:
-    def test_tells_why_and_leaves_nothing(self, built: Built, tmp_path: Path):
-        root = tmp_path / "x"
-        root.mkdir()
-        for name in ("config", "requirements"):
-            (root / name).symlink_to(ROOT / name)
-        shutil.copytree(ROOT / "containers", root / "containers")
-        template = root / "containers" / "Dockerfile.j2"
-        template.write_text(template.read_text().replace("WORKDIR /", "RUN exit 7"))
-        seed(built, root)
-        with (
-            nothing_new(built.bench),
-            pytest.raises(MissingEnvironment, match=r"failed while building an image.*7"),
-        ):
-            obtain(root, target(), "toolchain", built.bench.client, "docker")
-
-    def test_an_archive_of_another_machine_is_refused(self, built: Built):
-        found = engine_work.inspect(built.bench.client, built.record.tag)
-        assert found is not None
-        with pytest.raises(CheckFailed, match="is for arm64"):
-            check_found(found | {"Architecture": "arm64"}, built.record, by_manifest=False)
+            (line,) = printed(podman.engine, record.image_id, "print('runs')")
+        assert (record.image_id, record.layers) == (built.record.image_id, built.record.layers)
+        assert (record.runtime, again, line) == ("podman", record, "runs")
 
 
 SECRETS = ("etc/shadow", "etc/ssh/ssh_host_rsa_key", "etc/ssl/private/x", "opt/app/server.key")
@@ -225,9 +184,12 @@ KEPT = ("usr/lib/x86_64-linux-gnu/libc_nonshared.a", "opt/app/program")
 def system(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A machine's root: our base, with secrets and bulk."""
     folder = tmp_path_factory.mktemp("system")
-    (base,) = (built.root / "results" / "cache" / "images").glob("base-*.tar")
-    with tarfile.open(base) as archive:
-        archive.extractall(folder, **tar_filters.TAR)
+    with tarfile.open(built.folder / ARCHIVE) as archive:
+        content = archive.extractfile(LAYER)
+        assert content is not None
+        with tarfile.open(fileobj=content) as layer:
+            layer.extractall(folder, **tar_filters.TAR)
+    shutil.rmtree(folder / "opt/assay")
     for name in (*SECRETS, *BULK, *KEPT[1:], "root/.ssh/id_rsa", "home/me/secret"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("planted")
@@ -240,31 +202,31 @@ def system(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 class TestAnImportedHost:
     def test_holds_programs_and_no_secrets(self, built: Built, system: Path, tmp_path: Path):
-        root, client = tree(tmp_path / "x"), built.bench.client
+        root, engine = tree(tmp_path / "x"), built.bench.engine
         venv = Path("/home/me/venv")
-        record = import_host(root, target(), client, "docker", extra=[venv], system=system)
+        record = import_host(root, "h100", engine, extra=[venv], system=system)
         try:
             tested = [*SECRETS, *BULK, *KEPT, "root/.ssh/id_rsa", "home/me/secret"]
             code = f"import os; print([n for n in {tested!r} if os.path.lexists('/' + n)])"
-            inside = read_inside(client, record.image_id, code)
+            inside = printed(engine, record.image_id, code)
             assert inside == [repr(list(KEPT))]
             assert record.base.kind == "host"
             assert record.base.reference.startswith("Debian GNU/Linux 12")
             assert record.role == "runner"
             assert ("thing", "1.5") in {(p.name, p.version) for p in record.python_packages}
             assert {"libc6", "python3"} <= {p.name for p in record.debian_packages}
-            again = import_host(root, target(), client, "docker", extra=[venv], system=system)
+            again = import_host(root, "h100", engine, extra=[venv], system=system)
             assert again == record
             stored = root / "results/cache/images" / record.definition / RECORD
             assert read_record(ImageRecord, stored) == record
         finally:
-            client.api.remove_image(record.tag)
+            engine.remove_image(record.tag)
 
     def test_a_directory_that_is_not_there_leaves_nothing(
         self, built: Built, system: Path, tmp_path: Path
     ):
         with nothing_new(built.bench), pytest.raises(MissingEnvironment, match="/srv/none"):
             import_host(
-                tree(tmp_path / "x"), target(), built.bench.client, "docker",
+                tree(tmp_path / "x"), "h100", built.bench.engine,
                 extra=[Path("/srv/none")], system=system,
             )  # fmt: skip

@@ -4,8 +4,6 @@ import os
 import shutil
 import signal
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.cli import remote_machine
 from assay.cli.remote_machine import RemoteMachine
 from tests.remote.sshd import LoopbackMachine
 
@@ -99,25 +96,16 @@ class TestRun:
         assert there.ask("remove", patience="9")["state"] == ["none"]
         assert not list(machine.home.iterdir())
 
-    def test_a_lost_connection_does_not_end_it_and_repeats_no_line(
-        self, there: RemoteMachine, machine: LoopbackMachine, monkeypatch: pytest.MonkeyPatch
+    def test_a_lost_connection_does_not_end_it(
+        self, there: RemoteMachine, machine: LoopbackMachine
     ) -> None:
-        monkeypatch.setattr(remote_machine, "WAIT_S", 0.5)
         there.ask("start")
-        lines: list[str] = []
-
-        def lose() -> None:
-            while not lines:
-                time.sleep(0.05)
-            machine.cut()
-            let_end(machine, "0")
-            machine.start()
-
-        thread = threading.Thread(target=lose)
-        thread.start()
-        there.follow(lines.append)
-        thread.join()
-        assert lines == ["began", "the end"]
+        with pytest.raises(MissingEnvironment, match="the run goes on there: --resume"):
+            there.follow(lambda line: machine.cut())
+        machine.start()
+        assert there.ask("state")["state"] == ["running"]
+        let_end(machine, "0")
+        assert followed(there) == ["began", "the end"]
         assert there.ask("state")["exit"] == ["0"]
 
     def test_what_is_killed_there_is_lost_and_starts_again(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.deadline import OutOfTime, deadline
+from assay.base.signals import OutOfTime, deadline
 from assay.runtimes import host
 from assay.runtimes.base import Task
 from assay.runtimes.host import HostRuntime

@@ -1,11 +1,11 @@
-"""The spelling of a commit that names exactly one."""
+"""What git knows of a checkout: its commit, whether it is clean, and which files are its own."""
 
 import os
 import re
 import subprocess
 from pathlib import Path
 
-from assay.base.errors import BadInput
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.records.cluster import SITE_FILES
 
 COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -47,3 +47,22 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
     if clean:
         raise BadInput(f"ASSAY_COMMIT is {named}, but this tree is that of commit {commit}")
     return named, None
+
+
+def source_files(root: Path) -> list[str]:
+    """Return the project's own files, relative to ``root``: what git tracks, and nothing beside it.
+
+    Raises MissingEnvironment where git does not tell them from the user's.
+    """
+    try:
+        listed = subprocess.run(
+            ["git", "-C", str(root), "ls-files", "-z"],
+            capture_output=True, check=True,
+        ).stdout  # fmt: skip
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise MissingEnvironment(
+            "what goes to another machine is taken from a git checkout: git tells the project's "
+            "files from yours"
+        ) from error
+    names = sorted({os.fsdecode(name) for name in listed.split(b"\0") if name})
+    return [name for name in names if (root / name).is_file() and not (root / name).is_symlink()]

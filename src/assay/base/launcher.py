@@ -18,6 +18,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from assay import __version__
+from assay.base.checkout_root import installed_root
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.isolation import IGNORED, isolated
 from assay.base.pip_locks import REMEDY, lock_digest, lock_versions, pip_install, stage, tail
@@ -36,6 +38,8 @@ from assay.shared.counting import counted
 from assay.shared.errors import ExitCode
 from assay.shared.files import write_json
 
+COMMIT = "COMMIT"
+"""File of an installed tree that names the commit it was made from, where that was clean."""
 OLDEST = (3, 11)
 STAMP = "assay.json"
 TICK_S = 5.0
@@ -73,6 +77,23 @@ def main(root: str, arguments: Sequence[str]) -> int:
             else f"{python}: cannot be started: {error.strerror}; name another with ASSAY_PYTHON"
         )
         return ExitCode.MACHINE_LACKS
+
+
+def installed() -> int:
+    """Do the same for the entry point ``assay`` of an installed package, on the tree that came with
+    it: an environment is made beside that.
+    """
+    root = installed_root()
+    if root is None:
+        say("the tree that the package came with is gone: install it again")
+        return ExitCode.MACHINE_LACKS
+    if (root / COMMIT).is_file():
+        commit = (root / COMMIT).read_text(encoding="utf-8").strip()
+        os.environ.setdefault("ASSAY_COMMIT", commit)
+    if sys.argv[1:] == ["--version"]:  # asked first of all, and answered without an environment
+        print(f"{__version__} (commit {os.environ.get('ASSAY_COMMIT') or 'not known'})")
+        return ExitCode.DONE
+    return main(str(root), sys.argv[1:])
 
 
 def become(

@@ -1,13 +1,21 @@
-"""Whether a file can be made at a place, and the sentence on one that cannot be written."""
+"""Whether a file can be made at a place, and where what can be made again is kept.
+
+That lies in the checkout for its own runs, with a user for projects: a project's run writes nothing
+into the checkout (or the installed package) whose code it runs. The command names another folder,
+and every process that it starts is told of it.
+"""
 
 import errno
 import os
 import stat
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from assay.base.errors import BadInput, MissingEnvironment
 
+CACHE_VARIABLE = "ASSAY_CACHE"
+"""Names the folder of caches, for a command and all that it starts."""
 CODES = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR,
      errno.EEXIST, errno.EISDIR}
@@ -92,3 +100,28 @@ def _require(path: Path, wanted: Path) -> None:
         raise MissingEnvironment(
             f"{path}: cannot be written: {why}; make it writable, or name another place"
         )
+
+
+def cache_folder(root: Path) -> Path:
+    """Return where builds, images, wheels and the like are kept; ``root``: the repository."""
+    return own_cache() or root / "results" / "cache"
+
+
+def own_cache() -> Path | None:
+    """Return the folder that stands in the place of the repository's, where there is one."""
+    named = os.environ.get(CACHE_VARIABLE)
+    return Path(named) if named else None
+
+
+def project_cache(environ: Mapping[str, str]) -> Path:
+    """Return where projects' runs keep such things: with their user, and never in a project, which
+    may be a stranger's. Raises MissingEnvironment where nothing can be written there.
+    """
+    home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
+    place = Path(environ.get(CACHE_VARIABLE) or Path(home) / "assay").absolute()
+    if (why := why_not_writable(place / "builds")) is not None:
+        raise MissingEnvironment(
+            f"what projects' runs make and use again is kept in {place}, and cannot be ({why}): "
+            f"name another folder of yours with {CACHE_VARIABLE}"
+        )
+    return place

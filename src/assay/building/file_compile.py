@@ -8,9 +8,9 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.base.deadline import deadline
 from assay.base.errors import CheckFailed
 from assay.base.printable import shown_line
+from assay.base.signals import deadline
 from assay.building.checkout_copy import copy_checkout
 from assay.building.nvcc import run_nvcc
 from assay.building.recipe import CHECKOUT, file_command

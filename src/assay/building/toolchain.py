@@ -8,7 +8,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.cache_place import own_cache
 from assay.base.errors import MissingEnvironment
 from assay.base.isolation import isolated
 from assay.base.pip_locks import (
@@ -21,6 +20,7 @@ from assay.base.pip_locks import (
     tail,
 )
 from assay.base.progress import exclusive, quote, say, watch
+from assay.base.writable import own_cache
 from assay.records.builds import ToolchainRecord
 from assay.runtimes.base import Place, Task
 from assay.runtimes.host import HostRuntime

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from assay.base.cache_place import VARIABLE, project_cache
 from assay.base.errors import BadInput
 from assay.base.progress import say
+from assay.base.writable import CACHE_VARIABLE, project_cache
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE, file_problem
 from assay.cli import checkout
@@ -75,7 +75,7 @@ def use_own_cache(folder: Path | None) -> None:
     it lands in the repository.
     """
     if folder is not None:
-        os.environ[VARIABLE] = str(project_cache(os.environ))
+        os.environ[CACHE_VARIABLE] = str(project_cache(os.environ))
 
 
 def default_project_run(catalog: Catalog) -> RunConfig:

@@ -9,8 +9,7 @@ folder that goes away.
 import re
 import shlex
 import subprocess
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,9 +34,6 @@ SSH = ("ssh", "-T", "-o", "ServerAliveInterval=15", "-o", "ConnectTimeout=30",
        "-o", "RemoteCommand=none", "-o", "ClearAllForwardings=yes")  # fmt: skip
 NO_CONNECTION = 255
 """ssh's own exit code; rsync has it from there."""
-PATIENCE_S = 600.0
-"""How long a lost connection is tried again; the run goes on meanwhile."""
-WAIT_S = 5.0
 END_S = 120
 """Patience with a run that was asked to end: it removes its containers."""
 Answers = Mapping[str, list[str]]
@@ -92,40 +88,31 @@ class RemoteMachine:
         self._copy(f"{self.host}:{self.folder}/{name}", str(place), f"--max-size={most}")
 
     def follow(self, show: Callable[[str], None]) -> None:
-        """Show the run's lines until it ends, over as many connections as that takes.
+        """Show the run's lines from its first to its end.
 
-        Raises MissingEnvironment where the machine cannot be reached for long.
+        Raises MissingEnvironment where the connection is lost; the run goes on then.
         """
-        seen, lost_at = 0, time.monotonic()
-        while True:
-            process = subprocess.Popen(
-                self._shell(),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # another machine's bytes; this end says what is lost
+        process = subprocess.Popen(
+            self._shell(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # another machine's bytes; this end says what is lost
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(self._script("follow"))
+            process.stdin.close()
+            for line in process.stdout:
+                show(line.decode(errors="replace").rstrip("\n"))
+            code = process.wait()
+        finally:
+            process.kill()
+            process.wait()
+        if code == NO_CONNECTION:
+            raise MissingEnvironment(
+                f"{self.host}: the connection is lost; the run goes on there: --resume picks it up"
             )
-            try:
-                assert process.stdin is not None
-                assert process.stdout is not None
-                process.stdin.write(self._script("follow", offset=str(seen + 1)))
-                process.stdin.close()
-                for line in process.stdout:
-                    if line.endswith(b"\n"):  # else a cut connection's, which comes again whole
-                        seen, lost_at = seen + len(line), time.monotonic()
-                        show(line.decode(errors="replace").rstrip("\n"))
-                code = process.wait()
-            finally:
-                process.kill()
-                process.wait()
-            if code != NO_CONNECTION:
-                return
-            if time.monotonic() - lost_at > PATIENCE_S:
-                raise MissingEnvironment(
-                    f"{self.host}: the connection is lost; the run goes on there: --resume picks "
-                    "it up"
-                )
-            say(f"{self.host}: the connection is lost; the run goes on there, and is looked for")
-            time.sleep(WAIT_S)
 
     def _shell(self) -> list[str]:
         return [*SSH, "--", self.host, "sh -s"]
@@ -168,14 +155,6 @@ LOG = Path("logs", "remote.log")
 """Of a run: what it said on the machine that it ran on; tells a fetched run from others."""
 
 
-@dataclass(frozen=True)
-class Signing:
-    """Who signs here, and by which further keys the report is verified."""
-
-    key: Path
-    trusted: tuple[Path, ...]
-
-
 def require_place(home: Path, run: str) -> None:
     """Raise BadInput where a run of that name is here that was not fetched, or lies elsewhere."""
     require_own_places(home, run)
@@ -188,10 +167,14 @@ def require_place(home: Path, run: str) -> None:
     require_replaceable(report)
 
 
-def settle(root: Path, home: Path, run: str, fetched: Path, signing: Signing) -> Request:
-    """Sign what was fetched, verify it, and put it where runs lie; return its request, as of here.
+def settle(
+    root: Path, home: Path, run: str, fetched: Path, key: Path, trusted: Sequence[Path]
+) -> Request:
+    """Sign what was fetched with ``key``, verify it, and put it where runs lie; return its request,
+    as of here.
 
-    ``root``: this repository. Raises CheckFailed for what is no finished run or does not verify.
+    ``root``: this repository; ``trusted``: further keys that its reports may be signed by. Raises
+    CheckFailed for what is no finished run or does not verify.
     """
     results, report = fetched / "results", fetched / "report"
     needed = (report / VERDICTS, results / REQUEST, fetched / "log")
@@ -201,9 +184,9 @@ def settle(root: Path, home: Path, run: str, fetched: Path, signing: Signing) ->
     request = read_record(Request, results / REQUEST).model_copy(
         update={
             "home": None if home == root else str(home),
-            "signing_key": str(signing.key.resolve()),
+            "signing_key": str(key.resolve()),
             "unsigned_for": None,
-            "extra_keys": tuple(str(path.resolve()) for path in signing.trusted),
+            "extra_keys": tuple(str(path.resolve()) for path in trusted),
             "commit": commit,
             "clean_tree": clean,
         }

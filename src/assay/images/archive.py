@@ -1,101 +1,59 @@
-"""An image as one file: a normalised layer with a fixed configuration, as engines load it."""
+"""An image as one file that engines load: one layer with a fixed configuration."""
 
+import errno
 import hashlib
+import io
 import json
-import os
+import shutil
 import tarfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay.images.disk import CHUNK, working
-from assay.images.layer import BLOCK, Layer, layer_size, read_index, write_layer
-from assay.shared.files import sha256_bytes
+from assay.base.errors import MissingEnvironment
+from assay.base.progress import ticking
+from assay.images.definition import Definition
+from assay.shared.files import sha256_bytes, sha256_file
 
-LAYER = "layer.tar"
-MANIFEST = "manifest.json"
-
-
-@dataclass(frozen=True)
-class ImageConfig:
-    """The configuration of an image: all that it holds beside its files."""
-
-    environment: Mapping[str, str]
-    labels: Mapping[str, str]
-    epoch: int
-
-    def document(self, layer_sha256: str) -> bytes:
-        """Return the configuration; its SHA-256 is the image's id."""
-        created = datetime.fromtimestamp(self.epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return _json(
-            {
-                "architecture": "amd64",
-                "config": {
-                    "Env": [f"{name}={value}" for name, value in sorted(self.environment.items())],
-                    "Labels": dict(sorted(self.labels.items())),
-                    "WorkingDir": "/",
-                },
-                "created": created,
-                "history": [{"created": created, "created_by": "assay"}],
-                "os": "linux",
-                "rootfs": {"diff_ids": [f"sha256:{layer_sha256}"], "type": "layers"},
-            }
-        )
+LAYER, MANIFEST = "layer.tar", "manifest.json"
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+TICK_S = 5.0
 
 
-@dataclass(frozen=True)
-class Archive:
-    """The contents of an archive."""
-
-    image_id: str
-    layer: Layer
-
-
-def write_archive(exported: Path, output: Path, config: ImageConfig, tag: str) -> Archive:
-    """Write the archive that ``docker load`` reads from a container's exported file system.
-
-    Raises tarfile.TarError and OSError.
-    """
-    with exported.open("rb") as stream:
-        entries = read_index(stream, config.epoch)
-    size = layer_size(entries)
-    with output.open("wb") as stream, working():
-        stream.write(_header(LAYER, size, config.epoch))
-        layer = write_layer(exported, entries, stream)
-        stream.write(bytes(-size % BLOCK))
-        document = config.document(layer.sha256)
-        image = sha256_bytes(document)
-        manifest = [{"Config": f"{image}.json", "Layers": [LAYER], "RepoTags": [tag]}]
-        for name, content in ((f"{image}.json", document), (MANIFEST, _json(manifest))):
-            stream.write(_header(name, len(content), config.epoch))
-            stream.write(content + bytes(-len(content) % BLOCK))
-        stream.write(bytes(2 * BLOCK))
-        stream.flush()
-        os.fsync(stream.fileno())
-    return Archive(image_id=f"sha256:{image}", layer=layer)
-
-
-def tar_chunks(members: Mapping[str, Path | bytes], epoch: int) -> Iterator[bytes]:
-    """Yield a tar archive of files and texts, a piece at a time: what an engine builds from."""
-    for name, content in sorted(members.items()):
-        size = content.stat().st_size if isinstance(content, Path) else len(content)
-        yield _header(name, size, epoch)
-        if isinstance(content, Path):
-            with content.open("rb") as stream:
-                while chunk := stream.read(CHUNK):
-                    yield chunk
-        else:
-            yield content
-        yield bytes(-size % BLOCK)
-    yield bytes(2 * BLOCK)
-
-
-def _header(name: str, size: int, epoch: int) -> bytes:
-    info = tarfile.TarInfo(name)
-    info.size, info.mtime, info.mode = size, epoch, 0o644
-    return info.tobuf(tarfile.PAX_FORMAT)
+def write_archive(layer: Path, output: Path, definition: Definition) -> tuple[str, str]:
+    """Write the archive that ``docker load`` reads; return the image's id and the layer's."""
+    epoch = definition.inputs.base.source_date_epoch
+    digest = sha256_file(layer)
+    created = datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    variables = sorted(definition.inputs.environment.items())
+    config = _json(
+        {
+            "architecture": "amd64",
+            "config": {
+                "Env": [f"{name}={value}" for name, value in variables],
+                "Labels": definition.labels,
+                "WorkingDir": "/",
+            },
+            "created": created,
+            "history": [{"created": created, "created_by": "assay"}],
+            "os": "linux",
+            "rootfs": {"diff_ids": [f"sha256:{digest}"], "type": "layers"},
+        }
+    )
+    image = sha256_bytes(config)
+    manifest = [{"Config": f"{image}.json", "Layers": [LAYER], "RepoTags": [definition.tag]}]
+    with tarfile.open(output, "w") as archive, ticking(TICK_S, lambda: ""):
+        with layer.open("rb") as content:
+            entry = tarfile.TarInfo(LAYER)
+            entry.size, entry.mtime = layer.stat().st_size, epoch
+            archive.addfile(entry, content)
+        for name, text in ((f"{image}.json", config), (MANIFEST, _json(manifest))):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime = len(text), epoch
+            archive.addfile(entry, io.BytesIO(text))
+    return f"sha256:{image}", f"sha256:{digest}"
 
 
 def _json(document: object) -> bytes:
@@ -110,7 +68,7 @@ def verify_archive(path: Path, tag: str | None = None) -> tuple[str, tuple[str, 
     """
     found: dict[str, str] = {}
     manifest: list[dict[str, Any]] = []
-    with path.open("rb") as stream, tarfile.open(fileobj=stream, mode="r:") as archive, working():
+    with tarfile.open(path, "r:") as archive, ticking(TICK_S, lambda: ""):
         for member in archive:
             content = archive.extractfile(member)
             if content is None:
@@ -127,3 +85,28 @@ def verify_archive(path: Path, tag: str | None = None) -> tuple[str, tuple[str, 
         f"sha256:{found[manifest[0]['Config']]}",
         tuple(f"sha256:{found[name]}" for name in manifest[0]["Layers"]),
     )
+
+
+@contextmanager
+def partial(path: Path, making: str) -> Iterator[Path]:
+    """A new folder beside ``path`` to fill; it becomes ``path`` at the end, or is removed.
+
+    Raises MissingEnvironment when the disk is full or the directory cannot be written.
+    """
+    unfinished = path.with_name(f".{path.name}.partial")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        yield unfinished
+        unfinished.rename(path)
+    except OSError as error:
+        raise MissingEnvironment(disk_sentence(error, making, path.parent)) from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def disk_sentence(error: OSError, making: str, folder: Path) -> str:
+    """Return what an error of the file system means for ``making``."""
+    if error.errno in FULL:
+        return f"the disk is full while {making}: free some space below {folder} and start again"
+    return f"{making} failed below {folder}: {error.strerror or error}"

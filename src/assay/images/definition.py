@@ -1,37 +1,31 @@
-"""The definition of an image, and the digest of all that it rests on."""
+"""The definition of an image: its inputs, and the digest of all that decides on its bytes."""
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, StrictUndefined, TemplateError
-
 from assay.base.errors import BadInput
 from assay.base.io import dump_record, load_yaml, read_text
-from assay.base.pip_locks import lock_digest, lock_versions
-from assay.images.base import base_definition
-from assay.images.layer import FORMAT as LAYER_FORMAT
+from assay.base.pip_locks import lock_digest
 from assay.records.images import ImagesFile, Role, RoleInputs
-from assay.records.platform import Target
 from assay.shared.files import sha256_bytes
 
-FORMAT = 1
+FORMAT = 2
 """Counts changes of this package that change an image's bytes."""
 INPUTS = Path("containers/images.yaml")
-TEMPLATE = Path("containers/Dockerfile.j2")
+INSTALL = Path("containers/install.sh")
+LISTING = Path("containers/list_packages.py")
+"""What lists an image's packages, in it."""
 PIP_LOCK = Path("requirements/build.txt")
 
 
 @dataclass(frozen=True)
 class Definition:
-    """One image before it is built."""
+    """One image before it is made; every target's is the same."""
 
-    target: Target
+    root: Path
     role: Role
     inputs: ImagesFile
-    lock: Path
-    dockerfile: str
-    labels: dict[str, str]
     digest: str
 
     @property
@@ -40,9 +34,19 @@ class Definition:
         return self.inputs.role(self.role)
 
     @property
+    def lock(self) -> Path:
+        """Return the lock of its wheels."""
+        return self.root / self.mine.lock
+
+    @property
     def tag(self) -> str:
         """Name in an engine; another definition has another."""
-        return f"assay/{self.target.id}-{self.role}:{self.digest[:12]}"
+        return f"assay/{self.role}:{self.digest[:12]}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return the labels of the image."""
+        return labels_of(self.inputs, self.role)
 
 
 def load_inputs(root: Path) -> ImagesFile:
@@ -50,61 +54,28 @@ def load_inputs(root: Path) -> ImagesFile:
     return load_yaml(ImagesFile, root / INPUTS)
 
 
-def define(root: Path, target: Target, role: Role) -> Definition:
-    """Render the Dockerfile and digest everything that decides on the image. Raises BadInput."""
+def define(root: Path, role: Role) -> Definition:
+    """Digest everything that decides on an image. Raises BadInput."""
     inputs = load_inputs(root)
     mine = inputs.role(role)
-    lock = root / mine.lock
-    labels = labels_of(inputs, target, role)
-    dockerfile = render(root, inputs, target, role, labels)
     parts = (
         FORMAT,
-        LAYER_FORMAT,
-        dockerfile,
-        lock_digest(lock),
+        role,
+        read_text(root / INSTALL),
+        read_text(root / LISTING),
+        lock_digest(root / mine.lock),
         sha256_bytes(pip_entry(root).encode()),
-        base_definition(inputs.base, mine.debian_packages),
         dump_record(inputs.base),
+        dump_record(mine),
         sorted(inputs.environment.items()),
-        sorted(labels.items()),
+        sorted(labels_of(inputs, role).items()),
     )
-    digest = sha256_bytes(repr(parts).encode())
-    return Definition(target, role, inputs, lock, dockerfile, labels, digest)
+    return Definition(root, role, inputs, sha256_bytes(repr(parts).encode()))
 
 
-def labels_of(inputs: ImagesFile, target: Target, role: Role) -> dict[str, str]:
-    """Return the labels of an image."""
-    own = {"assay.arch": target.arch, "assay.role": role, "assay.target": target.id}
-    return {**inputs.labels, **own}
-
-
-def render(
-    root: Path, inputs: ImagesFile, target: Target, role: Role, labels: dict[str, str]
-) -> str:
-    """Return the Dockerfile of one image. Raises BadInput when the template names what there is
-    not.
-    """
-    environment = Environment(
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - not HTML
-    )
-    mine = inputs.role(role)
-    try:
-        return environment.from_string(read_text(root / TEMPLATE)).render(
-            role=role,
-            target=target.id,
-            arch=target.arch,
-            environment=inputs.environment,
-            labels=labels,
-            site=mine.site,
-            epoch=inputs.base.source_date_epoch,
-            pip_wheel=f"pip-{lock_versions(root / PIP_LOCK)['pip']}-py3-none-any.whl",
-        )
-    except TemplateError as error:
-        raise BadInput(f"{root / TEMPLATE}: {error}") from error
+def labels_of(inputs: ImagesFile, role: Role) -> dict[str, str]:
+    """Return the labels of a role's image."""
+    return {**inputs.labels, "assay.role": role}
 
 
 def pip_entry(root: Path) -> str:

@@ -7,30 +7,26 @@ so. Secrets, homes and what belongs to one machine stay outside (``containers/im
 import os
 import platform
 import subprocess
-import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-import docker
+from typing import Any
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.io import dump_record, read_record
+from assay.base.io import dump_record, read_record, read_text, write_record
 from assay.base.isolation import isolated
 from assay.base.pip_locks import tail
-from assay.base.progress import exclusive, say
-from assay.images import engine_work
-from assay.images.definition import labels_of, load_inputs
-from assay.images.disk import CHUNK, disk_sentence, working
-from assay.images.installed_packages import read_packages
-from assay.images.make import RECORD, engine_name, write_image_record
-from assay.images.obtain import check_found, image_folder
-from assay.records.images import ImageBase, ImageRecord, ImagesFile, RuntimeName
-from assay.records.platform import Target
+from assay.base.progress import exclusive, say, ticking
+from assay.images.archive import TICK_S, disk_sentence
+from assay.images.definition import LISTING, labels_of, load_inputs
+from assay.images.obtain import RECORD, check_found, image_folder, image_record
+from assay.records.images import ImageBase, ImageRecord, ImagesFile
+from assay.runtimes.base import Task
+from assay.runtimes.engine import EngineRuntime, FoundImage
 from assay.shared.files import sha256_bytes, sha256_file
 from assay.shared.processes import tied_to_parent
 
-FORMAT = 1
+FORMAT = 2
 EMPTY = {"dev": 0o755, "proc": 0o555, "run": 0o755, "sys": 0o555, "tmp": 0o1777, "var/tmp": 0o1777}
 """Directories an image must have, with their modes."""
 INSTALLED = (
@@ -45,9 +41,8 @@ UNREADABLE = 1
 
 def import_host(
     root: Path,
-    target: Target,
-    client: docker.DockerClient,
-    runtime: RuntimeName = "docker",
+    target: str,
+    engine: EngineRuntime,
     *,
     python: str = "python3",
     extra: Sequence[Path] = (),
@@ -64,16 +59,45 @@ def import_host(
     inputs = load_inputs(root)
     if system == Path("/"):
         extra = [*extra, *places_of(python, inputs)]
-    digest = definition_digest(inputs, target, extra, system)
+    digest = definition_digest(inputs, extra, system)
     folder = image_folder(root, digest)
-    tag = f"assay/{target.id}-runner:host-{digest[:12]}"
+    tag = f"assay/runner:host-{digest[:12]}"
+    here = {"runtime": engine.name, "engine": engine.describe(), "target": target}
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         with exclusive(folder.with_suffix(".lock"), f"another process makes {tag}; waiting for it"):
-            known = _known(client, folder, tag)
-            if known is not None:
-                return known.model_copy(update={"runtime": runtime, "engine": engine_name(client)})
-            return _import(inputs, target, client, runtime, python, extra, system, folder, tag)
+            found = engine.image(tag)
+            if found is not None and (folder / RECORD).is_file():
+                record = read_record(ImageRecord, folder / RECORD)
+                check_found(found, record)
+                return record.model_copy(update=here)
+            listing = read_text(root / LISTING)
+            try:
+                image = _import(inputs, engine, tag, extra, system)
+                lines: list[str] = []
+                words = (python, "-c", listing, *map(str, extra))
+                task = Task(words, Path("/"), "look into an image")
+                outcome = engine.run(task, FoundImage(image["Id"]), lines.append)
+                if outcome.exit_code != 0:
+                    said = lines[-1] if lines else "nothing said"
+                    raise CheckFailed(f"{python} in the image ended with an error: {said}")
+                record = image_record(
+                    lines[-1],
+                    (),
+                    **here,
+                    role="runner",
+                    definition=digest,
+                    tag=tag,
+                    image_id=image["Id"],
+                    layers=tuple(image["RootFS"]["Layers"]),
+                    bytes=image["Size"],
+                    base=ImageBase(kind="host", reference=os_name(system), sha256=None),
+                )
+            except BaseException:
+                engine.remove_image(tag)
+                raise
+            write_record(record, folder / RECORD)
+            return record
     except OSError as error:
         raise MissingEnvironment(
             disk_sentence(error, "importing this machine's files", folder.parent)
@@ -104,9 +128,7 @@ def places_of(python: str, inputs: ImagesFile) -> list[Path]:
     return places
 
 
-def definition_digest(
-    inputs: ImagesFile, target: Target, extra: Sequence[Path], system: Path
-) -> str:
+def definition_digest(inputs: ImagesFile, extra: Sequence[Path], system: Path) -> str:
     """Digest of what is asked for, and of the packages the machine has."""
     status = system / "var/lib/dpkg/status"
     sites = [path for pattern in INSTALLED for path in sorted(system.glob(pattern))]
@@ -118,8 +140,6 @@ def definition_digest(
         FORMAT,
         dump_record(inputs.host_import),
         sorted(inputs.environment.items()),
-        target.id,
-        target.arch,
         sorted(str(path) for path in extra),
         os_name(system),
         sha256_file(status) if status.is_file() else None,
@@ -128,116 +148,66 @@ def definition_digest(
     return sha256_bytes(repr(parts).encode())
 
 
-def _known(client: docker.DockerClient, folder: Path, tag: str) -> ImageRecord | None:
-    """Return the record of an earlier import that the engine still has under its tag."""
-    found = engine_work.inspect(client, tag)
-    if found is None or not (folder / RECORD).is_file():
-        return None
-    record = read_record(ImageRecord, folder / RECORD)
-    check_found(found, record, by_manifest=False)
-    return record
-
-
 def _import(
-    inputs: ImagesFile,
-    target: Target,
-    client: docker.DockerClient,
-    runtime: RuntimeName,
-    python: str,
-    extra: Sequence[Path],
-    system: Path,
-    folder: Path,
-    tag: str,
-) -> ImageRecord:
-    """Import, look inside, write the record. What did not come to an end is removed."""
+    inputs: ImagesFile, engine: EngineRuntime, tag: str, extra: Sequence[Path], system: Path
+) -> dict[str, Any]:
+    """Import the files under ``tag``; return what the engine says of the image."""
     say(f"importing this machine's own files as {tag}")
-    labels = labels_of(inputs, target, "runner")
     changes = [f'ENV {name}="{value}"' for name, value in sorted(inputs.environment.items())]
+    labels = labels_of(inputs, "runner")
     changes += [f'LABEL {name}="{value}"' for name, value in sorted(labels.items())]
-    paths = [*(Path(path) for path in inputs.host_import.include), *extra]
-    with working():
-        chunks = host_chunks(system, paths, extra, inputs.host_import.exclude, inputs)
-        image = engine_work.import_stream(client, chunks, changes)
-    try:
-        found = engine_work.inspect(client, image)
-        assert found is not None, "the engine has just given this id"
-        if found.get("Architecture") != "amd64":
-            raise CheckFailed(f"the engine took this machine's files for {found['Architecture']}")
-        sites = [str(path) for path in extra]
-        engine_work.tag(client, image, tag)
-        return write_image_record(
-            folder,
-            read_packages(client, image, sites, (), python),
-            target=target.id,
-            role="runner",
-            runtime=runtime,
-            engine=engine_name(client),
-            definition=folder.name,
-            tag=tag,
-            image_id=image,
-            layers=tuple(found["RootFS"]["Layers"]),
-            bytes=found["Size"],
-            base=ImageBase(kind="host", reference=os_name(system), sha256=None),
-            dockerfile_sha256=None,
-        )
-    except BaseException:
-        engine_work.remove_images(client, [tag, image])
-        raise
+    words = [word for change in changes for word in ("--change", change)]
+    with tempfile.TemporaryDirectory(prefix="assay-import-") as scratch, ticking(TICK_S, str):
+        empty, log = Path(scratch) / "empty", Path(scratch) / "log"
+        command = tar_command(inputs, extra, system, empty)
+        with log.open("w") as errors:
+            tar = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                preexec_fn=tied_to_parent(),
+            )
+        try:
+            engine.ask("import", *words, "-", tag, doing="importing an image", given=tar.stdout)
+            code = tar.wait()
+        finally:
+            tar.kill()
+            tar.wait()
+            assert tar.stdout is not None
+            tar.stdout.close()
+        if code not in (0, UNREADABLE):
+            reason = tail(log, 1) or f"exit code {code}"
+            raise MissingEnvironment(f"tar could not read this machine's files: {reason}")
+    found = engine.image(tag)
+    if found is None or found.get("Architecture") != "amd64":
+        raise CheckFailed(f"the engine did not take this machine's files for {tag}")
+    return found
 
 
-def host_chunks(
-    system: Path,
-    paths: Sequence[Path],
-    extra: Sequence[Path],
-    exclude: Sequence[str],
-    inputs: ImagesFile,
-) -> Iterator[bytes]:
-    """Yield a tar archive of ``paths`` below ``system``, a piece at a time, written by tar itself.
+def tar_command(inputs: ImagesFile, extra: Sequence[Path], system: Path, empty: Path) -> list[str]:
+    """Return what writes the image's files below ``system`` as a tar archive.
 
-    Raises MissingEnvironment when tar fails, or a path is not there that was named as extra.
+    In ``empty``, a folder to be made, stand the directories whose content stays outside, and the
+    parents of ``extra`` ones. Raises MissingEnvironment where one of these is not there.
     """
     for path in extra:
         if not inside(system, path).is_dir():
             raise MissingEnvironment(f"{path} is no directory and cannot go into the image")
-    present = [path for path in paths if inside(system, path).exists()]
-    names = [str(path).lstrip("/") for path in present]
-    command = ["tar", "--create", "--file=-", f"--directory={system}", "--numeric-owner"]
-    command += ["--ignore-failed-read", "--warning=none", "--anchored", "--wildcards"]
-    command += ["--wildcards-match-slash", *(f"--exclude={pattern}" for pattern in exclude)]
-    yield from _directories(extra, inputs.base.source_date_epoch)
-    with tempfile.NamedTemporaryFile("w+") as log:
-        process = subprocess.Popen(
-            [*command, "--", *names],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            stdin=subprocess.DEVNULL,
-            preexec_fn=tied_to_parent(),
-        )
-        assert process.stdout is not None
-        try:
-            while chunk := process.stdout.read(CHUNK):
-                yield chunk
-            code = process.wait()
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
-        if code not in (0, UNREADABLE):
-            reason = tail(Path(log.name), 1) or f"exit code {code}"
-            raise MissingEnvironment(f"tar could not read this machine's files: {reason}")
-
-
-def _directories(extra: Sequence[Path], epoch: int) -> Iterator[bytes]:
-    """Entries for directories whose content stays outside, and for the parents of extra ones."""
-    modes = dict(EMPTY)
-    for path in extra:
-        for parent in reversed(path.parents):
-            modes.setdefault(str(parent).lstrip("/"), 0o755)
-    for name, mode in modes.items():
-        if name and name.split("/")[0] not in ("usr", "opt", "etc", "bin", "lib", "lib64", "sbin"):
-            info = tarfile.TarInfo(name)
-            info.type, info.mode, info.mtime = tarfile.DIRTYPE, mode, epoch
-            yield info.tobuf(tarfile.PAX_FORMAT)
+    included = [Path(path) for path in inputs.host_import.include]
+    present = [path for path in (*included, *extra) if inside(system, path).exists()]
+    tops = {path.parts[1] for path in included if len(path.parts) == 2}
+    modes = {parent: 0o755 for path in extra for parent in path.parents}
+    modes |= {Path("/", name): mode for name, mode in EMPTY.items()}
+    made = [path for path in sorted(modes) if path.parts[1:2] and path.parts[1] not in tops]
+    for path in made:
+        inside(empty, path).mkdir(parents=True, exist_ok=True)
+        inside(empty, path).chmod(modes[path])
+    command = ["tar", "--create", "--file=-", "--numeric-owner", "--ignore-failed-read"]
+    command += ["--warning=none", "--anchored", "--wildcards", "--wildcards-match-slash"]
+    command += [f"--exclude={pattern}" for pattern in inputs.host_import.exclude]
+    command += ["--no-recursion", f"--directory={empty}", *(str(path)[1:] for path in made)]
+    return [*command, "--recursion", f"--directory={system}", *(str(path)[1:] for path in present)]
 
 
 def inside(system: Path, path: Path) -> Path:

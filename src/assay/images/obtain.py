@@ -1,58 +1,69 @@
-"""The image of a target and role, ready to run: from engine, cache or bundle, or made.
+"""The image of a role, ready to run: from engine, cache or bundle, or made.
 
 A cached image is a folder ``results/cache/images/<definition>`` with the archive that engines load
 and its record. The record's digests say whether the archive is whole.
 """
 
+import json
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import docker
-
-from assay.base.cache_place import cache_folder
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
-from assay.base.io import read_record
+from assay.base.io import read_record, write_record
+from assay.base.pip_locks import normal
 from assay.base.progress import exclusive, say
-from assay.images import engine_work
-from assay.images.archive import verify_archive
+from assay.base.writable import cache_folder
+from assay.images.archive import LAYER, disk_sentence, partial, verify_archive, write_archive
+from assay.images.debian import make_layer
 from assay.images.definition import Definition, define
-from assay.images.disk import disk_sentence
-from assay.images.make import ARCHIVE, RECORD, engine_name, make
-from assay.records.images import ImageRecord, Role, RuntimeName
-from assay.records.platform import Target
+from assay.images.wheels import Wheel
+from assay.records.images import (
+    DebianPackage,
+    ImageBase,
+    ImageRecord,
+    PythonPackage,
+    Role,
+    RuntimeName,
+)
+from assay.runtimes.engine import EngineRuntime
 
 IMAGES = "images"
 """Folder of images in the cache, and in a bundle."""
+ARCHIVE, RECORD = "image.tar", "record.json"
 
 
 def obtain(
     root: Path,
-    target: Target,
+    target: str,
     role: Role,
-    client: docker.DockerClient | None,
+    engine: EngineRuntime | None,
     runtime: RuntimeName,
     *,
     prebuilt: Path | None = None,
 ) -> ImageRecord:
-    """Record of an image that ``client`` holds under its tag; without one, of an archive on disk.
+    """Record of an image that ``engine`` holds under its tag; without one, of an archive on disk.
 
     ``prebuilt`` is an unpacked bundle, looked into first. Raises CheckFailed for whatever has
     another digest than it should, MissingEnvironment where the image can be neither found nor made.
     """
-    definition = define(root, target, role)
+    definition = define(root, role)
     cache = image_folder(root, definition.digest)
+    bundled = prebuilt_folder(prebuilt, target, role) if prebuilt else cache
     try:
         cache.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"another process makes {definition.tag}; waiting for it"
         with exclusive(cache.with_name(cache.name + ".lock"), waiting):
-            folder = _find(root, definition, client, runtime, prebuilt)
+            folder = bundled if bundled.is_dir() else cache
+            if not folder.is_dir():
+                make(definition, target, runtime, folder)
             record = read_image(folder, definition)
-            if client is None:
+            if engine is None:
                 _verify(folder, record)
-                return record.model_copy(update={"runtime": runtime})
-            return _into_engine(client, runtime, folder, record)
+            else:
+                record = _into_engine(engine, folder, record)
+            return record.model_copy(update={"runtime": runtime, "target": target})
     except OSError as error:
         raise MissingEnvironment(
             disk_sentence(error, f"getting the image {definition.tag}", cache.parent)
@@ -83,39 +94,76 @@ def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> 
     raise MissingEnvironment(f"{folders[-1]} is gone: make the image {record.tag} again")
 
 
-def _find(
-    root: Path,
-    definition: Definition,
-    client: docker.DockerClient | None,
-    runtime: RuntimeName,
-    prebuilt: Path | None,
-) -> Path:
-    """Return the image's folder, made where nobody has it."""
-    if prebuilt is not None:
-        folder = prebuilt_folder(prebuilt, definition.target.id, definition.role)
-        if folder.is_dir():
-            return folder
-    folder = image_folder(root, definition.digest)
-    if not folder.is_dir():
-        if client is None:
-            raise MissingEnvironment(
-                f"there is no archive of {definition.tag} and {runtime} cannot build one: make it "
-                "where Docker or Podman runs (./assay lab image), or use a bundle"
-            )
-        make(root, definition, client, runtime, folder)
-    return folder
+def make(definition: Definition, target: str, runtime: RuntimeName, folder: Path) -> None:
+    """Make an image into ``folder``: archive and record, whole or absent.
+
+    Raises MissingEnvironment, CheckFailed and OSError.
+    """
+    say(f"making the image {definition.tag} from Debian packages and wheels")
+    with partial(folder, f"making the image {definition.tag}") as unfinished:
+        layer, listing = unfinished / LAYER, unfinished / "packages.json"
+        wheels = make_layer(definition, layer, listing)
+        size = layer.stat().st_size
+        image_id, digest = write_archive(layer, unfinished / ARCHIVE, definition)
+        packages = listing.read_text()
+        layer.unlink()
+        listing.unlink()
+        inputs = definition.inputs.base
+        made = f"{inputs.suite}/{inputs.component}, SOURCE_DATE_EPOCH={inputs.source_date_epoch}"
+        record = image_record(
+            packages,
+            wheels,
+            target=target,
+            role=definition.role,
+            runtime=runtime,
+            engine="mmdebstrap",
+            definition=definition.digest,
+            tag=definition.tag,
+            image_id=image_id,
+            layers=(digest,),
+            bytes=size,
+            base=ImageBase(kind="debian", reference=made, sha256=None),
+        )
+        write_record(record, unfinished / RECORD)
+
+
+def image_record(listed: str, wheels: Iterable[Wheel], **facts: Any) -> ImageRecord:
+    """Return the record of an image; ``listed``: what lists its packages printed in it.
+
+    What was installed from ``wheels`` is joined with their files and digests. Raises CheckFailed
+    when a wheel is not installed, or in another version.
+    """
+    answer = json.loads(listed)
+    files = {(wheel.name, wheel.path.name.split("-")[1]): wheel for wheel in wheels}
+    installed = []
+    for name, version in sorted((normal(name), version) for name, version in answer["python"]):
+        wheel = files.pop((name, version), None)
+        file, digest = (wheel.path.name, wheel.sha256) if wheel else (None, None)
+        installed.append(PythonPackage(name=name, version=version, file=file, sha256=digest))
+    if files:
+        wheel = next(iter(files.values()))
+        raise CheckFailed(f"the image does not hold {wheel.path.name}, which it was made from")
+    return ImageRecord(
+        schema="assay/image/1",
+        architecture="amd64",
+        dockerfile_sha256=None,
+        debian_packages=tuple(
+            DebianPackage(name=name, version=version, architecture=architecture)
+            for name, version, architecture in answer["debian"]
+        ),
+        python_packages=tuple(installed),
+        nsight_compute=answer["ncu"],
+        **facts,
+    )
 
 
 def read_image(folder: Path, definition: Definition) -> ImageRecord:
-    """Return the record of a folder. Raises CheckFailed when it is not the one of
-    ``definition``.
-    """
+    """Return the record of a folder. Raises CheckFailed when it is not that of ``definition``."""
     try:
         record = read_record(ImageRecord, folder / RECORD)
     except BadInput as error:
         raise CheckFailed(f"{error}; remove {folder} and start again") from error
-    named = (record.target, record.role, record.definition)
-    if named != (definition.target.id, definition.role, definition.digest):
+    if (record.role, record.definition) != (definition.role, definition.digest):
         raise CheckFailed(
             f"{folder}: holds {record.tag}, and this checkout defines {definition.tag}: use the "
             "checkout that the image was made with, or make the image again"
@@ -139,44 +187,34 @@ def _verify(folder: Path, record: ImageRecord) -> None:
         )
 
 
-def _into_engine(
-    client: docker.DockerClient, runtime: RuntimeName, folder: Path, record: ImageRecord
-) -> ImageRecord:
+def _into_engine(engine: EngineRuntime, folder: Path, record: ImageRecord) -> ImageRecord:
     """Load the archive unless the engine has it; the record as this engine tells it."""
-    found = engine_work.inspect(client, record.tag)
+    found = engine.image(record.tag)
     if found is None:
         _verify(folder, record)
         say(f"loading the image {record.tag}")
-        engine_work.load(client, folder / ARCHIVE)
-        found = engine_work.inspect(client, record.tag)
+        archive = str(folder / ARCHIVE)
+        engine.ask("load", "--quiet", "--input", archive, doing="loading an image")
+        found = engine.image(record.tag)
         if found is None:
-            raise CheckFailed(f"the engine loaded {folder / ARCHIVE} and has no {record.tag}")
-    check_found(found, record, by_manifest=engine_work.names_by_manifest(client))
-    return record.model_copy(
-        update={
-            "runtime": runtime,
-            "engine": engine_name(client),
-            "image_id": found["Id"],
-        }
-    )
+            raise CheckFailed(f"the engine loaded {archive} and has no {record.tag}")
+    check_found(found, record)
+    return record.model_copy(update={"engine": engine.describe(), "image_id": found["Id"]})
 
 
-def check_found(found: Mapping[str, Any], record: ImageRecord, *, by_manifest: bool) -> None:
-    """Raise CheckFailed unless the engine's image under the tag is the record's.
+def check_found(found: Mapping[str, Any], record: ImageRecord) -> None:
+    """Raise CheckFailed unless the engine's image under the tag has the record's layers.
 
-    ``by_manifest``: the engine takes a manifest's digest for an image's id, which is its own; then
-    layers and architecture decide.
+    Its id is the engine's own: where images lie in containerd it is a manifest's digest.
     """
     if found.get("Architecture") != record.architecture:
         raise CheckFailed(
             f"{record.tag} is for {found.get('Architecture')} and this machine needs "
             f"{record.architecture}: remove it (docker image rm {record.tag}) and start again"
         )
-    layers = tuple((found.get("RootFS") or {}).get("Layers") or ())
-    same_id = by_manifest or found["Id"] == record.image_id
-    if not same_id or layers != record.layers:
-        tool = "podman" if record.runtime == "podman" else "docker"
+    if tuple((found.get("RootFS") or {}).get("Layers") or ()) != record.layers:
         raise CheckFailed(
             f"{record.tag} now stands for {found['Id']} and not for {record.image_id}: its digest "
-            f"changed under its tag; remove it ({tool} image rm {record.tag}) and start again"
+            "changed under its tag; remove it (docker or podman image rm "
+            f"{record.tag}) and start again"
         )

@@ -11,7 +11,7 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.isolation import isolated
 from assay.base.pip_locks import REMEDY, lock_digest, lock_hashes, normal, pip_download, stage, tail
 from assay.base.progress import exclusive, quote, say, watch
-from assay.images.disk import TICK_S, partial
+from assay.images.archive import TICK_S, partial
 from assay.runtimes.base import disk_is_full
 from assay.shared.files import sha256_file
 
@@ -50,7 +50,6 @@ def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[W
         if not folder.is_dir():
             say(f"fetching the wheels of {lock.name} ({len(set(lock_hashes(lock).values()))})")
             with partial(folder, "downloading wheels") as unfinished:
-                unfinished.mkdir()
                 only = ("--only-binary", ":all:")
                 download(lock, unfinished, PYTHON, GLIBC_MINOR, environ, *only)
                 for path in unfinished.iterdir():

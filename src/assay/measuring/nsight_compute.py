@@ -11,9 +11,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.base.deadline import deadline, left_until
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
+from assay.base.signals import deadline, left_until
 from assay.evidence.nsight_csv import CLOCK, DURATION, longest_kernel, split_raw_page
 from assay.evidence.outcomes import failed_profile
 from assay.measuring.device_process import device_environment, run_device_batch

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeAlias, TypeVar
 
-from assay.base.deadline import deadline
 from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.base.progress import say
+from assay.base.signals import deadline
 from assay.evidence.outcomes import came_to_nothing
 from assay.measuring.device_process import NoMemory, run_device_batch
 from assay.records.base import Record

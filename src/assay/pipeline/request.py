@@ -242,12 +242,11 @@ def _chosen_runtime(
 
     Raises BadInput or MissingEnvironment where the wishes cannot be met there.
     """
-    targets = [catalog.targets[name] for name in options.targets]
     runtime = choose(
         options.runtime,
         gpu=driver is not None,
         objection=lambda name: objection(
-            root, targets, options.prebuilt, name, host_image=options.host_image
+            root, options.prebuilt, name, host_image=options.host_image
         ),
     )
     if driver is not None or runtime.name != "host":

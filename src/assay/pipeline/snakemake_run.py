@@ -6,13 +6,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from assay.base.cache_place import cache_folder, own_cache
 from assay.base.errors import CheckFailed, Interrupted
 from assay.base.isolation import isolated
 from assay.base.pip_locks import tail
 from assay.base.progress import quote, say
 from assay.base.signals import SignalledExit
-from assay.base.writable import why_not_writable
+from assay.base.writable import cache_folder, own_cache, why_not_writable
 from assay.catalog.model import Catalog
 from assay.measuring.held_gpu import memory_limit
 from assay.pipeline.dag import card_resource

@@ -15,13 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assay.base.cache_place import cache_folder
 from assay.base.checkout_root import root_of
 from assay.base.errors import AssayError
 from assay.base.io import write_record, write_record_if_changed
 from assay.base.progress import say
 from assay.base.signals import leave_on_signals
-from assay.base.writable import is_about_writing, unwritable_sentence
+from assay.base.writable import cache_folder, is_about_writing, unwritable_sentence
 from assay.building import build as building
 from assay.building.file_compile import compile_file
 from assay.building.inspect_device_code import inspect_device_code
@@ -141,7 +140,7 @@ class Steps(MeasuringSteps):
             self.root,
             request.runtime,
             role,
-            self.dag.target(target),
+            target,
             prebuilt=self._prebuilt(),
             host_python=request.device_python if request.host_image and role == "runner" else None,
         )

@@ -9,7 +9,7 @@ from assay.records.base import Identifier, PathBelow, Record, Sha256, Symbol
 Role = Literal["toolchain", "runner"]
 """``toolchain`` compiles: nvcc, CUTLASS, g++. ``runner`` measures: PyTorch and what it needs."""
 EngineName = Literal["docker", "podman"]
-"""Runtimes that answer by the Docker Engine API."""
+"""Runtimes with a daemon or a service, whose command lines take the same words."""
 RuntimeName = Literal[EngineName, "apptainer", "host"]
 RuntimeWish = Literal["auto", RuntimeName]
 """``auto``: the first that works, in that order."""
@@ -49,7 +49,7 @@ class ImageBase(Record):
     reference: str
     """Suite and epoch; or name@digest; or the host's distribution."""
     sha256: Sha256 | None
-    """Digest of the base's archive; None for ``host``, which has none before it is imported."""
+    """Digest of the base's archive, of images that earlier versions made."""
 
 
 class ImageRecord(Record):
@@ -62,7 +62,7 @@ class ImageRecord(Record):
     engine: str
     """Name and version of the engine that was asked."""
     definition: Sha256
-    """Digest of everything that defines the image: rendered Dockerfile, locks, base, epoch."""
+    """Digest of everything that defines the image: packages, locks, script, variables, epoch."""
     tag: str
     image_id: ImageDigest
     """As the engine names it; containers are started by it, never by the tag."""
@@ -73,7 +73,7 @@ class ImageRecord(Record):
     """Size of the unpacked layers."""
     base: ImageBase
     dockerfile_sha256: Sha256 | None
-    """Digest of the rendered Dockerfile; None for an image made without one."""
+    """Digest of the rendered Dockerfile, of images that earlier versions made."""
     debian_packages: tuple[DebianPackage, ...]
     python_packages: tuple[PythonPackage, ...]
     sbom_sha256: Sha256 | None = None

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
@@ -12,11 +11,16 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.base import CommandOutcome, RuntimeAbsent, Task, disk_is_full
-from assay.runtimes.engine import NO_COMMAND, exit_code
+from assay.runtimes.containers import (
+    PIDS,
+    SHELL,
+    memory_limit,
+    one_line,
+    outcome_of,
+    streamed,
+)
 from assay.runtimes.gpu_access import find_driver
-from assay.runtimes.settings import MEMORY_SHARE, NO_MEMORY, NOT_FOUND, PIDS, SHELL
 from assay.shared.files import sha256_file
-from assay.shared.processes import tied_to_parent
 
 PROGRAMS = ("apptainer", "singularity")
 FAILED = 255
@@ -35,8 +39,7 @@ def isolations() -> tuple[tuple[Argument, str], ...]:
     Networks and control groups take privileges that not every installation grants its users.
     """
     network = ("--net", "--network", "none")
-    memory = int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * MEMORY_SHARE)
-    limits = ("--memory", str(memory), "--pids-limit", str(PIDS))
+    limits = ("--memory", str(memory_limit()), "--pids-limit", str(PIDS))
     return (
         ((*network, *limits), ""),
         (network, "no limits on memory and processes"),
@@ -97,43 +100,12 @@ class ApptainerRuntime:
         with tempfile.TemporaryDirectory(prefix="assay-apptainer-") as scratch:
             strictest = self._isolate(sif, Path(scratch))
             command = command_line(self.program, strictest, task, sif, Path(scratch))
-            code, last = self._execute(command, task, on_line)
-        if code == FAILED and last.startswith(FATAL):
-            refusal = " ".join(last.removeprefix(FATAL).split())
+            variables = outer_environment(self.program, task.environment)
+            code, last, says = streamed(command, variables, on_line)
+        if code == FAILED and FATAL in says:
+            refusal = one_line(says.rpartition(FATAL)[2])
             raise MissingEnvironment(f"{self.describe()} cannot start {task.label}: {refusal}")
-        if code == NO_COMMAND and last == NOT_FOUND:
-            raise MissingEnvironment(f"{image.image_id[:19]} has no command {task.command[0]}")
-        killed = code != 0 and last.endswith(NO_MEMORY)
-        return CommandOutcome(exit_code(code), image.image_id, out_of_memory=killed)
-
-    def _execute(
-        self, command: list[str], task: Task, on_line: Callable[[str], None]
-    ) -> tuple[int, str]:
-        """Exit code and last line."""
-        process = subprocess.Popen(
-            command,
-            env=outer_environment(self.program, task.environment),
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-            preexec_fn=tied_to_parent(),
-        )
-        assert process.stdout is not None
-        last = ""
-        with process.stdout:
-            try:
-                for line in process.stdout:
-                    last = line.rstrip("\n")
-                    on_line(last)
-                return process.wait(), last
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
+        return outcome_of(task, image.image_id, code, last)
 
     def _isolate(self, sif: Path, scratch: Path) -> Argument:
         """Return the strictest isolation that this installation permits, tried once."""
@@ -151,8 +123,9 @@ class ApptainerRuntime:
                         say(f"{Path(self.program).name} runs its containers with {without}")
                     break
             else:
-                said = " ".join(run.stderr.split())[-300:]
-                raise MissingEnvironment(f"{self.describe()} cannot start {sif.name}: {said}")
+                raise MissingEnvironment(
+                    f"{self.describe()} cannot start {sif.name}: {one_line(run.stderr)}"
+                )
         return self._isolation[0]
 
     def _check(self, sif: Path, image: ImageRecord) -> None:
@@ -250,11 +223,10 @@ def make_sif(archive: Path, sif: Path) -> str:
             check=False,
         )
         if run.returncode != 0 or not made.is_file():
-            said = " ".join(run.stderr.split())[-300:]
             raise MissingEnvironment(
                 f"the disk is full: {sif} was not made; free some space and run again"
                 if disk_is_full(run.stderr)
-                else f"{Path(program).name} made no SIF file from {archive}: {said}"
+                else f"{Path(program).name} made no SIF file from {archive}: {one_line(run.stderr)}"
             )
         digest = sha256_file(made)
         made.chmod(0o644)

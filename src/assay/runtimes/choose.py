@@ -8,8 +8,7 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.records.images import ImageRecord, RuntimeName, is_engine
 from assay.runtimes.apptainer import ApptainerRuntime
 from assay.runtimes.base import CommandOutcome, Runtime, RuntimeAbsent, Task
-from assay.runtimes.connection import connect
-from assay.runtimes.engine import EngineRuntime, find_image
+from assay.runtimes.engine import EngineRuntime
 from assay.runtimes.host import HostRuntime
 
 RUNTIMES: tuple[RuntimeName, ...] = ("docker", "podman", "apptainer", "host")
@@ -36,8 +35,8 @@ def open_image(
     """
     if not is_engine(name):
         raise MissingEnvironment(starts_none(name, reference))
-    runtime = EngineRuntime(name, connect(name))
-    found = find_image(runtime.client, reference)
+    runtime = EngineRuntime(name)
+    found = runtime.find_image(reference)
     return lambda task, on_line: runtime.run(task, found, on_line)
 
 
@@ -109,7 +108,7 @@ def open_runtime(name: str, *, gpu: bool = False, sif_of: SifOf = no_sif) -> Run
         if gpu:
             apptainer.check_gpu()
         return apptainer
-    engine = EngineRuntime(found, connect(found))
+    engine = EngineRuntime(found)
     if gpu:
         engine.gpu_access()
     return engine

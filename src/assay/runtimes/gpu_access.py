@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import docker.types
-
 from assay.base.errors import MissingEnvironment
 
 KIND = "nvidia.com/gpu"
@@ -60,30 +58,25 @@ class Access:
 
     how: str
     """In a few words, for messages."""
-    requests: tuple[docker.types.DeviceRequest, ...] = ()
-    devices: tuple[str, ...] = ()
-    """Nodes as engines take them: the host's, the container's, permissions."""
-    mounts: Mapping[str, str] = field(default_factory=dict)
-    """Path inside to the host's, read-only."""
+    words: tuple[str, ...] = ()
+    """Of an engine's command line."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def find_access(info: Mapping[str, Any], *, is_podman: bool) -> Access:
     """Return the first way that this engine has of giving a container all GPUs.
 
-    Docker before 25 knows no CDI, and Podman's service ignores device requests without a word: they
-    get the driver by hand. Raises MissingEnvironment when none works.
+    Docker before 25 knows no CDI, and older Podmans no newer specification: they get the driver by
+    hand. Raises MissingEnvironment when none works.
     """
     if not is_podman:
         listed = [one.get("ID") for one in info.get("DiscoveredDevices") or ()]
         folders = map(Path, info.get("CDISpecDirs") or ())
         if ALL in listed or any(map(_describes_gpus, folders)):
-            request = docker.types.DeviceRequest(driver="cdi", device_ids=[ALL])
-            return Access(how="the engine's CDI", requests=(request,))
+            return Access("the engine's CDI", ("--device", ALL))
         hook = "nvidia-container-runtime-hook"
         if "nvidia" in (info.get("Runtimes") or {}) or shutil.which(hook):
-            request = docker.types.DeviceRequest(count=-1, capabilities=[["gpu"]])
-            return Access(how="the NVIDIA container toolkit", requests=(request,))
+            return Access("the NVIDIA container toolkit", ("--gpus", "all"))
     access = find_driver()
     if access is None:
         raise MissingEnvironment(NO_DRIVER)
@@ -111,13 +104,13 @@ def find_driver(
     libraries = next(filter(None, (_libraries(Path(folder)) for folder in folders)), None)
     if not libraries or "nvidiactl" not in names or not any(name[6].isdigit() for name in names):
         return None
-    mounts = {f"{INSIDE}/{name}": str(file) for name, file in libraries.items()}
+    words = [f"--device={devices / name}:/dev/{name}:rwm" for name in names]
+    words += [f"--volume={file}:{INSIDE}/{name}:ro" for name, file in libraries.items()]
     if program := shutil.which("nvidia-smi"):
-        mounts["/usr/bin/nvidia-smi"] = str(Path(program).resolve())
+        words.append(f"--volume={Path(program).resolve()}:/usr/bin/nvidia-smi:ro")
     return Access(
         "NVIDIA driver mounted by hand",
-        devices=tuple(f"{devices / name}:/dev/{name}:rwm" for name in names),
-        mounts=mounts,
+        tuple(words),
         # The toolkit's own hook must not add its mounts to ours where it stands in the way.
         environment={"NVIDIA_VISIBLE_DEVICES": "void", "LD_LIBRARY_PATH": INSIDE},
     )

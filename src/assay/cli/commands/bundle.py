@@ -7,18 +7,16 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from io import BytesIO
 from pathlib import Path
-from typing import IO, Annotated
+from typing import Annotated
 
 import typer
 from packaging.markers import Marker, default_environment
 
-from assay.base.commits import git_state
+from assay.base.commits import git_state, source_files
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import read_record
 from assay.base.progress import say as progress
-from assay.base.source_files import source_files
 from assay.building.toolchain import DATE
 from assay.catalog.load import load_catalog
 from assay.cli import checkout
@@ -33,7 +31,7 @@ from assay.pipeline.request import Options, make_request
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.images import ImageRecord, RuntimeWish
 from assay.records.plan import Request
-from assay.shared.files import sha256_bytes, sha256_file, whole_file
+from assay.shared.files import sha256_file, whole_file
 from assay.verification.sign import default_signing_key
 
 LOCKS = ("build", "host", "toolchain")
@@ -157,18 +155,30 @@ def pack(top: str, files: Iterable[tuple[str, Path]], environment: str, output: 
     MissingEnvironment when the disk is full or cannot be written.
     """
     try:
-        with whole_file(output) as raw, tarfile.open(fileobj=raw, mode="w|") as tar:
-            sums = []
-            for name, path in files:
-                sums.append(f"{sha256_file(path)}  {name}\n")
-                mode = 0o755 if path.stat().st_mode & 0o100 else 0o644
-                with path.open("rb") as file:
-                    _add(tar, f"{top}/{name}", file, path.stat().st_size, mode)
-            sums.append(f"{sha256_bytes(environment.encode())}  bundle.env\n")
-            for name, text in (("bundle.env", environment), ("SHA256SUMS", "".join(sums))):
-                _add(tar, f"{top}/{name}", BytesIO(text.encode()), len(text.encode()), 0o644)
+        with (
+            whole_file(output) as raw,
+            tarfile.open(fileobj=raw, mode="w|", dereference=True) as tar,
+            tempfile.TemporaryDirectory(prefix="assay-bundle-") as scratch,
+        ):
+            sums, written = Path(scratch, "SHA256SUMS"), Path(scratch, "bundle.env")
+            written.write_text(environment)
+            lines = []
+            for name, path in (*files, (written.name, written)):
+                lines.append(f"{sha256_file(path)}  {name}\n")
+                tar.add(path, f"{top}/{name}", filter=_plain)
+            sums.write_text("".join(lines))
+            tar.add(sums, f"{top}/{sums.name}", filter=_plain)
     except OSError as error:
         raise MissingEnvironment(f"{output}: cannot be written: {error.strerror}") from error
+
+
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Return an entry without what differs from machine to machine."""
+    entry.mode = 0o755 if entry.mode & 0o100 else 0o644
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    entry.mtime = DATE
+    return entry
 
 
 def bundle_files(
@@ -194,9 +204,3 @@ def _below(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             yield f"{name}/{path.relative_to(folder).as_posix()}", path
-
-
-def _add(tar: tarfile.TarFile, name: str, file: IO[bytes], size: int, mode: int) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.size, entry.mode, entry.mtime = size, mode, DATE
-    tar.addfile(entry, file)

@@ -146,8 +146,7 @@ class Machine:
         return f"no: {self.no_compiler}"
 
     def _has_images(self, name: RuntimeName) -> bool:
-        targets = self.catalog.targets.values()
-        return objection(self.root, targets, None, name, host_image=False) is None
+        return objection(self.root, None, name, host_image=False) is None
 
     def _measure(self, project: Path | None) -> str:
         """Here, on the host or in a container; else on the cluster that this machine belongs to."""

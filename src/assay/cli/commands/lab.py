@@ -11,11 +11,10 @@ from typing import Annotated
 import typer
 
 from assay.base import progress
-from assay.base.cache_place import cache_folder
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import write_record
 from assay.base.isolation import isolated
-from assay.base.writable import require_folder_place, why_not_writable
+from assay.base.writable import cache_folder, require_folder_place, why_not_writable
 from assay.building import build as building
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
@@ -88,7 +87,7 @@ def image(
     catalog.check_selection((), [target])
     if runtime in ("auto", "host"):
         raise BadInput(f"--runtime {runtime}: name docker, podman or apptainer")
-    record = make_image(checkout.ROOT, known(runtime), role, catalog.targets[target])
+    record = make_image(checkout.ROOT, known(runtime), role, target)
     say(f"{record.tag}: {record.image_id}")
     say(
         f"{fmt.size(record.bytes)}, {counted(len(record.debian_packages), 'Debian package')}, "

@@ -5,7 +5,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +13,10 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.base.commits import git_state
+from assay.base.commits import git_state, source_files
 from assay.base.errors import AssayError, BadInput, CheckFailed, Interrupted, MissingEnvironment
 from assay.base.progress import say
 from assay.base.signals import SignalledExit
-from assay.base.source_files import source_files
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
 from assay.cli.commands.reproduce import reproduce, tell_outcome
@@ -27,12 +26,12 @@ from assay.cli.remote_machine import (
     NODE_SCRIPT,
     Answers,
     RemoteMachine,
-    Signing,
     require_place,
     settle,
 )
 from assay.pipeline.run_files import REPORTS, RESULTS
 from assay.pipeline.workflow_process import only_run
+from assay.records.plan import Request
 from assay.shared.errors import ExitCode
 from assay.verification.attestation import public_pem
 from assay.verification.sign import default_signing_key, load_or_create_signer
@@ -118,17 +117,21 @@ def remote(
         return
     require_place(home(project), run)
     use_own_cache(project)
-    signing = Signing(given["signing_key"] or default_signing_key(), tuple(given["key"] or ()))
-    trip = Trip(machine, run, signing, project, given["strict"])
-    copies = None if resume else _copies(given, typed, project)
-    if dry_run and copies is not None:
-        trip.preview(copies)
+    key = given["signing_key"] or default_signing_key()
+    if dry_run:
+        _preview(machine, _copies(given, typed, project), key)
         return
+    copies = None if resume else _copies(given, typed, project)
     with only_run(home(project), run):
         if copies is None:
-            trip.resume()
+            _start_again(machine)
         else:
-            trip.go(copies)
+            _start(machine, copies, run, key)
+        with _going_on(host):
+            machine.follow(console.note)
+            _require_end(host, machine.ask("state"))
+            request = _fetched(machine, project, run, key, given["key"] or ())
+    tell_outcome(request, given["strict"])
 
 
 def _options_of_reproduce(context: typer.Context) -> tuple[Mapping[str, Any], Typed]:
@@ -195,133 +198,110 @@ def _copies(given: Mapping[str, Any], typed: Typed, project: Path | None) -> Cop
     return copies
 
 
-@dataclass(frozen=True)
-class Trip:
-    """A run from its start there to its report here."""
+def _preview(machine: RemoteMachine, copies: Copies, key: Path) -> None:
+    """Say what would be copied and run; write nothing, here or there."""
+    found = _look(machine)
+    files = f"{len(source_files(checkout.ROOT))} files of this checkout"
+    paths = "".join(f", {path}" for path, _ in copies.given)
+    console.say(f"{machine.host}: {', '.join(found['gpu'])}")
+    console.say(f"would copy to {machine.folder}: {files}{paths}")
+    console.say(f"would run there: {copies.command(found)}")
+    console.say(f"would fetch the report, sign it with {key} here, and verify")
 
-    machine: RemoteMachine
-    run: str
-    signing: Signing
-    project: Path | None
-    strict: bool
 
-    def preview(self, copies: Copies) -> None:
-        """Say what would be copied and run; write nothing, here or there."""
-        found = self._look()
-        files = f"{len(source_files(checkout.ROOT))} files of this checkout"
-        paths = ", ".join(str(path) for path, _ in copies.given)
-        console.say(f"{self.machine.host}: {', '.join(found['gpu'])}")
-        console.say(f"would copy to {self.machine.folder}: {files}{f', {paths}' if paths else ''}")
-        console.say(f"would run there: {copies.command(found)}")
-        console.say(f"would fetch the report, sign it with {self.signing.key} here, and verify")
+def _look(machine: RemoteMachine) -> Answers:
+    """Ask a machine what it is. Raises MissingEnvironment for one that a run cannot be on."""
+    found = machine.ask("probe")
+    state = found.get("state", ["none"])
+    if state == ["foreign"]:
+        raise BadInput(
+            f"{machine.host}: {machine.folder} holds files that ./assay remote did not put there: "
+            "name another folder with --folder"
+        )
+    if state == ["running"]:
+        raise BadInput(
+            f"{machine.host}: a run goes on in {machine.folder}: --resume shows it, --remove ends "
+            "it"
+        )
+    if "state" not in found or "lacks" in found:
+        lacks = ", ".join(found.get("lacks", ["a shell as Linux has it"]))
+        raise MissingEnvironment(f"{machine.host} lacks {lacks}")
+    return found
 
-    def go(self, copies: Copies) -> None:
-        """Copy, start, show, fetch."""
-        with _interruptible("nothing was started there"):
-            found = self._look()
-            if found["state"] == ["running"]:
-                raise BadInput(
-                    f"{self.machine.host}: a run goes on in {self.machine.folder}: --resume shows "
-                    "it, --remove ends it"
-                )
-            say(f"copying to {self.machine.host}")
-            self._copy(copies, copies.command(found))
-            self.machine.ask("start")
-        say(f"started on {self.machine.host}, where it needs nothing from here any more")
-        self._watch()
 
-    def resume(self) -> None:
-        """Take up a run that was started before: show what goes on, start what was cut short."""
-        now = self.machine.ask("state")
-        state = now.get("state", ["none"])
-        if state[0] not in ("running", "ended", "lost"):
-            raise BadInput(
-                f"{self.machine.host}: no run was started in {self.machine.folder}: see --run and "
-                "--folder, or start one without --resume"
-            )
-        if state == ["running"] or now.get("exit") == ["0"]:
-            say(f"the run on {self.machine.host} said so far:")
-        else:
-            say(f"starting again on {self.machine.host} where the run was cut short")
-            with _interruptible("nothing was started there"):
-                self.machine.ask("start")
-        self._watch()
+def _start(machine: RemoteMachine, copies: Copies, run: str, key: Path) -> None:
+    """Copy everything and start; what is there already, unchanged, is not sent again."""
+    root, found = checkout.ROOT, _look(machine)
+    say(f"copying to {machine.host}")
+    commit, clean = git_state(root)
+    named = f"export ASSAY_COMMIT={commit}" if clean else ":"
+    machine.ask("prepare")
+    with tempfile.TemporaryDirectory(prefix="assay-copy-") as scratch:
+        tree, job = Path(scratch, "source"), Path(scratch, "job")
+        job.mkdir()
+        script = RUN_SCRIPT.format(commit=named, command=copies.command(found), run=run)
+        (job / "run.sh").write_text(script)
+        (job / "key.pub").write_bytes(public_pem(load_or_create_signer(key).public_key))
+        machine.push(f"{job}/", "job/")
+        for name in source_files(root):
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, tree / name)
+        kept = [f"--exclude={each}" for each in (*KEPT, f"/{REPORTS}/{run}")]
+        others = f"--filter=P /{REPORTS}/*"  # the reports of other runs in this folder
+        machine.push(f"{tree}/", "source/", "--delete", others, *kept)
+    for path, place in copies.given:
+        own = OF_PROJECT if path == copies.project else ()
+        left_out = [f"--exclude=/{path.name}/{name}" for name in own]
+        machine.push(str(path), place, "--delete", *left_out)
+    machine.ask("start")
+    say(f"started on {machine.host}, where it needs nothing from here any more")
 
-    def _look(self) -> Answers:
-        """Ask the machine what it is. Raises MissingEnvironment for one that a run cannot be on."""
-        host = self.machine.host
-        found = self.machine.ask("probe")
-        if "state" not in found:
-            raise MissingEnvironment(f"{host}: does not answer as a Linux with a shell does")
-        if found["state"] == ["foreign"]:
-            raise BadInput(
-                f"{host}: {self.machine.folder} holds files that ./assay remote did not put "
-                "there: name another folder with --folder"
-            )
-        if "lacks" in found:
-            raise MissingEnvironment(f"{host} lacks {', '.join(found['lacks'])}")
-        return found
 
-    def _copy(self, copies: Copies, command: str) -> None:
-        """Copy everything; what is there already, unchanged, is not sent again."""
-        root = checkout.ROOT
-        commit, clean = git_state(root)
-        key = public_pem(load_or_create_signer(self.signing.key).public_key)
-        named = f"export ASSAY_COMMIT={commit}" if clean else ":"
-        script = RUN_SCRIPT.format(commit=named, command=command, run=self.run)
-        self.machine.ask("prepare")
-        with tempfile.TemporaryDirectory(prefix="assay-copy-") as scratch:
-            tree, job = Path(scratch, "source"), Path(scratch, "job")
-            job.mkdir()
-            (job / "run.sh").write_text(script)
-            (job / "key.pub").write_bytes(key)
-            self.machine.push(f"{job}/", "job/")
-            for name in source_files(root):
-                (tree / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(root / name, tree / name)
-            kept = [f"--exclude={each}" for each in (*KEPT, f"/{REPORTS}/{self.run}")]
-            others = f"--filter=P /{REPORTS}/*"  # the reports of other runs in this folder
-            self.machine.push(f"{tree}/", "source/", "--delete", others, *kept)
-        for path, place in copies.given:
-            own = OF_PROJECT if path == copies.project else ()
-            left_out = [f"--exclude=/{path.name}/{name}" for name in own]
-            self.machine.push(str(path), place, "--delete", *left_out)
+def _start_again(machine: RemoteMachine) -> None:
+    """Take up a run that was started before, and start it where it was cut short."""
+    now = machine.ask("state")
+    state = now.get("state", ["none"])
+    if state[0] not in ("running", "ended", "lost"):
+        raise BadInput(
+            f"{machine.host}: no run was started in {machine.folder}: see --run and --folder, or "
+            "start one without --resume"
+        )
+    if state == ["running"] or now.get("exit") == ["0"]:
+        say(f"the run on {machine.host} said so far:")
+    else:
+        say(f"starting again on {machine.host} where the run was cut short")
+        machine.ask("start")
 
-    def _watch(self) -> None:
-        """Show the run until it ends; fetch, sign and verify what it made, and say what it is."""
-        machine, place = self.machine, home(self.project)
-        with _interruptible(f"the run goes on on {machine.host}", started=True):
-            machine.follow(console.note)
-            _require_end(machine.host, machine.ask("state"))
-        below = "source" if self.project is None else f"given/1/{self.project.name}"
-        (place / RESULTS).mkdir(exist_ok=True)
-        with (
-            _interruptible(f"{machine.host}: the run there is not fetched yet", started=True),
-            tempfile.TemporaryDirectory(dir=place / RESULTS, prefix=".fetched-") as scratch,
+
+def _fetched(
+    machine: RemoteMachine, project: Path | None, run: str, key: Path, trusted: Sequence[Path]
+) -> Request:
+    """Fetch, sign and verify what a run made; return its request, as of here."""
+    place = home(project)
+    below = "source" if project is None else f"given/1/{project.name}"
+    (place / RESULTS).mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place / RESULTS, prefix=".fetched-") as scratch:
+        say("fetching the report")
+        for name, to in (
+            ("job/log", "log"),
+            (f"{below}/{RESULTS}/{run}/", "results"),
+            (f"{below}/{REPORTS}/{run}/", "report"),
         ):
-            fetched = Path(scratch)
-            say("fetching the report")
-            for name, to in (
-                ("job/log", "log"),
-                (f"{below}/{RESULTS}/{self.run}/", "results"),
-                (f"{below}/{REPORTS}/{self.run}/", "report"),
-            ):
-                machine.fetch(name, fetched / to, MOST_FETCHED)
-            say("signing with the key here, and verifying")
-            request = settle(checkout.ROOT, place, self.run, fetched, self.signing)
-        tell_outcome(request, self.strict)
+            machine.fetch(name, Path(scratch) / to, MOST_FETCHED)
+        say("signing with the key here, and verifying")
+        return settle(checkout.ROOT, place, run, Path(scratch), key, trusted)
 
 
 @contextmanager
-def _interruptible(state: str, *, started: bool = False) -> Iterator[None]:
-    """Say what is there where somebody interrupts, and what picks up a run that was started."""
+def _going_on(host: str) -> Iterator[None]:
+    """Say what picks up a run that was started, where somebody interrupts."""
     try:
         yield
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
         words = sys.argv[1:]
-        again = [words[0], "--resume", *words[1:]] if started and "--resume" not in words else words
-        raise Interrupted(f"interrupted: {state}", code, again) from stop
+        again = words if "--resume" in words else [words[0], "--resume", *words[1:]]
+        raise Interrupted(f"interrupted: the run goes on on {host}", code, again) from stop
 
 
 def _require_end(host: str, now: Answers) -> None:
