@@ -42,7 +42,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Standing:
+class ClaimStanding:
     """How the claims of a catalog came out in a report."""
 
     rows: dict[str, list[Verdict]]
@@ -87,16 +87,16 @@ def _verdicts_of(report: Path) -> Sequence[Verdict]:
 
 def standing(
     catalog: Catalog, verdicts: Iterable[Verdict], sources: Collection[str] = ()
-) -> Standing:
+) -> ClaimStanding:
     """Return how the claims of ``sources`` (all, when none is named) came out; a report may have
     verdicts on claims that there are no more.
     """
     entries = catalog.claims.keys() | catalog.audits.keys()
     own = [v for v in verdicts if v.claim in entries and (not sources or v.source in sources)]
-    return Standing(rows_by_claim(own), outcomes(catalog, own))
+    return ClaimStanding(rows_by_claim(own), outcomes(catalog, own))
 
 
-def claim_rows(catalog: Catalog, found: Standing, sources: Collection[str] = ()) -> list[Row]:
+def claim_rows(catalog: Catalog, found: ClaimStanding, sources: Collection[str] = ()) -> list[Row]:
     """Return claims and audits of ``sources`` (all, when none is named), by source, in file order.
 
     A row's ``kind`` is ``claim`` for a printed figure or statement and ``audit`` for a relation
@@ -170,7 +170,7 @@ def _of_verdict(verdict: Verdict) -> Row:
     }
 
 
-def _show(catalog: Catalog, rows: Sequence[Row], found: Standing, report: str | None) -> None:
+def _show(catalog: Catalog, rows: Sequence[Row], found: ClaimStanding, report: str | None) -> None:
     """Print the rows; ``report`` is the one that their verdicts stand in."""
     counts = Counter(row["kind"] for row in rows)
     title = f"{counted(counts['claim'], 'claim')}, {counted(counts['audit'], 'audit')}"
@@ -183,7 +183,7 @@ def _show(catalog: Catalog, rows: Sequence[Row], found: Standing, report: str | 
     console.show_table("\n".join(lines), COLUMNS, [_cells(catalog, row, found) for row in rows])
 
 
-def _cells(catalog: Catalog, row: Row, found: Standing) -> tuple[str, ...]:
+def _cells(catalog: Catalog, row: Row, found: ClaimStanding) -> tuple[str, ...]:
     """Return the cells of ``COLUMNS``, by the verdict that the claim counts by."""
     entry = catalog.claims.get(row["claim"]) or catalog.audits[row["claim"]]
     claimed = claimed_figure(row["value"], row["unit"], row["relation"], entry, catalog.claims)
