@@ -18,6 +18,7 @@ from assay.records.originals import (
     OriginalRunRecord,
 )
 from assay.records.plan import Request
+from tests.library_checkout import add_to_claims
 from tests.report_fixtures import TOOLCHAIN, UUID
 
 COUNTED = """
@@ -84,8 +85,7 @@ REFUSAL = 'checkout/b.cu(9): error: identifier "wgmma" is undefined'
 def describe_checkout_claims(root: Path) -> None:
     """Have the demo source have a program of its own, and claims on files: of it, of a package."""
     path = root / "config" / "claims" / "demo.yaml"
-    claims = path.read_text().replace("\naudits:", f"{COMPILES}\naudits:")
-    path.write_text(claims + OWN + PUBLISHED)
+    add_to_claims(path, COMPILES, OWN.strip() + PUBLISHED)
 
 
 def with_checkout(request: Request) -> Request:

@@ -4,6 +4,7 @@ Nothing has to be compiled; the code is this repository's own, copied.
 """
 
 import shutil
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,7 +25,11 @@ executor: local
 CLAIMS = f"""
 schema: assay/project/1
 sources:
-  - {{id: fixture, title: A test fixture, date: "2025-11-01", file: none.txt, sha256: {"ab" * 32}}}
+  - id: fixture
+    title: A test fixture
+    date: "2025-11-01"
+    file: none.txt
+    sha256: {"ab" * 32}
 claims:
 """
 CLAIM = """
@@ -106,6 +111,15 @@ def write_config(
         described = f"config/targets/{target}.yaml"
         write_bytes(root / described, (REPOSITORY / described).read_bytes())
     return root
+
+
+def add_to_claims(path: Path, claims: str, of_source: str) -> None:
+    """Give the one source of a file of claims further claims, and what it has beside them."""
+    head, rest = path.read_text(encoding="utf-8").split("\nclaims:", 1)
+    before, audits, after = rest.partition("\naudits:")
+    beside = textwrap.indent(of_source.strip("\n"), "    ")
+    text = f"{head}\n{beside}\nclaims:{before}{claims.rstrip()}\n{audits}{after}"
+    path.write_text(text, encoding="utf-8")
 
 
 def copy_code(root: Path) -> None:

@@ -14,7 +14,7 @@ from assay.judging.judge import judge
 from assay.pipeline.original_requests import OriginalWishes, find_file_compiles, find_originals
 from assay.records.originals import FileCompileRecord
 from assay.records.verdicts import Status
-from tests.library_checkout import REPOSITORY
+from tests.library_checkout import REPOSITORY, add_to_claims
 from tests.pipeline.stand_in import write_program
 from tests.pipeline.test_batched_workflow import RUN, Checkout
 
@@ -29,6 +29,8 @@ OWN_CLAIM = """
     resolution: null
     hardware: {target: h100, as_stated: L4}
     evaluation: {kind: compiles, compilation: theirs, arch: sm_89, expect: fails, text: no good}
+"""
+OF_SOURCE = """\
 compilations:
   - id: theirs
     file: src/theirs.cu
@@ -77,7 +79,7 @@ def test_from_the_option_to_the_verdict(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
     made = Checkout(tmp_path)
     claims = made.root / "config" / "claims" / "fixture.yaml"
-    claims.write_text(claims.read_text() + OWN_CLAIM)
+    add_to_claims(claims, OWN_CLAIM, OF_SOURCE)
     nvcc = toolchain_directory(made.root) / "nvidia" / "cu13" / "bin" / "nvcc"
     write_program(nvcc, NVCC)
     file = tmp_path / "theirs" / "src" / "theirs.cu"

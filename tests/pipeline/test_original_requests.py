@@ -13,7 +13,7 @@ from assay.judging.judge import judge
 from assay.pipeline.original_requests import OriginalWishes, find_originals
 from assay.records.originals import OriginalRunRecord
 from assay.records.verdicts import Status
-from tests.library_checkout import REPOSITORY
+from tests.library_checkout import REPOSITORY, add_to_claims
 from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 
 SOURCES = ("000", "002", "003", "004")
@@ -32,6 +32,8 @@ OWN_CLAIM = """
     hardware: {target: h100, as_stated: H100}
     flop_formula: unstated
     evaluation: {kind: unanswerable, reason: original_unavailable, detail: Give a checkout.}
+"""
+OF_SOURCE = """\
 original:
   id: winner
   file: src/winner.cpp
@@ -135,7 +137,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     """A run whose source has a program of its own, which a host compiler understands."""
     made = checkout_in(tmp_path, monkeypatch)
     claims = made.root / "config" / "claims" / "fixture.yaml"
-    claims.write_text(claims.read_text() + OWN_CLAIM)
+    add_to_claims(claims, OWN_CLAIM, OF_SOURCE)
     python = tmp_path / "python"
     stand_in = python.read_text().replace('    if job["task"] == "device":\n', RUN_IT)
     python.write_text(stand_in)
