@@ -3,9 +3,11 @@
 import pytest
 
 from assay.judging.judge import judge
+from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Relation
-from assay.records.evaluations import Accuracy, Completeness, Term
+from assay.records.evaluations import Accuracy, Arithmetic, Completeness, Term
 from assay.records.measurements import TrueProduct
+from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
 from tests import builders as b
@@ -52,6 +54,21 @@ def test_a_wrong_output_has_no_error_worth_a_figure() -> None:
     assert verdict.evidence == ("evidence/h100/correctness/duel.json",)
 
 
+def test_what_arithmetic_gives_is_in_the_claims_own_unit() -> None:
+    unit = {"unit": Unit.MS, "flop_formula": None}
+    first, second = (b.claim(name, b.unanswerable(), value=ms, **unit) for name, ms in PARTS)
+    mean = Arithmetic(
+        kind="arithmetic",
+        formula=Formula.MEAN,
+        operands=tuple(Operand(claim=name) for name, _ in PARTS),
+    )
+    claims = (b.claim("mean", mean, value=2.0, **unit), first, second)
+    answer = Answer(claim="mean", target=None, way="compute", reason=None, detail="")
+    (verdict,) = judge(b.catalog(claims), b.evidence([answer])).verdicts
+    assert (verdict.status, verdict.measured) == (Status.CONSISTENT, pytest.approx(2.0))
+
+
+PARTS = (("one", 1.0), ("other", 3.0))
 SHARE = b.claim(
     "found",
     Completeness(kind="completeness", term=Term(comparison="duel", arm="ours")),

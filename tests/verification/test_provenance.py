@@ -86,6 +86,15 @@ class TestStatement:
         names = ("demo_bk32", "demo_bk64", "demo_bk96", "demo_88", "demo_probe")
         assert subjects == {f"{name}.sm_90a.so": binary_sha256(name, "sm_90a") for name in names}
 
+    def test_it_names_the_command_and_the_compiler_of_each_binary(self, report: Path) -> None:
+        definition = statement(report)["predicate"]["buildDefinition"]
+        asked = {each["id"]: each for each in definition["externalParameters"]["builds"]}
+        record = json.loads((report / "evidence" / build_path("demo_bk32", "sm_90a")).read_bytes())
+        assert asked["demo_bk32"]["command"] == record["command"]
+        assert asked["demo_bk32"]["builtElsewhere"] == record["built_elsewhere"]
+        (toolchain,) = definition["internalParameters"]["toolchains"]
+        assert toolchain["nvcc"] == record["toolchain"]["nvcc"]
+
     def test_wheels_have_the_digests_that_the_lock_accepts(self, report: Path) -> None:
         """Where the evidence has the lock that the records name; else their versions alone."""
         lock = f"one==1.0 \\\n    --hash=sha256:{WHEEL}\ntwo==2.0 \\\n    --hash=sha256:{'cd' * 32}"
