@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from assay.base.errors import BadInput
 from assay.base.isolation import DEVICE_PATH
+from assay.base.yaml_problems import suggest
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.records.images import RuntimeWish
 from assay.records.plan import Executor
-from assay.verification.report_archive import SUFFIX
+from assay.verification.report_archive import SUFFIX, report_name
+from assay.verification.trust import reports_in
 
 HOMES = ("reports", "reports/published", "projects/*/reports", "projects/*/reports/published")
 """Where this checkout has reports: those it made, those it publishes, and those of its projects."""
@@ -23,15 +26,18 @@ OF_PROJECT = ("reports", "reports/published")
 def found_report(path: Path) -> Path:
     """Return where the report lies that is given by its name alone, as a directory or an archive.
 
-    What is there by that path, and what no report here is called, stays as it is given.
+    What is there by that path stays as it is given. Raises BadInput where nothing is.
     """
-    if os.path.lexists(path) or path.name != str(path):
+    if os.path.lexists(path):
         return path
-    names = (path.name, f"{path.name}{SUFFIX}")
-    for place in (folder / name for folder in _folders() for name in names):
+    folders = list(_folders()) if path.name == str(path) else [path.parent]
+    names = (path.name, f"{path.name}{SUFFIX}") if path.name == str(path) else ()
+    for place in (folder / name for folder in folders for name in names):
         if os.path.exists(place):  # noqa: PTH110 - Path.exists raises for too long a name
             return from_here(place)
-    return path
+    like = {report_name(each) for folder in folders for each in reports_in(folder)}
+    meant = suggest(path.name.removesuffix(SUFFIX), sorted(like))
+    raise BadInput(f"{path}: no such report directory, nor an archive of one ({SUFFIX}){meant}")
 
 
 def _folders() -> Iterator[Path]:

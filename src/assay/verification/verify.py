@@ -213,5 +213,7 @@ def _other_version(
     commit, path = contents.pipeline.commit, log.called[1] if log.called else report_dir
     how = f"check out commit {commit}" if commit else "it names no commit to check out"
     return OtherVersion(
-        f"{path}: intact, {what}; to verify it: {how}", contents.verdicts.rules, commit
+        f"{path}: intact, {what}; ./assay judge judges it by today's rules; to verify it: {how}",
+        contents.verdicts.rules,
+        commit,
     )
