@@ -33,6 +33,12 @@ from assay.verification.report_archive import is_archive, report_name
 from assay.verification.trust import published_reports
 from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
 
+PARTS = frozenset(
+    {INDEX, "claims", "claims.html", "feed.xml", "gpus", "index.html", "kernels", "reports",
+     "site.css", "submit.html"}
+)  # fmt: skip
+"""What a site is made of, at the top of its folder."""
+
 
 class KeptReport(Record):
     """A report of a site as it was read when it was verified: ``record.json`` beside it."""
@@ -140,7 +146,7 @@ def _keep(place: Path, path: Path, name: str | None, directory: Path, given: Giv
 @contextmanager
 def built(folder: Path) -> Iterator[Path]:
     """Yield an empty directory that takes the place of ``folder`` at the end, whole or not at
-    all.
+    all. What there is no part of a site, as ``.git`` and ``CNAME``, stays.
     """
     place = folder.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -150,6 +156,9 @@ def built(folder: Path) -> Iterator[Path]:
         building.chmod(0o755)
         if place.exists():
             progress(f"{folder}: the site there is replaced")
+            for other in [each for each in place.iterdir() if each.name not in PARTS]:
+                if not os.path.lexists(building / other.name):
+                    other.rename(building / other.name)
             shutil.rmtree(place)
         building.rename(place)
     finally:
