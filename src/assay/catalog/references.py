@@ -10,7 +10,7 @@ from assay.base.yaml_problems import suggest
 from assay.catalog.formula_names import names_of_operation, names_of_program
 from assay.catalog.model import Catalog
 from assay.records.arithmetic import Operand
-from assay.records.claims import Claim
+from assay.records.claims import Claim, SourceFinding
 from assay.records.evaluations import (
     PRINTED,
     Accuracy,
@@ -39,6 +39,8 @@ T = TypeVar("T")
 
 FORMED = {"quotient": Unit.RATIO, "percent_gain": Unit.PERCENT}
 """Unit of what a formula makes of two figures."""
+FIGURES_OF_PLACES = frozenset({None, "claimed", "work", "gpu"})
+"""What a place of a finding may ask of a verdict (``records.claims.SourceFinding``)."""
 Named = Iterable[tuple[str, frozenset[str]]]
 """(what, the names that a formula may use of it)."""
 
@@ -104,9 +106,8 @@ def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
         where = f"{_file_of(catalog, figure.claim)}claim '{figure.claim}'"
         with checked(figure.claim, "answer", where) as names:
             names.check_figure(source, figure)
-    for check in (_check_files, _check_findings):
-        with checked(""):
-            check(catalog)
+    found += _file_problems(catalog)
+    found += _finding_problems(catalog)
     for sweep in catalog.tuning.sweeps:
         with checked(sweep.id, "", f"tuning.yaml: sweep '{sweep.id}'") as names:
             names.check_sweep(sweep)
@@ -354,9 +355,16 @@ def _terms(evaluation: Evaluation) -> list[Term]:
     return []
 
 
-def _check_files(catalog: Catalog) -> None:
-    """A source's own program, and a file of it that is compiled, has an id that no other source's
-    has; a claim is on a file and an architecture that its source lists.
+def _of_source(catalog: Catalog, source: str) -> str:
+    """Return how a message calls a source: by its file, or where a project has all of them, by its
+    id.
+    """
+    return f"{source}.yaml" if catalog.project is None else f"source '{source}'"
+
+
+def _file_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
+    """Yield programs, and files that are compiled, whose id another source's has, and claims on a
+    file or an architecture that their source does not list.
     """
     owners: dict[tuple[str, str], str] = {}
     for source, claims_file in catalog.sources.items():
@@ -364,23 +372,38 @@ def _check_files(catalog: Catalog) -> None:
                   *(("compilation", each.id) for each in claims_file.compilations)]  # fmt: skip
         for noun, name in listed:
             if (other := owners.setdefault((noun, name), source)) != source:
-                says = f"source {other} has one of that id"
-                raise BadInput(f"{source}.yaml: {noun} '{name}': {says}")
+                says = f"{noun} '{name}': source {other} has one of that id"
+                yield ReferenceProblem(source, f"{_of_source(catalog, source)}: {says}")
     for claim in catalog.claims.values():
         if isinstance(asked := claim.evaluation, Compiles):
-            source = catalog.source_of[claim.id]
-            file = catalog.published_file(source, asked.compilation)
+            file = catalog.published_file(catalog.source_of[claim.id], asked.compilation)
             if file is None or asked.arch not in file.archs:
                 says = f"the source has no compilation '{asked.compilation}' for {asked.arch}"
-                raise BadInput(f"{source}.yaml: claim '{claim.id}': {says}")
+                where = f"{_file_of(catalog, claim.id)}claim '{claim.id}'"
+                yield ReferenceProblem(claim.id, f"{where}: {says}", "answer")
 
 
-def _check_findings(catalog: Catalog) -> None:
-    """A finding rests on claims or audits, and takes its figures from those alone."""
+def _finding_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
+    """Yield findings that rest on no claim or audit, or take a figure of another one, or one that
+    no verdict has.
+    """
     for source, claims_file in catalog.sources.items():
         for finding in claims_file.findings:
-            names = _Names(catalog, f"{source}.yaml: finding '{finding.says[:40]}...'")
-            for name in finding.when:
-                names.require("claim", name, catalog.source_of)
-            if left := sorted({each.claim for each in places(finding.says)} - finding.when.keys()):
-                raise names.refuse(f"takes a figure of {left[0]}, which 'when' does not name")
+            where = f"{_of_source(catalog, source)}: finding '{finding.says[:40]}...'"
+            try:
+                _check_finding(_Names(catalog, where), finding)
+            except BadInput as error:
+                yield ReferenceProblem(source, str(error))
+
+
+def _check_finding(names: _Names, finding: SourceFinding) -> None:
+    if not finding.when:
+        raise names.refuse("names no verdict that it rests on (when)")
+    for name in finding.when:
+        names.require("claim", name, names.catalog.source_of)
+    for each in places(finding.says):
+        if each.claim not in finding.when:
+            raise names.refuse(f"takes a figure of {each.claim}, which 'when' does not name")
+        if each.what not in FIGURES_OF_PLACES:
+            listed = ", ".join(sorted(filter(None, FIGURES_OF_PLACES)))
+            raise names.refuse(f"'{each.claim}:{each.what}' is no figure; known: {listed}")
