@@ -119,7 +119,8 @@ def _of_today(value: Any) -> Any:
         return value
     below = ("claims", "audits")
     source = {key: each for key, each in value.items() if key not in ("schema", "source", *below)}
-    source |= value.get("source", {})
+    named = value.get("source", {})
+    source = source | named if isinstance(named, dict) else named
     lists = {key: value[key] for key in below if key in value}
     return {"schema": "assay/project/1", "sources": [source], **lists}
 
