@@ -192,7 +192,9 @@ def _message(
         lacking = [str(each["loc"][-1]) for each in errors if each["type"] == "missing"]
         likely = meant_by(str(path[-1]), lacking)
         known = [likely] if likely else known_keys(model)
-        says = f"there is no such key{suggest(str(path[-1]), known)}"
+        # A key may be one of another part, and stand at the wrong place.
+        elsewhere = path[-1] in known
+        says = f"there is no such key{' here' if elsewhere else suggest(str(path[-1]), known)}"
     elif error["type"] == "string_pattern_mismatch":
         pattern = error["ctx"]["pattern"]
         says = IN_WORDS.get(pattern, says)
@@ -240,8 +242,11 @@ def _place(value: Any, loc: tuple[int | str, ...]) -> tuple[YamlPath, str]:
     """
     path: list[int | str] = []
     missing = ""
-    for name in loc:
+    for number, name in enumerate(loc):
+        of_kind = isinstance(value, dict) and value.get("kind") == name and number + 1 < len(loc)
         try:
+            if of_kind:  # its alternative, which a key may be called like
+                raise KeyError(name)
             value = value[name]
         except (KeyError, IndexError, TypeError):
             missing = str(name)
