@@ -36,7 +36,7 @@ GROUPS = {
     "Read reports": {
         "verify": "verify reports/published/h100_20261124",
         "judge": "judge reports/published/h100_20261121_whole.tar.xz",
-        "claims": "claims --source 003 --status misstated",
+        "claims": "claims --source 002 --status misstated",
         "compare": "compare reports/published/h100_20261124_own.tar.xz reports/mine",
         "history": "history s003_fusion_gain",
         "export": "export reports/published/h100_20261124 --format csv",
