@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 
+from assay.base.errors import CheckFailed
 from assay.findings.claimed_figures import claimed_figure
 from assay.records.report_figures import ReportFigure, ReportFigures, ReportMachine
 from assay.records.units import Unit
@@ -100,17 +101,20 @@ def regressions(earlier: ReportFigures, later: ReportFigures) -> Iterator[tuple[
     """Yield each figure of ``later`` that is worse than in ``earlier``, and how: it held and does
     not, or its interval lies wholly on the worse side of the one before.
 
-    What ``later`` does not ask is not looked at; what it asks and has no answer to does not hold.
+    What ``later`` does not ask, or asks otherwise, is not looked at; what it asks and has no answer
+    to does not hold. Raises CheckFailed where the two have no figure in common.
     """
-    for row in compare_figures([earlier, later]):
+    rows = compare_figures([earlier, later])
+    if not any(all(row.figures) for row in rows):
+        raise CheckFailed("no figure is in both reports, on one GPU product: nothing is compared")
+    for row in rows:
         before, now = row.figures
-        if before is None or now is None:
+        if before is None or now is None or row.asked_otherwise:
             continue
         if (before.as_if or before.status) in HELD and (now.as_if or now.status) not in HELD:
             yield now, f"{before.said} before"
         elif (
-            not row.asked_otherwise
-            and before.ci90 is not None
+            before.ci90 is not None
             and now.ci90 is not None
             and (
                 (now.better > 0 and now.ci90[1] < before.ci90[0])
