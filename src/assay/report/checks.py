@@ -218,8 +218,8 @@ def guards(
         yield binaries
     stopwatches = _share(
         [(one.target, not one.disagrees(limit)) for one in agreed if one.off],
-        "timed kernels agree with a second stopwatch",
-        "timed kernels disagree with a second stopwatch",
+        "timed kernels confirmed by a second stopwatch",
+        "timed kernels not confirmed by a second stopwatch",
     )
     if stopwatches is not None:
         yield stopwatches
@@ -230,8 +230,8 @@ def binaries_guard(matches: Sequence[BinaryMatch]) -> GuardWords | None:
     return _share(
         [(match.target, match.sameness is not Sameness.OTHER) for match in matches
          if match.sameness is not Sameness.NOT_COMPILED],
-        "measured binaries have the same machine code when compiled again",
-        "measured binaries differ when compiled again",
+        "measured binaries with the same machine code when compiled again",
+        "measured binaries with other machine code when compiled again",
     )  # fmt: skip
 
 
