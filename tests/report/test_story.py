@@ -10,6 +10,7 @@ from assay.catalog.load import load_catalog
 from assay.findings.headline import outcomes
 from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
 from assay.report.story import leading_findings, story
+from tests.library_checkout import add_to_claims
 from tests.report_fixtures import write_repository, write_run
 
 CLAIMS = Path("config/claims/demo.yaml")
@@ -30,8 +31,7 @@ def verdicts_of(root: Path) -> tuple[Verdict, ...]:
 
 
 def add(root: Path, finding: str) -> None:
-    path = root / CLAIMS
-    path.write_text(path.read_text() + finding)
+    add_to_claims(root / CLAIMS, "", finding)
 
 
 def test_figures_come_from_the_verdict(root: Path) -> None:
