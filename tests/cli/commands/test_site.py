@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from assay.cli.commands.site import built
 from tests.report_fixtures import signed_report, write_repository
 
 
@@ -146,3 +148,28 @@ def test_a_directory_of_something_else_is_left_alone(
     assert (answer.code, answer.out) == (2, "")
     assert "holds something that is no site" in answer.err
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_what_is_no_part_of_a_site_is_never_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: bool
+) -> None:
+    """As the .git of a branch that publishes it, and a report that is taken over."""
+    place = tmp_path / "site"
+    for name in (".git", "reports/kept", "claims"):
+        (place / name).mkdir(parents=True)
+    with (
+        monkeypatch.context() as patch,
+        suppress(KeyboardInterrupt),
+        built(place, {"reports/kept"}) as building,
+    ):
+        (building / "index.html").write_text("new")
+        if interrupted:
+            patch.setattr(shutil, "rmtree", stopped)
+    left = [each.name for each in place.iterdir()]
+    assert sorted(left) == [".git", "index.html", "reports"]
+    assert (place / "reports" / "kept").is_dir()
+
+
+def stopped(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt

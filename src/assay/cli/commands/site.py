@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -69,7 +69,7 @@ def site(
         raise BadInput(f"there is no report: name one, or publish one in {where}")
     made = Site(title)
     by, known, stays = _verifier(key, own), _known(folder), set[str]()
-    with built(folder) as place:
+    with built(folder, stays) as place:
         for path in paths:
             name = _known_as(path, by) if by else None
             given = known.get(name) if name else None
@@ -81,10 +81,6 @@ def site(
         if stays:
             progress(f"{counted(len(stays), 'report')} unchanged since the site was made last")
         written = write_pages(made, checkout.ROOT / "reports" / "templates", place)
-        for name in stays:
-            if not (place / name).exists():
-                (place / name).parent.mkdir(exist_ok=True)
-                (folder / name).rename(place / name)
     left = made.unverified
     marked = f"; {counted(left, 'report')} unverified, and marked" if left else ""
     again = f"; {counted(made.again, 'report')} given again, and there once" if made.again else ""
@@ -144,24 +140,32 @@ def _keep(place: Path, path: Path, name: str | None, directory: Path, given: Giv
 
 
 @contextmanager
-def built(folder: Path) -> Iterator[Path]:
+def built(folder: Path, stays: Collection[str] = ()) -> Iterator[Path]:
     """Yield an empty directory that takes the place of ``folder`` at the end, whole or not at
-    all. What there is no part of a site, as ``.git`` and ``CNAME``, stays.
+    all. What there is no part of a site, as ``.git`` and ``CNAME``, stays, and so does what
+    ``stays`` names by then. Nothing of the old folder goes before all that stays is in the new one.
     """
     place = folder.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+    before = building.with_name(f"{building.name}.before")
     try:
         yield building
         building.chmod(0o755)
         if place.exists():
             progress(f"{folder}: the site there is replaced")
-            for other in [each for each in place.iterdir() if each.name not in PARTS]:
-                if not os.path.lexists(building / other.name):
-                    other.rename(building / other.name)
-            shutil.rmtree(place)
+            place.rename(before)
         building.rename(place)
+        if before.exists():
+            others = [each.name for each in before.iterdir() if each.name not in PARTS]
+            for name in (*others, *stays):
+                if not os.path.lexists(place / name):
+                    (place / name).parent.mkdir(exist_ok=True)
+                    (before / name).rename(place / name)
+            shutil.rmtree(before)
     finally:
+        if before.exists() and not place.exists():
+            before.rename(place)
         shutil.rmtree(building, ignore_errors=True)
 
 
