@@ -54,6 +54,7 @@ class TestTheKeyThatPagesName:
         named = signing_key(tmp_path / "key", [])
         assert named is not None and named.name is None
         page = (report / "report.html").read_text(encoding="utf-8")
+        assert f"by key {named.keyid[:16]}" in page.split('<section id="guards">')[1]
         assert named.keyid in page.split('<section id="verify">')[1]
         assert named.keyid in (report / "report.md").read_text(encoding="utf-8")
         signed = verify(report, [public_key_path(tmp_path / "key")]).signed
