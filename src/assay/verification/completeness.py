@@ -35,8 +35,6 @@ def check_complete(
 def _check_sources(catalog: Catalog, plan: Plan, says: CheckUnderWay) -> None:
     """Every claim and audit of the sources that were asked for stands in the plan."""
     planned = {answer.claim for answer in plan.answers}
-    if plan.claims:
-        says.leave("the claims that the run was not asked for")
     for source in plan.sources:
         if source not in catalog.sources:
             says.refuse("claims-left-out", f"source {source} is not among the evidence")
@@ -48,7 +46,9 @@ def _check_sources(catalog: Catalog, plan: Plan, says: CheckUnderWay) -> None:
         if missing := stated - planned:
             left = f"the plan leaves out {len(missing)} of source {source}: {names(missing)}"
             says.refuse("claims-left-out", left)
-    if not plan.claims and (unasked := set(catalog.sources) - set(plan.sources)):
+    if plan.claims:
+        says.leave("the claims that the run was not asked for")
+    elif unasked := set(catalog.sources) - set(plan.sources):
         says.leave(f"the claims of sources that the run was not asked for: {names(unasked)}")
 
 
