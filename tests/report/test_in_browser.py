@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from assay.cli.commands.site import built, write_pages
+from assay.cli.given_reports import figures_of_contents
 from assay.findings.given_report import GivenReport
-from assay.findings.report_figures import report_figures
 from assay.report.comparison_page import comparison_page, comparison_view
 from assay.report.site import Site
 from assay.verification.open_report import open_report
@@ -76,12 +76,8 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
     given = []
     for path in published_reports(ROOT)[:2]:
         report = open_report(path)
-        contents = report.contents
-        figures = report_figures(
-            contents.catalog,
-            contents.evidence,
-            contents.verdicts,
-            commit=report.commit,
+        figures = figures_of_contents(
+            report.contents,
             created=report.created,
             manifest_sha256=report.manifest_sha256,
             with_rates=True,

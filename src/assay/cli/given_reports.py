@@ -14,7 +14,9 @@ from assay.base.progress import say
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.commands.verify import check_report
+from assay.cli.options import require_report
 from assay.cli.project_folder import keys_of
+from assay.evidence.report_contents import ReportContents
 from assay.findings.given_report import GivenReport
 from assay.findings.report_figures import (
     MOST_STATED,
@@ -57,6 +59,8 @@ def given_reports(
     for each intact one, whose figures then have their rates.
     """
     trusted = load_trusted_keys(keys or keys_of(project), trusted_keys(checkout.ROOT))
+    for path in paths:  # none is verified, which takes long, where another is not there
+        require_report(path)
     for path in paths:
         report = _read(path, keys, project, trusted, keep)
         say(f"{report.name}: {report.note}")
@@ -91,6 +95,25 @@ def _read(
         return _unverified(path, unread_figures(), str(error))
 
 
+def figures_of_contents(
+    contents: ReportContents,
+    *,
+    created: str | None,
+    manifest_sha256: str,
+    with_rates: bool = False,
+) -> ReportFigures:
+    """Return a report that was read in short; ``with_rates`` as for ``report_figures``."""
+    return report_figures(
+        contents.catalog,
+        contents.evidence,
+        contents.verdicts,
+        commit=contents.pipeline.commit,
+        created=created,
+        manifest_sha256=manifest_sha256,
+        with_rates=with_rates,
+    )
+
+
 def _intact(
     path: Path,
     directory: Path,
@@ -103,11 +126,8 @@ def _intact(
     contents, signed = log.contents, log.signed
     assert contents is not None
     assert signed is not None
-    figures = report_figures(
-        contents.catalog,
-        contents.evidence,
-        contents.verdicts,
-        commit=contents.pipeline.commit,
+    figures = figures_of_contents(
+        contents,
         created=signed.statement.predicate.created,
         manifest_sha256=sha256_bytes(read_bytes(directory / MANIFEST)),
         with_rates=with_rates,

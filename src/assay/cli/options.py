@@ -26,18 +26,29 @@ OF_PROJECT = ("reports", "reports/published")
 def found_report(path: Path) -> Path:
     """Return where the report lies that is given by its name alone, as a directory or an archive.
 
-    What is there by that path stays as it is given. Raises BadInput where nothing is.
+    What is there by that path, and what no report here is called, stays as it is given.
     """
-    if os.path.lexists(path):
+    if os.path.lexists(path) or path.name != str(path):
         return path
-    folders = list(_folders()) if path.name == str(path) else [path.parent]
-    names = (path.name, f"{path.name}{SUFFIX}") if path.name == str(path) else ()
-    for place in (folder / name for folder in folders for name in names):
+    names = (path.name, f"{path.name}{SUFFIX}")
+    for place in (folder / name for folder in _folders() for name in names):
         if os.path.exists(place):  # noqa: PTH110 - Path.exists raises for too long a name
             return from_here(place)
-    like = {report_name(each) for folder in folders for each in reports_in(folder)}
-    meant = suggest(path.name.removesuffix(SUFFIX), sorted(like))
-    raise BadInput(f"{path}: no such report directory, nor an archive of one ({SUFFIX}){meant}")
+    return path
+
+
+def require_report(path: Path) -> None:
+    """Raise BadInput where nothing lies at a path, with the report that may be meant."""
+    try:
+        path.lstat()
+    except FileNotFoundError as error:
+        folders = _folders() if path.name == str(path) else [path.parent]
+        known = {report_name(each) for folder in folders for each in reports_in(folder)}
+        meant = suggest(path.name.removesuffix(SUFFIX), sorted(known))
+        says = f"no such report directory, nor an archive of one ({SUFFIX})"
+        raise BadInput(f"{path}: {says}{meant}") from error
+    except OSError:  # who opens it says why it cannot be looked at
+        return
 
 
 def _folders() -> Iterator[Path]:

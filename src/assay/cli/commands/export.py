@@ -22,10 +22,10 @@ from assay.base.writable import require_file_place, require_folder_place
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout
 from assay.cli.console import say
-from assay.cli.options import KeyOption, ReportArgument
+from assay.cli.given_reports import figures_of_contents
+from assay.cli.options import KeyOption, ReportArgument, require_report
 from assay.cli.project_folder import keys_of, project_folder
 from assay.findings.headline import headline_counts
-from assay.findings.report_figures import report_figures
 from assay.frames import TABLES
 from assay.records.citation import CitationFile
 from assay.report.claims import project_stamp
@@ -112,6 +112,7 @@ def signed_report(path: Path, keys: Sequence[Path] | None) -> OpenReport:
 
     Typed in a project's folder, its keys count for a project's report. Raises AssayError.
     """
+    require_report(path)
     with opened_report(path) as folder:
         project = project_folder(None) if project_of(folder / "evidence") else None
         report = replace(open_report(folder, keys or keys_of(project)), path=path)
@@ -143,12 +144,8 @@ def _write_text(report: OpenReport, wanted: Format, out: Path | None) -> None:
 
 def report_markdown(report: OpenReport) -> str:
     """Return a report's verdicts as a table of Markdown."""
-    contents = report.contents
-    figures = report_figures(
-        contents.catalog,
-        contents.evidence,
-        contents.verdicts,
-        commit=report.commit,
+    figures = figures_of_contents(
+        report.contents,
         created=report.created,
         manifest_sha256=report.manifest_sha256,
     )

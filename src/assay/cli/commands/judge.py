@@ -14,7 +14,13 @@ from assay.catalog.project_folder import project_of
 from assay.cli import checkout
 from assay.cli.commands.reproduce import finish
 from assay.cli.console import say
-from assay.cli.options import AlsoTrustedOption, CoresOption, ReportArgument, SigningKeyOption
+from assay.cli.options import (
+    AlsoTrustedOption,
+    CoresOption,
+    ReportArgument,
+    SigningKeyOption,
+    require_report,
+)
 from assay.cli.project_folder import ProjectOption, home, keys_of, project_folder, use_own_cache
 from assay.evidence.stages import plan_path
 from assay.pipeline.project_check import sound_project
@@ -43,6 +49,7 @@ def judge(
     Nothing is compiled and no GPU is asked. The new report holds the earlier one whole.
     """
     keys = tuple(key or ())
+    require_report(report)
     with opened_report(report) as folder:
         own = project_folder(project) if project_of(folder / "evidence") else None
         log = VerificationLog(called=(folder, report) if folder != report else None)

@@ -19,7 +19,7 @@ from assay.base.writable import unwritable_sentence
 from assay.catalog.project_folder import changed_since, project_of
 from assay.cli import checkout
 from assay.cli.console import say, show_json
-from assay.cli.options import ReportArgument
+from assay.cli.options import ReportArgument, require_report
 from assay.cli.project_folder import ProjectOption, keys_of, project_folder
 from assay.evidence.report_contents import ReportContents
 from assay.findings.replication import FigureRun, again_line, measured_again, measured_by
@@ -76,6 +76,7 @@ def verify(
     error: AssayError | None = None
     again: MeasuredAgain | None = None
     try:
+        require_report(report_dir)
         with opened_report(report_dir) as folder:
             log.called = (folder, report_dir) if folder != report_dir else None
             if (runtime or only) and not rebuild:
