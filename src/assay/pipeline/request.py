@@ -118,18 +118,21 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     compilations = find_file_compiles(catalog, options.sources, options.originals)
     commit, clean = git_state(root)
     keys = [*options.keys, *trusted_keys(root), *project_keys(options.project)]
-    taken = find_recorded(root, catalog, options.targets, options.recorded, keys)
+    run_dir = home / RESULTS / options.run
+    before = {target: measured_before(run_dir, target) for target in options.targets}
+    own = {target: provision for target, provision in before.items() if provision is not None}
+    others = [each for each in options.targets if each not in own]
+    taken = find_recorded(root, catalog, others, options.recorded, keys)
     _require_used(options, taken)
     provisions = {target: each.held.provision for target, each in taken.items()}
     missing = dict[str, Absence]()
     for target in (each for each in options.targets if each not in provisions):
         found = _device(catalog, options, runtime, driver or cluster, target)
-        earlier = measured_before(home / RESULTS / options.run, target)
         if not isinstance(found, Absence):
             provisions[target] = found
-        elif earlier is not None:
-            say(f"{target}: {earlier.detail}; nothing more is measured here ({found})")
-            provisions[target] = earlier.model_copy(update={"absence": str(found)})
+        elif target in own:
+            say(f"{target}: {own[target].detail}; nothing more is measured here ({found})")
+            provisions[target] = own[target].model_copy(update={"absence": str(found)})
         else:
             missing[target] = found
     # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
