@@ -28,7 +28,7 @@ KERNEL = VariantSpec("k", "bsr_gemm", "kernel", symbol="assay_bsr_gemm", abi="bs
 LIBRARY = VariantSpec("lib", "bsr_gemm", "library", entry="torch_bsr")
 PRODUCT = VariantSpec("mm", "dense_gemm", "library", entry="cublas_dense")
 QUICK = ProtocolSpec(
-    id="quick", processes=5, blocks=2, samples=2, l2="cold", warmup_min_ms=0.1, warmup_max_ms=5.0,
+    id="quick", blocks=2, samples=2, l2="cold", warmup_min_ms=0.1, warmup_max_ms=5.0,
     warmup_stable_fraction=0.5, telemetry_interval_ms=5.0, checked_turns=0.25,
 )  # fmt: skip
 BUILT = ArtifactSpec("k.so", "0" * 64)
@@ -47,7 +47,7 @@ def benchmark(*arms: ArmSpec, name: str = "c", **changes: Any) -> BenchmarkJob:
     """A job that times all of its arms."""
     compared = comparison(*arms, name=name)
     given = {"timed": tuple(arm.id for arm in compared.arms), "not_timed": {}, **changes}
-    return BenchmarkJob(TARGET, compared, QUICK, **given)
+    return BenchmarkJob(TARGET, compared, QUICK, **{"first": 0, "processes": 5, **given})
 
 
 def document(job: Any, output: str = "out.json") -> dict[str, Any]:

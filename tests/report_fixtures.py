@@ -72,7 +72,7 @@ from assay.records.side_evidence import (
     StopwatchRecord,
 )
 from assay.records.workload_specs import as_spec, workload_spec
-from assay.records.workloads import Arm, Comparison
+from assay.records.workloads import FEWEST_FIXED, Arm, Comparison
 from assay.report.render import render
 from assay.shared.files import sha256_bytes, write_bytes
 from assay.shared.launch_facts import launch_facts
@@ -604,7 +604,7 @@ def _benchmark(
     base = launch_ms(comparison)
     base["control"] = base[comparison.control]
     processes = []
-    for index in range(protocol.processes):
+    for index in range(FEWEST_FIXED):
         clock, settled_ms = 0.05, 0.0
         blocks = []
         shift = generator.gauss(1, 0.003)

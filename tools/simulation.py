@@ -39,7 +39,8 @@ from assay.statistics.summaries import Summary, summary_of
 FloatArray = NDArray[np.float64]
 
 PROCESSES, BLOCKS, TURNS, LAUNCHES = 5, 3, 2, 10
-"""As the protocol ``steady`` of config/protocols.yaml; a test holds the two together."""
+"""As the protocol ``steady`` of config/protocols.yaml, with a fixed number of processes; a test
+holds the two together."""
 SEED = 20261121
 BATCH = 250
 """Runs that share a seed: a test recomputes one batch of each scenario."""

@@ -56,6 +56,7 @@ for job, name in zip(jobs, names):
         if job["task"] == "benchmark":  # as if measured now, one after the other
             record = json.loads(unpacked(source))
             record["recorded_at"] = now()
+            asked_processes(record, job)
             without_pauses(record)
             source = json.dumps(record).encode()
             time.sleep(0.4)  # to a second, the next begins when this one has ended

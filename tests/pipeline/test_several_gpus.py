@@ -68,6 +68,7 @@ for job in jobs:
     began, record["gpu_uuid"], record["seconds"] = now(), gpu, 0.12
     if job["task"] == "benchmark":
         record["recorded_at"] = began
+        asked_processes(record, job)
     if job["task"] == "benchmark" and (folder / "whole").exists():
         without_pauses(record)
     time.sleep(record["seconds"] + 0.005)

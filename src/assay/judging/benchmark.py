@@ -21,6 +21,7 @@ from assay.records.workloads import Workload
 from assay.shared.counting import agreeing, counted
 from assay.statistics import roofline
 from assay.statistics import summaries as stats
+from assay.statistics.looks import look_of
 from assay.statistics.summaries import Summary
 
 METRIC_UNIT: dict[Metric, Unit] = {
@@ -100,6 +101,8 @@ def _measure(
     parts = [describe(facts[arm], workloads[facts[arm].workload]) for arm in arms_of(term)]
     l2 = f"{case.catalog.protocols[record.protocol].l2} L2"
     runs = counted(len(record.processes), "process", "processes")
+    if record.looks:
+        runs += f" (look {look_of(record.looks, len(record.processes))} of {len(record.looks)})"
     return Measured(
         summary=summary,
         unit=METRIC_UNIT[metric],

@@ -55,13 +55,18 @@ UNTIMED: dict[type, Judged] = {
 def judge(catalog: Catalog, evidence: Evidence) -> VerdictsFile:
     """Return the verdicts of a run. Raises BadInput where plan and catalog do not fit together."""
     case = Case(catalog, evidence)
-    judged = tuple(_judge_answer(case, answer) for answer in evidence.plan.answers)
+    verdicts = tuple(verdict for _, verdict in judged(case))
     return VerdictsFile(
         schema="assay/verdicts/2",
         run=evidence.plan.run,
         rules=RULES,
-        verdicts=with_known_causes(say_what_is_shared(case, judged)),
+        verdicts=with_known_causes(say_what_is_shared(case, verdicts)),
     )
+
+
+def judged(case: Case) -> list[tuple[Answer, Verdict]]:
+    """Return every answer of the plan with its verdict."""
+    return [(answer, _judge_answer(case, answer)) for answer in case.evidence.plan.answers]
 
 
 def _judge_answer(case: Case, answer: Answer) -> Verdict:

@@ -16,7 +16,7 @@ from assay.measuring.device_process import run_device_job
 from assay.measuring.operator_kernels import Builds, told_to_device
 from assay.measuring.several_gpus import work_at_once
 from assay.records.builds import BuildRecord
-from assay.records.measurements import CorrectnessRecord
+from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.originals import OriginalJob, OriginalSource
 from assay.records.plan import ProgramJob
 from assay.records.platform import Device, Target
@@ -26,6 +26,7 @@ from assay.shared.job import (
     BenchmarkJob,
     CheatsJob,
     CorrectnessJob,
+    DeviceJob,
     OriginalRunsJob,
     PlatformJob,
     ProfileJob,
@@ -112,7 +113,7 @@ def correctness_job(
 def benchmark_job(
     catalog: Catalog, target: str, comparison: str, builds: Builds, gate: CorrectnessRecord
 ) -> BenchmarkJob:
-    """Return the job that times the arms that passed the gate, and only those.
+    """Return the job that times the arms that passed the gate, and only those, until a first look.
 
     Raises CheckFailed when the gate checked other binaries than would be timed.
     """
@@ -126,10 +127,24 @@ def benchmark_job(
         as_spec(TargetSpec, catalog.targets[target]),
         comparison_spec(catalog, comparison, builds),
         as_spec(ProtocolSpec, protocol),
+        first=0,
+        processes=protocol.looks[0],
         timed=tuple(arm.arm for arm in gate.arms if arm.status == "correct"),
         not_timed={
             arm.arm: f"{arm.status}: {arm.detail}" for arm in gate.arms if arm.status != "correct"
         },
+    )
+
+
+def further_job(job: DeviceJob, measured: BenchmarkRecord, processes: int) -> BenchmarkJob:
+    """Return the job that times what is left of a comparison in more processes, up to that many."""
+    assert isinstance(job, BenchmarkJob)
+    return replace(
+        job,
+        first=len(measured.processes),
+        processes=processes,
+        timed=tuple(arm for arm in job.timed if arm not in measured.not_timed),
+        not_timed=dict(measured.not_timed),
     )
 
 

@@ -112,7 +112,7 @@ def guessed_seconds(catalog: Catalog, unit: str) -> float:
     protocol = catalog.protocols[asked.protocol]
     turn_s = ((protocol.turn_min_ms or 0.0) + (protocol.settle_ms or 0.0)) / 1e3
     arm_s = ARM_S + TURN_FACTOR * 2 * protocol.blocks * turn_s
-    return protocol.processes * (PROCESS_S + len(asked.arms) * arm_s)
+    return protocol.looks[0] * (PROCESS_S + len(asked.arms) * arm_s)
 
 
 def shared(jobs: Iterable[DeviceJob], places: Mapping[str, str]) -> dict[str, list[DeviceJob]]:

@@ -113,11 +113,26 @@ def measure_batch(
     accept: Callable[[R, bool], None],
     beside: Beside[R] | None = None,
 ) -> None:
-    """Measure what ``folder`` does not hold yet, and write every record to its place.
+    """Do ``measured_batch``, write every record to its place, and forget what no item rests on."""
+    done = measured_batch(items, record, folder, measure, accept, beside)
+    for item in items:
+        write_record(done[item.name], item.path)
+    forget_others(items, folder)
+
+
+def measured_batch(
+    items: Sequence[Item],
+    record: type[R],
+    folder: Path,
+    measure: Measure[R],
+    accept: Callable[[R, bool], None],
+    beside: Beside[R] | None = None,
+) -> dict[str, R]:
+    """Measure what ``folder`` does not hold yet; return every record by its item's name.
 
     ``accept`` raises CheckFailed for a record that must not be used, and is told whether it is a
-    new one. Raises CheckFailed that names every failed measurement, after the others were kept;
-    then no record goes to its place. ``beside``: of evidence of which nothing fails the step.
+    new one. Raises CheckFailed that names every failed measurement, after the others were kept.
+    ``beside``: of evidence of which nothing fails the step.
     """
     folder.mkdir(parents=True, exist_ok=True)
     done: dict[str, R] = {}
@@ -145,9 +160,7 @@ def measure_batch(
         raise CheckFailed(_failures(failed, len(items)))
     for sentence in dict.fromkeys(map(str, failed.values())):
         say(f"goes on without: {sentence}")
-    for item in items:
-        write_record(done[item.name], item.path)
-    _forget_others(items, folder)
+    return done
 
 
 def _refusal(result: R | CheckFailed, accept: Callable[[R, bool], None]) -> CheckFailed | None:
@@ -195,7 +208,7 @@ def _failures(failed: dict[str, CheckFailed], of: int) -> str:
     return f"{len(failed)} of {of} failed{kept}: {sentences}"
 
 
-def _forget_others(items: Sequence[Item], folder: Path) -> None:
+def forget_others(items: Sequence[Item], folder: Path) -> None:
     """Remove what no measurement of the finished batch rests on any more."""
     wanted = {item.kept(folder) for item in items}
     for path in folder.iterdir():

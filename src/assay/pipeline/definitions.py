@@ -76,7 +76,7 @@ class Definitions:
                 parts.append(plain(comparison_spec(catalog, name, {})))
                 if stage is BENCHMARKS:
                     protocol = catalog.protocols[comparison.protocol]
-                    parts.append(plain(as_spec(ProtocolSpec, protocol)))
+                    parts += [plain(as_spec(ProtocolSpec, protocol)), protocol.looks]
                 if stage is STOPWATCHES:
                     parts.append(comparison.profile)
         return _digest(parts)

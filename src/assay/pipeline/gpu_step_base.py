@@ -42,9 +42,10 @@ from assay.measuring.resume import (
     Item,
     Measure,
     batch_at,
+    forget_others,
     kept_folder,
     kept_record,
-    measure_batch,
+    measured_batch,
 )
 from assay.measuring.several_gpus import Assign, GpuLost, spread_over
 from assay.measuring.slurm_grant import assert_grant, slurm_grant
@@ -248,6 +249,27 @@ class MeasuringStep:
         On each GPU in one start of the device side, unless ``measure_at`` says how else. Of a stage
         beside the figures nothing fails the step; ``patience_s`` is then the most that it may take.
         """
+        done = self._measured(stage, items, measure_at, patience_s)
+        for item in items:
+            write_record(done[item.name], item.path)
+        self._finish(stage, items)
+
+    def _finish(self, stage: TargetStage[Any, Any], items: Iterable[Item]) -> None:
+        """Forget what no measurement of a finished stage rests on any more."""
+        forget_others(list(items), self._kept_folder(stage))
+        if stage.each is not None:  # without a single item, too, the workflow expects the folder
+            (self.run_dir / stage.output(self.target.id)).mkdir(parents=True, exist_ok=True)
+
+    def _measured(
+        self,
+        stage: TargetStage[Any, G],
+        items: Sequence[Item],
+        measure_at: Callable[[str], Measure[G]] | None = None,
+        patience_s: float | None = PATIENCE_S,
+    ) -> dict[str, G]:
+        """Return the records of ``items`` by name, as ``_batch`` measures them; none is written to
+        its place.
+        """
         gates = {} if stage is CORRECTNESS else self._gates()
 
         def accept(found: G, new: bool) -> None:
@@ -265,9 +287,8 @@ class MeasuringStep:
         assign = self._assigned(stage, items)
         measure = spread_over(self._gpus(), at, stage.record, assign, self._lost.add)
         beside = self._beside(stage, gates, patience_s)
-        measure_batch(items, stage.record, self._kept_folder(stage), measure, accept, beside)
-        if stage.each is not None:  # without a single item, too, the workflow expects the folder
-            (self.run_dir / stage.output(self.target.id)).mkdir(parents=True, exist_ok=True)
+        folder = self._kept_folder(stage)
+        return measured_batch(items, stage.record, folder, measure, accept, beside)
 
     def _beside(
         self, stage: TargetStage[Any, G], gates: Mapping[str, str], patience_s: float | None

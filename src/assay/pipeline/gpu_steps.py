@@ -4,15 +4,20 @@ Most are batches: one job of the workflow measures a stage of all comparisons of
 start of the device side, and writes a folder. To add one, see ``evidence.stages``.
 """
 
+import math
 import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from assay.base.errors import CheckFailed
 from assay.base.io import write_record
+from assay.base.progress import say
 from assay.building.checkout_copy import copy_checkout, copy_files
 from assay.evidence.entries import TargetStage
+from assay.evidence.load import load_evidence
 from assay.evidence.stages import (
     BENCHMARKS,
     CHEATS,
@@ -25,6 +30,8 @@ from assay.evidence.stages import (
     SANITIZERS,
     STOPWATCHES,
 )
+from assay.judging.case import Case
+from assay.judging.hanging import hanging
 from assay.measuring import device_jobs as measure
 from assay.measuring.command_runs import CommandPlaces, commands_at
 from assay.measuring.host_machine import joined
@@ -32,9 +39,12 @@ from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Item, Measure, kept_record
 from assay.pipeline.gpu_step_base import MeasuringStep
+from assay.pipeline.looks import with_look
+from assay.records.measurements import BenchmarkRecord
 from assay.records.originals import OriginalJob, OriginalRunRecord
 from assay.records.side_evidence import ProfileRecord
 from assay.runtimes.choose import open_image
+from assay.shared.counting import counted
 from assay.shared.job import DeviceJob, ProfileJob
 
 
@@ -83,7 +93,8 @@ class MeasuringSteps(MeasuringStep):
         return any(record is not None and record.gpu_uuid == gpu for record in found)
 
     def benchmark(self, target: str) -> None:
-        """Raw samples of every comparison's arms that passed the gate.
+        """Raw samples of every comparison's arms that passed the gate, and more of those on which a
+        verdict hangs.
 
         What a GPU leaves that is lost meanwhile is checked on another, and timed there; so is what
         was checked on another card than Slurm granted now.
@@ -93,10 +104,75 @@ class MeasuringSteps(MeasuringStep):
         def attempt() -> None:
             if not set(self._gates().values()) <= set(self._gpus()):
                 self._gate()
-            names = self.planned.comparisons
-            self._batch(BENCHMARKS, self._gated_items(BENCHMARKS, names, measure.benchmark_job))
+            self._time()
 
         self._while_gpus_are_left(attempt)
+
+    def _time(self) -> None:
+        """Measure look after look, until no verdict hangs on samples or all looks are taken."""
+        catalog, names = self.dag.catalog, self.planned.comparisons
+        first = self._gated_items(BENCHMARKS, names, measure.benchmark_job)
+        records, every, waiting = dict[str, BenchmarkRecord](), list[Item](), first
+        while waiting:
+            for name, found in self._measured(BENCHMARKS, waiting).items():
+                comparison = catalog.comparisons[name]
+                looks = catalog.protocols[comparison.protocol].looks
+                records[name] = with_look(records.get(name), found, looks, comparison.control)
+            every += waiting
+            waiting = self._next_looks(first, records)
+        self._finish(BENCHMARKS, every)
+
+    def _next_looks(
+        self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord]
+    ) -> list[Item]:
+        """Write what was measured by now, and return what a further look takes of it."""
+        for item in first:
+            write_record(records[item.name], item.path)
+        case = Case(self.dag.catalog, load_evidence(self.run_dir))
+        hangs, costs = hanging(case, self.target.id), dict[str, float]()
+        found = list[Item]()
+        for item in first:
+            record = records[item.name]
+            ran = len(record.processes)
+            more = next((look for look in record.looks if look > ran > 0), None)
+            if item.name in hangs and more is not None:
+                found.append(replace(item, job=measure.further_job(item.job, record, more)))
+                costs[item.name] = record.seconds / ran * (more - ran)
+        if self.planned.provision.absence is not None:  # what an earlier start measured is all
+            folder = self._kept_folder(BENCHMARKS)
+            return [item for item in found if item.kept(folder).is_file()]
+        return self._within_budget(found, costs, records)
+
+    def _within_budget(
+        self,
+        found: Sequence[Item],
+        costs: Mapping[str, float],
+        records: Mapping[str, BenchmarkRecord],
+    ) -> list[Item]:
+        """Return what the GPU time that the user gave allows, the cheapest first, and say what
+        becomes of the rest.
+        """
+        given = self.dag.request.gpu_minutes
+        left = math.inf
+        if given is not None:
+            left = 60 * given * len(self._gpus()) - sum(each.seconds for each in records.values())
+        taken = list[Item]()
+        for item in sorted(found, key=lambda item: costs[item.name]):
+            if costs[item.name] <= left:
+                left -= costs[item.name]
+                taken.append(item)
+        rest = [item for item in found if item not in taken]
+        if taken:
+            seconds = sum(costs[item.name] for item in taken)
+            say(f"a verdict hangs on {counted(len(taken), 'comparison')}: about {seconds:.0f} s")
+        for item in rest:
+            cost = costs[item.name]
+            words = f"the {given:g} GPU minutes were spent before a look of about {cost:.0f} s"
+            say(f"{item.name}: {words}")
+            record = records[item.name]
+            update = {"remarks": (*record.remarks, words)}
+            write_record(record.model_copy(update=update), item.path)
+        return taken
 
     def program(self, target: str) -> None:
         """Every original program, with each of its lists of arguments."""

@@ -62,6 +62,8 @@ class Options:
     """Checkouts of sources' own programs, and the lines that complete what the sources type."""
     rebuild: bool = False
     """Whether everything is compiled, also where nothing of it runs."""
+    gpu_minutes: float | None = None
+    """Most of one GPU for timing; None: as long as verdicts hang on samples."""
     sweeps: bool = False
     """Whether the sweeps of config/tuning.yaml are measured whatever is asked for."""
     writes: bool = True
@@ -175,6 +177,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "originals": originals,
             "compilations": compilations,
             "rebuild": options.rebuild,
+            "gpu_minutes": options.gpu_minutes,
             "tuning": options.sweeps,
             "home": str(options.project.resolve()) if options.project else None,
             "signing_key": str(options.signing_key.resolve()),

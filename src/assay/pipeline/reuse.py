@@ -38,6 +38,7 @@ from assay.records.builds import BuildRecord
 from assay.records.kernels import Variant
 from assay.records.originals import OriginalSource
 from assay.records.plan import EarlierReport, Plan, Provision, TargetPlan
+from assay.records.workloads import FEWEST_FIXED
 from assay.shared.files import sha256_bytes
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.signed_files import check_nested
@@ -241,7 +242,10 @@ def _measured_alike(now: Catalog, then: Catalog, name: str) -> bool:
     def described(catalog: Catalog) -> tuple[object, ...]:
         comparison = catalog.comparisons[name]
         workloads = [catalog.workloads[arm.workload] for arm in comparison.arms]
-        return comparison, catalog.protocols[comparison.protocol], workloads
+        protocol = catalog.protocols[comparison.protocol].model_copy(
+            update={"processes": FEWEST_FIXED}
+        )
+        return comparison, protocol, workloads  # each record says how many processes it has
 
     variants = [arm.variant for arm in now.comparisons[name].arms]
     return described(now) == described(then) and all(

@@ -253,6 +253,8 @@ class BenchmarkRecord(GpuRecord):
     for the lock."""
     remarks: tuple[str, ...] = ()
     """What did not go as the protocol asked (no cycles, no graphs), each once."""
+    looks: tuple[int, ...] = ()
+    """After how many processes a verdict was looked for; empty where their number was fixed."""
 
 
 class ProgramRun(Record):

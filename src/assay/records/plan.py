@@ -141,6 +141,8 @@ class Request(Record):
     """Files of such checkouts that are compiled as published."""
     rebuild: bool = False
     """Whether everything is compiled here, also what runs nowhere in this run."""
+    gpu_minutes: Annotated[float, Field(gt=0)] | None = None
+    """Most of one GPU for timing; None: as long as verdicts hang on samples."""
     home: str | None = None
     """Folder of the project that the run is of, in which it lies; None: this repository."""
     signing_key: str

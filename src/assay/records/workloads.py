@@ -1,9 +1,10 @@
 """Workloads (what is computed), comparisons (what is measured side by side), protocols (how)."""
 
 from enum import StrEnum
+from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from assay.records.base import Identifier, PathBelow, Record, Sha256, Symbol, require
 from assay.shared.expressions import parse
@@ -300,11 +301,31 @@ class ComparisonsFile(Record):
     comparisons: Annotated[tuple[Comparison, ...], Field(min_length=1)]
 
 
+FEWEST_FIXED = 5
+"""Fewest processes of a design whose number is fixed."""
+
+
+def _rising(looks: tuple[int, ...]) -> tuple[int, ...]:
+    """Raise ValueError where a look has no more processes than the one before."""
+    if any(later <= earlier for earlier, later in pairwise(looks)):
+        raise ValueError(f"{list(looks)}: each look has more processes than the one before")
+    return looks
+
+
+Looks = Annotated[
+    tuple[Annotated[int, Field(ge=3, le=1000)], ...],
+    Field(min_length=2, max_length=10),
+    AfterValidator(_rising),
+]
+
+
 class Protocol(Record):
     """The protocol of taking samples; constants carry their reason in config/protocols.yaml."""
 
     id: Identifier
-    processes: Annotated[int, Field(ge=5, le=1000)]
+    processes: Annotated[int, Field(ge=FEWEST_FIXED, le=1000)] | Looks
+    """Fresh processes; or, rising, after how many of them a verdict is looked for: there are more
+    only where it is not decided."""
     blocks: Annotated[int, Field(ge=2, le=1000)]
     """Blocks a process; in a block every arm has two turns (ABBA)."""
     samples: Annotated[int, Field(ge=1, le=100_000)]
@@ -325,6 +346,11 @@ class Protocol(Record):
     settle_ms: Annotated[float, Field(gt=0)] | None = None
     """Before each turn, launches of the same arm that are not counted fill this time, so that the
     clock a power limit allows is the arm's own and not that of the arm before."""
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Return after how many processes a verdict is looked for."""
+        return (self.processes,) if isinstance(self.processes, int) else self.processes
 
 
 class ProtocolsFile(Record):
@@ -349,6 +375,8 @@ class Judging(Record):
     bootstrap_seed: Annotated[int, Field(ge=0)]
     width_factor: Annotated[float, Field(ge=1)] = 1.05
     """Intervals are this much wider than Student's t asks for; see config/judging.yaml."""
+    state_gap: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """How far apart two states of one card may lie, of which few processes may show but one."""
     mode_gap: Annotated[float, Field(gt=0)] = 0.01
     """Two groups of samples closer than this fraction are not told apart."""
     mode_separation: Annotated[float, Field(gt=0)] = 6.0

@@ -66,6 +66,10 @@ class BenchmarkJob(ComparisonJob):
 
     task = "benchmark"
     protocol: ProtocolSpec
+    first: int
+    """How many processes were measured before."""
+    processes: int
+    """How many there are, with those."""
     timed: tuple[str, ...]
     not_timed: dict[str, str]
     """The other arms, each with the reason."""

@@ -168,7 +168,6 @@ class ProtocolSpec:
     """The protocol of taking samples; see records/workloads.py for each field."""
 
     id: str
-    processes: int
     blocks: int
     samples: int
     l2: Literal["cold", "warm"]

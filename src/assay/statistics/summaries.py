@@ -19,12 +19,13 @@ from assay.records.measurements import BenchmarkRecord, Block
 from assay.records.workloads import Judging
 from assay.statistics.bimodality import Modes, two_modes
 from assay.statistics.intervals import Cells, Interval, half_width, interval
+from assay.statistics.looks import at_look, least_half_width
 
 CONTROL = "control"
 """Name under which the A/A arm takes its second set of turns."""
 
-MIN_PROCESSES = 5
-"""Fewest fresh processes a verdict may rest on (the measurement page's rule)."""
+MIN_PROCESSES = 3
+"""Fewest fresh processes a verdict may rest on: those of a sequential design's first look."""
 
 MIN_BLOCKS = 2
 """Fewest usable blocks of a process that counts: one block does not show how blocks scatter."""
@@ -214,8 +215,12 @@ def _summarise_record(
 ) -> Summary | None:
     if cells is None:
         return None
-    found, samples = interval(cells, judging), int(cells.counts.sum())
-    return summary_of(cells, found, samples, discarded_blocks(record), judging)
+    rules = at_look(judging, record.looks, len(record.processes))
+    found, samples = interval(cells, rules), int(cells.counts.sum())
+    summary = summary_of(cells, found, samples, discarded_blocks(record), rules)
+    least = least_half_width(judging, record.looks, summary.processes)
+    low, high = summary.estimate - least, summary.estimate + least
+    return replace(summary, low=min(summary.low, low), high=max(summary.high, high))
 
 
 def _record_cells(

@@ -19,6 +19,7 @@ from assay.evidence.stages import (
 from assay.records.evaluations import Inspection
 from assay.records.plan import Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
+from assay.records.workloads import FEWEST_FIXED
 
 
 def check_complete(
@@ -104,18 +105,23 @@ def _missing_of(
 
 
 def _check_counts(catalog: Catalog, evidence: Evidence, says: CheckUnderWay) -> None:
-    """Each comparison has the processes of its protocol, and each program ran as often as it was
-    to: a source's own may not have been built.
+    """Each comparison has the processes of a look of its protocol, and each program ran as often as
+    it was to: a source's own may not have been built.
     """
     for key, record in evidence.benchmarks.items():
         path, comparison = BENCHMARKS.path(*key), catalog.comparisons[key[1]]
-        count, planned = len(record.processes), catalog.protocols[comparison.protocol].processes
+        count, planned = len(record.processes), catalog.protocols[comparison.protocol].looks
+        if not record.looks and len(planned) > 1:  # measured when their number was fixed
+            planned = (max(count, FEWEST_FIXED),)
         untimed = {arm.id for arm in comparison.arms} == set(record.not_timed)
         if record.protocol != comparison.protocol:
             how = f"was measured by protocol {record.protocol}, not {comparison.protocol}"
             says.refuse("protocol", f"{path} {how}")
-        elif count != planned and (count or not untimed):
-            says.refuse("processes", f"{path} has {count} processes, and its protocol {planned}")
+        elif record.looks not in ((), planned):
+            says.refuse("protocol", f"{path} was looked at after other numbers of processes")
+        elif count not in planned and (count or not untimed):
+            numbers = " or ".join(map(str, planned))
+            says.refuse("processes", f"{path} has {count} processes, and its protocol {numbers}")
     wanted = catalog.judging.program_runs
     counts = [(PROGRAMS.path(*key), len(each.runs)) for key, each in evidence.programs.items()]
     for key, original in evidence.originals.items():

@@ -45,7 +45,7 @@ def samples(turns):
 def measure(prepare=honest, sensor=None, arms=ARMS, rules=None):
     rules = rules or protocol()
     return measure_processes(
-        arms, "theirs", rules, sensor or SteadySensor(), runner(prepare, rules), "c"
+        arms, "theirs", rules, range(2), sensor or SteadySensor(), runner(prepare, rules), "c"
     )
 
 

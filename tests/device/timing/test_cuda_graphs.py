@@ -39,7 +39,7 @@ def run_graph(prepare, **rules):
         bench = Bench(rules, HostStopwatch(), "cpu", prepare, note, Phases(), 50_000)
         return run_process(arms, "ours", f"c:{index}", bench)
 
-    return measure_processes(arms, "ours", rules, SteadySensor(), run, "c")
+    return measure_processes(arms, "ours", rules, range(1), SteadySensor(), run, "c")
 
 
 class TestProcess:

@@ -85,6 +85,13 @@ def reproduce(
             "long.",
         ),
     ] = False,
+    gpu_minutes: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            help="Of each GPU for timing: when they are spent, no verdict is looked at again.",
+        ),
+    ] = None,
     run: Annotated[
         str, typer.Option(help="Name of the run: results/NAME, reports/NAME.")
     ] = "local",
@@ -196,6 +203,7 @@ def reproduce(
             tuple(original_run or ()),
         ),
         rebuild=rebuild,
+        gpu_minutes=gpu_minutes,
         writes=not dry_run,
         takes_gpu_here=not target,
         project=folder,

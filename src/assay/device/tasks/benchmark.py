@@ -112,12 +112,13 @@ def measure_processes(
     arms: Sequence[ArmSpec],
     control: str,
     protocol: ProtocolSpec,
+    numbers: range,
     sensor: Sensor,
     run: RunProcess,
     label: str,
     watch: Watch | None = None,
 ) -> TimedProcesses:
-    """Run the protocol's processes one after the other.
+    """Run the processes of these ``numbers`` one after the other.
 
     An arm that raises or kills its process is dropped and the process started again without it; an
     arm whose checked output is wrong is dropped after it ran. Either loses all its samples: what is
@@ -129,8 +130,8 @@ def measure_processes(
     dropped: dict[str, str] = {}
     remarks: dict[str, None] = {}
     wrong: dict[str, None] = {}
-    while len(processes) < protocol.processes:
-        index = len(processes)
+    while len(processes) < len(numbers):
+        index = numbers[len(processes)]
         left = [arm for arm in arms if arm.id not in dropped]
         if not left:
             return TimedProcesses([], dropped, list(remarks), list(wrong))
@@ -152,7 +153,7 @@ def measure_processes(
             if outcome.note not in {arm.id for arm in left}:
                 raise DeviceError(f"{label}: process {index + 1} {outcome.error}")
             dropped[outcome.note] = f"failed: {outcome.error}"
-            progress(index + 1, protocol.processes, f"{label}: {outcome.note} {outcome.error}")
+            progress(index + 1, numbers.stop, f"{label}: {outcome.note} {outcome.error}")
             continue
         dropped.update(outcome.value["wrong"])
         wrong.update(dict.fromkeys(outcome.value["wrong"]))
@@ -167,7 +168,7 @@ def measure_processes(
                 watch.void_reason if watch is not None else never_void,
             )
         )
-        progress(index + 1, protocol.processes, _summary(label, processes[-1]))
+        progress(index + 1, numbers.stop, _summary(label, processes[-1]))
     kept = [without(process, set(dropped), control) for process in processes]
     return TimedProcesses(kept, dropped, list(remarks), list(wrong))
 
@@ -206,9 +207,10 @@ def _measure(
     comparison: ComparisonSpec,
     arms: Sequence[ArmSpec],
     protocol: ProtocolSpec,
+    numbers: range,
     gpu: OpenGpu,
 ) -> TimedProcesses:
-    """Return all processes under a protocol, on the GPU."""
+    """Return the processes of these numbers under a protocol, on the GPU."""
 
     def run(arms: Sequence[ArmSpec], index: int, note: Note) -> Json:
         began = time.monotonic()
@@ -230,7 +232,7 @@ def _measure(
         return {**value, "remarks": [remark] if remark else []}
 
     return measure_processes(
-        arms, comparison.control, protocol, gpu.sensor(), run, comparison.id, gpu.watch()
+        arms, comparison.control, protocol, numbers, gpu.sensor(), run, comparison.id, gpu.watch()
     )
 
 
@@ -246,12 +248,14 @@ def run_benchmark(job: BenchmarkJob, gpu: OpenGpu) -> Json:
         comparison.id, job.target.id, gpu.choice, protocol.id, dict(job.not_timed)
     )
     arms = [arm for arm in comparison.arms if arm.id in job.timed]
+    numbers = range(job.first, job.processes)
     try:
-        measured = _measure(comparison, arms, protocol, gpu)
+        measured = _measure(comparison, arms, protocol, numbers, gpu)
     except GraphFailed as error:
         record["remarks"].append(f"timed by events, not by graphs: {error}")
-        progress(0, protocol.processes, f"{comparison.id}: {record['remarks'][-1]}")
-        measured = _measure(comparison, arms, replace(protocol, timer="events"), gpu)
+        progress(job.first, job.processes, f"{comparison.id}: {record['remarks'][-1]}")
+        by_events = replace(protocol, timer="events")
+        measured = _measure(comparison, arms, by_events, numbers, gpu)
     record["not_timed"].update(measured.dropped)
     record["wrong"] = measured.wrong
     record["remarks"] += measured.remarks

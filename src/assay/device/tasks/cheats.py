@@ -39,7 +39,7 @@ WORKLOAD = WorkloadSpec(
     "cheats", "dense_gemm", "float16", "normal", 1, relative_tolerance=1e-3, m=2048, n=2048, k=2048
 )
 PROTOCOL = ProtocolSpec(
-    id="cheats", processes=1, blocks=4, samples=10, l2="cold", warmup_min_ms=5.0,
+    id="cheats", blocks=4, samples=10, l2="cold", warmup_min_ms=5.0,
     warmup_max_ms=200.0, warmup_stable_fraction=0.05, telemetry_interval_ms=25.0, checked_turns=0.5,
 )  # fmt: skip
 
