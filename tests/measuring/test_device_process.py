@@ -103,6 +103,11 @@ def test_all_jobs_share_one_start(place: Place, starts: Path):
     assert starts.read_text() == "a b c\n"
 
 
+def test_a_line_of_progress_says_how_much_is_done(place: Place, capsys: pytest.CaptureFixture[str]):
+    run_device_batch(place, batch("work", "work", "die"), Done)
+    assert "about to die (2 of 3 done, about 0 s left)" in capsys.readouterr().err
+
+
 def test_a_job_that_fails_takes_none_along(place: Place, starts: Path):
     results = run_device_batch(place, batch("work", "fail", "work", "nonsense"), Done)
     assert told(results)[:3] == ["a", "device job 'benchmark' failed: the arm is bad", "c"]

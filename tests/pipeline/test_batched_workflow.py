@@ -17,6 +17,7 @@ from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.plan import make_plan
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import Record
+from assay.records.measurements import BenchmarkRecord
 from assay.records.side_evidence import CheatsRecord, SanitizerRecord, StopwatchRecord
 from assay.records.timings import StepTiming
 from tests.library_checkout import REPOSITORY, copy_code, write_config
@@ -200,3 +201,45 @@ def test_another_start_tries_again_what_failed_and_nothing_else(checkout: Checko
     path = checkout.root / "results" / RUN / "h100" / "cheats.json"
     assert read_record(CheatsRecord, path).status == "collected"
     assert checkout.to_retry() == []
+
+
+class TestLooks:
+    """A claim near the edge of its margin has its comparison looked at again."""
+
+    @pytest.fixture
+    def near(self, checkout: Checkout) -> Checkout:
+        for name, old, new in (
+            ("protocols.yaml", "processes: 5", "processes: [3, 5, 8]"),
+            ("judging.yaml", "confidence:", "state_gap: 0.03\nconfidence:"),
+        ):
+            path = checkout.root / "config" / name
+            path.write_text(path.read_text().replace(old, new))
+        path = checkout.root / "config" / "claims" / "fixture.yaml"
+        before, mine, after = path.read_text().partition("fixture_duel_b_h100")
+        path.write_text(before + mine + after.replace("value: 1.4", "value: 1.35", 1))
+        return checkout
+
+    def processes(self, checkout: Checkout) -> list[int]:
+        folder = checkout.root / "results" / RUN / "h100" / "benchmark"
+        records = [read_record(BenchmarkRecord, folder / f"{name}.json.gz") for name in NAMES]
+        return [len(record.processes) for record in records]
+
+    def test_only_what_a_verdict_hangs_on_is_measured_again(self, near: Checkout) -> None:
+        near.measure()
+        assert near.starts()[-2:] == [f"benchmark {' '.join(NAMES)}", "benchmark duel_b"]
+        assert self.processes(near) == [3, 5, 3]
+
+    def test_a_look_that_failed_costs_none_of_those_before(self, near: Checkout) -> None:
+        (near.folder / "bad").write_text("benchmark.duel_b")
+        with pytest.raises(CheckFailed):
+            near.measure()
+        near.starts()
+        (near.folder / "bad").unlink()
+        near.start_again()
+        assert near.starts() == ["benchmark duel_b", "benchmark duel_b"]
+        assert self.processes(near) == [3, 5, 3]
+
+    def test_without_time_no_further_look_is_taken(self, near: Checkout) -> None:
+        near.request = near.request.model_copy(update={"gpu_minutes": 0.001})
+        near.measure()
+        assert self.processes(near) == [3, 3, 3]

@@ -4,7 +4,8 @@ Timings are read where they lie and are nobody's input: that a step took longer 
 no reason to judge or to write the report again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -58,14 +59,17 @@ def collect_timings(run_dir: Path, plan: Plan) -> TimingsRecord:
         "arch": {arch for _, arch in compiled},
         "report": set(nested_reports(plan.targets)),
     }
-    found: list[StepTiming] = []
-    for path in sorted((run_dir / "timings").glob("*.json")):
-        try:
-            timing = read_record(StepTiming, path)
-        except BadInput:
-            continue
-        of_plan = all(value in known.get(name, ()) for name, value in timing.arguments.items())
-        if of_plan and timing.stage not in FINISHING:
-            found.append(timing)
-    found.sort(key=lambda step: step.began)  # stable: equal times keep the order of names
+
+    def of_plan(timing: StepTiming) -> bool:
+        return all(value in known.get(name, ()) for name, value in timing.arguments.items())
+
+    steps = (step for step in step_timings(run_dir) if step.stage not in FINISHING)
+    found = sorted(filter(of_plan, steps), key=lambda step: step.began)
     return TimingsRecord(schema="assay/timings/1", steps=tuple(found))
+
+
+def step_timings(run_dir: Path) -> Iterator[StepTiming]:
+    """Yield how long each step of a run took the last time, in the order of names."""
+    for path in sorted((run_dir / "timings").glob("*.json")):
+        with suppress(BadInput):
+            yield read_record(StepTiming, path)

@@ -6,6 +6,7 @@ a container; the host never imports it.
 
 import os
 import tempfile
+import time
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from assay.records.base import Record
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.shared import gpu_locks, project_calls
 from assay.shared.errors import ExitCode, FailureKind
-from assay.shared.job import DeviceJob
+from assay.shared.job import ComparisonJob, DeviceJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
 from assay.shared.processes import CORES_VARIABLE
 
@@ -161,6 +162,29 @@ class _JobFile:
         return f"device job '{self.job.task}'"
 
 
+class _TimeLeft:
+    """How much of a batch is done, and how long the rest takes at the speed so far."""
+
+    def __init__(self, batch: Sequence[_JobFile]) -> None:
+        self._shares = [(file.output, _share(file.job)) for file in batch]
+        self._done, self._began = 0, time.monotonic()
+
+    def words(self) -> str:
+        """Return it where a job has ended since it was asked for last; else nothing."""
+        done = [share for output, share in self._shares if output.is_file()]
+        if len(done) == self._done:
+            return ""
+        self._done, every = len(done), sum(share for _, share in self._shares)
+        left = (time.monotonic() - self._began) * (every / sum(done) - 1)
+        takes = f"{left / 60:.0f} min" if left >= 99 else f"{left:.0f} s"
+        return f" ({len(done)} of {len(self._shares)} done, about {takes} left)"
+
+
+def _share(job: DeviceJob) -> int:
+    """Return about what a job takes, in arms."""
+    return len(job.comparison.arms) if isinstance(job, ComparisonJob) else 1
+
+
 @dataclass(frozen=True)
 class _Ended:
     """The end of one start of the device side."""
@@ -189,13 +213,13 @@ def _start(
     echo: bool,
 ) -> _Ended:
     """Start the device side once, on all jobs of ``batch``."""
-    last_words = ""
+    last_words, left = "", _TimeLeft(batch)
 
     def relay(line: str) -> None:
         nonlocal last_words
         last_words = line.strip() or last_words
         if echo:
-            quote(f"{line}{place.label}")
+            quote(f"{line}{place.label}{left.words()}")
 
     for file in batch:
         file.output.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -36,6 +37,7 @@ from assay.cli.project_folder import (
     use_own_cache,
 )
 from assay.evidence.load import load_evidence
+from assay.evidence.timings import step_timings
 from assay.judging.counts import failing_strict
 from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import OriginalWishes
@@ -43,10 +45,11 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import require_compiler, require_kept_report, tell_images
 from assay.pipeline.project_check import impossible_remarks, project_remarks, sound_project
 from assay.pipeline.request import Options, make_request
-from assay.pipeline.run_files import report_dir, require_own_places, run_dir
+from assay.pipeline.run_files import RESULTS, report_dir, require_own_places, run_dir
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.attestation import PAGE, SIGNER, VERDICTS
 from assay.records.plan import Plan, Request
+from assay.records.timings import Stage
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing
@@ -97,6 +100,9 @@ def reproduce(
     ] = "local",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and stop.")
+    ] = False,
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Say at the end where the time went.")
     ] = False,
     strict: Annotated[
         bool,
@@ -217,7 +223,10 @@ def reproduce(
         for line in claim_lines(catalog, plan, every=verbose):
             say(line)
     else:
+        began = time.time()
         finish(catalog, options, cores, narrowed, verbose, strict, trusted=trust_project)
+        if timings:
+            tell_timings(checkout.ROOT, options, began)
 
 
 def finish(
@@ -244,6 +253,19 @@ def finish(
     again = outputs_to_retry(run_dir(root, request), plan)
     run_workflow(root, catalog, request, plan, cores=cores, goal=goal, again=again, verbose=verbose)
     tell_outcome(request, strict)
+
+
+def tell_timings(root: Path, options: Options, began: float) -> None:
+    """Say how long each stage took that ran since then, and for how long of it GPUs were held."""
+    steps = step_timings((options.project or root) / RESULTS / options.run)
+    ran = [step for step in steps if step.began >= began - 1]
+    taken = {stage: [step for step in ran if step.stage is stage] for stage in Stage}
+    seconds = {stage: sum(step.seconds for step in of) for stage, of in taken.items() if of}
+    for stage in sorted(seconds, key=lambda each: -seconds[each]):
+        held = sum(sum(step.gpus.values()) for step in taken[stage])
+        gpu = f", a GPU held for {held:.1f} s" if held else ""
+        console.note(f"{seconds[stage]:8.1f} s  {stage.value}{gpu}")
+    console.note(f"{time.time() - began:8.1f} s  all of it")
 
 
 def _tell_plan(catalog: Catalog, request: Request, plan: Plan, cores: int) -> None:
