@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assay.base.errors import BadInput
-from assay.catalog.formula_names import names_of_program
+from assay.catalog.formula_names import OUTPUTS, names_of_program
 from assay.catalog.model import Catalog
 from assay.catalog.references import check_references
 from assay.judging.cutlass_output import Shape
@@ -23,7 +23,8 @@ def rate(arm: str, over: str | None = None, comparison: str = "duel") -> Benchma
 
 def ex(number: int) -> Program:
     stated = Invocation(arguments=(), shape={})
-    return Program(kind="program", program=f"ex{number}", figure="tma", typed=None, stated=stated)
+    figure = "pingpong_tflop_per_s" if number == 57 else "tma"
+    return Program(kind="program", program=f"ex{number}", figure=figure, typed=None, stated=stated)
 
 
 def quotient(first: str, second: str, under: str | None = None) -> Derived:
@@ -97,3 +98,4 @@ class TestFormulas:
     )  # fmt: skip
     def test_programs_report_just_what_may_be_named(self, parser: Any, shape: Shape) -> None:
         assert program_facts(parser, shape).keys() == names_of_program(parser)
+        assert shape.keys() == set(OUTPUTS[parser].sizes)

@@ -106,7 +106,7 @@ def arms() -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("name", PROJECTS)
 class TestAProject:
     def test_nothing_is_wrong_with_it(self, name: str) -> None:
-        assert every_problem(check_project(ROOT, PROJECTS[name])) == []
+        assert every_problem(ROOT, check_project(ROOT, PROJECTS[name])) == []
 
     def test_every_measurement_of_it_is_tried_here(
         self, name: str, catalogs: dict[str, Catalog]

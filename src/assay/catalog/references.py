@@ -1,5 +1,6 @@
 """References between the files of a catalog: what is named exists, and may stand where it does."""
 
+import fnmatch
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from typing import TypeVar
 
 from assay.base.errors import BadInput
 from assay.base.yaml_problems import suggest
-from assay.catalog.formula_names import names_of_operation, names_of_program
+from assay.catalog.formula_names import OUTPUTS, names_of_operation, names_of_program
 from assay.catalog.model import Catalog
 from assay.records.arithmetic import Operand
 from assay.records.claims import Claim, SourceFinding
@@ -187,8 +188,8 @@ class _Names:
         match evaluation:
             case Arithmetic(operands=operands):
                 self.check_operands(operands)
-            case Program(program=program):
-                self.require("program", program, catalog.programs)
+            case Program():
+                self._check_program(claim, evaluation)
             case Derived():
                 self._check_derived(evaluation)
             case DeviceCode(rival=rival):
@@ -220,6 +221,22 @@ class _Names:
             raise self.refuse(f"rests on arm '{term.arm}' {alone}")
         if over is not None and over.reading_only and not arm.reading_only:
             raise self.refuse(f"holds '{term.arm}' against arm '{term.over}' {alone}")
+
+    def _check_program(self, claim: Claim, evaluation: Program) -> None:
+        """What is named of a program's output is in it, and is of the claim's kind."""
+        self.require("program", evaluation.program, self.catalog.programs)
+        printed = OUTPUTS[self.catalog.programs[evaluation.program].parser]
+        for name in evaluation.stated.shape:
+            if name not in printed.sizes:
+                listed = suggest(name, printed.sizes)
+                raise self.refuse(f"{evaluation.program} prints no size '{name}'{listed}")
+        if printed.figures and not fnmatch.filter(printed.figures, evaluation.figure):
+            listed = suggest(evaluation.figure, printed.figures)
+            raise self.refuse(f"{evaluation.program} prints no '{evaluation.figure}'{listed}")
+        base = Unit.MS if evaluation.figure.endswith("ms") else Unit.TFLOP_PER_S
+        if claim.unit is not None and claim.unit.base is not base:
+            says = f"is in {claim.unit.typed}, and '{evaluation.figure}' of"
+            raise self.refuse(f"{says} {evaluation.program} is in {base.typed}")
 
     def _check_derived(self, evaluation: Derived) -> None:
         """Both parts exist, are measured themselves, and one has the reading meant."""
@@ -363,17 +380,19 @@ def _of_source(catalog: Catalog, source: str) -> str:
 
 
 def _file_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
-    """Yield programs, and files that are compiled, whose id another source's has, and claims on a
-    file or an architecture that their source does not list.
+    """Yield programs, and files that are compiled, whose id another one has, and claims on a file
+    or an architecture that their source does not list.
     """
     owners: dict[tuple[str, str], str] = {}
     for source, claims_file in catalog.sources.items():
         listed = [*(("original", each.id) for each in claims_file.own_programs),
                   *(("compilation", each.id) for each in claims_file.compilations)]  # fmt: skip
         for noun, name in listed:
-            if (other := owners.setdefault((noun, name), source)) != source:
-                says = f"{noun} '{name}': source {other} has one of that id"
-                yield ReferenceProblem(source, f"{_of_source(catalog, source)}: {says}")
+            if (other := owners.get((noun, name))) is not None:
+                whose = "it has two" if other == source else f"source {other} has one"
+                says = f"{_of_source(catalog, source)}: {noun} '{name}': {whose} of that id"
+                yield ReferenceProblem(source, says)
+            owners[noun, name] = source
     for claim in catalog.claims.values():
         if isinstance(asked := claim.evaluation, Compiles):
             file = catalog.published_file(catalog.source_of[claim.id], asked.compilation)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from assay.base.errors import BadInput
 from assay.base.io import read_bytes, read_text
+from assay.base.pip_locks import TOOLCHAIN_LOCK, lock_versions
 from assay.base.printable import with_short_names
 from assay.base.yaml_problems import MOST_TOLD, suggest
 from assay.catalog.code_outline import function_problems
@@ -19,7 +20,7 @@ from assay.judging.answers import Asked, make_answers
 from assay.judging.impossible_figures import impossible_figures, uncomputable
 from assay.judging.needs import comparisons_of
 from assay.pipeline.run_files import foreign_place
-from assay.records.evaluations import Benchmark, Derived, NotRun, Unanswerable
+from assay.records.evaluations import Benchmark, Derived, Inspection, NotRun, Unanswerable
 from assay.records.kernels import Variant
 from assay.records.plan import Provision
 from assay.records.units import EXACT, Unit, short, with_unit
@@ -66,19 +67,19 @@ def sound_project(root: Path, folder: Path) -> Catalog:
     ``./assay check``, with all that is wrong.
     """
     checked = check_project(root, folder)
-    if problems := every_problem(checked):
+    if problems := every_problem(root, checked):
         raise ProjectProblems(folder, problems)
     return checked.catalog
 
 
-def every_problem(checked: CheckedProject) -> list[ProjectProblem]:
+def every_problem(root: Path, checked: CheckedProject) -> list[ProjectProblem]:
     """Return what is wrong with a project, in the order of its files and lines; what is beyond its
-    file is looked at once that is sound.
+    file is looked at once that is sound. ``root``: of the repository, whose lock pins packages.
     """
     found = [ProjectProblem(PROJECT_FILE, each.line, each.says) for each in checked.problems]
     if (says := foreign_place(checked.own.folder)) is not None:
         found.append(ProjectProblem(PROJECT_FILE, 1, says))
-    return sorted(dict.fromkeys(found or _beyond_reading(checked)))
+    return sorted(dict.fromkeys(found or _beyond_reading(root, checked)))
 
 
 def impossible_problems(
@@ -107,7 +108,7 @@ def called(catalog: Catalog, name: str) -> str:
     return f"{'audit' if name in catalog.audits else noun} '{name}'"
 
 
-def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
+def _beyond_reading(root: Path, checked: CheckedProject) -> Iterator[ProjectProblem]:
     """Yield what is wrong with a project beyond what reading its file found."""
     catalog, folder = checked.catalog, checked.own.folder
 
@@ -129,7 +130,7 @@ def _beyond_reading(checked: CheckedProject) -> Iterator[ProjectProblem]:
             yield here(name, says, arm)
         if name not in measured:
             yield here(name, f"measurement '{name}': no claim is answered by it: leave it out")
-    for name, says in _unanswered(catalog):
+    for name, says in (*_unpinned(root, catalog), *_unanswered(catalog)):
         yield here(name, says, "answer")
     for name, part, says in _meaningless_numbers(catalog):
         yield here(name, f"{called(catalog, name)}: {says}", part)
@@ -263,6 +264,16 @@ def _meaningless_numbers(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
         if (tolerance := catalog.workloads[name].relative_tolerance) >= 1:
             says = f"relative_tolerance: {short(tolerance)} lets zeros pass for any answer"
             yield name, "relative_tolerance", f"{says}: it is below 1"
+
+
+def _unpinned(root: Path, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """Yield (claim, what is wrong) of claims on files of packages that the toolchain has not."""
+    pinned = lock_versions(root / TOOLCHAIN_LOCK)
+    for claim in catalog.claims.values():
+        inspected = claim.evaluation
+        if isinstance(inspected, Inspection) and inspected.package not in pinned:
+            says = f"pins no package '{inspected.package}'{suggest(inspected.package, pinned)}"
+            yield claim.id, f"claim '{claim.id}': {TOOLCHAIN_LOCK} {says}"
 
 
 def _unanswered(catalog: Catalog) -> Iterator[tuple[str, str]]:

@@ -87,6 +87,21 @@ class TestCheck:
         line = self.line(mine, "assay.yaml", "arm: wgmma")
         assert f"assay.yaml, line {line}: claim 'softmax_bandwidth': no job" in answer.out
 
+    def test_a_file_of_a_package_that_no_lock_pins_is_said(self, assay: Any, mine: Path) -> None:
+        inspected = (
+            "value: 12 lines\n    evaluation: "
+            "{kind: inspection, package: nvidia_cutlass, path: a.cu, quantity: lines}"
+        )
+        edit(
+            mine,
+            "assay.yaml",
+            ("value: 640 TFLOP/s", inspected),
+            ("    answer: {comparison: cublas_sizes, arm: n8192}\n", ""),
+        )
+        answer = assay("check", "--project", mine)
+        assert answer.code == 1
+        assert "pins no package 'nvidia_cutlass': did you mean 'nvidia-cutlass'?" in answer.out
+
     def line(self, folder: Path, name: str, words: str) -> int:
         lines = (folder / name).read_text().splitlines()
         return next(number for number, text in enumerate(lines, start=1) if words in text)

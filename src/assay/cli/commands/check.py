@@ -49,7 +49,7 @@ def check(
         _tell_sources(load_catalog(checkout.ROOT))
         return
     checked = check_project(checkout.ROOT, folder)
-    problems, lines = every_problem(checked), checked.own.lines
+    problems, lines = every_problem(checkout.ROOT, checked), checked.own.lines
     for says in told_problems(problems):
         say(says)
     if problems:
