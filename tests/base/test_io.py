@@ -2,8 +2,9 @@
 
 import gzip
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -15,8 +16,9 @@ from assay.base.errors import (
     Interrupted,
     MissingEnvironment,
 )
-from assay.base.io import parse_record, read_bytes, read_record, read_text
+from assay.base.io import IN_WORDS, parse_record, read_bytes, read_record, read_text
 from assay.records.attestation import PipelineRecord
+from assay.records.projects import ProjectDocument
 from assay.records.verdicts import VerdictsFile
 from tests.cases.bombs import gzip_bomb
 
@@ -37,6 +39,22 @@ def test_every_error_has_a_code_of_its_class_or_its_own() -> None:
     assert Interrupted("x", 130).code == "interrupted"
     assert BadInput("x", code="json-depth").code == "json-depth"
     assert BadInput("x").code == "bad-input"
+
+
+def _patterns(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if isinstance(schema.get("pattern"), str):
+            yield schema["pattern"]
+        yield from schema.get("patternProperties", ())
+    for part in schema.values() if isinstance(schema, dict) else schema:
+        if isinstance(part, dict | list):
+            yield from _patterns(part)
+
+
+def test_every_pattern_of_a_project_has_words_for_people() -> None:
+    found = {*_patterns(ProjectDocument.model_json_schema())}
+    assert found - {r"^[A-Z_]+$"} == IN_WORDS.keys() & found
+    assert len(found) > 10
 
 
 class TestPlainFiles:

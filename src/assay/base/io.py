@@ -1,15 +1,26 @@
 """Reading and writing: bounded YAML, bounded records as JSON, atomic writes, digests."""
 
 import json
+import re
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from assay.base.errors import BadInput
 from assay.base.printable import shortened
 from assay.base.strict_yaml import parse_yaml
-from assay.records.base import Record
+from assay.records.base import (
+    CALLABLE_PATTERN,
+    ID_PATTERN,
+    PACKAGE_PATTERN,
+    PATH_PATTERN,
+    SHA256_PATTERN,
+    SLURM_PATTERN,
+    SYMBOL_PATTERN,
+    Record,
+)
 from assay.shared.bounded_json import parse_bounded
 from assay.shared.files import canonical_json, write_json
 from assay.shared.read_limits import (
@@ -22,6 +33,30 @@ from assay.shared.read_limits import (
 
 R = TypeVar("R", bound=Record)
 
+IN_WORDS = {
+    ID_PATTERN: "an id has lower-case letters, digits and _ only",
+    SHA256_PATTERN: "a SHA-256 digest has 64 digits, of 0-9 and a-f",
+    SYMBOL_PATTERN: "a name has letters, digits and _ only, and no digit first",
+    PATH_PATTERN: "a path is one below the folder: letters, digits and . _ + -, parted by /",
+    PATH_PATTERN.removesuffix("$") + r"\.cu$": "a CUDA file is one below the folder, as csrc/a.cu",
+    CALLABLE_PATTERN: "a function is named with its file below the folder, as softmax.py:case",
+    PACKAGE_PATTERN: "a package is named as pip names it, as flash-attn",
+    SLURM_PATTERN: "a name of Slurm has letters, digits and . _ - only",
+    "^-[!-~]+$": "a word for the compiler begins with - and holds no blank",
+    "^sm_[0-9]{2,3}$": "an architecture is named as sm_90",
+    "^sm_[0-9]+a?$": "an architecture is named as sm_90a",
+    r"^[0-9]+\.[0-9]$": "a compute capability is written as '9.0'",
+}
+"""Patterns of texts, as people read them; a test says that no pattern of a project lacks here."""
+BY_KIND = {
+    "missing": "is missing",
+    "extra_forbidden": "there is no such key",
+    "too_short": "is empty: name one at least",
+    "union_tag_not_found": "{discriminator} is missing",
+    "union_tag_invalid": "must be one of {expected_tags}",
+}
+"""What else pydantic says in words of its own, by the type of its error."""
+SHOULD = re.compile("^(Input|String|Tuple|Dictionary|List) should ")
 LONGEST_PROBLEM = 400
 """Characters of a sentence on a record that does not fit: it may quote what the record holds."""
 
@@ -89,11 +124,21 @@ def _problem(error: ValidationError) -> str:
     """Return the first problem of a validation, as one sentence; says how many more there are."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
+    message = plain_words(first)
     more = error.error_count() - 1
     tail = f" (and {more} more)" if more else ""
     said = f"{where + ': ' if where else ''}{message[:1].lower()}{message[1:]}"
     return f"{shortened(said, LONGEST_PROBLEM)}{tail}"
+
+
+def plain_words(error: ErrorDetails) -> str:
+    """Return what pydantic finds wrong in words for people who do not know it."""
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "string_pattern_mismatch":
+        return IN_WORDS.get(context["pattern"], "is not written as it must be")
+    if kind in BY_KIND:
+        return BY_KIND[kind].format_map(context)
+    return SHOULD.sub("must ", error["msg"].removeprefix("Value error, "))
 
 
 def dump_record(record: Record) -> bytes:

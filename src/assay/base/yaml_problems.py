@@ -14,17 +14,10 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from assay.base.errors import BadInput
-from assay.base.io import read_text
+from assay.base.io import plain_words, read_text
 from assay.base.printable import shortened, with_short_names
 from assay.base.strict_yaml import YamlPath, YamlPlaces, parse_yaml_with_places
-from assay.records.base import (
-    CALLABLE_PATTERN,
-    ID_PATTERN,
-    PATH_PATTERN,
-    SHA256_PATTERN,
-    SYMBOL_PATTERN,
-    Record,
-)
+from assay.records.base import ID_PATTERN, Record
 from assay.shared.counting import counted
 from assay.shared.read_limits import Unreadable
 
@@ -35,19 +28,11 @@ MOST_TOLD = 50
 LONGEST_PROBLEM = 400
 FEW_KNOWN = 8
 """Names of which all are told where none is like what was typed."""
+KEY = "[key]"
+"""What pydantic adds to the place of a mapping's key that is wrong itself."""
 QUOTED = re.compile(r"'([^']*)'")
 MOST_KNOWN = 2000
 """Names of which one may be meant: to compare with each takes a tenth of a millisecond."""
-
-
-IN_WORDS = {
-    ID_PATTERN: "an id has lower-case letters, digits and _ only",
-    SHA256_PATTERN: "a SHA-256 digest has 64 digits, of 0-9 and a-f",
-    SYMBOL_PATTERN: "a name has letters, digits and _ only, and no digit first",
-    PATH_PATTERN: "a path is one below the folder: letters, digits and . _ + -, parted by /",
-    CALLABLE_PATTERN: "a function is named with its file below the folder, as softmax.py:case",
-}
-"""Patterns of texts, as people read them."""
 
 
 MUST_BE = {
@@ -55,7 +40,6 @@ MUST_BE = {
     "int": "a whole number", "float": "a number", "bool": "true or false",
 }  # fmt: skip
 """What a value must be, by the first word of the type of error; several may stand at one place."""
-SHOULD = re.compile("^(Input|String|Tuple|Dictionary|List) should ")
 
 
 @dataclass(frozen=True, order=True)
@@ -182,31 +166,26 @@ def _message(
 ) -> tuple[YamlPath, str, bool]:
     """Return where something is wrong, what, and whether a value of another kind was expected."""
     path, missing = _place(value, error["loc"])
-    says = SHOULD.sub("must ", error["msg"].removeprefix("Value error, "))
+    says = plain_words(error)
     kind, _, rest = error["type"].partition("_")
     if kind in MUST_BE and rest in ("type", "parsing", "from_float"):
         return path, f"must be {MUST_BE[kind]}", True
-    if error["type"] == "too_short":
-        says = "is empty: name one at least"
-    elif error["type"] == "extra_forbidden":
+    if error["type"] == "extra_forbidden":
         lacking = [str(each["loc"][-1]) for each in errors if each["type"] == "missing"]
         likely = meant_by(str(path[-1]), lacking)
         known = [likely] if likely else known_keys(model)
         # A key may be one of another part, and stand at the wrong place.
         elsewhere = path[-1] in known
-        says = f"there is no such key{' here' if elsewhere else suggest(str(path[-1]), known)}"
-    elif error["type"] == "string_pattern_mismatch":
-        pattern = error["ctx"]["pattern"]
-        says = IN_WORDS.get(pattern, says)
-        if pattern == ID_PATTERN:
-            meant = re.sub(r"[^a-z0-9]+", "_", str(_at(value, path)).lower()).strip("_")
-            says += f": did you mean '{meant}'?" if meant else ""
+        says += " here" if elsewhere else suggest(str(path[-1]), known)
+    elif error["type"] == "string_pattern_mismatch" and error["ctx"]["pattern"] == ID_PATTERN:
+        typed = path[-1] if missing == KEY else _at(value, path)
+        meant = re.sub(r"[^a-z0-9]+", "_", str(typed).lower()).strip("_")
+        says += f": did you mean '{meant}'?" if meant else ""
     elif error["type"] == "missing":
         says = f"'{missing}' is missing"
     elif error["type"] in ("literal_error", "enum"):
         says += _word_meant(_at(value, path), error["ctx"]["expected"])
     elif error["type"] == "union_tag_invalid":
-        says = f"must be {error['ctx']['expected_tags']}"
         says += _word_meant(error["ctx"]["tag"], error["ctx"]["expected_tags"])
         path = (*path, error["ctx"]["discriminator"].strip("'"))
     return path, says, False

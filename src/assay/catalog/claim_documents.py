@@ -9,11 +9,13 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from assay.base.io import plain_words
 from assay.base.printable import shortened
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import (
@@ -32,10 +34,18 @@ R = TypeVar("R", bound=Record)
 
 FIGURE = re.compile(
     r"\s*(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+\.)"
-    r"\s*(?P<unit>[^0-9\s.,;:~<>+-].{0,30}?)?\s*"
+    r"\s*(?P<unit>[^0-9\s.,;:~<>+-][^0-9]{0,30}?)?\s*"
 )
 """Thousands may be parted by commas, and by nothing else."""
-HOW_ELSE = "a bound has a relation (at_least), a range its middle and half its width as resolution"
+HOW_ELSE = (
+    (r"~|≈|about\b|ca\b|circa\b", "leave the tilde out, and add about: true"),
+    (r"[<>≤≥]|at (least|most)\b|over\b|under\b|up to\b",
+     "a bound has relation: at_least or at_most beside it"),
+    (r".*[0-9]\D*(-|\u2013|\u2014|\bto\b)\s*[0-9]",
+     "a range has its lower end here, and beside it the upper one, as to: 600, and relation: "
+     "at_least"),
+)  # fmt: skip
+"""How a figure that begins in one way or another is written here."""
 BOUNDS = ("at_least", "at_most")
 LONGEST_TYPED = 40
 """Characters of a number that a sentence quotes."""
@@ -100,7 +110,8 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
     if isinstance(claim.get("value"), str):
         found = FIGURE.fullmatch(claim["value"])
         if found is None:
-            says = f"is no figure such as '610 TFLOP/s': {HOW_ELSE}"
+            hints = (says for how, says in HOW_ELSE if re.match(how, claim["value"].strip(), re.I))
+            says = ": ".join(["is no figure such as '610 TFLOP/s'", *islice(hints, 1)])
             return claim, [document.problem((*at, "value"), _not_taken(claim["value"], says))]
         typed = found["number"].replace(",", "")
         if (problem := number_problem(typed)) is not None:
@@ -215,7 +226,7 @@ class ProjectReading:
             return model.model_validate(content)
         except ValidationError as error:
             for each in error.errors(include_url=False, include_input=False):
-                message = each["msg"].removeprefix("Value error, ")
+                message = plain_words(each)
                 where = ".".join(str(part) for part in each["loc"] if part != "evaluation")
                 place = f"{where}: " if where else ""
                 self.refuse(at, f"{called}: {place}{message[:1].lower()}{message[1:]}")

@@ -81,7 +81,13 @@ def load_project(folder: Path) -> Project:
     What its names refer to is looked at once each entry is well formed, and what they refer to
     outside of it with the whole catalog. Raises BadInput for what is no YAML.
     """
-    document = read_placed_yaml(folder / PROJECT_FILE)
+    try:
+        document = read_placed_yaml(folder / PROJECT_FILE)
+    except BadInput as error:
+        if error.code == "yaml-empty":
+            says = f"{error}: ./assay new DIR writes one to begin with"
+            raise BadInput(says, code=error.code) from error
+        raise
     read, problems = read_document(ProjectDocument, PARTS, document)
     reading = ProjectReading(folder, document, problems=problems)
     named = document.value.get("files") if isinstance(document.value, dict) else None

@@ -45,14 +45,12 @@ CallableName = Annotated[str, StringConstraints(pattern=CALLABLE_PATTERN, max_le
 CompilerWord = Annotated[str, StringConstraints(pattern=r"^-[!-~]+$", max_length=200)]
 """One word of a compiler's command line that is no file."""
 
-PackageName = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", max_length=120)
-]
+PACKAGE_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
+PackageName = Annotated[str, StringConstraints(pattern=PACKAGE_PATTERN, max_length=120)]
 """The name of a Python distribution."""
 
-SlurmName = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=64)
-]
+SLURM_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+SlurmName = Annotated[str, StringConstraints(pattern=SLURM_PATTERN, max_length=64)]
 """A name in Slurm's configuration: no option, no white space, no shell."""
 
 Measurable = Annotated[float, Field(ge=0)]

@@ -87,6 +87,14 @@ class TestCheck:
         line = self.line(mine, "assay.yaml", "arm: wgmma")
         assert f"assay.yaml, line {line}: claim 'softmax_bandwidth': no job" in answer.out
 
+    def test_an_empty_file_is_said_with_what_writes_one(self, assay: Any, mine: Path) -> None:
+        (mine / "assay.yaml").write_text("# nothing yet\n")
+        answer = assay("check", "--project", mine)
+        assert answer.code == 2
+        assert answer.err.endswith(
+            "assay.yaml: holds nothing: ./assay new DIR writes one to begin with\n"
+        )
+
     def test_a_file_of_a_package_that_no_lock_pins_is_said(self, assay: Any, mine: Path) -> None:
         inspected = (
             "value: 12 lines\n    evaluation: "
@@ -118,8 +126,12 @@ class TestCheck:
              "unit TFLOP/s does not fit metric time, which is measured in ms or ns or s or us"),
             ("    answer: {measurement: softmax, arm: fused}\n", "",
              "a claim says what answers it: answer or evaluation, one of the two"),
-            ("640 TFLOP/s", "600-640 TFLOP/s", "'600-640 TFLOP/s' is no figure such as"),
-            ("640 TFLOP/s", "'>= 2x'", "a bound has a relation (at_least)"),
+            ("640 TFLOP/s", "600-640 TFLOP/s", "the upper one, as to: 600"),
+            ("640 TFLOP/s", "600 to 640 TFLOP/s", "the upper one, as to: 600"),
+            ("640 TFLOP/s", "~640 TFLOP/s", "add about: true"),
+            ("640 TFLOP/s", "'>= 2x'", "a bound has relation: at_least"),
+            ("answer: {comparison: cublas_sizes, arm: n8192}",
+             "evaluation: {metric: rate, terms: []}", "evaluation: 'kind' is missing"),
             ("flops: 4 * rows * columns ", "flops: 4096 ", "flops: must be a text: put it into"),
             ("{comparison: cublas_sizes, arm: n8192}", "bench",
              "answer: must be a mapping"),
