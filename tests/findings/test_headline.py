@@ -12,6 +12,7 @@ from assay.findings.headline import (
     ELSEWHERE,
     PublishedFigures,
     causes,
+    headline_counts,
     outcomes,
     published_figures,
 )
@@ -52,6 +53,21 @@ def test_a_figure_measured_elsewhere_counts_apart_by_what_it_would_be(told: Told
     other = headline(told, "demo_there", as_if=Status.REPRODUCED)
     assert other.split == found.split
     assert other.apart[ELSEWHERE].statuses == {Status.REPRODUCED: 1}
+
+
+def test_a_badge_counts_own_claims_where_no_document_is_quoted(told: Told) -> None:
+    """It said that nothing was measured."""
+    catalog, verdicts = told
+    assert headline_counts(catalog, verdicts).own is False
+    sources = {
+        name: file.model_copy(
+            update={"source": file.source.model_copy(update={"file": None, "sha256": None})}
+        )
+        for name, file in catalog.sources.items()
+    }
+    found = headline_counts(replace(catalog, sources=sources), verdicts)
+    assert found.own is True
+    assert found.statuses[Status.REPRODUCED] >= 2
 
 
 def test_claims_of_the_same_samples_are_one_figure(told: Told) -> None:

@@ -50,6 +50,7 @@ def test_what_was_measured_on_another_gpu_is_said():
         (of(reproduced=2, not_run=1), Status.INCONCLUSIVE),
         (of(not_reproduced=1, not_run=1), Status.NOT_REPRODUCED),
         (of(not_run=1), Status.NOT_RUN),
+        (of(), Status.NOT_RUN),
     ],
 )
 def test_the_colour_is_that_of_the_outcome(counts: HeadlineCounts, state: Status):

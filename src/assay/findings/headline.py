@@ -89,10 +89,13 @@ def published_figures(catalog: Catalog, verdicts: Iterable[Verdict]) -> Publishe
 
 
 def headline_counts(catalog: Catalog, verdicts: Iterable[Verdict]) -> HeadlineCounts:
-    """Return what the headline of a run counts, for whatever shows no more of it than that."""
+    """Return what a badge counts of a run, which shows no more of it than that: published speed
+    figures, or the signer's own claims where it has none.
+    """
     figures = published_figures(catalog, verdicts)
-    split = headed(catalog, figures)
-    return HeadlineCounts(own=only_own(catalog, figures), statuses=split.statuses, away=split.away)
+    own = figures.apart["own"]
+    shown = figures.split if figures.split.total or not own.total else own
+    return HeadlineCounts(own=shown is own, statuses=shown.statuses, away=shown.away)
 
 
 def only_own(catalog: Catalog, figures: PublishedFigures) -> bool:

@@ -72,10 +72,10 @@ class ClaimInShort(Record):
 
 
 class HeadlineCounts(Record):
-    """What the headline of a report's page counts (``findings.headline``)."""
+    """What the badge of a report counts (``findings.headline``)."""
 
     own: bool
-    """True of a project that quotes no document: the figures that it states itself."""
+    """True of a report without published speed figures: those that its signer states himself."""
     statuses: dict[Status, int]
     """Those measured on another GPU than their source names by what they would be on that."""
     away: dict[Status, int]

@@ -22,7 +22,7 @@ WIDTH, PADDING = 6.6, 6
 
 
 def badge(headline: HeadlineCounts | None) -> str:
-    """Return the badge of a report: what its page's headline counts.
+    """Return the badge of a report: its published speed figures, else its signer's own claims.
 
     None of one that no trusted key signed: the badge says that it is unverified, and no more.
     """
@@ -56,6 +56,8 @@ def _said(headline: HeadlineCounts) -> tuple[str, str]:
     """
     statuses = headline.statuses
     total = sum(statuses.values())
+    if not total:
+        return "no speed figure", Status.NOT_RUN.facts.light
     if total == statuses.get(Status.NOT_RUN, 0):
         return "nothing measured", Status.NOT_RUN.facts.light
     reproduced, exceeded = (statuses.get(each, 0) for each in (Status.REPRODUCED, Status.EXCEEDED))

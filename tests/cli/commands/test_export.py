@@ -74,6 +74,24 @@ class TestExport:
         assert "which is not trusted" in answer.err
         assert not (tmp_path / "x").exists()
 
+    @pytest.mark.parametrize("there", [False, True])
+    def test_an_interrupted_export_leaves_what_was_there(
+        self, assay: Any, report: Path, key: Any, tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch, there: bool,
+    ) -> None:  # fmt: skip
+        out = tmp_path / "out"
+        if there:
+            assert assay("export", report, *key, "--table", "builds", "--out", out).code == 0
+        before = [(path.name, path.read_bytes()) for path in out.glob("*")]
+
+        def stop(report: object) -> bytes:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("assay.cli.commands.export.about", stop)
+        assert assay("export", report, *key, "--out", out).code == 130
+        assert [(path.name, path.read_bytes()) for path in out.glob("*")] == before
+        assert out.exists() is there
+
 
 def lie(report: Path, folder: Path, key: Path, **changes: object) -> Path:
     """A report in which every verdict says something else, signed by a key of its own."""

@@ -55,6 +55,15 @@ def test_a_site_is_of_them_by_the_projects_keys(
     assert "claims/scaled_128_rate.html" in (site / "claims.html").read_text()
 
 
+@pytest.mark.usefixtures("elsewhere")
+def test_an_export_trusts_the_keys_of_the_project_that_is_named(assay: Any, folder: Path) -> None:
+    (report,) = (folder / "reports/published").iterdir()
+    asked = ("export", report, "--format", "svg")
+    assert assay(*asked).code == 1
+    answer = assay(*asked, "--project", folder)
+    assert (answer.code, "nothing measured" in answer.out) == (0, False)
+
+
 def test_a_project_that_is_not_what_was_judged_is_said_to_be_another(
     assay: Any, folder: Path
 ) -> None:

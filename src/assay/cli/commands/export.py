@@ -4,7 +4,9 @@ import importlib.util
 import io
 import json
 import sys
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -24,7 +26,7 @@ from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.given_reports import figures_of_contents
 from assay.cli.options import KeyOption, ReportArgument, require_report
-from assay.cli.project_folder import keys_of, project_folder
+from assay.cli.project_folder import ProjectOption, keys_of, project_folder
 from assay.findings.headline import headline_counts
 from assay.frames import TABLES
 from assay.records.citation import CitationFile
@@ -80,6 +82,7 @@ def export(
         ),
     ] = None,
     key: KeyOption = None,
+    project: ProjectOption = None,
 ) -> None:
     """Write a report as tables, a summary, a citation or a badge.
 
@@ -92,7 +95,7 @@ def export(
             require_file_place(out)
             if not out.absolute().parent.is_dir():
                 raise BadInput(f"--out {out}: name a file in a folder that is there")
-        _write_text(signed_report(report_dir, key), table_format, out)
+        _write_text(signed_report(report_dir, key, project), table_format, out)
         return
     names = table or list(TABLES)
     if unknown := [name for name in names if name not in TABLES]:
@@ -104,18 +107,20 @@ def export(
         )
     if out is not None:
         _require_tables_place(out)
-    _write_tables(signed_report(report_dir, key), table_format, names, out)
+    _write_tables(signed_report(report_dir, key, project), table_format, names, out)
 
 
-def signed_report(path: Path, keys: Sequence[Path] | None) -> OpenReport:
+def signed_report(path: Path, keys: Sequence[Path] | None, project: Path | None) -> OpenReport:
     """Return a report whose files are what a trusted key signed.
 
-    Typed in a project's folder, its keys count for a project's report. Raises AssayError.
+    A project's keys count for a project's report: of the folder ``project``, or that in which this
+    is typed. Raises AssayError.
     """
     require_report(path)
+    own = project_folder(project)
     with opened_report(path) as folder:
-        project = project_folder(None) if project_of(folder / "evidence") else None
-        report = replace(open_report(folder, keys or keys_of(project)), path=path)
+        whose = own if project_of(folder / "evidence") else None
+        report = replace(open_report(folder, keys or keys_of(whose)), path=path)
     assert report.signed is not None
     signer = report.signed.signer
     checked = "every file is as it was signed; nothing was judged again (./assay verify does)"
@@ -184,15 +189,25 @@ def report_bibtex(report: OpenReport) -> str:
 def _write_tables(
     report: OpenReport, wanted: Format, names: Sequence[str], out: Path | None
 ) -> None:
+    """Write the tables, all of them or none."""
     folder = out or Path(f"{report.run}_tables")
     _require_tables_place(folder)
+    there = folder.is_dir()
+    folder.mkdir(parents=True, exist_ok=True)
     written = []  # said when all is written: a reader who goes after a line keeps none away
-    for name in dict.fromkeys(names):
-        frame = getattr(report, name)
-        path = folder / f"{name}.{wanted.value}"
-        write_bytes(path, table_bytes(frame, wanted))
-        written.append(f"{path}: {counted(len(frame), 'row')}")
-    write_bytes(folder / "about.json", about(report))
+    try:
+        with tempfile.TemporaryDirectory(prefix=".", dir=folder) as made:
+            for name in dict.fromkeys(names):
+                frame, file = getattr(report, name), f"{name}.{wanted.value}"
+                write_bytes(Path(made, file), table_bytes(frame, wanted))
+                written.append(f"{folder / file}: {counted(len(frame), 'row')}")
+            write_bytes(Path(made, "about.json"), about(report))
+            for path in Path(made).iterdir():
+                path.replace(folder / path.name)
+    finally:
+        if not there:
+            with suppress(OSError):  # it holds the tables
+                folder.rmdir()
     for line in written:
         say(line)
     say(f"{folder / 'about.json'}: columns and their units, and which report this is")
