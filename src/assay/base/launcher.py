@@ -12,6 +12,7 @@ the interpreter and the packages it already has, for nodes whose environment is 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ from assay.base.progress import (
     typed_command,
     watch,
 )
-from assay.base.signals import SignalledExit, leave_on_signals
+from assay.base.signals import ENDING, SignalledExit, leave_on_signals
 from assay.shared.counting import counted
 from assay.shared.errors import ExitCode
 from assay.shared.files import write_json
@@ -107,6 +108,7 @@ def become(
     environment[TYPED] = typed_command(sys.argv[0], root / "assay")
     sys.stdout.flush()
     sys.stderr.flush()
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until assay.cli takes them, with a sentence
     os.execve(python, [str(python), "-m", "assay.cli", *arguments], environment)  # noqa: S606
 
 

@@ -1,18 +1,17 @@
 """The entry: ``python -m assay.cli``."""
 
 import gc
-import signal
 import sys
 
 from assay.base.errors import BadInput
 from assay.base.progress import has_output, say
+from assay.base.signals import end_on_signals
 from assay.base.source_date import source_date
 from assay.shared.errors import ExitCode
 
 if __name__ == "__main__":
+    end_on_signals()
     gc.set_threshold(100_000, 50, 100)  # records are many, and have no cycles
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # while the imports take a second
     if not has_output():
         sys.exit(ExitCode.MACHINE_LACKS)
     try:
