@@ -18,6 +18,7 @@ from assay.base.errors import MissingEnvironment
 from assay.base.launcher import (
     base_python,
     missing_locks,
+    needed_locks,
 )
 from tests.hostile import make_hostile
 
@@ -184,6 +185,20 @@ def test_nothing_of_a_hostile_directory_runs_at_the_first_start(root: Path, tmp_
     assert hostile.ran() == []
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout == f"first ['doctor'] {hostile.place}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "locks"),
+    [
+        ("lab docs", ["host"]),
+        ("lab docs --help", ["host"]),
+        ("lab docs site", ["host", "docs"]),
+        ("lab --help docs", ["host"]),
+        ("verify docs", ["host"]),
+    ],
+)
+def test_what_only_complains_installs_nothing_first(words: str, locks: list[str]):
+    assert needed_locks(words.split(), {}) == locks
 
 
 def test_an_environment_that_was_moved_is_made_anew(tmp_path: Path):

@@ -159,7 +159,8 @@ def needed_locks(arguments: Sequence[str], environ: Mapping[str, str]) -> list[s
     command = command_of(arguments)
     if command == "export" and any(word.endswith("parquet") for word in arguments):
         return ["host", "parquet"]
-    if command == "lab" and "docs" in arguments:
+    words = [word for word in arguments if not word.startswith("-")]
+    if words[:2] == ["lab", "docs"] and words[2:]:  # without a folder it only complains
         return ["host", "docs"]
     if command != "test":
         return ["host"]

@@ -12,6 +12,7 @@ from assay.base.isolation import DEVICE_PATH
 from assay.base.yaml_problems import suggest
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
+from assay.records.attestation import ATTESTATION, MANIFEST, VERDICTS
 from assay.records.images import RuntimeWish
 from assay.records.plan import Executor
 from assay.verification.report_archive import SUFFIX, report_name
@@ -38,9 +39,15 @@ def found_report(path: Path) -> Path:
 
 
 def require_report(path: Path) -> None:
-    """Raise BadInput where nothing lies at a path, with the report that may be meant."""
+    """Raise BadInput where nothing lies at a path, with the report that may be meant, and for a
+    folder that was never one: of a report somebody may have taken a part away, and that is a
+    failed check.
+    """
     try:
         path.lstat()
+        names = {each.name for each in path.iterdir()} if path.is_dir() else {MANIFEST}
+        if not names & {ATTESTATION, MANIFEST, VERDICTS}:
+            raise BadInput(f"{path}: is no report: it holds no {MANIFEST}")
     except FileNotFoundError as error:
         folders = _folders() if path.name == str(path) else [path.parent]
         known = {report_name(each) for folder in folders for each in reports_in(folder)}

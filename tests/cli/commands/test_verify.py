@@ -63,6 +63,17 @@ class TestText:
         assert len(passed) < len(f"PASSED: {report}") + 70
         assert last.startswith(TIMES)
 
+    def test_a_folder_that_was_never_a_report_is_no_forgery(
+        self, assay: Any, changed: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "docs/README.md").touch()
+        answer = assay("verify", tmp_path / "docs")
+        assert (answer.code, answer.out) == (2, "")
+        assert "docs: is no report" in answer.err
+        (changed / "attestation.json").unlink()
+        assert assay("verify", changed).code == 1
+
     def test_they_are_shown_where_a_check_fails(self, assay: Any, changed: Path) -> None:
         answer = assay("verify", changed, "--key", changed / "signer.pub")
         assert answer.code == 1
