@@ -1,5 +1,6 @@
 """``./assay claims``: list claims and audits with their verdicts, as the report's page has them."""
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import typer
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record
+from assay.base.progress import show_line
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
@@ -181,6 +183,20 @@ def _show(catalog: Catalog, rows: Sequence[Row], found: ClaimStanding, report: s
         if of := [each for each in counting if each.kind == kind]:
             lines.append(f"{counted(len(of), *words)}: {came_out(of)}")
     console.show_table("\n".join(lines), COLUMNS, [_cells(catalog, row, found) for row in rows])
+    show_line(_listed(catalog, rows), sys.stderr)
+
+
+def _listed(catalog: Catalog, rows: Sequence[Row]) -> str:
+    """Return of what the claims are that were listed: a page counts fewer things than claims."""
+    claims = Counter(row["source"] for row in rows if row["kind"] == "claim")
+    documents = [each for each in claims if catalog.sources[each].source.file is not None]
+    quoted = sum(claims[each] for each in documents)
+    parts = [f"{quoted} of {counted(len(documents), 'source')}"] if documents else []
+    own = claims.total() - quoted
+    whose = "Assay" if catalog.project is None else "the project"
+    parts += [f"{own} of {whose} itself"] if own else []
+    listed = f"{counted(claims.total(), 'claim')} listed{': ' * bool(parts)}{', '.join(parts)}"
+    return f"{listed}; a report counts a measurement once, however many claims it answers"
 
 
 def _cells(catalog: Catalog, row: Row, found: ClaimStanding) -> tuple[str, ...]:
