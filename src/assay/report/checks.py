@@ -113,9 +113,9 @@ def _foreign(catalog: Catalog, evidence: Evidence, record: SanitizerRecord) -> s
 def _sanitizer_alarms(
     catalog: Catalog, evidence: Evidence, record: SanitizerRecord
 ) -> Iterator[str]:
-    """Yield what compute-sanitizer objects to, and what its silence says nothing of."""
-    if record.status == "failed":
-        yield f"compute-sanitizer came to no result: {record.detail}"
+    """Yield what compute-sanitizer objects to, and what its silence says nothing of. That it came
+    to no result is no alarm: a guard is missing then.
+    """
     for control in record.controls:
         if not control.caught:
             yield (
@@ -208,12 +208,21 @@ def guards(
         "cheating kernels caught",
         "cheating kernels not caught",
     ) or GuardWords("no cheating kernel was tried", held=False)
-    yield _share(
+    clean = _share(
         [(on, r.status == "clean") for on, of in watched for r in of.runs
          if r.status != "unsupported"],
         "sanitizer runs clean",
         "sanitizer runs not clean",
-    ) or GuardWords("compute-sanitizer was not run", held=False)  # fmt: skip
+    )  # fmt: skip
+    failed = [
+        GuardWords(f"compute-sanitizer came to no result on {on} ({of.detail})", held=False)
+        for on, of in watched
+        if of.status == "failed"
+    ]
+    yield from [clean] if clean else []
+    yield from failed
+    if not (clean or failed):
+        yield GuardWords("compute-sanitizer was not run", held=False)
     if (binaries := binaries_guard(matches)) is not None:
         yield binaries
     stopwatches = _share(
