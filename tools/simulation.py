@@ -239,21 +239,20 @@ _COLUMNS = (
     ("covered", "interval holds the truth"),
     ("reproduced_at_margin", "false reproduced at the margin"),
     ("beyond_at_margin", "false exceeded or not reproduced at the margin"),
-    ("worse_side", "the worse edge"),
     ("percentile_covered", "plain percentile bootstrap holds the truth"),
 )
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """The rows of a record as a Markdown table."""
-    titles = ["scenario", "sd process / block / launch", "runs", *(text for _, text in _COLUMNS)]
+    """The rows of a record as a Markdown table, in per cent."""
+    titles = ["scenario", "sd process/block/launch", *(text for _, text in _COLUMNS)]
     lines = []
     for row in rows:
-        spreads = " / ".join(
-            f"{row[name] * 100:g} %" for name in ("process_sd", "block_sd", "launch_sd")
+        spreads = "/".join(
+            f"{row[name] * 100:g}" for name in ("process_sd", "block_sd", "launch_sd")
         )
-        shares = [f"{row[name] * 100:.1f} %" for name, _ in _COLUMNS]
-        lines.append([row["scenario"].replace("_", " "), spreads, str(row["runs"]), *shares])
+        shares = [f"{row[name] * 100:.1f}" for name, _ in _COLUMNS]
+        lines.append([row["scenario"].replace("_", " "), spreads, *shares])
     return markdown([titles, ["---"] * len(titles), *lines])
 
 

@@ -131,11 +131,11 @@ _COLUMNS = (
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """The rows of a record as a Markdown table."""
+    """The rows of a record as a Markdown table, in per cent."""
     titles = ["terms", "runs", *(text for _, text in _COLUMNS)]
     lines = []
     for row in rows:
-        shares = [f"{row[name] * 100:.1f} %" for name, _ in _COLUMNS]
+        shares = [f"{row[name] * 100:.1f}" for name, _ in _COLUMNS]
         lines.append([row["case"].replace("_", " "), str(row["runs"]), *shares])
     return markdown([titles, ["---"] * len(titles), *lines])
 
