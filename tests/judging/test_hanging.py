@@ -1,14 +1,18 @@
 """Which comparisons get more processes: those whose verdict these may decide, and no others."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from assay.judging.case import Case
 from assay.judging.hanging import hanging
-from assay.records.claims import Relation
+from assay.records.claims import Claim, Relation
+from assay.records.evaluations import Benchmark, Metric, Term
+from assay.records.measurements import BenchmarkRecord
+from assay.records.units import Unit
 from tests import builders as b
-from tests.judging.asked import OURS_RATE, rate
+from tests.judging.asked import OURS_RATE, RIVAL_RATE, quotient, rate
 
 LOOKS = (3, 5, 8, 12)
 
@@ -46,3 +50,50 @@ def test_what_no_look_would_decide_is_measured_no_further() -> None:
 def test_a_bound_hangs_where_the_interval_straddles_it() -> None:
     assert hangs(1.005, 0.01, relation=Relation.AT_LEAST) == {"duel"}
     assert hangs(0.5, 0.01, relation=Relation.AT_LEAST) == set()
+
+
+def hanging_of(claims: list[Claim], asked: str, *records: BenchmarkRecord) -> set[str]:
+    """What hangs where one of these claims is asked for, of comparisons with looks."""
+    looked = [record.model_copy(update={"looks": LOOKS}) for record in records]
+    checks = [b.correctness(comparison=record.comparison) for record in records]
+    catalog = b.catalog(claims, judging=b.judging(state_gap=0.03))
+    other = catalog.comparisons["duel"].model_copy(update={"id": "other"})
+    catalog = replace(catalog, comparisons={**catalog.comparisons, "other": other})
+    evidence = b.evidence([b.measure(asked, "h100")], benchmarks=looked, checks=checks)
+    return hanging(Case(catalog, evidence), "h100")
+
+
+def test_without_a_usable_block_more_processes_are_asked_for() -> None:
+    record = b.benchmark(processes=3, void="thermal")
+    assert hanging_of([b.claim("rate", rate(), value=OURS_RATE)], "rate", record) == {"duel"}
+
+
+def test_no_process_brings_back_a_control_that_was_lost() -> None:
+    record = b.with_turns(
+        b.benchmark(processes=3), lambda _, turn: turn if turn.arm == "ours" else None
+    ).model_copy(update={"not_timed": {"rival": "failed"}})
+    assert hanging_of([b.claim("rate", rate(), value=OURS_RATE)], "rate", record) == set()
+
+
+def test_of_several_terms_only_those_that_are_open_get_more() -> None:
+    terms = tuple(Term(comparison=name, arm="ours", over="rival") for name in ("duel", "other"))
+    evaluation = Benchmark(kind="benchmark", metric=Metric.RATE_RATIO, terms=terms)
+    ratio = OURS_RATE / RIVAL_RATE
+    claim = b.claim(
+        "both", evaluation, value=ratio * 1.012, unit=Unit.RATIO, relation=Relation.AT_LEAST
+    )
+    close = b.benchmark(process_sd=0.01, processes=3)
+    far = b.benchmark({"ours": b.TIMES_MS["ours"] / 2, "rival": b.TIMES_MS["rival"]},
+                      processes=3, comparison="other")  # fmt: skip
+    assert hanging_of([claim], "both", close, far) == {"duel"}
+
+
+def test_an_open_part_of_a_ratio_gets_more_though_it_alone_is_not_asked_for() -> None:
+    edge = math.exp(math.log1p(0.08) - 0.012)
+    parts = [
+        b.claim("top", rate(), value=OURS_RATE * edge),
+        b.claim("bottom", rate("rival"), value=RIVAL_RATE * edge),
+    ]
+    ratio = b.claim("ratio", quotient(), value=OURS_RATE / RIVAL_RATE, unit=Unit.RATIO)
+    record = b.benchmark(process_sd=0.004, processes=3)
+    assert hanging_of([*parts, ratio], "ratio", record) == {"duel"}

@@ -1,15 +1,17 @@
 """On which measurements open verdicts hang, as far as more fresh processes may decide them."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.evidence.stages import benchmark_path
-from assay.judging.case import Case, Measured, Question
+from assay.judging.case import Case, Failure, Measured, Question
 from assay.judging.decision import margin_of
 from assay.judging.judge import judged
-from assay.judging.measured import measure_claim
+from assay.judging.measured import measure_claim, measure_terms, parts_of
+from assay.judging.own_program import own_program
 from assay.judging.readings import readings_of
 from assay.judging.verdicts import claimed_value, decision_on
+from assay.records import evaluations as ways
 from assay.records.claims import Claim
 from assay.records.measurements import BenchmarkRecord
 from assay.records.plan import Answer
@@ -28,15 +30,17 @@ def hanging(case: Case, target: str) -> set[str]:
     left may decide, if their processes go on to scatter as they did.
     """
     found = set[str]()
-    for answer, verdict in judged(case):
-        if answer.target == target and verdict.status is Status.INCONCLUSIVE:
-            for meant, measured in _open_figures(case, answer, verdict):
-                found |= set(_worth_it(case, meant, measured, target))
+    for answer, verdict in judged(case, target):
+        if verdict.status is Status.INCONCLUSIVE:
+            for meant, figure in _open_figures(case, answer, verdict):
+                found |= set(_worth_it(case, meant, figure, target))
     return found
 
 
-def _open_figures(case: Case, answer: Answer, verdict: Verdict) -> Iterator[tuple[Claim, Measured]]:
-    """Yield what a verdict waits for: its own figure, else the readings that could change it."""
+def _open_figures(
+    case: Case, answer: Answer, verdict: Verdict
+) -> Iterator[tuple[Claim, Measured | Failure]]:
+    """Yield what a verdict waits for: its own figures, else the readings that could change it."""
     claim = case.catalog.claims.get(answer.claim)
     if claim is None:
         return
@@ -45,33 +49,49 @@ def _open_figures(case: Case, answer: Answer, verdict: Verdict) -> Iterator[tupl
     if verdict.reason == Why.READING_MISSING.value:
         meant = [claim.under(reading) for reading in readings_of(case, claim, target)]
     for each in meant:
-        measured = measure_claim(case, each, target)
-        if isinstance(measured, Measured) and measured.broken is None:
-            yield each, measured
+        yield from _figures(case, each, target)
 
 
-def _worth_it(case: Case, claim: Claim, measured: Measured, target: str) -> Iterator[str]:
+def _figures(case: Case, claim: Claim, target: str) -> Iterator[tuple[Claim, Measured | Failure]]:
+    """Yield every figure that a claim's verdict rests on: each term's, and those of its parts."""
+    evaluation = claim.evaluation
+    own = isinstance(own_program(case, claim, target), Measured)
+    if isinstance(evaluation, ways.Benchmark) and len(evaluation.terms) > 1 and not own:
+        for term in measure_terms(case, claim, evaluation, target):
+            yield claim, term.figure
+        return
+    yield claim, measure_claim(case, claim, target)
+    if own or not isinstance(evaluation, ways.Derived) or not claim.relation.two_sided:
+        return
+    if evaluation.flops is None and evaluation.under != ways.PRINTED:  # no better than its parts
+        for part in parts_of(case, evaluation):
+            yield from _figures(case, part, target)
+
+
+def _worth_it(case: Case, claim: Claim, figure: Measured | Failure, target: str) -> Iterator[str]:
     """Yield the comparisons of an open figure that a further look may decide."""
-    judging = case.catalog.judging
-    reason = decision_on(case, claim, measured).reason
-    for name, record in _benchmarks(case, measured.evidence, target):
+    judging, needed, reason = case.catalog.judging, None, None
+    if isinstance(figure, Failure):
+        reason = figure.reason
+    elif figure.broken is None:
+        reason = decision_on(case, claim, figure).reason
+        needed = _needed(claim, figure, judging, reason)
+    for name, record in _benchmarks(case, figure.evidence, target):
         left = [look for look in record.looks if look > len(record.processes)]
-        if reason in BEFORE and left:
+        control = case.catalog.comparisons[name].control
+        lost = reason == "no_control" and control in record.not_timed
+        few = reason in BEFORE and not lost
+        if left and (few or (needed and may_decide(*needed, record.looks, judging))):
             yield name
-        elif (needed := _needed(claim, measured, judging, reason)) is not None and left:
-            summary, distance = needed
-            slack = summary.spread / math.sqrt(summary.processes)  # the centre may lie elsewhere
-            if _half_width(summary, judging, record.looks, left[-1]) <= distance + slack:
-                yield name
 
 
-def _half_width(
-    summary: Summary, judging: Judging, looks: tuple[int, ...], processes: int
-) -> float:
-    """Return half the interval that as many processes would have, at that look."""
-    rules = at_look(judging, looks, processes)
-    least = least_half_width(judging, looks, processes)
-    return max(half_width(summary.spread, processes, rules), least)
+def may_decide(summary: Summary, distance: float, looks: Sequence[int], judging: Judging) -> bool:
+    """Return whether half the interval of the last look may be no more than ``distance`` (a log)
+    from its centre, which may lie elsewhere by then.
+    """
+    last, slack = looks[-1], summary.spread / math.sqrt(summary.processes)
+    half = half_width(summary.spread, last, at_look(judging, looks, last))
+    return max(half, least_half_width(judging, looks, last)) <= distance + slack
 
 
 def _needed(

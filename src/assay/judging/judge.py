@@ -64,9 +64,10 @@ def judge(catalog: Catalog, evidence: Evidence) -> VerdictsFile:
     )
 
 
-def judged(case: Case) -> list[tuple[Answer, Verdict]]:
-    """Return every answer of the plan with its verdict."""
-    return [(answer, _judge_answer(case, answer)) for answer in case.evidence.plan.answers]
+def judged(case: Case, target: str | None = None) -> list[tuple[Answer, Verdict]]:
+    """Return every answer of the plan with its verdict; of one target, where it is named."""
+    answers = (each for each in case.evidence.plan.answers if target in (None, each.target))
+    return [(answer, _judge_answer(case, answer)) for answer in answers]
 
 
 def _judge_answer(case: Case, answer: Answer) -> Verdict:
