@@ -4,8 +4,9 @@
 (some minutes on two cores), with ``--table docs/simulation_looks.json`` the table of
 docs/statistics.md. Each run draws as many processes as the last look has, of a claim "equals" whose
 true ratio to the figure lies at a set distance from the edge of the margin. It is judged as
-``pipeline.gpu_steps`` does, look after look until it is decided; and, of its first five processes,
-by the fixed design that earlier reports have. Counted of both designs are
+``pipeline.gpu_steps`` does, look after look until it is decided or none that is left may decide it
+(``judging.hanging``), but without a noise floor; and, of its first five processes, by the fixed
+design that earlier reports have. Counted of both designs are
 
 * ``covered``: the interval at which it stopped holds the truth;
 * ``wrong``: it was decided, and otherwise than the truth is (at the edge: at all);
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.judging.decision import equivalence
+from assay.judging.hanging import may_decide
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
 from assay.statistics.intervals import Cells, interval
@@ -120,12 +122,16 @@ def summary_at(cells: Cells, processes: int, looks: Sequence[int], given: Judgin
     )
 
 
-def outcome(seen: Sequence[Summary], distance: float) -> list[int]:
-    """What one run adds to ``COUNTS``: of the first summary that decides, else of the last."""
-    truth = np.log1p(MARGIN) - distance
+def outcome(seen: Sequence[Summary], distance: float, given: Judging) -> list[int]:
+    """What one run adds to ``COUNTS``: of the first summary that decides, or after which no look
+    may, else of the last.
+    """
+    edge = float(np.log1p(MARGIN))
+    truth = edge - distance
     for found in seen:
         status = equivalence(found.scaled(float(np.exp(truth))), 1.0, MARGIN, "above").status
-        if status is not Status.INCONCLUSIVE:
+        from_edge = abs(abs((found.low + found.high) / 2 + truth) - edge)
+        if status is not Status.INCONCLUSIVE or not may_decide(found, from_edge, LOOKS, given):
             break
     right = (Status.REPRODUCED,) if distance > 0 else (Status.EXCEEDED,) if distance < 0 else ()
     open_ = status is Status.INCONCLUSIVE
@@ -147,8 +153,8 @@ def batch(process: Process, number: int, given: Judging) -> list[list[list[int]]
         fixed = [summary_at(cells, FIXED, (FIXED,), given)]
         looks = [summary_at(cells, each, LOOKS, given) for each in LOOKS]
         for d, distance in enumerate(DISTANCES):
-            counts[0, d] += outcome(fixed, distance)
-            counts[1, d] += outcome(looks, distance)
+            counts[0, d] += outcome(fixed, distance, given)
+            counts[1, d] += outcome(looks, distance, given)
     found: list[list[list[int]]] = counts.tolist()
     return found
 

@@ -39,13 +39,13 @@ class Node:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.box = Box(folder, {"h100": (FIRST, SECOND)}, profiled=["first"])
         self._patch, self._jobs = monkeypatch, 0
-        request = make_request(RUN, [provision()], ["fixture"]).model_copy(
+        self.request = make_request(RUN, [provision()], ["fixture"]).model_copy(
             update={
                 "executor": "slurm", "cluster": NO_CLUSTER, "device_python": str(self.box.python),
             }
         )  # fmt: skip
         catalog = load_catalog(self.box.root)
-        bind_run(self.box.root, catalog, request, make_plan(catalog, request))
+        bind_run(self.box.root, catalog, self.request, make_plan(catalog, self.request))
 
     def job(
         self, stage: str, card: str, *, ran_on: str | None = None, killed: bool = False

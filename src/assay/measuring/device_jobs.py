@@ -137,10 +137,13 @@ def benchmark_job(
 
 
 def further_job(job: DeviceJob, measured: BenchmarkRecord, processes: int) -> BenchmarkJob:
-    """Return the job that times what is left of a comparison in more processes, up to that many."""
+    """Return the job that times what is left of a comparison in more processes, up to that many, by
+    the timer that those before had.
+    """
     assert isinstance(job, BenchmarkJob)
     return replace(
         job,
+        protocol=replace(job.protocol, timer=measured.processes[0].timer),
         first=len(measured.processes),
         processes=processes,
         timed=tuple(arm for arm in job.timed if arm not in measured.not_timed),

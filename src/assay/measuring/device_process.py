@@ -20,7 +20,7 @@ from assay.records.base import Record
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.shared import gpu_locks, project_calls
 from assay.shared.errors import ExitCode, FailureKind
-from assay.shared.job import ComparisonJob, DeviceJob
+from assay.shared.job import BenchmarkJob, ComparisonJob, DeviceJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
 from assay.shared.processes import CORES_VARIABLE
 
@@ -171,7 +171,7 @@ class _TimeLeft:
 
     def words(self) -> str:
         """Return it where a job has ended since it was asked for last; else nothing."""
-        done = [share for output, share in self._shares if output.is_file()]
+        done = [share for output, share in self._shares if _ended(output)]
         if len(done) == self._done:
             return ""
         self._done, every = len(done), sum(share for _, share in self._shares)
@@ -180,8 +180,15 @@ class _TimeLeft:
         return f" ({len(done)} of {len(self._shares)} done, about {takes} left)"
 
 
+def _ended(output: Path) -> bool:
+    """Return whether a job has left its record, or its word of failure."""
+    return output.is_file() or failure_path(output).is_file()
+
+
 def _share(job: DeviceJob) -> int:
-    """Return about what a job takes, in arms."""
+    """Return about what a job takes: arms, of a benchmark in each of its processes."""
+    if isinstance(job, BenchmarkJob):
+        return max(1, len(job.timed)) * (job.processes - job.first)
     return len(job.comparison.arms) if isinstance(job, ComparisonJob) else 1
 
 

@@ -63,6 +63,8 @@ class Definitions:
         parts += map(_content, planned if isinstance(planned, tuple) else ())
         if stage is CORRECTNESS:
             parts.append(judging.correctness_seeds)
+        if stage is BENCHMARKS:
+            parts.append(self.request.gpu_minutes)
         if stage in (PROGRAMS, ORIGINALS):
             parts.append(judging.program_runs)
         if stage is PROGRAMS:

@@ -6,7 +6,7 @@ start of the device side, and writes a folder. To add one, see ``evidence.stages
 
 import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -138,41 +138,54 @@ class MeasuringSteps(MeasuringStep):
             if item.name in hangs and more is not None:
                 found.append(replace(item, job=measure.further_job(item.job, record, more)))
                 costs[item.name] = record.seconds / ran * (more - ran)
+        folder = self._kept_folder(BENCHMARKS)
+        kept = {item.name for item in found if item.kept(folder).is_file()}
         if self.planned.provision.absence is not None:  # what an earlier start measured is all
-            folder = self._kept_folder(BENCHMARKS)
-            return [item for item in found if item.kept(folder).is_file()]
-        return self._within_budget(found, costs, records)
+            return [item for item in found if item.name in kept]
+        here, gpus = list[Item](), self._gpus()
+        for item in found:
+            if item.name in kept or records[item.name].gpu_uuid in gpus:
+                here.append(item)
+            else:
+                self._leave(item, records, "no further look: its GPU takes no part any more")
+        return self._within_budget(here, kept, costs, records)
 
     def _within_budget(
         self,
         found: Sequence[Item],
+        kept: Collection[str],
         costs: Mapping[str, float],
         records: Mapping[str, BenchmarkRecord],
     ) -> list[Item]:
-        """Return what the GPU time that the user gave allows, the cheapest first, and say what
-        becomes of the rest.
+        """Return what the time that the user gave each GPU allows, the cheapest first, and say what
+        becomes of the rest. What an earlier start measured, ``kept``, is taken in any case.
         """
-        given = self.dag.request.gpu_minutes
-        left = math.inf
-        if given is not None:
-            left = 60 * given * len(self._gpus()) - sum(each.seconds for each in records.values())
-        taken = list[Item]()
-        for item in sorted(found, key=lambda item: costs[item.name]):
-            if costs[item.name] <= left:
-                left -= costs[item.name]
+        given, left = self.dag.request.gpu_minutes, dict[str, float]()
+        for record in records.values():
+            before = left.get(record.gpu_uuid, math.inf if given is None else 60 * given)
+            left[record.gpu_uuid] = before - record.seconds
+        taken, rest = list[Item](), list[Item]()
+        for item in sorted(found, key=lambda item: (item.name not in kept, costs[item.name])):
+            gpu, cost = records[item.name].gpu_uuid, costs[item.name]
+            if item.name in kept or cost <= left[gpu]:
+                left[gpu] -= cost
                 taken.append(item)
-        rest = [item for item in found if item not in taken]
+            else:
+                rest.append(item)
         if taken:
-            seconds = sum(costs[item.name] for item in taken)
+            seconds = sum(costs[item.name] for item in taken if item.name not in kept)
             say(f"a verdict hangs on {counted(len(taken), 'comparison')}: about {seconds:.0f} s")
         for item in rest:
-            cost = costs[item.name]
-            words = f"the {given:g} GPU minutes were spent before a look of about {cost:.0f} s"
-            say(f"{item.name}: {words}")
-            record = records[item.name]
-            update = {"remarks": (*record.remarks, words)}
-            write_record(record.model_copy(update=update), item.path)
+            look = f"a look of about {costs[item.name]:.0f} s"
+            self._leave(item, records, f"the {given:g} GPU minutes do not hold {look}")
         return taken
+
+    def _leave(self, item: Item, records: Mapping[str, BenchmarkRecord], words: str) -> None:
+        """Say why a comparison is measured no further, here and in its record."""
+        say(f"{item.name}: {words}")
+        record = records[item.name]
+        update = {"remarks": (*record.remarks, words)}
+        write_record(record.model_copy(update=update), item.path)
 
     def program(self, target: str) -> None:
         """Every original program, with each of its lists of arguments."""

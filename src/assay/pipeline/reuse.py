@@ -242,11 +242,14 @@ def _measured_alike(now: Catalog, then: Catalog, name: str) -> bool:
     def described(catalog: Catalog) -> tuple[object, ...]:
         comparison = catalog.comparisons[name]
         workloads = [catalog.workloads[arm.workload] for arm in comparison.arms]
-        protocol = catalog.protocols[comparison.protocol].model_copy(
-            update={"processes": FEWEST_FIXED}
-        )
-        return comparison, protocol, workloads  # each record says how many processes it has
+        protocol = catalog.protocols[comparison.protocol]
+        if fixed_then:  # a number that was fixed does for a design with looks
+            protocol = protocol.model_copy(update={"processes": FEWEST_FIXED})
+        return comparison, protocol, workloads
 
+    protocols = [each.protocols.get(now.comparisons[name].protocol) for each in (now, then)]
+    looks, before = (len(each.looks) if each else 0 for each in protocols)
+    fixed_then = before == 1 < looks
     variants = [arm.variant for arm in now.comparisons[name].arms]
     return described(now) == described(then) and all(
         _same_variant(now.variants[each], then.variants[each]) for each in variants

@@ -108,20 +108,24 @@ def _check_counts(catalog: Catalog, evidence: Evidence, says: CheckUnderWay) -> 
     """Each comparison has the processes of a look of its protocol, and each program ran as often as
     it was to: a source's own may not have been built.
     """
+    recorded = {each.target for each in evidence.plan.targets if each.provision.kind == "recorded"}
     for key, record in evidence.benchmarks.items():
         path, comparison = BENCHMARKS.path(*key), catalog.comparisons[key[1]]
         count, planned = len(record.processes), catalog.protocols[comparison.protocol].looks
-        if not record.looks and len(planned) > 1:  # measured when their number was fixed
+        if not record.looks and len(planned) > 1 and key[0] in recorded:
+            # Taken over from a report of a time when their number was fixed.
             planned = (max(count, FEWEST_FIXED),)
         untimed = {arm.id for arm in comparison.arms} == set(record.not_timed)
         if record.protocol != comparison.protocol:
             how = f"was measured by protocol {record.protocol}, not {comparison.protocol}"
             says.refuse("protocol", f"{path} {how}")
-        elif record.looks not in ((), planned):
+        elif record.looks != (planned if len(planned) > 1 else ()):
             says.refuse("protocol", f"{path} was looked at after other numbers of processes")
         elif count not in planned and (count or not untimed):
             numbers = " or ".join(map(str, planned))
             says.refuse("processes", f"{path} has {count} processes, and its protocol {numbers}")
+        elif [process.index for process in record.processes] != list(range(count)):
+            says.refuse("processes", f"{path} has not the first {count} processes of its protocol")
     wanted = catalog.judging.program_runs
     counts = [(PROGRAMS.path(*key), len(each.runs)) for key, each in evidence.programs.items()]
     for key, original in evidence.originals.items():

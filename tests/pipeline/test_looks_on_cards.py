@@ -1,0 +1,139 @@
+"""Further looks where cards come and go, and where the user bounds the time of each."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.base.errors import MissingEnvironment
+from assay.base.io import read_record
+from assay.catalog.load import load_catalog
+from assay.evidence.stages import BENCHMARKS
+from assay.judging.case import Case
+from assay.pipeline import gpu_steps
+from assay.pipeline.plan import make_plan
+from assay.pipeline.run_files import bind_run
+from assay.records.measurements import BenchmarkRecord
+from tests.pipeline import test_granted_cards
+from tests.pipeline.test_granted_cards import FIRST, SECOND, Node
+from tests.pipeline.test_several_gpus import NAMES, Box
+
+HANGS = ("duel_a", "duel_b")
+LOOKED = "[3, 5, 8]"
+
+
+class BoxWithLooks(Box):
+    """A box whose protocol is a sequential design."""
+
+    def __init__(self, folder: Path, *given: object, **named: object) -> None:
+        super().__init__(folder, *given, **named)  # type: ignore[arg-type]
+        path = self.root / "config" / "protocols.yaml"
+        path.write_text(path.read_text().replace("processes: 5", f"processes: {LOOKED}"))
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
+    monkeypatch.setattr(test_granted_cards, "Box", BoxWithLooks)
+    monkeypatch.setattr(gpu_steps, "hanging", hang_until_the_last_look)
+    node = Node(tmp_path, monkeypatch)
+    node.job("platform", FIRST)
+    node.job("correctness", FIRST)
+    return node
+
+
+def hang_until_the_last_look(case: Case, target: str) -> set[str]:
+    return {name for name in HANGS if (target, name) in case.evidence.benchmarks}
+
+
+def record(node: Node, name: str) -> BenchmarkRecord:
+    return read_record(BenchmarkRecord, node.box.results / BENCHMARKS.path("h100", name))
+
+
+def ran(node: Node) -> dict[str, int]:
+    """How many processes each comparison that hangs has."""
+    return {name: len(record(node, name).processes) for name in HANGS}
+
+
+def with_minutes(node: Node, minutes: float | None) -> None:
+    """Ask for the run again, with another bound."""
+    catalog = load_catalog(node.box.root)
+    request = node.request.model_copy(update={"gpu_minutes": minutes})
+    bind_run(node.box.root, catalog, request, make_plan(catalog, request))
+
+
+def lose_after_the_first_look(
+    node: Node, monkeypatch: pytest.MonkeyPatch, unit: str
+) -> Callable[[], None]:
+    """Lose the card at a unit of a further look; what is returned brings it back."""
+    real = gpu_steps.MeasuringSteps._next_looks
+
+    def lose(self: gpu_steps.MeasuringSteps, *given: object) -> object:
+        found = real(self, *given)  # type: ignore[arg-type]
+        node.box.say("lost", f"benchmark.{unit}")
+        return found
+
+    monkeypatch.setattr(gpu_steps.MeasuringSteps, "_next_looks", lose)
+
+    def bring_back() -> None:
+        monkeypatch.setattr(gpu_steps.MeasuringSteps, "_next_looks", real)
+        node.box.say("lost")
+        node.box.say("held")
+
+    return bring_back
+
+
+def test_what_hangs_is_measured_to_the_last_look_and_once(node: Node) -> None:
+    node.box.units()
+    node.job("benchmark", FIRST)
+    assert ran(node) == dict.fromkeys(HANGS, 8)
+    assert len(node.box.units()) == len(NAMES) + 2 * len(HANGS)
+    node.job("benchmark", FIRST)
+    assert node.box.units() == []
+    assert [process.index for process in record(node, "duel_a").processes] == list(range(8))
+
+
+def test_a_look_that_was_interrupted_is_gone_on_with(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring_back = lose_after_the_first_look(node, monkeypatch, "duel_b")
+    with pytest.raises(MissingEnvironment):
+        node.job("benchmark", FIRST)
+    bring_back()
+    node.box.units()
+    node.job("benchmark", FIRST)
+    units = [name for _, name, _ in node.box.units()]
+    assert sorted(units) == ["duel_a", "duel_b", "duel_b"], "duel_a has its second look"
+    assert ran(node) == dict.fromkeys(HANGS, 8)
+
+
+def test_a_card_that_is_gone_costs_its_further_looks_and_no_run(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring_back = lose_after_the_first_look(node, monkeypatch, "duel_b")
+    with pytest.raises(MissingEnvironment):
+        node.job("benchmark", FIRST)
+    bring_back()
+    node.box.units()
+    node.job("benchmark", SECOND)
+    assert node.box.units() == []
+    assert ran(node) == {"duel_a": 5, "duel_b": 3}
+    left = "no further look: its GPU takes no part any more"
+    assert [record(node, name).remarks[-1] for name in HANGS] == [left, left]
+    assert node.contradictions() == []
+
+
+def test_the_bound_is_of_each_card_and_takes_nothing_that_was_measured(node: Node) -> None:
+    # Each record takes 0.12 s of the stand-in's: the first looks of all fill the time.
+    with_minutes(node, len(NAMES) * 0.12 / 60)
+    node.job("benchmark", FIRST)
+    assert ran(node) == dict.fromkeys(HANGS, 3)
+    assert "GPU minutes do not hold a look of about 0 s" in record(node, "duel_a").remarks[-1]
+    with_minutes(node, None)
+    node.job("benchmark", FIRST)
+    assert ran(node) == dict.fromkeys(HANGS, 8)
+    node.box.units()
+    with_minutes(node, 1e-4)
+    node.job("benchmark", FIRST)
+    assert node.box.units() == []
+    assert ran(node) == dict.fromkeys(HANGS, 8)
