@@ -14,6 +14,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.judging.answers import Asked, make_answers
 from assay.pipeline.reuse import (
+    _measured_alike,
     _same_original,
     _same_variant,
     find_recorded,
@@ -169,3 +170,30 @@ class TestVariants:
 def test_a_platform_alone_holds_no_figures() -> None:
     with pytest.raises(BadInput, match="holds no figure of h100 that"):
         require_figures(b.held("h100"))
+
+
+def with_processes(catalog: Catalog, processes: int | tuple[int, ...]) -> Catalog:
+    protocols = {
+        name: each.model_copy(update={"processes": processes})
+        for name, each in catalog.protocols.items()
+    }
+    return replace(catalog, protocols=protocols)
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "alike"),
+    [
+        ((3, 5, 8), 6, True),
+        ((3, 5, 8), (3, 5, 8), True),
+        ((3, 5, 8), (3, 5, 12), False),
+        (6, (3, 5, 6), False),
+        (5, 8, False),
+    ],
+)
+def test_a_fixed_number_of_processes_does_for_looks_and_no_other_for_another(
+    now: int | tuple[int, ...], then: int | tuple[int, ...], alike: bool
+) -> None:
+    """What verifying would refuse is not taken over."""
+    catalog = b.catalog()
+    given = with_processes(catalog, now), with_processes(catalog, then)
+    assert _measured_alike(*given, "duel") is alike
