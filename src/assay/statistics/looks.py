@@ -3,9 +3,9 @@
 A comparison is measured in a few fresh processes, and in more only where its verdict hangs
 (Jennison & Turnbull 2000). Each look is another chance to be wrong, so the chance that the
 confidence leaves is shared out among the looks beforehand, by the share of processes that each has:
-Lan and DeMets' spending function of Pocock's kind. By Bonferroni's bound no look's interval misses
-the truth more often than its share, so the interval at which a comparison stops holds it as often
-as the confidence says, whenever it stops.
+Lan and DeMets' spending function of Pocock's kind. Where no look's interval misses the truth more
+often than its share (as of normal process values), the interval at which a comparison stops holds
+it as often as the confidence says, whenever it stops: Bonferroni's bound.
 
 Few processes may all have met one state of a card that has two. A second state of which ``n``
 processes saw nothing may still have a share of about 1.6 / n (four times in five it has less), and
@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from assay.records.workloads import Judging
 
 UNSEEN = math.log(5)
-"""A state of share s is missed by n processes with chance (1 - s)^n: one in five at this / n."""
+"""A state of share s is missed by n processes with chance (1 - s)^n: at this / n, by three in one
+of ten cases and by many in one of five."""
 
 
 def look_of(looks: Sequence[int], ran: int) -> int:

@@ -224,9 +224,11 @@ def reproduce(
             say(line)
     else:
         began = time.time()
-        finish(catalog, options, cores, narrowed, verbose, strict, trusted=trust_project)
-        if timings:
-            tell_timings(checkout.ROOT, options, began)
+        try:
+            finish(catalog, options, cores, narrowed, verbose, strict, trusted=trust_project)
+        finally:  # also of a run that failed, or that --strict says did
+            if timings:
+                tell_timings(checkout.ROOT, options, began)
 
 
 def finish(
