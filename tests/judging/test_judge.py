@@ -143,7 +143,7 @@ class TestNoiseGates:
     @pytest.mark.parametrize(
         ("record", "reason"),
         [
-            (b.benchmark(processes=2), "too_few_processes"),
+            (b.benchmark(processes=4), "too_few_processes"),
             (b.benchmark(processes=1), "no_usable_blocks"),
             (b.benchmark(void="thermal slowdown"), "no_usable_blocks"),
         ],

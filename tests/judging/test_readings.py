@@ -165,7 +165,7 @@ class TestRatiosOfClaims:
             b.claim("top", rate("rival"), value=RIVAL_RATE),
             b.claim("bottom", rate("ours"), value=OURS_RATE),
         ]
-        few = b.benchmark(processes=2)
+        few = b.benchmark(processes=4)
         for each in judged(gap_of(GAP), *parts, benchmarks=[few]):
             assert (each.status, each.reason) == (Status.INCONCLUSIVE, "too_few_processes")
             assert each.why is Why.TOO_UNCERTAIN

@@ -16,7 +16,7 @@ from assay.records.evaluations import Metric, Term
 from assay.records.rivals import TuningChoice
 from assay.records.units import declared_percent, number, percent
 from assay.shared.counting import agreeing, counted
-from assay.statistics.summaries import MIN_PROCESSES, Summary
+from assay.statistics.summaries import Summary
 
 
 class ChoiceStanding(StrEnum):
@@ -152,7 +152,7 @@ def decide(ratios: Mapping[str, Summary], margin: float) -> tuple[ChoiceStanding
 def _objection(own: Measured, margin: float) -> str | None:
     """Return what keeps any ratio of this sweep from deciding, or None."""
     floor = own.noise_floor
-    if own.summary.processes < MIN_PROCESSES:
+    if own.summary.processes < own.summary.fewest:
         few = own.summary.processes
         word = agreeing(few, "has", "have")
         return f"only {counted(few, 'process', 'processes')} {word} usable samples"

@@ -118,6 +118,7 @@ def _measure(
         work_ratio=counts.factor if metric is Metric.RATE else None,
         notes=(
             *((counts.sentence,) if counts.sentence and metric in COUNTED else ()),
+            *_remarks(record),
             *_of_earlier_sources(case, target, [facts[arm] for arm in arms_of(term)]),
         ),
         evidence=(),
@@ -153,6 +154,12 @@ def _same_code(then: BuildRecord, now: BuildRecord | None) -> bool | None:
     return then.code_sha256 == now.code_sha256 if known else None
 
 
+def _remarks(record: BenchmarkRecord) -> Iterator[str]:
+    """Sentences on what did not go as a sequential design asked, or why it ended."""
+    if record.looks and record.remarks:
+        yield f"Its record remarks: {'; '.join(record.remarks)}."
+
+
 def _unusable(record: BenchmarkRecord, term: Term) -> str:
     """Why there is nothing to summarise, and what would help."""
     blocks = [block for process in record.processes for block in process.blocks]
@@ -164,8 +171,9 @@ def _unusable(record: BenchmarkRecord, term: Term) -> str:
             f": {voids.total()} of {counted(len(blocks), 'block')} "
             f"{agreeing(voids.total(), 'was', 'were')} discarded, {causes}"
         )
+    fewest = stats.fewest_of(record)
     return (
-        f"{text}. What would decide it: a run in which at least {stats.MIN_PROCESSES} processes "
+        f"{text}. What would decide it: a run in which at least {fewest} processes "
         f"have {stats.MIN_BLOCKS} usable blocks each."
     )
 

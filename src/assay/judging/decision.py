@@ -37,7 +37,6 @@ from assay.records.verdicts import Status
 from assay.records.workloads import Judging
 from assay.shared.counting import agreeing, counted
 from assay.statistics.summaries import (
-    MIN_PROCESSES,
     MOST_PROCESSES,
     Summary,
     floor_of,
@@ -97,16 +96,16 @@ def decide(
 
 def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | None:
     """Return what makes any interval inconclusive."""
-    processes = measured.summary.processes
+    processes, fewest = measured.summary.processes, measured.summary.fewest
     control, floor = measured.control, measured.noise_floor
     if measured.broken is not None:
         return Decision(Status.INCONCLUSIVE, "below_roofline_bound", measured.broken, MENDED)
-    if processes < MIN_PROCESSES:
+    if processes < fewest:
         clause = (
             f"only {counted(processes, 'fresh process', 'fresh processes')} "
-            f"{agreeing(processes, 'has', 'have')} usable samples; a verdict needs {MIN_PROCESSES}"
+            f"{agreeing(processes, 'has', 'have')} usable samples; a verdict needs {fewest}"
         )
-        more = counted(MIN_PROCESSES - processes, "more fresh process", "more fresh processes")
+        more = counted(fewest - processes, "more fresh process", "more fresh processes")
         words = f"{more} with usable samples"
         return Decision(Status.INCONCLUSIVE, "too_few_processes", clause, words)
     if not measured.controlled:

@@ -24,8 +24,8 @@ from assay.statistics.looks import at_look, least_half_width
 CONTROL = "control"
 """Name under which the A/A arm takes its second set of turns."""
 
-MIN_PROCESSES = 3
-"""Fewest fresh processes a verdict may rest on: those of a sequential design's first look."""
+MIN_PROCESSES = 5
+"""Fewest fresh processes a verdict may rest on where their number was fixed."""
 
 MIN_BLOCKS = 2
 """Fewest usable blocks of a process that counts: one block does not show how blocks scatter."""
@@ -54,6 +54,8 @@ class Summary:
     """Standard deviation between processes."""
     modes: Modes | None = None
     """Two groups into which the processes, blocks or launches fall, or None."""
+    fewest: int = MIN_PROCESSES
+    """Processes that a verdict on it needs; of a sequential design those of the first look."""
 
     def value(self) -> float:
         """Return the estimate on the linear scale."""
@@ -96,6 +98,7 @@ class Summary:
             samples=self.samples + other.samples,
             discarded_blocks=self.discarded_blocks + other.discarded_blocks,
             spread=self.spread + other.spread,
+            fewest=min(self.fewest, other.fewest),
         )
 
 
@@ -220,7 +223,17 @@ def _summarise_record(
     summary = summary_of(cells, found, samples, discarded_blocks(record), rules)
     least = least_half_width(judging, record.looks, summary.processes)
     low, high = summary.estimate - least, summary.estimate + least
-    return replace(summary, low=min(summary.low, low), high=max(summary.high, high))
+    return replace(
+        summary,
+        low=min(summary.low, low),
+        high=max(summary.high, high),
+        fewest=fewest_of(record),
+    )
+
+
+def fewest_of(record: BenchmarkRecord) -> int:
+    """Return how many processes a verdict on a comparison needs."""
+    return record.looks[0] if record.looks else MIN_PROCESSES
 
 
 def _record_cells(
