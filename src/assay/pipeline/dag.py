@@ -245,9 +245,13 @@ class Dag:
 
         Figures come before what stands beside them, for a GPU that is lent may go back. A machine
         that is unfit to measure shows at the kernels that cheat, which are short: first of all.
+        What programs print is there before a benchmark asks which verdicts hang on it.
         """
-        figures = stage.purpose in (Purpose.GATE, Purpose.FIGURES)
-        return 2 if stage is evidence.CHEATS else int(figures)
+        if stage is evidence.CHEATS:
+            return 3
+        if stage in (evidence.PROGRAMS, evidence.ORIGINALS):
+            return 2
+        return int(stage.purpose in (Purpose.GATE, Purpose.FIGURES))
 
     def threads(self, stage: TargetStage[Any, Any], cores: int) -> int:
         """Return the cores of a step; ``cores`` are those of the machine that runs the workflow.
