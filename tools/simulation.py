@@ -113,9 +113,9 @@ def draw(scenario: Scenario, generator: np.random.Generator) -> Cells:
     """One measurement whose true log is 0 (of skewed launches: whose true median is)."""
     if scenario.quantity == "runs":
         runs = generator.normal(0, scenario.process, (1, PROCESSES, 1, 1))
-        return _cells(runs, (1.0,))
+        return cells_of(runs, (1.0,))
     if scenario.quantity == "time":
-        return _cells(_arm(scenario, generator)[None], (1.0,))
+        return cells_of(_arm(scenario, generator)[None], (1.0,))
     # A drift that both arms share cancels in their ratio; each arm's own effects are halved in
     # variance, so that the ratio has those of the scenario.
     drift = generator.normal(0, 3 * scenario.process, (PROCESSES, 1, 1))
@@ -127,7 +127,7 @@ def draw(scenario: Scenario, generator: np.random.Generator) -> Cells:
         scenario.launch,
     )
     arms = [drift + _arm(share, generator) for _ in range(2)]
-    return _cells(np.stack(arms), (-1.0, 1.0))
+    return cells_of(np.stack(arms), (-1.0, 1.0))
 
 
 def _arm(scenario: Scenario, generator: np.random.Generator) -> FloatArray:
@@ -147,7 +147,8 @@ def _arm(scenario: Scenario, generator: np.random.Generator) -> FloatArray:
     return process + block + launch
 
 
-def _cells(logs: FloatArray, signs: tuple[float, ...]) -> Cells:
+def cells_of(logs: FloatArray, signs: tuple[float, ...]) -> Cells:
+    """The cells of logs [arms, processes, blocks, launches], none of which is missing."""
     arms, processes, blocks, launches = logs.shape
     return Cells(
         samples=np.sort(logs, axis=-1),

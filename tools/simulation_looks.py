@@ -5,7 +5,7 @@
 docs/statistics.md. Each run draws as many processes as the last look has, of a claim "equals" whose
 true ratio to the figure lies at a set distance from the edge of the margin. It is judged as
 ``pipeline.gpu_steps`` does, look after look until it is decided or none that is left may decide it
-(``judging.hanging``), but without a noise floor; and, of its first five processes, by the fixed
+(``pipeline.hanging``), but without a noise floor; and, of its first five processes, by the fixed
 design that earlier reports have. Counted of both designs are
 
 * ``covered``: the interval at which it stopped holds the truth;
@@ -24,13 +24,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.judging.decision import equivalence
-from assay.judging.hanging import may_decide
+from assay.pipeline.hanging import may_decide
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
-from assay.statistics.intervals import Cells, interval
-from assay.statistics.looks import at_look, least_half_width
-from assay.statistics.summaries import Summary, summary_of
-from tools.simulation import BLOCKS, LAUNCHES, MARGIN, SEED, TURNS, WORKERS, judging, print_record
+from assay.statistics.intervals import Cells
+from assay.statistics.summaries import Summary, summary_at_look
+from tools.simulation import (
+    BLOCKS,
+    LAUNCHES,
+    MARGIN,
+    SEED,
+    TURNS,
+    WORKERS,
+    cells_of,
+    judging,
+    print_record,
+)
 from tools.simulation import markdown as as_markdown
 
 LOOKS = (3, 5, 8, 12)
@@ -81,7 +90,7 @@ def draw(process: Process, generator: np.random.Generator) -> Cells:
     values = _values(process, generator)[:, None, None]
     blocks = generator.normal(0, 0.002, (*shape[:2], 1))
     logs = values + blocks + generator.normal(0, 0.005, shape)
-    return _first(np.sort(logs, axis=-1)[None], LOOKS[-1])
+    return cells_of(logs[None], (1.0,))
 
 
 def _values(process: Process, generator: np.random.Generator) -> NDArray[np.float64]:
@@ -100,26 +109,9 @@ def _values(process: Process, generator: np.random.Generator) -> NDArray[np.floa
     return normal
 
 
-def _first(samples: NDArray[np.float64], processes: int) -> Cells:
-    """The cells of the first ``processes``."""
-    some = samples[:, :processes]
-    return Cells(
-        samples=some,
-        blocks=np.full(processes, some.shape[2]),
-        counts=np.full(some.shape[:3], some.shape[3]),
-        signs=(1.0,),
-    )
-
-
-def summary_at(cells: Cells, processes: int, looks: Sequence[int], given: Judging) -> Summary:
-    """The summary of the first processes, as ``assay.statistics.summaries`` makes it."""
-    some, at = _first(cells.samples, processes), at_look(given, looks, processes)
-    found = summary_of(some, interval(some, at), 0, 0, at)
-    least = least_half_width(given, looks, processes)
-    low, high = found.estimate - least, found.estimate + least
-    return Summary(
-        found.estimate, min(found.low, low), max(found.high, high), processes, 0, 0, 0, found.spread
-    )
+def summary_of_first(cells: Cells, count: int, looks: Sequence[int], given: Judging) -> Summary:
+    """The summary of the first ``count`` processes."""
+    return summary_at_look(cells_of(cells.samples[:, :count], cells.signs), looks, count, given)
 
 
 def outcome(seen: Sequence[Summary], distance: float, given: Judging) -> list[int]:
@@ -150,8 +142,8 @@ def batch(process: Process, number: int, given: Judging) -> list[list[list[int]]
     counts = np.zeros((2, len(DISTANCES), len(COUNTS)), dtype=int)
     for _ in range(BATCH):
         cells = draw(process, generator)
-        fixed = [summary_at(cells, FIXED, (FIXED,), given)]
-        looks = [summary_at(cells, each, LOOKS, given) for each in LOOKS]
+        fixed = [summary_of_first(cells, FIXED, (FIXED,), given)]
+        looks = [summary_of_first(cells, each, LOOKS, given) for each in LOOKS]
         for d, distance in enumerate(DISTANCES):
             counts[0, d] += outcome(fixed, distance, given)
             counts[1, d] += outcome(looks, distance, given)

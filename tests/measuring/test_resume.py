@@ -15,7 +15,7 @@ import pytest
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.measuring.device_process import NoMemory
-from assay.measuring.resume import Beside, Item, Results, measure_batch
+from assay.measuring.resume import Beside, Item, Results, forget_others, measured_batch
 from assay.records.base import Record
 from assay.shared.job import BenchmarkJob, ComparisonJob, CorrectnessJob, DeviceJob
 from assay.shared.specs import ArmSpec, ArtifactSpec
@@ -27,6 +27,14 @@ class Measured(Record):
 
     name: str
     count: int
+
+
+def finish(items: Sequence[Item], record: Any, folder: Path, *how: Any) -> None:
+    """Measure a batch, put its records in their places and forget the others, as a step does."""
+    done = measured_batch(items, record, folder, *how)
+    for item in items:
+        write_record(done[item.name], item.path)
+    forget_others(items, folder)
 
 
 class Bench:
@@ -64,7 +72,7 @@ class Bench:
             Item(name, benchmark(name=name), self.folder / "out" / f"{name}.json", (rests_on,))
             for name in names
         ]
-        measure_batch(items, Measured, self.folder / "kept", self.measure, self.accept)
+        finish(items, Measured, self.folder / "kept", self.measure, self.accept)
         return {item.name: read_record(Measured, item.path).count for item in items}
 
 
@@ -164,7 +172,7 @@ def _batch(
 
     items = [Item(name, benchmark(name=name), folder / f"{name}.json", ()) for name in "abc"]
     beside = Beside(failed, measured, patience_s)
-    measure_batch(items, Found, folder / "kept", measure, accept, beside)
+    finish(items, Found, folder / "kept", measure, accept, beside)
     return [read_record(Found, item.path).words for item in items]
 
 

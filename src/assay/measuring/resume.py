@@ -105,21 +105,6 @@ class Beside(Generic[R]):
         return [kept_record(path, record) or why for path in into]
 
 
-def measure_batch(
-    items: Sequence[Item],
-    record: type[R],
-    folder: Path,
-    measure: Measure[R],
-    accept: Callable[[R, bool], None],
-    beside: Beside[R] | None = None,
-) -> None:
-    """Do ``measured_batch``, write every record to its place, and forget what no item rests on."""
-    done = measured_batch(items, record, folder, measure, accept, beside)
-    for item in items:
-        write_record(done[item.name], item.path)
-    forget_others(items, folder)
-
-
 def measured_batch(
     items: Sequence[Item],
     record: type[R],

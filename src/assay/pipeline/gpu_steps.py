@@ -31,7 +31,6 @@ from assay.evidence.stages import (
     STOPWATCHES,
 )
 from assay.judging.case import Case
-from assay.judging.hanging import hanging
 from assay.measuring import device_jobs as measure
 from assay.measuring.command_runs import CommandPlaces, commands_at
 from assay.measuring.host_machine import joined
@@ -39,6 +38,7 @@ from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Item, Measure, kept_record
 from assay.pipeline.gpu_step_base import MeasuringStep
+from assay.pipeline.hanging import hanging
 from assay.pipeline.looks import with_look
 from assay.records.measurements import BenchmarkRecord
 from assay.records.originals import OriginalJob, OriginalRunRecord
@@ -114,10 +114,12 @@ class MeasuringSteps(MeasuringStep):
         first = self._gated_items(BENCHMARKS, names, measure.benchmark_job)
         records, every, waiting = dict[str, BenchmarkRecord](), list[Item](), first
         while waiting:
-            for name, found in self._measured(BENCHMARKS, waiting).items():
-                comparison = catalog.comparisons[name]
+            found = self._measured(BENCHMARKS, waiting)
+            for item in waiting:
+                name, comparison = item.name, catalog.comparisons[item.name]
                 looks = catalog.protocols[comparison.protocol].looks
-                records[name] = with_look(records.get(name), found, looks, comparison.control)
+                records[name] = with_look(records.get(name), found[name], looks, comparison.control)
+                write_record(records[name], item.path)
             every += waiting
             waiting = self._next_looks(first, records)
         self._finish(BENCHMARKS, every)
@@ -125,9 +127,7 @@ class MeasuringSteps(MeasuringStep):
     def _next_looks(
         self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord]
     ) -> list[Item]:
-        """Write what was measured by now, and return what a further look takes of it."""
-        for item in first:
-            write_record(records[item.name], item.path)
+        """Return what a further look takes of what was measured by now."""
         if all(len(each.processes) >= max(each.looks, default=0) for each in records.values()):
             return []
         case = Case(self.dag.catalog, load_evidence(self.run_dir))

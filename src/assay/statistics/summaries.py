@@ -16,16 +16,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.records.measurements import BenchmarkRecord, Block
-from assay.records.workloads import Judging
+from assay.records.workloads import FEWEST_FIXED, Judging
 from assay.statistics.bimodality import Modes, two_modes
 from assay.statistics.intervals import Cells, Interval, half_width, interval
 from assay.statistics.looks import at_look, least_half_width
 
 CONTROL = "control"
 """Name under which the A/A arm takes its second set of turns."""
-
-MIN_PROCESSES = 5
-"""Fewest fresh processes a verdict may rest on where their number was fixed."""
 
 MIN_BLOCKS = 2
 """Fewest usable blocks of a process that counts: one block does not show how blocks scatter."""
@@ -54,7 +51,7 @@ class Summary:
     """Standard deviation between processes."""
     modes: Modes | None = None
     """Two groups into which the processes, blocks or launches fall, or None."""
-    fewest: int = MIN_PROCESSES
+    fewest: int = FEWEST_FIXED
     """Processes that a verdict on it needs; of a sequential design those of the first look."""
 
     def value(self) -> float:
@@ -146,7 +143,7 @@ def processes_needed(spread: float, distance: float, judging: Judging, least: in
     ``spread`` is the standard deviation between processes, taken as known. None where even
     ``MOST_PROCESSES`` do not suffice.
     """
-    for processes in range(max(least, MIN_PROCESSES), MOST_PROCESSES + 1):
+    for processes in range(max(least, FEWEST_FIXED), MOST_PROCESSES + 1):
         if half_width(spread, processes, judging) <= distance:
             return processes
     return None
@@ -218,22 +215,24 @@ def _summarise_record(
 ) -> Summary | None:
     if cells is None:
         return None
-    rules = at_look(judging, record.looks, len(record.processes))
-    found, samples = interval(cells, rules), int(cells.counts.sum())
-    summary = summary_of(cells, found, samples, discarded_blocks(record), rules)
-    least = least_half_width(judging, record.looks, summary.processes)
+    found = summary_at_look(cells, record.looks, len(record.processes), judging)
+    return replace(found, discarded_blocks=discarded_blocks(record), fewest=fewest_of(record))
+
+
+def summary_at_look(cells: Cells, looks: Sequence[int], ran: int, judging: Judging) -> Summary:
+    """Summary of the logs of all samples, of which ``ran`` processes were measured by a design of
+    these ``looks``.
+    """
+    rules = at_look(judging, looks, ran)
+    summary = summary_of(cells, interval(cells, rules), int(cells.counts.sum()), 0, rules)
+    least = least_half_width(judging, looks, summary.processes)
     low, high = summary.estimate - least, summary.estimate + least
-    return replace(
-        summary,
-        low=min(summary.low, low),
-        high=max(summary.high, high),
-        fewest=fewest_of(record),
-    )
+    return replace(summary, low=min(summary.low, low), high=max(summary.high, high))
 
 
 def fewest_of(record: BenchmarkRecord) -> int:
     """Return how many processes a verdict on a comparison needs."""
-    return record.looks[0] if record.looks else MIN_PROCESSES
+    return record.looks[0] if record.looks else FEWEST_FIXED
 
 
 def _record_cells(

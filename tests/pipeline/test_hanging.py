@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from assay.judging.case import Case
-from assay.judging.hanging import hanging
+from assay.pipeline.hanging import hanging
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Benchmark, Metric, Term
 from assay.records.measurements import BenchmarkRecord
