@@ -65,7 +65,7 @@ def make_arm(name, workload, kind="library"):
 
 
 def protocol(**changes):
-    return replace(QUICK, **{"processes": 2, "samples": 3, **changes})
+    return replace(QUICK, **{"samples": 3, **changes})
 
 
 def load_workload(**changes):

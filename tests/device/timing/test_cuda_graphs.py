@@ -33,7 +33,7 @@ def honest(arm, inputs):
 
 def run_graph(prepare, **rules):
     arms = (make_arm("ours", bsr_workload()),)
-    rules = protocol(timer="graph", processes=1, **rules)
+    rules = protocol(timer="graph", **rules)
 
     def run(arms, index, note):
         bench = Bench(rules, HostStopwatch(), "cpu", prepare, note, Phases(), 50_000)
