@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from assay.base.errors import BadInput
 from assay.records.claims import Audit, Claim, SourceClaims
 from assay.records.kernels import OperatorKernel, OriginalProgram, Probe, Variant
-from assay.records.originals import PublishedFile
+from assay.records.originals import OriginalSource, PublishedFile
 from assay.records.platform import Target
 from assay.records.rivals import Rival, TuningChoice, TuningFile
 from assay.records.workloads import Comparison, Judging, Protocol, Workload
@@ -91,6 +91,15 @@ class Catalog:
                 if not any(m.key() == begun.key() and m.shapes.meets(begun.shapes) for m in made):
                     found.append(begun)
         return tuple(found)
+
+    def program_of(self, claim: str) -> tuple[str, OriginalSource] | None:
+        """Return the author's program that prints a claim's figure, with the source that names it:
+        the claim's own, or another by the same author; None where none does.
+        """
+        for source in (self.source_of[claim], *self.sources):
+            if (program := self.sources[source].program_of(claim)) is not None:
+                return source, program
+        return None
 
     def claims_of(self, sources: Iterable[str], only: Collection[str] = ()) -> Iterator[Claim]:
         """Yield claims of the given sources, in file order; ``only`` these, where any is named."""

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 FORMED = {"quotient": Unit.RATIO, "percent_gain": Unit.PERCENT}
 """Unit of what a formula makes of two figures."""
-FIGURES_OF_PLACES = frozenset({None, "claimed", "work", "gpu"})
+FIGURES_OF_PLACES = frozenset({None, "claimed", "work", "gpu", "interval"})
 """What a place of a finding may ask of a verdict (``records.claims.SourceFinding``)."""
 Named = Iterable[tuple[str, frozenset[str]]]
 """(what, the names that a formula may use of it)."""
@@ -246,7 +246,7 @@ class _Names:
             if isinstance(catalog.claims[name].evaluation, Derived):
                 raise self.refuse(f"is derived from '{name}', which is itself derived")
         readings = {r.id for name in names for r in catalog.claims[name].all_readings()}
-        if any(catalog.sources[catalog.source_of[name]].program_of(name) for name in names):
+        if any(catalog.program_of(name) for name in names):
             readings.add(PRINTED)
         if evaluation.under is not None and evaluation.under not in readings:
             raise self.refuse(f"neither part has a reading '{evaluation.under}'")
@@ -313,8 +313,6 @@ class _Names:
         """
         self.require("claim", figure.claim, self.catalog.claims)
         claim = self.catalog.claims[figure.claim]
-        if self.catalog.source_of[claim.id] != source:
-            raise self.refuse(f"is not one of source '{source}', whose program prints it")
         if not isinstance(claim.evaluation, Benchmark | Program | Unanswerable):
             raise self.refuse("is not answered by a measurement, and a program prints it")
         if claim.unit is None or claim.unit.facts.base is None:

@@ -110,14 +110,15 @@ def _by_command(catalog: Catalog, claim: Claim) -> bool:
 
 def _ran(catalog: Catalog, asked: Asked, claim: Claim) -> bool:
     """Return whether a claim's own program is given, or ran where figures come from."""
+    source, _ = catalog.program_of(claim.id) or (catalog.source_of[claim.id], None)
     held = (job.source for each in asked.held for job in each.originals)
-    return _given(catalog, asked, claim) or catalog.source_of[claim.id] in held
+    return _given(catalog, asked, claim) or source in held
 
 
 def _given(catalog: Catalog, asked: Asked, claim: Claim) -> bool:
     """Return whether the user has a checkout of the program that prints a claim's figure."""
-    source = catalog.source_of[claim.id]
-    return source in asked.own_programs and catalog.sources[source].program_of(claim.id) is not None
+    found = catalog.program_of(claim.id)
+    return found is not None and found[0] in asked.own_programs
 
 
 def _answer_on(catalog: Catalog, asked: Asked, claim: Claim, provision: Provision) -> Answer:
@@ -173,7 +174,7 @@ def _is_recorded(catalog: Catalog, claim: Claim, held: TargetPlan) -> bool:
     """
     source = catalog.sources[catalog.source_of[claim.id]]
     ran = {job.original for job in held.originals}
-    own = source.program_of(claim.id)
+    _, own = catalog.program_of(claim.id) or ("", None)
     figure = own.figure_of(claim.id) if own else None
     if own is not None and figure is not None and figure.counts is None and own.id in ran:
         return True

@@ -65,8 +65,9 @@ def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
         return Why.OWN_KERNEL_SLOWER
     if verdict.relation == Relation.SAME.value and verdict.artifact in ("original", "library"):
         return Why.NOT_ALIKE
+    forecast = claim is not None and claim.kind.forecast
     return {
-        "reimplemented": Why.REBUILT,
+        "reimplemented": Why.FORECAST if forecast else Why.REBUILT,
         "original": Why.ORIGINAL_SLOWER,
         "library": Why.LIBRARY_SLOWER,
     }.get(verdict.artifact or "", Why.OTHER_OUTCOME)

@@ -32,7 +32,7 @@ from typing import Literal
 
 from assay.judging.case import Measured
 from assay.records.claims import Claim, Relation
-from assay.records.units import Unit, declared_percent, percent
+from assay.records.units import Unit, declared_percent, margin_factor, percent
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
 from assay.shared.counting import agreeing, counted
@@ -141,7 +141,7 @@ def equivalence(summary: Summary, claimed: float, margin: float, better: Side | 
     """Make two one-sided tests of ln(measured / claimed) against +-ln(1 + margin)."""
     edge, centre = math.log1p(margin), math.log(claimed)
     low, high = summary.low - centre, summary.high - centre
-    within = f"the margin of {declared_percent(margin)} declared before the run"
+    within = f"the margin declared before the run, a factor of {margin_factor(margin)}"
     if -edge <= low and high <= edge:
         return Decision(Status.REPRODUCED, None, f"the whole interval lies inside {within}")
     for side, beyond in (("above", low > edge), ("below", high < -edge)):

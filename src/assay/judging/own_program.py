@@ -119,8 +119,8 @@ def counts_of(case: Case, claim: Claim) -> str | None:
 
 
 def _described(case: Case, claim: Claim) -> OriginalSource | None:
-    source = case.catalog.sources.get(case.catalog.source_of.get(claim.id, ""))
-    return source.program_of(claim.id) if source else None
+    found = case.catalog.program_of(claim.id) if claim.id in case.catalog.source_of else None
+    return found[1] if found else None
 
 
 def _printed(
@@ -175,11 +175,11 @@ def rebuilt_reading(case: Case, claim: Claim, target: str) -> tuple[Reading, ...
 
 def how_to_get_it(case: Case, verdict: Verdict) -> str:
     """Return how the source's own program would run, for a verdict on what was rebuilt."""
-    original = case.catalog.sources[verdict.source].program_of(verdict.claim)
+    source, original = case.catalog.program_of(verdict.claim) or (verdict.source, None)
     figure = original.figure_of(verdict.claim) if original else None
     if verdict.artifact != "reimplemented" or original is None or figure is None:
         return ""
-    text = ", ".join(original.options_of(verdict.source))
+    text = ", ".join(original.options_of(source))
     gives = "it decides" if figure.counts is None else "what it prints is a reading too"
     return f"With a checkout of it, {gives}: {text}, on a machine's own compiler (--runtime host)."
 

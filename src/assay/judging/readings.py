@@ -13,6 +13,7 @@ from assay.judging.own_program import (
     SAYS,
     as_typed,
     counted_otherwise,
+    counts_of,
     own_program,
     rebuilt_reading,
 )
@@ -51,19 +52,26 @@ def readings_of(case: Case, claim: Claim, target: str) -> tuple[Reading, ...]:
     evaluation = claim.evaluation
     if own or not isinstance(evaluation, Derived) or evaluation.under is not None:
         return own
-    parts = [case.catalog.claims[name] for name in (evaluation.numerator, evaluation.denominator)]
-    found: dict[str, Reading] = {}
-    for part in parts:
+    sides: list[tuple[Claim, dict[str, Reading]]] = []
+    for part in (case.catalog.claims[n] for n in (evaluation.numerator, evaluation.denominator)):
         beside = counted_otherwise(case, part, target)
-        for reading in (*part.all_readings(), *((beside[0],) if beside else ())):
-            under = evaluation.model_copy(update={"under": reading.id})
-            says = f"{part.id} read as: {reading.says}"
-            if reading.id in found:
-                says = f"{found[reading.id].says}; {says}"
-            found[reading.id] = reading.model_copy(
-                update={"says": says, "evaluation": under, "flop_formula": None, "flops": None}
-            )
-    return tuple(found.values())
+        every = (*part.all_readings(), *((beside[0],) if beside else ()))
+        sides.append((part, {reading.id: reading for reading in every}))
+    counts = next((name for part, _ in sides if (name := counts_of(case, part))), None)
+    found: list[Reading] = []
+    for name in dict.fromkeys(name for _, given in sides for name in given):
+        as_run = counts if name == ways.PRINTED else None  # as parts_of takes the other side
+        meant = [(part, given.get(name) or given.get(as_run or "")) for part, given in sides]
+        said = [(part, reading) for part, reading in meant if reading is not None]
+        update = {
+            "id": name,
+            "says": "; ".join(f"{part.id} read as: {reading.says}" for part, reading in said),
+            "evaluation": evaluation.model_copy(update={"under": name}),
+            "flop_formula": None,
+            "flops": None,
+        }
+        found.append(said[-1][1].model_copy(update=update))
+    return tuple(found)
 
 
 def weigh_readings(ask: Question, verdict: Verdict) -> Verdict:

@@ -167,6 +167,8 @@ def _what_ran(ask: Question, measured: Measured) -> str:
     built_from = (code.made_from or "the source's statements").rstrip(".")
     printed = counted_otherwise(ask.case, ask.claim, ask.target)
     original = "the original program was not run"
+    if ask.claim.kind.forecast:
+        original = "the source forecasts it, and had no program of it"
     if printed is not None and isinstance(printed[1], Measured):
         original = "what the original program prints is a reading"
     return f"What ran was rebuilt here ({built_from}); {original}."

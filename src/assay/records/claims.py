@@ -52,6 +52,11 @@ class ClaimKind(StrEnum):
     STATEMENT = "statement"
     """A sentence about speed without a figure, as that one thing is no faster than another."""
 
+    @property
+    def forecast(self) -> bool:
+        """Return whether the source only expects it: there is no program that reached it."""
+        return self in (ClaimKind.TARGET, ClaimKind.PREDICTION)
+
 
 class Relation(StrEnum):
     """The relation of measured to claimed value that a claim needs to hold."""

@@ -219,6 +219,11 @@ def declared_percent(fraction: float) -> str:
     return f"{short(100 * fraction, DIGITS_OF_SHARES)} %"
 
 
+def margin_factor(fraction: float) -> str:
+    """Return a margin as the factor that it is: from the figure over it to the figure times it."""
+    return f"{1 + fraction:.4g}"
+
+
 def readable(value: float, unit: Unit | str | None) -> tuple[float, str | None]:
     """Return what a measured value is to be multiplied by, and the unit that people read it in.
 

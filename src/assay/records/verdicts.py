@@ -124,6 +124,8 @@ class Why(StrEnum):
                    "words taken otherwise")  # fmt: skip
     REBUILT = ("rebuilt", "what ran was rebuilt, or is another's; the original did not run",
                "original not run")  # fmt: skip
+    FORECAST = ("forecast", "the source forecasts it; what was built of it here falls short",
+                "forecast, built here")  # fmt: skip
     ORIGINAL_SLOWER = "original_slower", "the original itself gives less here", "original slower"
     LIBRARY_SLOWER = (
         "library_slower",

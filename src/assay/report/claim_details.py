@@ -13,6 +13,7 @@ from assay.records.attestation import APPENDIX
 from assay.records.claims import Claim
 from assay.records.evaluations import PRIMARY, Benchmark, Metric
 from assay.records.measurements import ArmFacts
+from assay.records.units import margin_factor
 from assay.records.verdicts import Nearest, Verdict, VerdictReading
 from assay.report import formatting as fmt
 from assay.report.formatting import Fact, Link, Row, record_link
@@ -107,7 +108,7 @@ def _facts(verdict: Verdict, claim: Claim | None) -> Iterator[Fact]:
     if verdict.artifact:
         yield Fact("artifact", verdict.artifact)
     if verdict.margin is not None:
-        yield Fact("margin", fmt.declared_percent(verdict.margin))
+        yield Fact("margin", f"a factor of {margin_factor(verdict.margin)}")
     if verdict.noise_floor is not None:
         yield Fact("same binary against itself", f"within {fmt.percent(verdict.noise_floor)}")
     if verdict.samples is not None:

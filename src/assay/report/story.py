@@ -84,11 +84,18 @@ def _figure(catalog: Catalog, verdict: Verdict, place: FigurePlace) -> str | Non
     if place.what == "claimed":
         return catalog.claims[place.claim].as_printed
     value: float | str | None = verdict.measured
+    ci90 = verdict.ci90
     if place.reading is not None:
         held = next((each for each in verdict.readings if each.id == place.reading), None)
-        value = None if held is None else held.work_ratio if place.what else held.measured
-    if not isinstance(value, float):
-        return value
+        if held is None:
+            return None
+        value, ci90 = held.work_ratio if place.what == "work" else held.measured, held.ci90
+    if place.what == "interval":
+        return " to ".join(map(_rounded, ci90)) if ci90 else None
+    return _rounded(value) if isinstance(value, float) else value
+
+
+def _rounded(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 10 else fmt.short(value, DIGITS)
 
 

@@ -12,6 +12,7 @@ from assay.evidence.stages import platform_path
 from assay.findings.binary_matches import binary_matches
 from assay.findings.headline import outcomes
 from assay.records.attestation import PipelineRecord
+from assay.records.units import margin_factor
 from assay.records.verdicts import VerdictsFile, Why
 from assay.report import formatting as fmt
 from assay.report import machine, programs
@@ -86,8 +87,8 @@ def _method_section(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile
     names = {catalog.comparisons[name].protocol for t in plan.targets for name in t.comparisons}
     return {
         "judging": judging,
-        "absolute_margin": fmt.declared_percent(judging.absolute_margin),
-        "ratio_margin": fmt.declared_percent(judging.ratio_margin),
+        "absolute_margin": margin_factor(judging.absolute_margin),
+        "ratio_margin": margin_factor(judging.ratio_margin),
         "confidence": fmt.declared_percent(judging.confidence),
         "wrong": fmt.declared_percent(round((1 - judging.confidence) / 2, 12)),
         "causes": [(why.short, why.words) for why in Why if any(v.why is why for v in every)],
