@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "assay"
 
 LAYERS = (
-    "cli", "pipeline", "report", "findings", "verification", "measuring", "images",
+    "cli", "importing", "pipeline", "report", "findings", "verification", "measuring", "images",
     "judging", "building", "evidence", "catalog", "runtimes", "device", "ops", "statistics",
     "frames", "base", "records", "shared",
 )  # fmt: skip

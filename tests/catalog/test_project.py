@@ -250,7 +250,7 @@ class TestProblems:
         (told,) = refused(folder, document())
         assert told.startswith(f"line 1: {name}: a report cannot carry this name")
 
-    @pytest.mark.parametrize(("files", "size"), [(200, 0), (2, 2_000_000)])
+    @pytest.mark.parametrize(("files", "size"), [(1000, 0), (2, 2_000_000)])
     def test_what_is_more_than_a_report_takes_is_all_that_is_said(
         self, tmp_path: Path, files: int, size: int
     ) -> None:
@@ -258,7 +258,7 @@ class TestProblems:
         for number in range(files):
             (folder / f"more{number}.py").write_text("#" * size)
         (told,) = refused(folder, document())
-        assert "more than 200: " in told or "more than 4,000,000: " in told
+        assert "more than 1000: " in told or "more than 4,000,000: " in told
         page = (ROOT / "docs" / "assay-yaml.md").read_text()
         assert f"has {MOST_FILES} files and {MOST_BYTES:,} bytes at most" in page
 

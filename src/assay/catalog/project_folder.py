@@ -17,7 +17,7 @@ CODE = (".py", ".cu", ".cuh", ".h", ".sh")
 """What is code by its name; other files that code reads are named under ``files``."""
 NOT_CODE = frozenset({"results", "reports", "trusted_keys"})
 """Folders of a project that hold none."""
-MOST_FILES = 200
+MOST_FILES = 1000
 MOST_BYTES = 4_000_000
 """Of all files together, in evidence: what a kernel's author writes, not what he downloads."""
 

@@ -113,7 +113,8 @@ def _check_formulas(reading: ProjectReading, at: YamlPath, entry: Measurement) -
     """Note names in formulas that are no parameters."""
     numbers = {name for name, value in entry.parameters.items() if isinstance(value, int | float)}
     for key in ("flops", "bytes"):
-        for name in sorted(parse(getattr(entry, key)).names - numbers):
+        formula = getattr(entry, key)
+        for name in sorted(parse(formula).names - numbers) if formula else ():
             says = f"measurement '{entry.id}': {key} names '{name}', which is no parameter that is"
             reading.refuse((*at, key), f"{says} a number{suggest(name, sorted(numbers))}")
 

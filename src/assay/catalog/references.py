@@ -40,6 +40,10 @@ T = TypeVar("T")
 
 FORMED = {"quotient": Unit.RATIO, "percent_gain": Unit.PERCENT}
 """Unit of what a formula makes of two figures."""
+COUNTED_BY = {
+    Metric.RATE: "flops", Metric.RATE_RATIO: "flops", Metric.BANDWIDTH: "bytes",
+}  # fmt: skip
+"""What of a measurement says how much a metric counts."""
 FIGURES_OF_PLACES = frozenset({None, "claimed", "work", "gpu", "interval"})
 """What a place of a finding may ask of a verdict (``records.claims.SourceFinding``)."""
 Named = Iterable[tuple[str, frozenset[str]]]
@@ -183,8 +187,7 @@ class _Names:
         alone.
         """
         catalog, evaluation = self.catalog, claim.evaluation
-        for term in _terms(evaluation):
-            self._check_term(term, reading=reading or isinstance(evaluation, Completeness))
+        self._check_terms(evaluation, reading=reading)
         match evaluation:
             case Arithmetic(operands=operands):
                 self.check_operands(operands)
@@ -207,6 +210,19 @@ class _Names:
             self._check_formula(claim.bytes, self._names_of_terms(evaluation.terms))
         if isinstance(evaluation, Derived):
             self._check_formed(claim, evaluation)
+
+    def _check_terms(self, evaluation: Evaluation, *, reading: bool) -> None:
+        """Arms exist, and a project counts of its own problem what a rate or bandwidth needs."""
+        for term in _terms(evaluation):
+            self._check_term(term, reading=reading or isinstance(evaluation, Completeness))
+        metric = evaluation.metric if isinstance(evaluation, Benchmark) else None
+        needs = COUNTED_BY.get(metric) if metric else None
+        for term in _terms(evaluation) if needs else ():
+            for arm in self.catalog.comparisons[term.comparison].arms:
+                workload = self.catalog.workloads[arm.workload]
+                own = workload.operation is Operation.CALLABLE and arm.id in (term.arm, term.over)
+                if own and getattr(workload, needs or "") is None:
+                    raise self.refuse(f"needs {needs} of measurement '{term.comparison}'")
 
     def _check_term(self, term: Term, *, reading: bool) -> None:
         """Arms exist; one that is timed for readings only answers none but a reading.

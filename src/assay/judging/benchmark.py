@@ -109,7 +109,7 @@ def _measure(
         code=what_ran(case, target, [facts[arm].variant for arm in arms_of(term)]),
         controlled=True,
         control=case.control(target, term.comparison),
-        roofline_fraction=roofline.fraction(own_ms, mine, workload.dtype, peaks),
+        roofline_fraction=roofline.fraction(own_ms, mine, workload.dtype, peaks) or None,
         broken=_broken(case, target, record, facts, times),
         limit=limit,
         binary_sha256=mine.binary_sha256,
@@ -199,7 +199,7 @@ def _in_metric(
             limit = roofline.rate_limit_tflop_per_s(mine, workload.dtype, peaks) * counts.factor
             return summary.inverse(mine.flop * 1e-9 * counts.factor), limit, counts
         case Metric.TIME:
-            return summary, roofline.bound_ms(mine, workload.dtype, peaks), counts
+            return summary, roofline.bound_ms(mine, workload.dtype, peaks) or None, counts
         case Metric.BANDWIDTH:
             most = peaks.memory_gb_per_s if counts is formulas.AS_IS else None
             return summary.inverse(mine.bytes * 1e-6 * counts.factor), most, counts

@@ -159,10 +159,11 @@ class Measurement(Record):
     """The arm that is measured twice under two names; by default the last."""
     dtype: ProjectDtype
     """Of the inputs: by it the roofline's rate is taken."""
-    flops: Formulated
-    """Floating-point operations of one launch, over the parameters."""
-    bytes: Formulated
-    """Least bytes that one launch moves, over the parameters."""
+    flops: Formulated | None = None
+    """Floating-point operations of one launch, over the parameters; what answers a rate needs
+    them."""
+    bytes: Formulated | None = None
+    """Least bytes that one launch moves, over the parameters; a bandwidth needs them."""
     relative_tolerance: Annotated[float, Field(gt=0)]
     """Largest accepted ||out - oracle||_F / ||oracle||_F."""
     max_abs_tolerance: Annotated[float, Field(gt=0)] | None = None

@@ -116,7 +116,7 @@ class Workload(Record):
     are checked at it, too, and run by compute-sanitizer."""
     flops: str | None = None
     """FLOPs of one launch of it, by the grammar of ``assay.shared.expressions`` over its
-    parameters."""
+    parameters; None where nobody counted them, and so of ``bytes``: it has no roofline."""
     bytes: str | None = None
     """Least bytes that one launch of it moves, likewise."""
     relative_tolerance: Annotated[float, Field(gt=0)]
@@ -151,11 +151,13 @@ class Workload(Record):
     @model_validator(mode="after")
     def _code_is_a_callables(self) -> "Workload":
         needed = self.operation is Operation.CALLABLE
-        own = {each is not None for each in (self.code, self.flops, self.bytes)}
+        own = needed or (self.flops, self.bytes) == (None, None)
         unknown = sorted(self.small.keys() - self.parameters.keys())
         require(
             (
-                own == {needed} and (needed or not (self.parameters or self.small)),
+                needed == (self.code is not None)
+                and own
+                and (needed or not (self.parameters or self.small)),
                 "code, parameters, small, flops and bytes are those of a callable",
             ),
             (not unknown, f"small: there is no parameter '{next(iter(unknown), '')}'"),
@@ -164,7 +166,9 @@ class Workload(Record):
                 "a callable draws its own values, and it alone; so with float32",
             ),
         )
-        for what in ("flops", "bytes") if needed else ():
+        for what in ("flops", "bytes"):
+            if getattr(self, what) is None:
+                continue
             formula = parse(getattr(self, what))
             for name in sorted(formula.names - self.numbers.keys()):
                 raise ValueError(f"{what} names '{name}', which is no parameter that is a number")

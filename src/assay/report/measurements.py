@@ -110,7 +110,7 @@ def _timed(catalog: Catalog, target: str, arm: Arm, record: BenchmarkRecord | No
     facts = facts_of(record, arm.id) if record else None
     time = arm_time(record, arm.id, catalog.judging) if record and facts else None
     rate = bound = fmt.NOTHING
-    if time and facts:
+    if time and facts and facts.flop:
         rate = fmt.quantity(rate_of(facts, time).value(), "tflop_per_s")
         peaks, dtype = catalog.targets[target].peaks, catalog.workloads[arm.workload].dtype
         bound = fmt.percent(roofline.fraction(time.value(), facts, dtype, peaks))

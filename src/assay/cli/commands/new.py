@@ -1,4 +1,4 @@
-"""``./assay new``: a folder with an example of a project, which runs as it stands."""
+"""``./assay new``: a folder with a project: an example, or what a benchmark's files hold."""
 
 import shlex
 from importlib.resources import files
@@ -13,6 +13,9 @@ from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.project_folder import is_free
+from assay.importing.formats import BenchmarkFormat, imported_from
+from assay.importing.imported import write_project
+from assay.shared.counting import counted
 from assay.shared.files import write_bytes
 
 EXAMPLE = {
@@ -28,18 +31,45 @@ def new(
     folder: Annotated[
         Path, typer.Argument(help="Folder to make; one that is there must be empty.")
     ],
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(help="What --from reads: files, and folders with such files."),
+    ] = None,
+    format_: Annotated[
+        BenchmarkFormat | None,
+        typer.Option(
+            "--from",
+            help="Make it of problems and solutions in this format; of torch, name the function "
+            "and its baseline, each as FILE.py:FUNCTION.",
+        ),
+    ] = None,
+    claimed: Annotated[
+        str | None,
+        typer.Option(
+            help="With --from: the speed-up that is claimed, such as 1.8; of several solutions a "
+            "CSV file with columns solution and speedup."
+        ),
+    ] = None,
 ) -> None:
-    """Write an example of a project of your own."""
+    """Write a project of your own: an example, or kernels of others with their references."""
     if not is_free(folder):
         raise BadInput(f"{folder}: is there, and is no empty folder")
     require_folder_place(folder, folder / PROJECT_FILE)
     example = files("assay.cli").joinpath("example")
-    for name, source in EXAMPLE.items():
+    schema = f"$schema={(checkout.ROOT / SCHEMA).as_uri()}"
+    if format_ is None and (paths or claimed):
+        raise BadInput("which format they are in is said by --from")
+    if format_ is not None:
+        imported = imported_from(format_, paths or (), claimed)
+        written = write_project(folder, imported, f"# yaml-language-server: {schema}\n")
+        for sentence in imported.left_out:
+            say(f"left out: {sentence}")
+        say(f"{folder}: {counted(len(imported.pairs), 'pair')}; {', '.join(written)}")
+    for name, source in EXAMPLE.items() if format_ is None else ():
         text = example.joinpath(source).read_text(encoding="utf-8")
-        schema = (checkout.ROOT / SCHEMA).as_uri()
-        text = text.replace("$schema=SCHEMA", f"$schema={schema}")
-        write_bytes(folder / name, text.encode())
-    say(f"{folder}: {', '.join(EXAMPLE)}")
+        write_bytes(folder / name, text.replace("$schema=SCHEMA", schema).encode())
+    if format_ is None:
+        say(f"{folder}: {', '.join(EXAMPLE)}")
     for when, command in (("next", "check"), ("then", "reproduce")):
         words = [checkout.command(), command, "--project", str(folder)]
         say(f"{when}: {shlex.join(words)}")

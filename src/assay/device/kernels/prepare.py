@@ -12,6 +12,7 @@ def prepare_arm(arm: ArmSpec, inputs: Inputs) -> Prepared:
     if arm.variant.kind == "kernel":
         return prepare_kernel(arm.variant, arm.artifact, inputs)
     if arm.variant.kind == "callable":
-        launch, out = inputs.project_case.launcher(arm.variant.entry or "", inputs.tensors)
-        return Prepared(launch, out)
+        case = inputs.project_case
+        launch, out = case.launcher(arm.variant.entry or "", inputs.tensors)
+        return Prepared(launch, out, arranged=case.joined)
     return prepare_library(arm.variant.entry, inputs)

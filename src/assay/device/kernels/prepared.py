@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.project_code import parts_of
 from assay.device.kernels.sweep import Swept
 from assay.shared.specs import ArmSpec
 
@@ -14,6 +16,13 @@ def _as_it_is(output: Tensor) -> Tensor:
 
 def nothing() -> None:
     """Most variants read the input tensors themselves and keep no copy."""
+
+
+def spoil(output: Any) -> None:
+    """Fill an output, or each of several, with NaN where it can hold one."""
+    for part in parts_of(output):
+        if part.is_floating_point():
+            part.fill_(float("nan"))
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,7 @@ class Prepared:
     def poison(self) -> None:
         """Fill a fixed output with NaN, so that an element that isn't written shows."""
         if self.buffer is not None:
-            self.buffer.fill_(float("nan"))
+            spoil(self.buffer)
         if self.log_sum_exp is not None:
             self.log_sum_exp.fill_(float("nan"))
 

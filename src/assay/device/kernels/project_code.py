@@ -8,6 +8,8 @@ A function is called with its problem's parameters and ``device``, and returns a
              ``out``: an empty one; absent where arms allocate
     ARM      for each arm that assay.yaml names: a function of the same tensors, which enqueues one
              launch on the current stream and returns its result
+
+An answer, an output and a result are a tensor, or a tuple of as many tensors each.
 """
 
 import hashlib
@@ -52,6 +54,8 @@ class ProjectCase:
     output: Callable[[], Any] | None
     shape: tuple[int, ...] | None = field(default=None, compare=False)
     """Of the answer, once it was asked for."""
+    weights: tuple[float, ...] = field(default=(), compare=False)
+    """Of the parts of a first answer that has several: each then weighs as much as any other."""
 
     def inputs(self, seed: int) -> Tensors:
         """Return fresh tensors. Raises BadCode for anything else."""
@@ -68,12 +72,30 @@ class ProjectCase:
         put(tensors, self.inputs(seed), f"{self.name}: inputs({seed})")
 
     def right(self, tensors: Tensors) -> Any:
-        """Return the right answer in float32. Raises BadCode for what is no tensor."""
-        found = _call(f"oracle of {self.name}", self.answer, **tensors)
-        if not isinstance(found, torch.Tensor):
+        """Return the right answer in float32, its parts joined. Raises BadCode for no tensor."""
+        parts = parts_of(_call(f"oracle of {self.name}", self.answer, **tensors))
+        if not parts:
             raise BadCode(f"{self.name}: oracle returned no tensor")
+        if not self.weights and len(parts) > 1:
+            norms = [part.to(torch.float64).norm().item() for part in parts]
+            most = max(part.numel() for part in parts)
+            self.weights = tuple(most**0.5 / norm if norm > 0 else 1.0 for norm in norms)
+        found = self.joined(parts).to(torch.float32)
         self.shape = tuple(found.shape)
-        return found.to(torch.float32)
+        return found
+
+    def joined(self, found: Any) -> Any:
+        """Return a result as it is held against the answer: its parts, where it has several, as one
+        vector in float32, each weighed. Raises BadCode for a result of another number of parts.
+        """
+        parts = parts_of(found)
+        if len(parts) != max(1, len(self.weights)):
+            count = max(1, len(self.weights))
+            raise BadCode(f"{self.name}: a result has {len(parts)} tensors, the answer {count}")
+        if len(parts) == 1:
+            return parts[0]
+        flat = [part.reshape(-1).to(torch.float32) for part in parts]
+        return torch.cat([part * weight for part, weight in zip(flat, self.weights, strict=True)])
 
     def new_output(self, tensors: Tensors, dtype: Any) -> Any:
         """Return an empty tensor for a compiled arm: as the function makes one, or of the answer's
@@ -97,8 +119,10 @@ class ProjectCase:
         if arm not in self.arms:
             raise BadCode(f"{self.name}: returned no arm '{arm}'; it has {', '.join(self.arms)}")
         function = self.arms[arm]
+        if self.shape is None:
+            self.right(tensors)
         out = None if self.output is None else _call(f"output of {self.name}", self.output)
-        if self.output is not None and not isinstance(out, torch.Tensor):
+        if self.output is not None and not parts_of(out):
             raise BadCode(f"{self.name}: output() returned no tensor")
         given = tensors if out is None else {**tensors, "out": out}
 
@@ -114,11 +138,17 @@ class ProjectCase:
                 raise
             if out is not None:
                 return out
-            if not isinstance(found, torch.Tensor):
+            if not parts_of(found):
                 raise BadCode(f"{self.name}: arm '{arm}' returned no tensor")
             return found
 
         return launch, out
+
+
+def parts_of(found: Any) -> tuple[Any, ...]:
+    """Return the tensors of a result: itself, or all of a tuple or list; none of anything else."""
+    parts = tuple(found) if isinstance(found, tuple | list) else (found,)
+    return parts if all(isinstance(part, torch.Tensor) for part in parts) else ()
 
 
 def put(into: Tensors, contents: Tensors, what: str) -> None:

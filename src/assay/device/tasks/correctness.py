@@ -19,6 +19,7 @@ from assay.device.kernels.inputs import Inputs, Tensor, fill, make_inputs, writt
 from assay.device.kernels.oracles import measure_errors, oracle, true_product
 from assay.device.kernels.prepare import prepare_arm
 from assay.device.kernels.prepared import Prepare, Prepared
+from assay.device.kernels.project_code import parts_of
 from assay.device.tasks.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
 from assay.device.worker import side_by_side as neighbours
 from assay.device.worker.cuda import DEVICE, open_cuda
@@ -119,7 +120,7 @@ def _fresh(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Jso
     prepared.poison()
     checks = _launch_and_compare(name, seed, prepared, inputs)
     if prepared.buffer is not None:
-        unwritten = int(torch.isnan(prepared.buffer).sum())
+        unwritten = sum(int(torch.isnan(part).sum()) for part in parts_of(prepared.buffer))
         hold = f"{counted(unwritten, 'element')} {agreeing(unwritten, 'holds', 'hold')}"
         detail = f"{hold} NaN after the launch" if unwritten else ""
         checks.append(_check("poisoned", seed, unwritten == 0, detail))

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.oracles import Errors, measure_errors, oracle
-from assay.device.kernels.prepared import Prepare, Prepared
+from assay.device.kernels.prepared import Prepare, Prepared, spoil
 from assay.device.kernels.sweep import Swept
 from assay.device.timing.contents import Contents
 from assay.device.timing.cuda_graphs import Replay, make_replay, make_sets
@@ -154,7 +154,7 @@ class RotatingRound:
         """See Round. The chosen set changes each time, so that its last output is no old one."""
         self._subject.changes[self._chosen].step()
         if self._poisoned and number == self._last:
-            self._replay.outputs[self._chosen].fill_(float("nan"))
+            spoil(self._replay.outputs[self._chosen])
 
     def errors(self, keep: Keep) -> Errors:
         """See Round. Nothing was changed since the kept launch, so the oracle is asked as it is."""

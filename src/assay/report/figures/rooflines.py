@@ -67,7 +67,7 @@ def rooflines(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
             for arm in catalog.comparisons[comparison].arms:
                 facts = facts_of(record, arm.id)
                 time = arm_time(record, arm.id, catalog.judging) if facts else None
-                if facts is None or time is None or facts.bytes == 0:
+                if facts is None or time is None or not (facts.bytes and facts.flop):
                     continue
                 variant = catalog.variants[arm.variant]
                 point = RooflinePoint(

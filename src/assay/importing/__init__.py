@@ -1,0 +1,1 @@
+"""Projects made of kernels that others wrote, in the formats of their benchmarks."""

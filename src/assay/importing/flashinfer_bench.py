@@ -1,0 +1,138 @@
+"""FlashInfer-Bench: JSON of definitions, workloads and solutions, and safetensors beside them.
+
+The format is that of FlashInfer Trace (flashinfer-ai/flashinfer-bench, docs/flashinfer-trace).
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from assay.base.errors import BadInput
+from assay.importing.imported import Imported, Pair, below, identifier, read_source
+
+TOLERANCE = 1e-2
+"""Relative, as FlashInfer-Bench has it for every type."""
+DTYPES = {"float16": "float16", "bfloat16": "bfloat16", "float32": "float32",
+          "float8_e4m3fn": "float8_e4m3"}  # fmt: skip
+LANGUAGES = ("python", "triton")
+
+
+@dataclass
+class _Trace:
+    """What the files hold, by the names that they give themselves."""
+
+    definitions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    workloads: list[tuple[Path, dict[str, Any]]] = field(default_factory=list)
+    solutions: list[tuple[Path, dict[str, Any]]] = field(default_factory=list)
+
+
+def import_flashinfer_bench(paths: Sequence[Path], speedups: Mapping[str, float]) -> Imported:
+    """Return each solution at each workload of its definition. Raises BadInput for a path that is
+    not there, or a file that is no JSON.
+    """
+    imported = Imported("Solutions to FlashInfer-Bench definitions", "flashinfer_bench.py")
+    trace = _Trace()
+    for path in below(paths, ".json", ".jsonl"):
+        for found in _objects(path):
+            _sort(trace, path, found)
+    for path, solution in trace.solutions:
+        if why := _why_not(trace, solution):
+            imported.left_out.append(f"{path}: {why}")
+            continue
+        _take(imported, trace, path, solution, speedups)
+    return imported
+
+
+def _objects(path: Path) -> Iterator[dict[str, Any]]:
+    text = read_source(path).decode("utf-8", "replace")
+    lines = text.splitlines() if path.suffix == ".jsonl" else [text]
+    for line in filter(str.strip, lines):
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            raise BadInput(f"{path}: is no JSON: {error}") from error
+        if isinstance(found, dict):
+            yield found
+
+
+def _sort(trace: _Trace, path: Path, found: dict[str, Any]) -> None:
+    if {"axes", "inputs", "outputs", "reference"} <= found.keys():
+        trace.definitions[str(found.get("name"))] = found
+    elif {"sources", "spec", "definition"} <= found.keys():
+        trace.solutions.append((path, found))
+    elif isinstance(found.get("workload"), dict) and found.get("solution") is None:
+        trace.workloads.append((path, found))
+
+
+def _why_not(trace: _Trace, solution: Mapping[str, Any]) -> str | None:
+    """Return why a solution cannot be measured here; None where it can."""
+    name, spec = solution["definition"], solution["spec"]
+    if name not in trace.definitions:
+        return f"its definition '{name}' is not among the files"
+    if spec.get("language") not in LANGUAGES:
+        return f"is written in {spec.get('language')}: {' and '.join(LANGUAGES)} can be measured"
+    if not any(found["definition"] == name for _, found in trace.workloads):
+        return f"no workload of '{name}' is among the files"
+    return None
+
+
+def _take(
+    imported: Imported,
+    trace: _Trace,
+    path: Path,
+    solution: Mapping[str, Any],
+    speedups: Mapping[str, float],
+) -> None:
+    name, called = solution["definition"], str(solution.get("name", path.stem))
+    definition, folder = trace.definitions[name], f"solutions/{identifier(called)}"
+    described = f"definitions/{identifier(name)}.json"
+    imported.contents[described] = _text(definition)
+    for source in solution["sources"]:
+        place = PurePosixPath(str(source["path"]))
+        if place.is_absolute() or ".." in place.parts:
+            raise BadInput(f"{path}: '{place}' lies outside the solution")
+        imported.contents[f"{folder}/{place}"] = str(source["content"]).encode()
+    imported.contents[f"{folder}/spec.json"] = _text(solution["spec"])
+    dtypes = [each["dtype"] for each in definition["inputs"].values() if each.get("shape")]
+    for beside, found in trace.workloads:
+        if found["definition"] != name:
+            continue
+        workload = found["workload"]
+        uuid = str(workload["uuid"])
+        stored = f"workloads/{identifier(name, uuid)}.json"
+        imported.contents[stored] = _text(_with_tensors(imported, beside, workload))
+        sizes = ", ".join(f"{axis}={size}" for axis, size in workload["axes"].items())
+        imported.pairs.append(
+            Pair(
+                id=identifier(called, uuid[:8]),
+                title=f"{name}, {sizes}",
+                solution=f"{called} by {solution.get('author', 'an author who is not named')}",
+                parameters={"definition": described, "workload": stored, "solution": folder},
+                file=f"{folder}/{solution['spec']['entry_point'].partition('::')[0]}",
+                dtype=next((DTYPES[each] for each in dtypes if each in DTYPES), "float32"),
+                relative_tolerance=TOLERANCE,
+                speedup=speedups.get(called, speedups.get("")),
+            )
+        )
+
+
+def _with_tensors(imported: Imported, beside: Path, workload: dict[str, Any]) -> dict[str, Any]:
+    """Return a workload whose tensors lie in the project, and take them. Raises BadInput."""
+    inputs = dict(workload["inputs"])
+    for name, given in inputs.items():
+        if given.get("type") != "safetensors":
+            continue
+        places = (folder / given["path"] for folder in (beside.parent, *beside.parents))
+        path = next((place for place in places if place.is_file()), None)
+        if path is None:
+            raise BadInput(f"{beside}: its tensors are not beside it: {given['path']}")
+        kept = f"tensors/{identifier(path.stem)}.safetensors"
+        imported.contents[kept] = read_source(path)
+        inputs[name] = {**given, "path": kept}
+    return {**workload, "inputs": inputs}
+
+
+def _text(found: Any) -> bytes:
+    return f"{json.dumps(found, indent=1, sort_keys=True)}\n".encode()

@@ -1,0 +1,128 @@
+"""GPU MODE: a folder with ``task.yml`` and ``reference.py`` (``generate_input``, ``ref_kernel``,
+``check_implementation``), and submissions that define ``custom_kernel``.
+
+The format is that of the tasks in gpu-mode/reference-kernels.
+"""
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from assay.base.errors import BadInput
+from assay.importing.imported import (
+    TOLERANCES,
+    Imported,
+    Pair,
+    below,
+    dtype_in,
+    identifier,
+    read_source,
+)
+
+TASK = "task.yml"
+SUBMISSION = "@SUBMISSION@"
+"""Stands for the submission among a task's files."""
+
+
+def import_gpu_mode(paths: Sequence[Path], speedups: Mapping[str, float]) -> Imported:
+    """Return each submission at each benchmark of its task: the one in its folder, or the only one.
+
+    Raises BadInput for a path that is not there, or a task that cannot be read.
+    """
+    imported = Imported("Submissions to GPU MODE's tasks", "gpu_mode.py")
+    tasks = {path.parent: _task(path) for path in below(paths, TASK) if path.name == TASK}
+    for folder, task in tasks.items():
+        _take_task(imported, folder, task)
+    for path in below(paths, ".py"):
+        if b"def custom_kernel" not in read_source(path):
+            continue
+        own = [path.parent] if path.parent in tasks else list(tasks)
+        if len(own) == 1:
+            _add(imported, own[0], tasks[own[0]], path, speedups)
+        else:
+            imported.left_out.append(f"{path}: no task was found that it is for")
+    return imported
+
+
+def _task(path: Path) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(read_source(path))
+    except yaml.YAMLError as error:
+        raise BadInput(f"{path}: is no YAML: {' '.join(str(error).split())[:200]}") from error
+    shapes = found.get("benchmarks") if isinstance(found, dict) else None
+    if not isinstance(shapes, list) or not all(isinstance(shape, dict) for shape in shapes):
+        raise BadInput(f"{path}: lists no benchmarks")
+    return dict(found)
+
+
+def _place(folder: Path) -> str:
+    return f"tasks/{identifier(folder.name)}"
+
+
+def _take_task(imported: Imported, folder: Path, task: Mapping[str, Any]) -> None:
+    """Take a task's files, but for its harness, which Assay takes the place of."""
+    listed = task.get("files") or [{"name": "reference.py", "source": "reference.py"}]
+    main = (task.get("config") or {}).get("main", "eval.py")
+    for entry in listed:
+        name, source = str(entry.get("name", "")), str(entry.get("source", ""))
+        if source == SUBMISSION or name == main or not name.endswith(".py"):
+            continue
+        if "/" in name or not name.isprintable():
+            raise BadInput(f"{folder / TASK}: '{name}' is no name of a file beside the task")
+        imported.contents[f"{_place(folder)}/{name}"] = read_source(folder / source)
+
+
+def _add(
+    imported: Imported,
+    folder: Path,
+    task: Mapping[str, Any],
+    path: Path,
+    speedups: Mapping[str, float],
+) -> None:
+    reference = imported.contents.get(f"{_place(folder)}/reference.py", b"").decode(
+        "utf-8", "replace"
+    )
+    own = path.stem if path.parent == folder else f"{path.parent.name}_{path.stem}"
+    file = f"{_place(folder)}/submissions/{identifier(own)}.py"
+    imported.contents[file] = read_source(path)
+    dtype = dtype_in(reference)
+    tests = [_shape(shape) for shape in task.get("tests") or []]
+    for number, benchmark in enumerate(task["benchmarks"], start=1):
+        shape = _shape(benchmark)
+        words = ", ".join(f"{name}={value}" for name, value in shape.items())
+        imported.pairs.append(
+            Pair(
+                id=identifier(folder.name, own, str(number)),
+                title=f"{folder.name}, {words}",
+                solution=f"custom_kernel of {path.name}",
+                parameters={
+                    "task": _place(folder),
+                    "submission": file,
+                    "shape": json.dumps(shape),
+                    "tests": json.dumps(tests),
+                },
+                file=file,
+                dtype=dtype,
+                relative_tolerance=max(_rtol(reference), TOLERANCES[dtype]),
+                speedup=speedups.get(path.stem, speedups.get("")),
+            )
+        )
+
+
+def _shape(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name): value for name, value in given.items() if name != "seed"}
+
+
+def _rtol(reference: str) -> float:
+    """Return the largest relative tolerance that the reference names as a number; 0 without any."""
+    try:
+        calls = [node for node in ast.walk(ast.parse(reference)) if isinstance(node, ast.Call)]
+    except (SyntaxError, ValueError):
+        return 0.0
+    values = (word.value for call in calls for word in call.keywords if word.arg == "rtol")
+    numbers = (each.value for each in values if isinstance(each, ast.Constant))
+    return max((float(each) for each in numbers if isinstance(each, int | float)), default=0.0)

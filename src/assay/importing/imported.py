@@ -1,0 +1,168 @@
+"""A project made of pairs, each a solution and the reference that it is held against."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from assay.base.errors import BadInput
+from assay.catalog.project_folder import MOST_FILES, PROJECT_FILE
+from assay.records.base import ID_PATTERN
+from assay.shared.counting import counted
+from assay.shared.files import write_bytes
+
+LONGEST_ID = 80
+MOST_SOURCE = 1_000_000
+"""Bytes of one file that is read: what a kernel's author writes."""
+TOLERANCES = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2}
+"""Largest relative error by element type, as KernelBench sets it for its comparisons."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A solution and its reference on one problem."""
+
+    id: str
+    """Of the measurement and of the claim."""
+    title: str
+    """What is solved, in words."""
+    solution: str
+    """Who solves it, in words."""
+    parameters: Mapping[str, Any]
+    """What the adapter is called with."""
+    file: str
+    """The solution, below the project."""
+    dtype: str = "float32"
+    relative_tolerance: float | None = None
+    """By default that of the element type."""
+    speedup: float | None = None
+    """As it is claimed; None where nobody claims one."""
+
+
+@dataclass
+class Imported:
+    """What a format's files come to, before anything is written."""
+
+    title: str
+    adapter: str
+    """File of ``adapters`` whose ``case`` makes the inputs, the arms and the right answer."""
+    pairs: list[Pair] = field(default_factory=list)
+    contents: dict[str, bytes] = field(default_factory=dict)
+    """Of the files of others, by their names below the project."""
+    left_out: list[str] = field(default_factory=list)
+    """A sentence on each that is no pair."""
+
+
+def write_project(folder: Path, imported: Imported, head: str) -> tuple[str, ...]:
+    """Write the project into an empty folder; return the names of its own files. Raises BadInput
+    where there is nothing to measure, or more than a project holds.
+
+    ``head``: first lines of its assay.yaml.
+    """
+    if not imported.pairs:
+        why = "; ".join(imported.left_out[:3]) or "there is no file of that format"
+        raise BadInput(f"no pair of a reference and a solution was found: {why}")
+    names = [pair.id for pair in imported.pairs]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise BadInput(f"two pairs are called '{twice[0]}': rename the files of one of them")
+    if (count := len(imported.contents) + 1) > MOST_FILES:
+        raise BadInput(f"{counted(count, 'file')}: a project holds {MOST_FILES}; take fewer pairs")
+    text = yaml.safe_dump(_document(imported), sort_keys=False, allow_unicode=True, width=100)
+    code = files("assay.importing").joinpath("adapters", f"{imported.adapter}.txt").read_bytes()
+    for name, content in imported.contents.items():
+        write_bytes(folder / name, content)
+    write_bytes(folder / imported.adapter, code)
+    write_bytes(folder / PROJECT_FILE, f"{head}{text}".encode())
+    return PROJECT_FILE, imported.adapter
+
+
+def _document(imported: Imported) -> dict[str, Any]:
+    code = (".py", ".cu", ".cuh", ".h", ".sh")
+    others = [name for name in imported.contents if not name.endswith(code)]
+    return {
+        "schema": "assay/project/1",
+        "title": imported.title,
+        "sources": [{"id": "solutions", "title": imported.title}],
+        "measurements": [_measurement(imported, pair) for pair in imported.pairs],
+        "claims": [_claim(pair) for pair in imported.pairs],
+        **({"files": others} if others else {}),
+    }
+
+
+def _measurement(imported: Imported, pair: Pair) -> dict[str, Any]:
+    return {
+        "id": pair.id,
+        "title": pair.title,
+        "callable": f"{imported.adapter}:case",
+        "parameters": dict(pair.parameters),
+        "arms": {"solution": pair.solution, "reference": "the reference, as its problem has it"},
+        "dtype": pair.dtype,
+        "relative_tolerance": pair.relative_tolerance or TOLERANCES[pair.dtype],
+        "artifact": "original",
+    }
+
+
+def _claim(pair: Pair) -> dict[str, Any]:
+    claimed = pair.speedup is not None
+    says = f"is {pair.speedup:g} times as fast as" if claimed else "is at least as fast as"
+    return {
+        "id": pair.id,
+        "statement": f"{pair.solution} {says} the reference: {pair.title}",
+        "place": {"section": pair.file, "line": 1},
+        "value": f"{pair.speedup:g}x" if claimed else "1x",
+        **({} if claimed else {"relation": "at_least"}),
+        "answer": {"measurement": pair.id, "arm": "solution", "over": "reference"},
+    }
+
+
+def identifier(*words: str) -> str:
+    """Return an id made of words: lower case, other characters as underscores."""
+    text = re.sub(r"[^a-z0-9]+", "_", "_".join(words).lower()).strip("_")
+    text = text if re.match(r"[a-z]", text) else f"p{text}"
+    text = text[:LONGEST_ID].rstrip("_")
+    assert re.fullmatch(ID_PATTERN, text), text
+    return text
+
+
+def read_source(path: Path) -> bytes:
+    """Return a file of others. Raises BadInput for one that nobody wrote by hand."""
+    if not path.is_file():
+        raise BadInput(f"{path}: there is no such file")
+    data = path.read_bytes()
+    if len(data) > MOST_SOURCE:
+        raise BadInput(f"{path}: has more than {MOST_SOURCE:,} bytes")
+    return data
+
+
+def below(paths: Sequence[Path], *endings: str) -> list[Path]:
+    """Return the files of these endings among ``paths`` and in the folders among them, sorted.
+
+    Raises BadInput for a path that is not there.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            every = (each for each in path.rglob("*") if each.is_file() and not _hidden(each, path))
+            found += sorted(each for each in every if each.name.endswith(endings))
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise BadInput(f"{path}: there is no such file or folder")
+    return list(dict.fromkeys(found))
+
+
+def _hidden(path: Path, top: Path) -> bool:
+    return any(part[0] in "._" for part in path.relative_to(top).parts[:-1])
+
+
+def dtype_in(text: str) -> str:
+    """Return the element type that a source names for its inputs; float32 where it names none."""
+    named: Iterable[tuple[str, str]] = (
+        ("bfloat16", r"bfloat16|\.bfloat16\(\)"),
+        ("float16", r"float16|\.half\(\)"),
+    )
+    return next((name for name, pattern in named if re.search(pattern, text)), "float32")

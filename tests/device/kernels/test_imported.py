@@ -1,0 +1,101 @@
+"""Adapters of other benchmarks' formats: honest solutions pass, wrong ones do not, on a CPU."""
+
+import hashlib
+
+import pytest
+import yaml
+
+from assay.device.kernels import project_code
+from assay.device.kernels.prepare import prepare_arm
+from assay.device.kernels.project_code import BadCode
+from assay.device.tasks.correctness import check_arm
+from assay.device.timing.bench_process import Bench, run_process
+from assay.device.timing.phases import Phases
+from assay.importing.formats import BenchmarkFormat, imported_from
+from assay.importing.imported import write_project
+from assay.shared import project_calls
+from assay.shared.specs import ArmSpec, CodeSpec, VariantSpec, WorkloadSpec
+from tests.benchmark_samples import FLASHINFER_BENCH, FUNCTIONS, GPU_MODE, KERNELBENCH, write
+from tests.device.helpers import HostStopwatch, protocol
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Import what a folder holds; return the arms of each measurement by its id."""
+
+    def made(format_, contents, *paths):
+        given = write(tmp_path / "given", contents)
+        folder = tmp_path / "project"
+        imported = imported_from(BenchmarkFormat(format_), [given / path for path in paths or ("",)], None)
+        write_project(folder, imported, "")
+        monkeypatch.setenv(project_calls.VARIABLE, str(folder))
+        project_code._case.cache_clear()
+        document = yaml.safe_load((folder / "assay.yaml").read_text())
+        files = {
+            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+        return {entry["id"]: arms(entry, files) for entry in document["measurements"]}
+
+    return made
+
+
+def arms(entry, files):
+    workload = WorkloadSpec(
+        id=entry["id"], operation="callable", dtype=entry["dtype"], distribution="own", seed=1,
+        relative_tolerance=entry["relative_tolerance"], parameters=entry["parameters"],
+        code=CodeSpec(entry["callable"].partition(":")[0], "case", files),
+    )  # fmt: skip
+    return {
+        name: ArmSpec(name, VariantSpec(name, "callable", "callable", entry=name), workload, None)
+        for name in entry["arms"]
+    }
+
+
+def gate(arm):
+    return check_arm(arm, (1, 2), "cpu", prepare_arm, lambda note: None)
+
+
+def test_kernelbench(project):
+    found = project("kernelbench", KERNELBENCH)
+    good, kept, broken = (found[f"level_1_problem_7_sample_{n}_kernel"] for n in range(3))
+    assert gate(good["reference"])["status"] == "correct"
+    assert gate(good["solution"])["status"] == "correct"
+    assert gate(kept["solution"])["status"] == "incorrect"
+    assert gate(broken["reference"])["status"] == "correct"
+    with pytest.raises(BadCode, match="SyntaxError"):
+        gate(broken["solution"])
+
+
+def test_a_function_of_several_results(project):
+    for name, status in (("fast", "correct"), ("half_done", "incorrect")):
+        (pair,) = project(
+            "torch", {"mine.py": FUNCTIONS}, f"mine.py:{name}", "mine.py:slow"
+        ).values()
+        assert gate(pair["reference"])["status"] == "correct"
+        assert gate(pair["solution"])["status"] == status
+
+
+def test_gpu_mode(project):
+    found = project("gpu-mode", GPU_MODE)
+    assert gate(found["add_submission_1"]["solution"])["status"] == "correct"
+    assert gate(found["add_submission_2"]["reference"])["status"] == "correct"
+    with pytest.raises(BadCode, match="test"):
+        gate(found["add_other_1"]["solution"])
+
+
+def test_flashinfer_bench(project):
+    found = project("flashinfer-bench", FLASHINFER_BENCH)
+    for name, status in (("good", "correct"), ("returns", "correct"), ("part", "incorrect")):
+        pair = found[f"{name}_0a1b2c3d"]
+        assert gate(pair["reference"])["status"] == "correct", name
+        assert gate(pair["solution"])["status"] == status, name
+
+
+def test_a_pair_is_timed(project):
+    pair = project("flashinfer-bench", FLASHINFER_BENCH)["good_0a1b2c3d"]
+    bench = Bench(protocol(), HostStopwatch(), "cpu", prepare_arm, lambda note: None, Phases())
+    found = run_process([pair["solution"], pair["reference"]], "reference", "seed", bench)
+    assert found["wrong"] == {}
+    assert {facts["arm"] for facts in found["arms"]} >= {"solution", "reference"}
