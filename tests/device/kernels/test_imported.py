@@ -26,7 +26,8 @@ def project(tmp_path, monkeypatch):
     def made(format_, contents, *paths):
         given = write(tmp_path / "given", contents)
         folder = tmp_path / "project"
-        imported = imported_from(BenchmarkFormat(format_), [given / path for path in paths or ("",)], None)
+        places = [given / path for path in paths or ("",)]
+        imported = imported_from(BenchmarkFormat(format_), places, None)
         write_project(folder, imported, "")
         monkeypatch.setenv(project_calls.VARIABLE, str(folder))
         project_code._case.cache_clear()

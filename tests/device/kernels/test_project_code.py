@@ -103,9 +103,9 @@ def gate(name, function="case"):
     return check_arm(arm(name, function), (1, 2), "cpu", prepare_arm, lambda note: None)
 
 
-def timed(*names):
+def timed(*names, seed="seed"):
     bench = Bench(protocol(), HostStopwatch(), "cpu", prepare_arm, lambda note: None, Phases())
-    return run_process([arm(name) for name in names], names[0], "seed", bench)
+    return run_process([arm(name) for name in names], names[0], seed, bench)
 
 
 class TestGate:
@@ -136,8 +136,8 @@ class TestTiming:
     def test_a_result_of_an_earlier_launch_is_found_out(self, name, monkeypatch):
         monkeypatch.setattr(bench_process, "TIME_DIGITS", 9)
         wrong = {}
-        for _ in range(5):  # which turns are checked is drawn
-            wrong |= timed(name)["wrong"]
+        for number in range(12):  # which turns are checked, and with which contents, is drawn
+            wrong |= timed(name, seed=f"seed {number}")["wrong"]
         assert name in wrong
 
 

@@ -10,6 +10,7 @@ import torch
 
 from assay.device.tasks import cheats
 from assay.device.tasks.cheats import CHEATS, WORKLOAD, run_cheats, try_cheat
+from assay.device.tasks.published_cheats import MODES, PATCHES
 from assay.shared.job import CheatsJob
 from tests.device.helpers import HostStopwatch, SteadyGpu, protocol
 from tests.jobs import TARGET
@@ -20,6 +21,15 @@ ON_THE_HOST = [name for name, cheat in CHEATS.items() if not cheat.needs_gpu]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
+    for owner, name, _ in PATCHES.values():  # so that they are put back
+        monkeypatch.setattr(owner, name, getattr(owner, name))
+    yield
+    while MODES:
+        MODES.pop().__exit__(None, None, None)
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
     rules = protocol(blocks=4, samples=4, checked_turns=0.5)
     monkeypatch.setattr(cheats, "PROTOCOL", rules)
 

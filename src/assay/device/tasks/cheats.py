@@ -15,6 +15,7 @@ import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
+from assay.device.tasks import published_cheats as published
 from assay.device.tasks.caught_by import CAUGHT_BY, TIMED
 from assay.device.tasks.correctness import check_arm
 from assay.device.timing.bench_process import Bench, run_process
@@ -190,11 +191,29 @@ CHEATS: dict[str, Cheat] = {
     "previous_result": Cheat("returns the result of the call before", _previous),
     "warm_up_detector": Cheat("stops working once it is warm", _warm_up_detector),
     "reference_copied": Cheat("copies the oracle's answer", _reference_copied),
+    "cached_by_shape": Cheat(
+        "keeps its result by the shape of an input",
+        _cached(lambda inputs: tuple(inputs.tensors["b"].shape)),
+    ),
+    "cached_in_file": Cheat("keeps its result in a file", published.cached_in_file),
+    "every_second_call": Cheat("works at every second call", published.every_second_call),
+    "old_memory": Cheat("returns memory as it finds it", published.old_memory),
+    "lazy_tensor": Cheat("returns a tensor that is computed when read", published.lazy_tensor),
+    "graph_stale": Cheat("replays a graph over old inputs", published.graph_stale, True),
+    **{
+        name: Cheat(what, published.of(compute))
+        for name, (what, compute) in published.COMPUTED.items()
+    },
+    "function_mode": Cheat("leaves on what sees PyTorch's calls", published.function_mode),
+    **{
+        name: Cheat(f"replaces {patch[1]} of what measures it", published.patching(*patch))
+        for name, patch in published.PATCHES.items()
+    },
 }
 
 
 def _arm(name: str, workload: WorkloadSpec) -> ArmSpec:
-    return ArmSpec(name, VariantSpec(name, "dense_gemm", "library", entry=name), workload, None)
+    return ArmSpec(name, VariantSpec(name, "dense_gemm", "callable", entry=name), workload, None)
 
 
 def try_cheat(
@@ -214,7 +233,10 @@ def try_cheat(
     failed = sorted({check["name"] for check in gate["checks"] if not check["passed"]})
     settle = torch.cuda.synchronize if device != "cpu" else lambda: None
     bench = Bench(PROTOCOL, stopwatch, device, prepare, note, Phases(settle))
-    wrong = run_process([arm], name, f"cheats:{name}", bench)["wrong"].get(name)
+    try:
+        wrong = run_process([arm], name, f"cheats:{name}", bench)["wrong"].get(name)
+    except ValueError as error:  # an output that cannot be kept
+        wrong = str(error)
     caught_by = [*failed, *([TIMED] if wrong else [])]
     meant = CAUGHT_BY[name]
     as_meant = meant in caught_by if meant else not caught_by

@@ -25,6 +25,7 @@ from assay.device.worker import side_by_side as neighbours
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import ChildOutcome, Note, run_children
 from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.harness_guard import HarnessGuard, changed_words, is_plain
 from assay.device.worker.imported import imported_packages, know_packages
 from assay.device.worker.messages import progress
 from assay.shared import sparsity as patterns
@@ -59,9 +60,15 @@ def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs
     from.
     """
     # Cloned in stream order: a launch that leaves work on another stream is not waited for.
-    output = inputs.checked(prepared.arranged(prepared.launch()).clone())
+    launched = prepared.launch()
+    output = inputs.checked(prepared.arranged(launched).clone())
     if prepared.log_sum_exp is None:
-        return [_compared(name, seed, output, oracle(inputs), inputs)]
+        plain = all(map(is_plain, parts_of(launched)))
+        detail = "" if plain else "it is a subclass of a tensor, which may compute when it is read"
+        return [
+            _compared(name, seed, output, oracle(inputs), inputs),
+            *([] if plain else [_check("plain_tensor", seed, False, detail)]),
+        ]
     sums, right = inputs.checked(prepared.log_sum_exp.clone()), attend(inputs)
     limits = low_precision_limits(inputs, right)
     sums_limit = LOG_SUM_EXP_TOLERANCE
@@ -183,6 +190,7 @@ def check_arm(
     remarks: list[str] = []
     refused: list[str] = []
     beside: Json | None = None
+    guard = HarnessGuard() if arm.variant.kind == "callable" else None
     for seed in seeds:
         note(f"timed shape, seed {seed}")
         inputs = make_inputs(arm.workload, device, seed)
@@ -206,6 +214,8 @@ def check_arm(
             except Unsupported as error:
                 remarks.append(f"{name} not run: {error}")
                 refused.append(name)
+    if guard is not None and (changed := guard.changed()):
+        checks.append(_check("harness_unchanged", seeds[-1], False, changed_words(changed)))
     failed = sorted({check["name"] for check in checks if not check["passed"]})
     if failed:
         remarks.insert(0, f"failed: {', '.join(failed)}")

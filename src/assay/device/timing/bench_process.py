@@ -14,6 +14,7 @@ from assay.device.timing.rounds import Rotating, Round, Single, Subject
 from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
 from assay.device.timing.stopwatch import Stopwatch, WarmUp, settle, warm_up
 from assay.device.worker.forks import Note
+from assay.device.worker.harness_guard import HarnessGuard, changed_words
 from assay.shared.launch_facts import launch_facts
 from assay.shared.specs import ArmSpec, Json, ProtocolSpec
 
@@ -162,6 +163,12 @@ def _take_turn(
     }
 
 
+def _blamed(guard: HarnessGuard, arms: Sequence[str]) -> dict[str, str]:
+    """Return what is wrong with arms that changed what measures them."""
+    changed = guard.changed() if arms else []
+    return dict.fromkeys(arms, f"incorrect: {changed_words(changed)}") if changed else {}
+
+
 def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) -> Json:
     """Everything one process measures; times of turns are on the monotonic clock.
 
@@ -169,19 +176,25 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
     Raises GraphFailed where the protocol asks for graphs and an arm can't be captured.
     """
     protocol = bench.protocol
+    guard = HarnessGuard()
     ready = _make_ready(arms, seed, bench)
+    wrong = _blamed(guard, [arm.id for arm in arms if arm.variant.kind == "callable"])
+    guard = HarnessGuard()
     names = [arm.id for arm in arms]
     if control in ready:
         ready[CONTROL] = ready[control]
         names.append(CONTROL)
     source = random.Random(f"{seed}:checks")  # noqa: S311 - reproducible, not secret
-    wrong: dict[str, str] = {}
     blocks = []
     for slots in plan_blocks(names, protocol.blocks, protocol.checked_turns, seed):
         turns = []
         for slot in slots:
             bench.note(ready[slot.name].arm.id)
             turns.append(_take_turn(slot, ready[slot.name], source, bench, wrong))
+            own = ready[slot.name].arm
+            if own.variant.kind == "callable" and (blamed := _blamed(guard, [own.id])):
+                wrong |= blamed
+                guard = HarnessGuard()
         blocks.append(turns)
     timed_ms = sum(
         sum(turn["times_ms"]) * ready[turn["arm"]].round.launches

@@ -1,0 +1,228 @@
+"""Exploits of benchmarks that others published, as kernels that claim to compute C = A B.
+
+Each is our own code for a family: docs/cheats.md says who told of it.
+"""
+
+import inspect
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from assay.device.kernels import oracles
+from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.prepared import Prepared
+
+LATER_S = 0.05
+
+
+def right(inputs: Inputs) -> Tensor:
+    """Return the product that is claimed."""
+    return torch.mm(inputs.tensors["a"], inputs.tensors["b"])
+
+
+def of(compute: Callable[[Inputs, Tensor], object]) -> Callable[[Inputs], Prepared]:
+    """Return what prepares a kernel that ``compute`` does, into the output that it is given."""
+
+    def prepare(inputs: Inputs) -> Prepared:
+        out = inputs.new_output()
+
+        def launch() -> Tensor:
+            compute(inputs, out)
+            return out
+
+        return Prepared(launch, out)
+
+    return prepare
+
+
+def _thread_later(inputs: Inputs, out: Tensor) -> None:
+    def work() -> None:
+        time.sleep(LATER_S)
+        out.copy_(right(inputs))
+
+    threading.Thread(target=work).start()
+
+
+class _Lazy(torch.Tensor):  # type: ignore[misc]  # PyTorch has no types for it
+    """A tensor that is computed when it is read."""
+
+    inputs: Inputs
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Compute what was claimed to be there, then do what was asked."""
+        given = [right(each.inputs) if isinstance(each, cls) else each for each in args]
+        return func(*given, **(kwargs or {}))
+
+
+def lazy_tensor(inputs: Inputs) -> Prepared:
+    """Return a subclass that computes when somebody looks."""
+
+    def launch() -> Tensor:
+        lazy = inputs.new_output().as_subclass(_Lazy)
+        lazy.inputs = inputs
+        return lazy
+
+    return Prepared(launch, None)
+
+
+def patching(owner: Any, name: str, other: Any) -> Callable[[Inputs], Prepared]:
+    """Return what prepares an honest kernel that puts something else in a harness's place."""
+
+    def prepare(inputs: Inputs) -> Prepared:
+        setattr(owner, name, other)
+        return of(lambda inputs, out: out.copy_(right(inputs)))(inputs)
+
+    return prepare
+
+
+PATCHES: dict[str, tuple[Any, str, Any]] = {
+    "patched_event": (torch.cuda.Event, "elapsed_time", lambda _start, _stop: 1e-6),
+    "patched_synchronize": (torch.cuda, "synchronize", lambda *_given: None),
+    "patched_clock": (time, "perf_counter", lambda: 0.0),
+    "patched_compare": (oracles, "measure_errors", lambda *_given: oracles.Errors(0.0, 0.0)),
+    "patched_allclose": (torch, "allclose", lambda *_given, **_named: True),
+}
+"""By a cheat's name: what it replaces."""
+
+
+class _Mode(TorchFunctionMode):  # type: ignore[misc]
+    """Sees every call of PyTorch."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Do what was asked."""
+        return func(*args, **(kwargs or {}))
+
+
+MODES: list[_Mode] = []
+"""Those that were left on, for a test to take back."""
+
+
+def function_mode(inputs: Inputs) -> Prepared:
+    """Leave a mode on that sees, and could change, what the harness calls."""
+    MODES.append(_Mode())
+    MODES[-1].__enter__()
+    return of(lambda inputs, out: out.copy_(right(inputs)))(inputs)
+
+
+def cached_in_file(inputs: Inputs) -> Prepared:
+    """Keep the first result in a file."""
+    out, folder = inputs.new_output(), Path(tempfile.mkdtemp(prefix="assay-cheat-"))
+    file = folder / "result.pt"
+
+    def launch() -> Tensor:
+        if not file.exists():
+            torch.save(right(inputs), file)
+        return out.copy_(torch.load(file, weights_only=True))
+
+    return Prepared(launch, out)
+
+
+def every_second_call(inputs: Inputs) -> Prepared:
+    """Compute at every second call alone, as if two were one."""
+    out, calls = inputs.new_output(), list[int]()
+
+    def launch() -> Tensor:
+        calls.append(1)
+        return out.copy_(right(inputs)) if len(calls) % 2 else out
+
+    return Prepared(launch, out)
+
+
+def old_memory(inputs: Inputs) -> Prepared:
+    """Return new memory as it is, in which a right answer may have lain."""
+    return Prepared(inputs.new_output, None)
+
+
+def _tensors_in(value: Any, shape: tuple[int, ...], deep: int) -> Iterator[Tensor]:
+    if type(value) is torch.Tensor:
+        if value.dtype == torch.float32 and tuple(value.shape) == shape:
+            yield value
+    elif deep:
+        for each in list(getattr(value, "__dict__", {}).values()):
+            yield from _tensors_in(each, shape, deep - 1)
+
+
+def _tensors_above(shape: tuple[int, ...]) -> Iterator[Tensor]:
+    """Yield float32 tensors of a shape that callers hold, or what they hold does."""
+    frame = sys._getframe(1).f_back
+    while frame is not None:
+        for value in list(frame.f_locals.values()):
+            yield from _tensors_in(value, shape, 3)
+        frame = frame.f_back
+
+
+def _frame_walker(inputs: Inputs, out: Tensor) -> None:
+    found = next(_tensors_above(tuple(out.shape)), None)
+    out.copy_(right(inputs) if found is None else found)
+
+
+def _stack_inspector(inputs: Inputs, out: Tensor) -> None:
+    watched = any("correctness" in frame.filename for frame in inspect.stack(context=0))
+    if watched:
+        out.copy_(right(inputs))
+
+
+def graph_stale(inputs: Inputs) -> Prepared:
+    """Replay a graph over copies that were made of the first inputs."""
+    out = inputs.new_output()
+    a, b = (inputs.tensors[name].clone() for name in "ab")
+    graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        out.copy_(torch.mm(a, b))
+    torch.cuda.current_stream().wait_stream(side)
+    with torch.cuda.graph(graph):
+        out.copy_(torch.mm(a, b))
+
+    def launch() -> Tensor:
+        graph.replay()
+        return out
+
+    return Prepared(launch, out)
+
+
+def _zeroing(inputs: Inputs, out: Tensor) -> None:
+    inputs.tensors["a"].zero_()
+    out.zero_()
+
+
+def _half_of_k(inputs: Inputs, out: Tensor) -> None:
+    a, b = inputs.tensors["a"], inputs.tensors["b"]
+    half = a.shape[1] // 2
+    out.copy_(torch.mm(a[:, :half], b[:half]))
+
+
+def _small_skipped(inputs: Inputs, out: Tensor) -> None:
+    a = inputs.tensors["a"]
+    out.copy_(torch.mm(torch.where(a.abs() < 0.2, torch.zeros_like(a), a), inputs.tensors["b"]))
+
+
+def _one_row(inputs: Inputs, out: Tensor) -> None:
+    out.copy_((inputs.tensors["a"][:1] @ inputs.tensors["b"]).expand_as(out))
+
+
+COMPUTED: dict[str, tuple[str, Callable[[Inputs, Tensor], object]]] = {
+    "thread_later": ("has a thread do the work later", _thread_later),
+    "frame_walker": ("copies an answer from the frames above it", _frame_walker),
+    "stack_inspector": ("works only where the gate calls it", _stack_inspector),
+    "nan_everywhere": (
+        "writes NaN, which compares as unequal to all",
+        lambda _inputs, out: out.fill_(float("nan")),
+    ),
+    "inputs_zeroed": ("zeroes an input, so that zeros are right", _zeroing),
+    "half_of_k": ("sums half of the products", _half_of_k),
+    "small_values_skipped": ("leaves small values out", _small_skipped),
+    "one_row_for_all": ("computes one row and repeats it", _one_row),
+    "low_precision_output": (
+        "rounds its result to 8 bits",
+        lambda inputs, out: out.copy_(right(inputs).to(torch.float8_e5m2).to(out.dtype)),
+    ),
+}  # fmt: skip
+"""By name: what it does, and how."""
