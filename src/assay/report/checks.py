@@ -21,6 +21,8 @@ CHECKS = {
     "repeat": "new contents in the same buffers",
     "log_sum_exp": "the log-sum-exps against the oracle's",
     "low_precision_rule": "the error against a low-precision reference's",
+    "plain_tensor": "the output's type",
+    "harness_unchanged": "the harness's own functions",
     "timed_run": "the timed launches against the oracle",
 }
 """A check's name in a reader's words."""

@@ -20,6 +20,7 @@ CAUGHT_BY: dict[str, str | None] = {
     "old_memory": "timed_shape",
     "thread_later": "timed_shape",
     "lazy_tensor": "plain_tensor",
+    "own_method": "plain_tensor",
     "graph_stale": "repeat",
     "frame_walker": TIMED,
     "stack_inspector": TIMED,

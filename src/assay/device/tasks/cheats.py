@@ -199,6 +199,7 @@ CHEATS: dict[str, Cheat] = {
     "every_second_call": Cheat("works at every second call", published.every_second_call),
     "old_memory": Cheat("returns memory as it finds it", published.old_memory),
     "lazy_tensor": Cheat("returns a tensor that is computed when read", published.lazy_tensor),
+    "own_method": Cheat("returns a tensor whose method computes", published.own_method),
     "graph_stale": Cheat("replays a graph over old inputs", published.graph_stale, True),
     **{
         name: Cheat(what, published.of(compute))

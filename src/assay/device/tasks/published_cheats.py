@@ -73,6 +73,13 @@ def lazy_tensor(inputs: Inputs) -> Prepared:
     return Prepared(launch, None)
 
 
+def own_method(inputs: Inputs) -> Prepared:
+    """Return a tensor whose own ``clone`` computes."""
+    out = inputs.new_output()
+    out.clone = lambda: right(inputs)
+    return Prepared(lambda: out, None)
+
+
 def patching(owner: Any, name: str, other: Any) -> Callable[[Inputs], Prepared]:
     """Return what prepares an honest kernel that puts something else in a harness's place."""
 

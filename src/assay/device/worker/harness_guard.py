@@ -82,8 +82,10 @@ def _of_module(name: str, module: ModuleType) -> Iterator[Entry]:
 
 
 def is_plain(output: Any) -> bool:
-    """Return whether an output is a tensor and no subclass, which may compute when it is read."""
-    return type(output) in (torch.Tensor, torch.nn.Parameter)
+    """Return whether an output is a tensor, and neither a subclass nor one with methods of its own,
+    either of which may compute when it is read.
+    """
+    return type(output) in (torch.Tensor, torch.nn.Parameter) and not vars(output)
 
 
 NAMED = 3
