@@ -21,6 +21,7 @@ from assay.importing.imported import (
     dtype_in,
     identifier,
     read_source,
+    short_names,
 )
 
 TASK = "task.yml"
@@ -35,14 +36,15 @@ def import_gpu_mode(paths: Sequence[Path], speedups: Mapping[str, float]) -> Imp
     """
     imported = Imported("Submissions to GPU MODE's tasks", "gpu_mode.py")
     tasks = {path.parent: _task(path) for path in below(paths, TASK) if path.name == TASK}
+    named = short_names(tasks)
     for folder, task in tasks.items():
-        _take_task(imported, folder, task)
+        _take_task(imported, folder, f"tasks/{named[folder]}", task)
     for path in below(paths, ".py"):
         if b"def custom_kernel" not in read_source(path):
             continue
-        own = [path.parent] if path.parent in tasks else list(tasks)
-        if len(own) == 1:
-            _add(imported, own[0], tasks[own[0]], path, speedups)
+        own = [each for each in path.parents if each in tasks] or list(tasks)
+        if own and (own[0] in path.parents or len(own) == 1):
+            _add(imported, own[0], named[own[0]], tasks[own[0]], path, speedups)
         else:
             imported.left_out.append(f"{path}: no task was found that it is for")
     return imported
@@ -59,11 +61,7 @@ def _task(path: Path) -> dict[str, Any]:
     return dict(found)
 
 
-def _place(folder: Path) -> str:
-    return f"tasks/{identifier(folder.name)}"
-
-
-def _take_task(imported: Imported, folder: Path, task: Mapping[str, Any]) -> None:
+def _take_task(imported: Imported, folder: Path, place: str, task: Mapping[str, Any]) -> None:
     """Take a task's files, but for its harness, which Assay takes the place of."""
     listed = task.get("files") or [{"name": "reference.py", "source": "reference.py"}]
     main = (task.get("config") or {}).get("main", "eval.py")
@@ -73,21 +71,22 @@ def _take_task(imported: Imported, folder: Path, task: Mapping[str, Any]) -> Non
             continue
         if "/" in name or not name.isprintable():
             raise BadInput(f"{folder / TASK}: '{name}' is no name of a file beside the task")
-        imported.contents[f"{_place(folder)}/{name}"] = read_source(folder / source)
+        imported.contents[f"{place}/{name}"] = read_source(folder / source)
 
 
 def _add(
     imported: Imported,
     folder: Path,
+    named: str,
     task: Mapping[str, Any],
     path: Path,
     speedups: Mapping[str, float],
 ) -> None:
-    reference = imported.contents.get(f"{_place(folder)}/reference.py", b"").decode(
-        "utf-8", "replace"
-    )
-    own = path.stem if path.parent == folder else f"{path.parent.name}_{path.stem}"
-    file = f"{_place(folder)}/submissions/{identifier(own)}.py"
+    place = f"tasks/{named}"
+    reference = imported.contents.get(f"{place}/reference.py", b"").decode("utf-8", "replace")
+    inside = path.relative_to(folder) if folder in path.parents else Path(*path.parts[-2:])
+    own = identifier(*inside.with_suffix("").parts)
+    file = f"{place}/submissions/{own}.py"
     imported.contents[file] = read_source(path)
     dtype = dtype_in(reference)
     tests = [_shape(shape) for shape in task.get("tests") or []]
@@ -96,11 +95,11 @@ def _add(
         words = ", ".join(f"{name}={value}" for name, value in shape.items())
         imported.pairs.append(
             Pair(
-                id=identifier(folder.name, own, str(number)),
+                id=identifier(named, own, str(number)),
                 title=f"{folder.name}, {words}",
                 solution=f"custom_kernel of {path.name}",
                 parameters={
-                    "task": _place(folder),
+                    "task": place,
                     "submission": file,
                     "shape": json.dumps(shape),
                     "tests": json.dumps(tests),

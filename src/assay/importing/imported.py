@@ -128,6 +128,18 @@ def identifier(*words: str) -> str:
     return text
 
 
+def short_names(paths: Iterable[Path]) -> dict[Path, str]:
+    """Return an id for each path: its name, and as many folders before it as tell all apart."""
+    left, found, deep = list(dict.fromkeys(paths)), dict[Path, str](), 0
+    while left and deep < max(len(path.parts) for path in left):
+        deep += 1
+        named = {path: identifier(*path.with_suffix("").parts[-deep:]) for path in left}
+        seen = [*found.values(), *named.values()]
+        found |= {path: name for path, name in named.items() if seen.count(name) == 1}
+        left = [path for path in left if path not in found]
+    return found
+
+
 def read_source(path: Path) -> bytes:
     """Return a file of others. Raises BadInput for one that nobody wrote by hand."""
     if not path.is_file():

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.base.errors import BadInput
-from assay.importing.imported import Imported, Pair, below, dtype_in, identifier, read_source
+from assay.importing.imported import Imported, Pair, below, dtype_in, read_source, short_names
 
 ADAPTER = "pair.py"
 GENERATED = re.compile(r"level_(\d+)_problem_(\d+)_sample_\d+")
@@ -25,6 +25,7 @@ def import_kernelbench(paths: Sequence[Path], speedups: Mapping[str, float]) -> 
     sources = {path: read_source(path) for path in below(paths, ".py")}
     names = {path: _defined(data) for path, data in sources.items()}
     problems = [path for path in sources if "Model" in names[path]]
+    called = short_names(sources)
     for path in sources:
         if "ModelNew" not in names[path]:
             continue
@@ -34,7 +35,8 @@ def import_kernelbench(paths: Sequence[Path], speedups: Mapping[str, float]) -> 
         elif not {"get_inputs", "get_init_inputs"} <= names[problem]:
             imported.left_out.append(f"{problem}: defines no get_inputs and get_init_inputs")
         else:
-            _add(imported, problem, "Model", path, "ModelNew", sources, speedups)
+            given = (problem, "Model", path, "ModelNew")
+            _add(imported, given, sources, called, speedups)
     return imported
 
 
@@ -53,20 +55,20 @@ def import_functions(given: Sequence[str], speedups: Mapping[str, float]) -> Imp
     (solution, function), (problem, baseline) = places
     if "get_inputs" not in _defined(sources[problem]):
         raise BadInput(f"{problem}: defines no get_inputs(), which makes the tensors")
-    _add(imported, problem, baseline, solution, function, sources, speedups)
+    pair = (problem, baseline, solution, function)
+    _add(imported, pair, sources, short_names(sources), speedups)
     return imported
 
 
 def _add(
     imported: Imported,
-    problem: Path,
-    reference: str,
-    path: Path,
-    solution: str,
+    given: tuple[Path, str, Path, str],
     sources: Mapping[Path, bytes],
+    called: Mapping[Path, str],
     speedups: Mapping[str, float],
 ) -> None:
-    ours, theirs = (f"solutions/{_unlike(path)}", f"problems/{_unlike(problem)}")
+    problem, reference, path, solution = given
+    ours, theirs = f"solutions/{called[path]}.py", f"problems/{called[problem]}.py"
     if path == problem:
         ours = theirs
     imported.contents[theirs], imported.contents[ours] = sources[problem], sources[path]
@@ -74,7 +76,7 @@ def _add(
     words = problem.stem.strip("_").replace("_", " ")
     imported.pairs.append(
         Pair(
-            id=identifier(path.stem if path.stem != problem.stem else problem.stem),
+            id=called[path],
             title=words,
             solution=f"{solution} of {path.name}",
             parameters={"reference": f"{theirs}:{reference}", "solution": f"{ours}:{solution}"},
@@ -83,11 +85,6 @@ def _add(
             speedup=speedups.get(path.stem, speedups.get("")),
         )
     )
-
-
-def _unlike(path: Path) -> str:
-    """Return a file's name with its folder's, so that files of one name in two folders differ."""
-    return f"{identifier(path.parent.name or 'files')}/{identifier(path.stem)}.py"
 
 
 def _defined(data: bytes) -> set[str]:
@@ -110,7 +107,8 @@ def _problem_of(solution: Path, problems: Sequence[Path]) -> Path | None:
         listed = [path for path in problems if path.stem.startswith(f"{number}_")]
         own = [path for path in listed if f"level{level}" in path.parts]
         return next(iter(own or listed), None)
-    begun = [path for path in problems if solution.stem.startswith(path.stem.rstrip("_"))]
+    plain = re.sub(r"_new\b|new_|_new_", "_", solution.stem).replace("__", "_")
+    begun = [path for path in problems if plain.startswith(path.stem.rstrip("_"))]
     if begun:
         return max(begun, key=lambda path: len(path.stem))
     beside = [path for path in problems if path.parent == solution.parent]

@@ -46,6 +46,8 @@ def test_gpu_modes_submissions_are_asked_at_each_benchmark(new, tmp_path):
     shapes = [each["parameters"]["shape"] for each in made["measurements"]]
     assert shapes == ['{"size": 64}', '{"size": 96}'] * 2
     assert not list((tmp_path / "new").rglob("eval.py"))
+    for each in made["measurements"]:
+        assert (tmp_path / "new" / each["parameters"]["submission"]).is_file()
 
 
 def test_flashinfer_bench_takes_tensors_along_and_names_what_it_leaves(new, tmp_path):
