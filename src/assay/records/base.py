@@ -98,6 +98,7 @@ class Record(BaseModel):
     """
 
     model_config = ConfigDict(
+        defer_build=True,
         extra="forbid",
         strict=True,
         frozen=True,
