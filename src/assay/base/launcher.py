@@ -44,8 +44,6 @@ COMMIT = "COMMIT"
 OLDEST = (3, 11)
 STAMP = "assay.json"
 TICK_S = 5.0
-COMPILE = ("g++", "docker", "podman", "apptainer")
-"""Programs by any of which kernels are compiled."""
 TEST_LOCKS = ("torch", "parquet", "docs")
 """Further locks of the test suite; each is called as the part that needs it."""
 
@@ -61,22 +59,16 @@ def main(root: str, arguments: Sequence[str]) -> int:
         leave_on_signals()
         if os.environ.get("PYTHONPATH"):
             say(IGNORED)
-        python = prepare(Path(root), arguments, os.environ)
+        become(prepare(Path(root), arguments, os.environ), Path(root), arguments, os.environ)
     except AssayError as error:
         show_sentence(str(error))
         return error.exit_code
     except (KeyboardInterrupt, SignalledExit) as stop:
         say("interrupted: the next start begins again")
         return stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
-    try:
-        become(python, Path(root), arguments, os.environ)
     except OSError as error:
-        say(
-            f"{python}: cannot be started: {error.strerror}; remove {python.parents[1]}, and the "
-            "next start makes it again"
-            if python.is_relative_to(Path(root) / ".venv")
-            else f"{python}: cannot be started: {error.strerror}; name another with ASSAY_PYTHON"
-        )
+        say(f"{error.filename}: cannot be started: {error.strerror}; remove {root}/.venv, or name "
+            "another Python with ASSAY_PYTHON")  # fmt: skip
         return ExitCode.MACHINE_LACKS
 
 
@@ -133,15 +125,6 @@ def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) ->
     wanted_base = str(base) if "ASSAY_PYTHON" in environ else None
     try:
         if missing_locks(venv, locks, wanted_base) != []:
-            if venv.is_symlink():  # nothing is made anew in place of one
-                raise MissingEnvironment(
-                    f"{venv} is a link to {venv.readlink()}, where no environment of these locks "
-                    "made for this place is: remove the link, and the next start makes the "
-                    "directory itself; or set ASSAY_NO_VENV=1 to use the packages of another Python"
-                )
-            compiles = command_of(arguments) == "reproduce" and "--prebuilt" not in arguments
-            if compiles and not any(map(shutil.which, COMPILE)):
-                say("reproduce compiles, and there is no g++ here: apt-get install g++")
             with exclusive(
                 root / ".venv.lock", "another start is installing the environment; waiting for it"
             ):

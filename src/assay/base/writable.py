@@ -34,11 +34,7 @@ def unwritable_sentence(error: OSError, root: Path) -> str:
     if place.name.startswith(".") and place.parent != root:  # a file on its way to its name
         place = place.parent
     remedy = "name another place (for keys --signing-key, for caches XDG_CACHE_HOME)"
-    if place.is_relative_to(root / ".venv"):
-        remedy = "set ASSAY_NO_VENV=1 to use the packages of this Python"
-    elif place.is_relative_to(root / ".toolchain"):
-        remedy = "let --runtime docker, podman or apptainer compile"
-    elif place.is_relative_to(root):
+    if place.is_relative_to(root):
         remedy = f"run from a copy of {root}"
     elif place.is_relative_to(tempfile.gettempdir()):
         remedy = "name another folder for temporary files with TMPDIR"

@@ -84,9 +84,15 @@ def _read(
             with suppress(OSError):  # what cannot be looked at does not verify, and says so
                 if not (directory / VERDICTS).is_file():
                     raise BadInput(f"{directory}: is no report: it holds no {VERDICTS}")
-            wrong = _wrong(directory, keys, project, log)
-            if wrong is not None:
-                return _unverified(path, _stated(directory), wrong)
+            try:
+                check_report(directory, keys, project, Policy(checkout.ROOT, accepted=True), log)
+            except OtherVersion:
+                pass  # it is intact, and judged by other rules
+            except (AssayError, OSError) as error:
+                failed = [f"{each.name}: {each.detail}" for each in log.checks if not each.passed]
+                if isinstance(error, OSError):
+                    failed = [f"cannot be read: {error.strerror}"]
+                return _unverified(path, _stated(directory), (failed or [str(error)])[0])
             report = _intact(path, directory, trusted, log, with_rates=keep is not None)
             if keep is not None:
                 keep(directory, report)
@@ -123,20 +129,18 @@ def _intact(
     with_rates: bool,
 ) -> GivenReport:
     """Return a report that a trusted key vouches for, by what was read when it was verified."""
-    contents, signed = log.contents, log.signed
-    assert contents is not None
-    assert signed is not None
+    assert log.contents is not None
+    assert log.signed is not None
     figures = figures_of_contents(
-        contents,
-        created=signed.statement.predicate.created,
+        log.contents,
+        created=log.signed.statement.predicate.created,
         manifest_sha256=sha256_bytes(read_bytes(directory / MANIFEST)),
         with_rates=with_rates,
     )
-    name, run = report_name(path), figures.run
-    keyid, signer = signed.signer.keyid, signed.signer.name
+    name, keyid, signer = report_name(path), log.signed.signer.keyid, log.signed.signer.name
     word = "verified" if log.holds else "intact, not judged again"
     return GivenReport(
-        name=name if name == run else f"{name} (run {run})",
+        name=name if name == figures.run else f"{name} (run {figures.run})",
         path=str(path),
         figures=figures,
         keyid=keyid,
@@ -148,38 +152,19 @@ def _intact(
     )
 
 
-def _wrong(
-    directory: Path, keys: Sequence[Path] | None, project: Path | None, log: VerificationLog
-) -> str | None:
-    try:
-        check_report(directory, keys, project, Policy(checkout.ROOT, accepted=True), log)
-    except OtherVersion:
-        return None
-    except AssayError as error:
-        failed = [check for check in log.checks if not check.passed]
-        return f"{failed[0].name}: {failed[0].detail}" if failed else str(error)
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
-    return None
-
-
 def _stated(directory: Path) -> ReportFigures:
     """Return what the verdicts of a report say that does not verify; nothing where they cannot be
     read, or are more than any report has.
     """
     digest = UNWRITTEN
-    try:
-        with suppress(CheckFailed):
-            digest = sha256_bytes(plain_bytes(directory, MANIFEST, MOST_DOCUMENT))
+    with suppress(CheckFailed):
+        digest = sha256_bytes(plain_bytes(directory, MANIFEST, MOST_DOCUMENT))
+    with suppress(AssayError):
         data = plain_bytes(directory, VERDICTS, MOST_UNVOUCHED)
         verdicts = parse_record(VerdictsFile, data, directory / VERDICTS)
-    except AssayError:
-        return unread_figures(digest)
-    return (
-        figures_of_verdicts(verdicts, digest)
-        if len(verdicts.verdicts) <= MOST_STATED
-        else unread_figures(digest)
-    )
+        if len(verdicts.verdicts) <= MOST_STATED:
+            return figures_of_verdicts(verdicts, digest)
+    return unread_figures(digest)
 
 
 def _unverified(path: Path, figures: ReportFigures, wrong: str) -> GivenReport:

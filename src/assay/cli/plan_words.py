@@ -1,7 +1,7 @@
 """The words in which ``reproduce`` says first what it is about to do, and how long that takes."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from assay.catalog.model import Catalog
@@ -10,7 +10,7 @@ from assay.measuring.host_machine import NO_DRIVER
 from assay.pipeline.dag import known_costs
 from assay.pipeline.plan import unanswered
 from assay.records.evaluations import NotRun
-from assay.records.plan import Answer, Plan, Provision, TargetPlan
+from assay.records.plan import Answer, Plan, TargetPlan
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
 
@@ -46,19 +46,19 @@ def plan_lines(plan: Plan, seconds: float) -> Iterator[str]:
     provisions, builds = [target.provision for target in plan.targets], len(plan.builds)
     time = f"about {fmt.duration(round(seconds, -1))} from scratch"
     if all(provision.kind != "device" for provision in provisions):
-        does = ["nothing will be measured"]
-        recorded: dict[str, list[str]] = defaultdict(list)
-        for each in provisions:
-            if each.recorded_in is not None:
-                recorded[each.recorded_in].append(each.target)
+        lacks = dict.fromkeys(p.detail if p.kind == "none" else p.absence for p in provisions)
+        why = "; ".join(filter(None, lacks)) or "recorded figures were asked for"
+        does = [f"No GPU ({NO_DRIVER})" if why == NO_DRIVER else why]
+        does[0] += ": nothing will be measured"
         does += [
-            f"the figures of {report} on {', '.join(targets)} are judged again"
-            for report, targets in recorded.items()
+            f"the figures of {each.recorded_in} on {each.target} are judged again"
+            for each in provisions
+            if each.recorded_in is not None
         ]
         if builds:
-            compared = "compared with those of the report" if recorded else "compiled"
+            compared = "compared with those of the report" if len(does) > 1 else "compiled"
             does.append(f"{counted(builds, 'build')} {agreeing(builds, 'is', 'are')} {compared}")
-        yield f"{_lack(provisions)}: {', '.join(does)}; {time}"
+        yield f"{', '.join(does)}; {time}"
     else:
         for target in plan.targets:
             yield from _target(target)
@@ -72,25 +72,7 @@ def plan_lines(plan: Plan, seconds: float) -> Iterator[str]:
         be, them = agreeing(left, "is", "are"), agreeing(left, "it", "them")
         yield f"{counted(left, 'more build')} {be} not compiled here; --rebuild compiles {them}"
     for name in unanswered(provisions, plan.answers):
-        yield (
-            f"{name}: no claim is for it and it is not measured, so this run says nothing of it; "
-            "--rebuild compiles for it"
-        )
-
-
-def _lack(provisions: Sequence[Provision]) -> str:
-    """Return what keeps targets from being measured here, with their names where it is not all."""
-    lacking: dict[str, list[str]] = defaultdict(list)
-    for each in provisions:
-        if (why := each.detail if each.kind == "none" else each.absence) is not None:
-            lacking[why].append(each.target)
-    told = [
-        why if len(names) == len(provisions) else f"{', '.join(names)}: {why}"
-        for why, names in lacking.items()
-    ]
-    if told == [NO_DRIVER]:
-        return f"No GPU ({NO_DRIVER})"
-    return "; ".join(told) or "recorded figures were asked for"
+        yield f"{name}: no claim is for it and it is not measured: this run says nothing of it"
 
 
 def _target(target: TargetPlan) -> Iterator[str]:
@@ -104,9 +86,9 @@ def _target(target: TargetPlan) -> Iterator[str]:
         "program run": len(target.programs),
         "profile": len(target.profiles),
     }
-    of_all = ", ".join(counted(number, noun) for noun, number in counts.items() if number)
     lacking = f" ({provision.absence})" if provision.absence else ""
-    yield f"{target.target}: {provision.detail}{lacking}{'; ' if of_all else ''}{of_all}"
+    of_all = ", ".join(counted(number, noun) for noun, number in counts.items() if number)
+    yield "; ".join(filter(None, (f"{target.target}: {provision.detail}{lacking}", of_all)))
     for own in target.originals if provision.kind == "device" else ():
         yield (
             f"source {own.source}'s own program runs on {target.target}: a stranger's code, "

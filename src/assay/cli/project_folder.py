@@ -16,7 +16,6 @@ from assay.base.writable import CACHE_VARIABLE, project_cache
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE, file_problem
 from assay.cli import checkout
-from assay.records.originals import OriginalJob
 from assay.records.plan import Plan, RunConfig
 from assay.verification.trusted_keys import project_keys, trusted_keys
 
@@ -143,32 +142,20 @@ def code_that_runs(catalog: Catalog, plan: Plan) -> Iterator[str]:
     """Yield a line on each function of the project that is called where a target is measured."""
     if catalog.project is None:
         return
-    for target in plan.targets:
-        if target.provision.kind != "device":
-            continue
+    for target in (each for each in plan.targets if each.provision.kind == "device"):
+        where = CONTAINED if target.runner else "as you, in no container"
         for own in target.originals:
-            image = _image_of(catalog, own)
-            inside = f"in a container of {image}, without network" if image else None
-            place = inside or (CONTAINED if target.runner else "as you")
+            described = catalog.sources[own.source].own_program(own.original)
+            image = described.image if described else None
+            place = CONTAINED if target.runner else "as you"
+            place = f"in a container of {image}, without network" if image else place
             for line in (own.build, own.run, own.typed):
                 if line is not None:
                     yield f"command {own.original} on {target.target} runs, {place}: {line.line}"
-        where = CONTAINED if target.runner else "as you, in no container"
-        for name in target.comparisons:
-            if name in catalog.project.measures:
-                code = catalog.workloads[name].code
-                assert code is not None
-                compiled = (
-                    catalog.variants[arm.variant].source for arm in catalog.comparisons[name].arms
-                )
-                files = [f"{code.file}:{code.function}", *filter(None, compiled)]
-                yield (
-                    f"{name} on {target.target} runs the project's own code {where}: "
-                    f"{', '.join(files)}"
-                )
-
-
-def _image_of(catalog: Catalog, own: OriginalJob) -> str | None:
-    """Return the image that a command names."""
-    described = catalog.sources[own.source].own_program(own.original)
-    return described.image if described else None
+        for name in (each for each in target.comparisons if each in catalog.project.measures):
+            code = catalog.workloads[name].code
+            assert code is not None
+            arms = catalog.comparisons[name].arms
+            compiled = (catalog.variants[arm.variant].source for arm in arms)
+            files = ", ".join([f"{code.file}:{code.function}", *filter(None, compiled)])
+            yield f"{name} on {target.target} runs the project's own code {where}: {files}"

@@ -19,11 +19,12 @@ from assay.base.io import read_record
 from assay.base.printable import shown_line
 from assay.base.progress import say
 from assay.pipeline.run_files import REPORTS, REQUEST, RESULTS, VERIFIED, require_own_places
-from assay.pipeline.steps import sign_own, verify_own
+from assay.pipeline.steps import verify_own
 from assay.records.attestation import ATTESTATION, SIGNER, VERDICTS
 from assay.records.plan import Request
 from assay.report.replaceable import require_replaceable
 from assay.shared.files import write_bytes
+from assay.verification.sign import sign
 
 NODE_SCRIPT = "tools/remote_node.sh"
 HOST = re.compile(r"([\w.+-]+@)?\w[\w.-]*")
@@ -67,7 +68,9 @@ class RemoteMachine:
         Raises MissingEnvironment without a connection, or where it refuses.
         """
         script = self._script(action, **values)
-        done = _checked(self.host, self._shell(), input=script, stdout=subprocess.PIPE)
+        done = _checked(
+            self.host, [*SSH, "--", self.host, "sh -s"], input=script, stdout=subprocess.PIPE
+        )
         found: dict[str, list[str]] = {}
         for line in done.stdout.decode(errors="replace").splitlines():
             name, _, value = line.partition(" ")
@@ -93,7 +96,7 @@ class RemoteMachine:
         Raises MissingEnvironment where the connection is lost; the run goes on then.
         """
         process = subprocess.Popen(
-            self._shell(),
+            [*SSH, "--", self.host, "sh -s"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # another machine's bytes; this end says what is lost
@@ -114,17 +117,14 @@ class RemoteMachine:
                 f"{self.host}: the connection is lost; the run goes on there: --resume picks it up"
             )
 
-    def _shell(self) -> list[str]:
-        return [*SSH, "--", self.host, "sh -s"]
-
     def _script(self, action: str, **values: str) -> bytes:
         given = {"folder": self.folder, "action": action, **values}
         lines = [f"{name}={shlex.quote(value)}\n" for name, value in given.items()]
         return "".join(lines).encode() + (self.root / NODE_SCRIPT).read_bytes()
 
     def _copy(self, source: str, target: str, *options: str) -> None:
-        shell = ["-e", shlex.join(SSH)]
-        _checked(self.host, ["rsync", "-rtzs", *shell, *options, "--", source, target])
+        rsync = ["rsync", "-rtzs", "-e", shlex.join(SSH), *options, "--", source, target]
+        _checked(self.host, rsync)
 
 
 def _checked(host: str, command: list[str], **how: object) -> "subprocess.CompletedProcess[bytes]":
@@ -195,7 +195,7 @@ def settle(
         raise CheckFailed(f"what was fetched is run '{request.run}', not '{run}'")
     for name in (ATTESTATION, SIGNER):
         (report / name).unlink(missing_ok=True)
-    sign_own(report, request)
+    sign(report, key)
     found = verify_own(root, report, request)
     write_bytes(results / VERIFIED, found.encode())
     write_bytes(results / LOG, (fetched / "log").read_bytes())

@@ -45,8 +45,19 @@ def load_evidence(directory: Path) -> Evidence:
         for entry in TARGET_STAGES
     }
     recorded = [each for each in plan.targets if each.provision.kind == "recorded"]
-    folders = {each.target: _own_folder(directory, each) for each in recorded}
-    paths = {target: _build_paths(directory, folder) for target, folder in folders.items()}
+    folders = {
+        each.target: own_records(directory / (each.provision.within or ""), each.target)
+        .relative_to(directory)
+        .as_posix()
+        for each in recorded
+    }
+    paths: dict[str, dict[BuildKey, str]] = {
+        target: {
+            (path.stem, path.parent.name): path.relative_to(directory).as_posix()
+            for path in sorted((directory / folder / "builds").glob("*/*.json"))
+        }
+        for target, folder in folders.items()
+    }
     target_builds = {target: records.load(BUILDS.record, of) for target, of in paths.items()}
     compiled = FILE_COMPILES.paths(plan)
     for each in reversed(recorded):
@@ -79,11 +90,6 @@ def own_records(evidence: Path, target: str) -> Path:
     """
     copied = evidence / origin_folder(target)
     return copied if copied.is_dir() else evidence
-
-
-def _own_folder(directory: Path, plan: TargetPlan) -> str:
-    within = directory / (plan.provision.within or "")
-    return own_records(within, plan.target).relative_to(directory).as_posix()
 
 
 class _Records:
@@ -128,12 +134,6 @@ def _inspected(records: _Records, plan: Plan, folders: Iterable[str]) -> dict[st
             if better and (path in own or found.status == "inspected"):
                 code[found.claim], paths[found.claim] = found, path
     return {"inspections": counted, "device_code": code, "inspection_paths": paths}
-
-
-def _build_paths(directory: Path, folder: str) -> dict[BuildKey, str]:
-    """Return where a run's records of builds lie, by artifact and architecture."""
-    found = sorted((directory / folder / "builds").glob("*/*.json"))
-    return {(path.stem, path.parent.name): path.relative_to(directory).as_posix() for path in found}
 
 
 def _recorded_builds(

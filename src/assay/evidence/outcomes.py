@@ -41,14 +41,9 @@ def came_to_nothing(record: Record) -> bool:
     return getattr(record, "status", None) == "failed"
 
 
-def _head(name: str, job: DeviceJob, gpu_uuid: str, recorded_at: str) -> dict[str, Any]:
+def _head(name: str, job: DeviceJob, gpu_uuid: str) -> dict[str, Any]:
     """Return what all of these records begin with."""
-    return {
-        "schema": f"assay/{name}/1",
-        "target": job.target.id,
-        "gpu_uuid": gpu_uuid,
-        "recorded_at": recorded_at,
-    }
+    return {"schema": f"assay/{name}/1", "target": job.target.id, "gpu_uuid": gpu_uuid}
 
 
 def failed_stopwatch(
@@ -72,18 +67,18 @@ def failed_stopwatch(
         for arm in job.comparison.arms
         if arm.id in job.timed
     )
-    head = _head("stopwatch", job, gpu_uuid, recorded_at)
-    return StopwatchRecord(**head, comparison=job.comparison.id, nvbench=None, arms=arms)
+    return StopwatchRecord(
+        **_head("stopwatch", job, gpu_uuid), recorded_at=recorded_at,
+        comparison=job.comparison.id, nvbench=None, arms=arms,
+    )  # fmt: skip
 
 
 def failed_profile(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> ProfileRecord:
     """Return a record without metrics of an arm. The record has no room for ``recorded_at``."""
     assert isinstance(job, ProfileJob)
-    head = _head("profile", job, gpu_uuid, recorded_at)
-    del head["recorded_at"]
     return ProfileRecord(
-        **head, comparison=job.comparison.id, arm=job.arm, status="failed", detail=sentence,
-        kernel=None, metrics={}, units={}, raw_page=None,
+        **_head("profile", job, gpu_uuid), comparison=job.comparison.id, arm=job.arm,
+        status="failed", detail=sentence, kernel=None, metrics={}, units={}, raw_page=None,
     )  # fmt: skip
 
 
@@ -91,8 +86,8 @@ def _failed_alone(name: str, record: type[R], **nothing: Any) -> FailedForm[R]:
     """Return what makes a target's lone record, with ``nothing`` in the place of its findings."""
 
     def failed(job: DeviceJob, gpu_uuid: str, recorded_at: str, sentence: str) -> R:
-        head = _head(name, job, gpu_uuid, recorded_at)
-        return record.model_validate({**head, "status": "failed", "detail": sentence, **nothing})
+        told = {"recorded_at": recorded_at, "status": "failed", "detail": sentence}
+        return record.model_validate({**_head(name, job, gpu_uuid), **told, **nothing})
 
     return failed
 

@@ -29,8 +29,8 @@ from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_CODE, MOST_REPORT
 from assay.verification.trusted_keys import load_trusted_keys, project_keys
 
-SUPPOSED = "supposed"
-"""What a plan is told of targets here: each is thought to be measured."""
+Found = tuple[str, str, str]
+"""An entry of the project's file, the part of it that is wrong, and what is wrong."""
 
 
 @dataclass(frozen=True, order=True)
@@ -112,48 +112,37 @@ def _beyond_reading(root: Path, checked: CheckedProject) -> Iterator[ProjectProb
     """Yield what is wrong with a project beyond what reading its file found."""
     catalog, folder = checked.catalog, checked.own.folder
 
-    def here(of: str, says: str, part: str = "") -> ProjectProblem:
-        return ProjectProblem(PROJECT_FILE, checked.own.line_of(of, part), says)
-
-    yield from _keys(folder)
-    for name, says in _documents(catalog, folder):
-        yield here(name, f"source '{name}': {says}", "file")
-    for name, says in _commands(catalog, folder):
-        yield here(name, f"command '{name}': {says}")
+    try:
+        load_trusted_keys(project_keys(folder))  # with which verifying would end
+    except BadInput as error:
+        file, _, says = str(error).removeprefix(f"{folder}/").partition(": ")
+        yield ProjectProblem(file, 1, says)
     measured = set(comparisons_of(catalog, catalog.claims.values()))
+    found = list[Found]()
     for name in sorted(catalog.project.measures if catalog.project else ()):
         workload = catalog.workloads[name]
         file = workload.code.file if workload.code else PROJECT_FILE
         for line, says in function_problems(folder, workload):
             yield ProjectProblem(file, line, f"measurement '{name}': {says}")
-        for arm, says in _compiled_arms(catalog, folder, name):
-            yield here(name, says, arm)
+        found += _compiled_arms(catalog, folder, name)
         if name not in measured:
-            yield here(name, f"measurement '{name}': no claim is answered by it: leave it out")
-    for name, says in (*_unpinned(root, catalog), *_unanswered(catalog)):
-        yield here(name, says, "answer")
-    for name, part, says in _meaningless_numbers(catalog):
-        yield here(name, f"{called(catalog, name)}: {says}", part)
-
-
-def _keys(folder: Path) -> Iterator[ProjectProblem]:
-    """Yield what is wrong with the keys that the project trusts: verifying would end with it."""
-    try:
-        load_trusted_keys(project_keys(folder))
-    except BadInput as error:
-        file, _, says = str(error).removeprefix(f"{folder}/").partition(": ")
-        yield ProjectProblem(file, 1, says)
+            found.append((name, "", "no claim is answered by it: leave it out"))
+    found += [*_unpinned(root, catalog), *_unanswered(catalog), *_meaningless_numbers(catalog)]
+    found = [(of, part, f"{called(catalog, of)}: {says}") for of, part, says in found]
+    found += [(of, "file", f"source '{of}': {says}") for of, says in _documents(catalog, folder)]
+    found += [(of, "", f"command '{of}': {says}") for of, says in _commands(catalog, folder)]
+    for of, part, says in found:
+        yield ProjectProblem(PROJECT_FILE, checked.own.line_of(of, part), says)
 
 
 def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield (command, what is wrong) where its lines would not find what is in the folder: only the
+    """Yield what is wrong with commands whose lines would not find what is in the folder: only the
     project's files are copied.
     """
     copied = {Path(name) for name in (catalog.project.files if catalog.project else ())}
-    if not copied:
-        return  # which is said of the files
     folders = {parent for name in copied for parent in name.parents}
-    for command in (each for source in catalog.sources.values() for each in source.commands):
+    commands = (each for source in catalog.sources.values() for each in source.commands)
+    for command in commands if copied else ():  # which is said of the files
         where = Path(os.path.normpath(command.directory))
         if where not in folders:
             yield command.id, f"directory: no file of the project lies in {where}"
@@ -164,7 +153,8 @@ def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
             inside = not name.is_absolute() and ".." not in name.parts
             # A word may be too long for a name, which this answers, too.
             if inside and name not in copied and os.path.isfile(folder / name):  # noqa: PTH113
-                yield command.id, f"{name} is not copied to where it runs: name it under files"
+                says = f"{name} is not copied to where it runs: name it under files"
+                yield command.id, says
 
 
 def project_remarks(catalog: Catalog) -> Iterator[str]:
@@ -195,9 +185,7 @@ def _words(line: str) -> list[str]:
 
 
 def _documents(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield (source, what is wrong) of documents that lie in the project and are others than those
-    that it names.
-    """
+    """Yield documents that lie in the project and are others than those that it names."""
     for name, source in ((name, entry.source) for name, entry in catalog.sources.items()):
         if source.file is not None and (folder / source.file).is_file():
             try:
@@ -208,23 +196,21 @@ def _documents(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
                 yield name, f"its document cannot be compared: {error}"
 
 
-def _compiled_arms(catalog: Catalog, folder: Path, measurement: str) -> Iterator[tuple[str, str]]:
-    """Yield (arm, what is wrong with it) of the arms of a measurement that are compiled."""
-    targets = sorted(
-        {
-            target
-            for claim in catalog.claims.values()
-            if isinstance(claim.evaluation, Benchmark)
-            and any(term.comparison == measurement for term in claim.evaluation.terms)
-            for target in claim.hardware.targets
-            if target in catalog.targets  # which is said elsewhere
-        }
-    )
+def _compiled_arms(catalog: Catalog, folder: Path, measurement: str) -> Iterator[Found]:
+    """Yield what is wrong with the arms of a measurement that are compiled."""
+    targets = {
+        target
+        for claim in catalog.claims.values()
+        if isinstance(claim.evaluation, Benchmark)
+        and any(term.comparison == measurement for term in claim.evaluation.terms)
+        for target in claim.hardware.targets
+        if target in catalog.targets  # which is said elsewhere
+    }
     for arm in catalog.comparisons[measurement].arms:
         variant = catalog.variants[arm.variant]
         if variant.kind == "kernel":
-            for problem in _kernel_problems(catalog, folder, variant, targets):
-                yield arm.id, f"measurement '{measurement}': arm '{arm.id}': {problem}"
+            for problem in _kernel_problems(catalog, folder, variant, sorted(targets)):
+                yield measurement, arm.id, f"arm '{arm.id}': {problem}"
 
 
 def _kernel_problems(
@@ -248,8 +234,8 @@ def _kernel_problems(
             yield f"{says}: add {arch}"
 
 
-def _meaningless_numbers(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
-    """Yield (entry, its part, what is wrong with it): of relations, too, that have no value."""
+def _meaningless_numbers(catalog: Catalog) -> Iterator[Found]:
+    """Yield numbers that mean nothing, and relations that have no value."""
     yield from ((name, "", says) for name, says in uncomputable(catalog))
     given = [(claim.id, "resolution", claim.value, claim.resolution)
              for claim in catalog.claims.values()]  # fmt: skip
@@ -266,29 +252,26 @@ def _meaningless_numbers(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
             yield name, "relative_tolerance", f"{says}: it is below 1"
 
 
-def _unpinned(root: Path, catalog: Catalog) -> Iterator[tuple[str, str]]:
-    """Yield (claim, what is wrong) of claims on files of packages that the toolchain has not."""
+def _unpinned(root: Path, catalog: Catalog) -> Iterator[Found]:
+    """Yield claims on files of packages that the toolchain has not."""
     pinned = lock_versions(root / TOOLCHAIN_LOCK)
     for claim in catalog.claims.values():
         inspected = claim.evaluation
         if isinstance(inspected, Inspection) and inspected.package not in pinned:
             says = f"pins no package '{inspected.package}'{suggest(inspected.package, pinned)}"
-            yield claim.id, f"claim '{claim.id}': {TOOLCHAIN_LOCK} {says}"
+            yield claim.id, "answer", f"{TOOLCHAIN_LOCK} {says}"
 
 
-def _unanswered(catalog: Catalog) -> Iterator[tuple[str, str]]:
-    """Yield (claim, why) of claims that would not be answered, were every target there that they
-    are for.
-    """
+def _unanswered(catalog: Catalog) -> Iterator[Found]:
+    """Yield claims that would not be answered, were every target there that they are for."""
     for claim in catalog.claims.values():
-        targets = claim.hardware.targets or tuple(catalog.targets)[:1]
         supposed = tuple(
-            Provision(target=name, kind="device", recorded_in=None, detail=SUPPOSED)
-            for name in targets
+            Provision(target=name, kind="device", recorded_in=None, detail="supposed")
+            for name in claim.hardware.targets or tuple(catalog.targets)[:1]
         )
         answers = list(make_answers(catalog, Asked((), supposed, frozenset()), [claim]))
         if not answers:
-            yield claim.id, f"claim '{claim.id}': nothing answers it"
+            yield claim.id, "answer", "nothing answers it"
         for answer in answers:
             stated = isinstance(claim.evaluation, Unanswerable)
             # An original runs where a checkout is given.
@@ -296,5 +279,4 @@ def _unanswered(catalog: Catalog) -> Iterator[tuple[str, str]]:
             if not (runs or stated):
                 place = f" on {answer.target}" if answer.target else ""
                 why = answer.reason.value if answer.reason else "nobody knows why"
-                says = f"no job answers it{place} ({why}): {answer.detail}"
-                yield claim.id, f"claim '{claim.id}': {says}"
+                yield claim.id, "answer", f"no job answers it{place} ({why}): {answer.detail}"

@@ -92,7 +92,10 @@ def _recorded_in(
 
     Raises BadInput for one that is not named as its run: the evidence would name another report.
     """
-    manifest, name = _intact(folder, report, root, keys), _relative(report, root)
+    manifest, place = _intact(folder, report, root, keys), report.resolve()
+    # Evidence holds no machine's paths: of a report elsewhere its name, which can be typed.
+    inside = place.is_relative_to(root.resolve())
+    name = place.relative_to(root.resolve()).as_posix() if inside else place.name
     if report_name(PurePosixPath(name)) != manifest.run:
         raise BadInput(
             f"{name}: is the report of run '{manifest.run}', and named otherwise: rename it"
@@ -103,12 +106,11 @@ def _recorded_in(
     found = {}
     for target, planned in plans.items():
         within = planned.provision.within
-        inside = "" if whole or within is None else f"evidence/{earlier_path(nested_name(within))}"
-        taken = read_record(Manifest, folder / inside / MANIFEST).run
-        if whole or within is None:
+        nested = "" if whole or within is None else f"evidence/{earlier_path(nested_name(within))}"
+        taken = read_record(Manifest, folder / nested / MANIFEST).run
+        there = within
+        if not nested:
             there = "/".join(filter(None, (earlier_path(taken), "evidence", within)))
-        else:
-            there = within
         held = _held(root, catalog, folder / "evidence" / (within or ""), target, name)
         provision = held.provision.model_copy(update={"within": there})
         found[target] = Taken(
@@ -116,8 +118,8 @@ def _recorded_in(
             EarlierReport(
                 name=taken,
                 path=str(report.resolve()),
-                folder=inside,
-                manifest_sha256=sha256_bytes(read_bytes(folder / inside / MANIFEST)),
+                folder=nested,
+                manifest_sha256=sha256_bytes(read_bytes(folder / nested / MANIFEST)),
             ),
         )
     return found
@@ -214,17 +216,6 @@ def require_figures(held: TargetPlan) -> None:
             f"--recorded {held.provision.recorded_in}: holds no figure of {held.target} that the "
             f"configuration still measures in the same way"
         )
-
-
-def _relative(report: Path, root: Path) -> str:
-    """Its path below the repository, else its name: evidence holds no machine's paths.
-
-    Of an archive its own, which can be typed: the directory it was made of is not there.
-    """
-    resolved = report.resolve()
-    if resolved.is_relative_to(root.resolve()):
-        return resolved.relative_to(root.resolve()).as_posix()
-    return resolved.name
 
 
 def _compiles_alike(root: Path, now: Catalog, record: BuildRecord, lock: str) -> bool:

@@ -47,10 +47,6 @@ class TestClaims:
         headline = published_figures(catalog, judged()).split
         assert f"{headline.total} published speed figures: {told(headline.statuses)}" in answer.err
         assert len(answer.out.splitlines()) == 1 + len(catalog.claims) + len(catalog.audits)
-        own = len(catalog.sources["assay"].claims)
-        quoted = len(catalog.claims) - own
-        last = answer.err.splitlines()[-1]
-        assert f" listed: {quoted} of 5 sources, {own} of Assay itself; " in last
 
     def test_a_row_says_where_the_claim_stands_in_the_newest_report(self, assay: Any) -> None:
         """The report may hold claims that there are no more."""

@@ -105,8 +105,5 @@ class TestAMachineWithGpus:
     def test_a_cluster_measures_too(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(diagnosis.shutil, "which", lambda _: "/usr/bin/sbatch")
         monkeypatch.setattr(diagnosis, "gpu_types", lambda: {"h100", "a10"})
-        machine = Machine(root, load_catalog(root), "python3", (), None, {}, "", "no g++")
-        assert (
-            machine.abilities()["measure"]
-            == "yes: on the cluster's h100 nodes, with --executor slurm"
-        )
+        machine = Machine(root, load_catalog(root), "python3", (), None, {})
+        assert machine.measures() == "yes: on the cluster's h100 nodes, with --executor slurm"

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +30,6 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.images import ImageRecord, RuntimeWish
-from assay.records.plan import Request
 from assay.shared.files import sha256_file, whole_file
 from assay.verification.sign import default_signing_key
 
@@ -83,35 +82,31 @@ def bundle(
     request = make_request(root, catalog, options)
     plan = make_plan(catalog, request)
     run_workflow(root, catalog, request, plan, cores=cores or os.cpu_count() or 1, goal="portable")
-    _pack(request, target, python or (), place)
-    say(f"bundle: {place} ({place.stat().st_size / 1e6:.0f} MB)")
-    say("on the node: tar xf it, then run.sh in the folder that comes out")
-
-
-def _pack(request: Request, target: str, pythons: Sequence[str], output: Path) -> None:
-    """Fetch the wheels, and pack all."""
-    root, run_dir = checkout.ROOT, checkout.ROOT / "results" / request.run
-    versions = [*(pythons or (f"{sys.version_info.major}.{sys.version_info.minor}",))]
+    run_dir = root / "results" / request.run
+    versions = [*(python or (f"{sys.version_info.major}.{sys.version_info.minor}",))]
     image, image_id = None, ""
     if request.runtime != "host":
         record = read_record(ImageRecord, run_dir / toolchain_image_path(target))
         image, image_id = folder_of(root, record), record.image_id
         versions.append(IMAGE_PYTHON)
+    versions = list(dict.fromkeys(versions))
     wheels = run_dir / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
-    for version in dict.fromkeys(versions):
+    for version in versions:
         progress(f"fetching the wheels of the host environment and of nvcc for Python {version}")
         for lock in LOCKS:
             fetch(root / "requirements" / f"{lock}.txt", version, wheels)
     commit, clean = git_state(root)
-    progress(f"packing {output}")
+    progress(f"packing {place}")
     environment = (
         f"BUNDLE_TARGET='{target}'\n"
         f"BUNDLE_COMMIT='{commit if commit and clean else ''}'\n"
-        f"BUNDLE_PYTHONS='{' '.join(dict.fromkeys(versions))}'\n"
+        f"BUNDLE_PYTHONS='{' '.join(versions)}'\n"
         f"BUNDLE_IMAGE='{image_id}'\n"
     )
-    pack(f"assay-{target}", bundle_files(root, target, wheels, run_dir, image), environment, output)
+    pack(f"assay-{target}", bundle_files(root, target, wheels, run_dir, image), environment, place)
+    say(f"bundle: {place} ({place.stat().st_size / 1e6:.0f} MB)")
+    say("on the node: tar xf it, then run.sh in the folder that comes out")
 
 
 GLIBC_MINOR = 34

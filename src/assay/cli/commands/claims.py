@@ -1,17 +1,13 @@
 """``./assay claims``: list claims and audits with their verdicts, as the report's page has them."""
 
-import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record
-from assay.base.progress import show_line
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
@@ -20,7 +16,7 @@ from assay.cli.project_folder import ProjectOption, home, project_folder
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.headline import KINDS, outcomes
 from assay.judging.causes import with_known_causes
-from assay.judging.counts import Outcome, outcome, rows_by_claim
+from assay.judging.counts import outcome, rows_by_claim
 from assay.records.attestation import VERDICTS
 from assay.records.claims import Audit, Claim
 from assay.records.verdicts import Status, Verdict, VerdictsFile
@@ -43,16 +39,6 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class ClaimStanding:
-    """How the claims of a catalog came out in a report."""
-
-    rows: dict[str, list[Verdict]]
-    """All verdicts of each claim."""
-    outcomes: tuple[Outcome, ...]
-    """What counts, each thing once, as on the report's page."""
-
-
 def claims(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
     source: Annotated[list[str] | None, typer.Option(help="Source id; repeatable.")] = None,
@@ -70,35 +56,36 @@ def claims(
     folder = project_folder(project)
     catalog = load_catalog(checkout.ROOT, folder)
     catalog.check_selection(source or (), ())
+    verdicts: Sequence[Verdict] = ()
     report = next(iter(published_reports(home(folder))), None)
-    found = standing(catalog, _verdicts_of(report) if report else (), source or ())
-    rows = claim_rows(catalog, found, source or ())
+    if report is not None:
+        with opened_report(report) as opened:  # nothing of which is verified
+            verdicts = with_known_causes(read_record(VerdictsFile, opened / VERDICTS).verdicts)
+    entries = catalog.claims.keys() | catalog.audits.keys()  # a report may have others
+    verdicts = [v for v in verdicts if v.claim in entries and (not source or v.source in source)]
+    of = rows_by_claim(verdicts)
+    rows = claim_rows(catalog, of, source or ())
     if status:
         rows = [row for row in rows if {row["status"], row["outcome"]} & {*status}]
     if as_json:
         console.show_json(rows)
-    else:
-        _show(catalog, rows, found, report_name(report) if report else None)
+        return
+    counts = Counter(row["kind"] for row in rows)
+    title = f"{counted(counts['claim'], 'claim')}, {counted(counts['audit'], 'audit')}"
+    title += f" of their arithmetic{f'; verdicts of {report_name(report)}' if report else ''}"
+    lines, listed = [title], {row["claim"]: row["outcome"] for row in rows}
+    counting = [
+        each for each in outcomes(catalog, verdicts) if listed.get(each.lead.claim) == each.status
+    ]
+    for kind, words in KINDS.items():
+        if counts_so := [each for each in counting if each.kind == kind]:
+            lines.append(f"{counted(len(counts_so), *words)}: {came_out(counts_so)}")
+    console.show_table("\n".join(lines), COLUMNS, [_cells(catalog, row, of) for row in rows])
 
 
-def _verdicts_of(report: Path) -> Sequence[Verdict]:
-    """Return the verdicts of a report, of which nothing is verified."""
-    with opened_report(report) as folder:
-        return with_known_causes(read_record(VerdictsFile, folder / VERDICTS).verdicts)
-
-
-def standing(
-    catalog: Catalog, verdicts: Iterable[Verdict], sources: Collection[str] = ()
-) -> ClaimStanding:
-    """Return how the claims of ``sources`` (all, when none is named) came out; a report may have
-    verdicts on claims that there are no more.
-    """
-    entries = catalog.claims.keys() | catalog.audits.keys()
-    own = [v for v in verdicts if v.claim in entries and (not sources or v.source in sources)]
-    return ClaimStanding(rows_by_claim(own), outcomes(catalog, own))
-
-
-def claim_rows(catalog: Catalog, found: ClaimStanding, sources: Collection[str] = ()) -> list[Row]:
+def claim_rows(
+    catalog: Catalog, of: Mapping[str, Sequence[Verdict]], sources: Collection[str] = ()
+) -> list[Row]:
     """Return claims and audits of ``sources`` (all, when none is named), by source, in file order.
 
     A row's ``kind`` is ``claim`` for a printed figure or statement and ``audit`` for a relation
@@ -108,14 +95,13 @@ def claim_rows(catalog: Catalog, found: ClaimStanding, sources: Collection[str] 
     """
     rows = []
     for source, file in catalog.sources.items():
-        if not sources or source in sources:
-            entries: tuple[Claim | Audit, ...] = (*file.claims, *file.audits)
-            for entry in entries:
-                verdicts = found.rows.get(entry.id, ())
-                row = _row(catalog, entry, source)
-                lead = lead_of(verdicts) if verdicts else None
-                row["status"], row["outcome"] = lead and lead.status, lead and outcome(lead)
-                rows.append({**row, "verdicts": [_of_verdict(each) for each in verdicts]})
+        entries: tuple[Claim | Audit, ...] = (*file.claims, *file.audits)
+        for entry in entries if not sources or source in sources else ():
+            verdicts = of.get(entry.id, ())
+            row = _row(catalog, entry, source)
+            lead = lead_of(verdicts) if verdicts else None
+            row["status"], row["outcome"] = lead and lead.status, lead and outcome(lead)
+            rows.append({**row, "verdicts": [_of_verdict(each) for each in verdicts]})
     return rows
 
 
@@ -172,40 +158,13 @@ def _of_verdict(verdict: Verdict) -> Row:
     }
 
 
-def _show(catalog: Catalog, rows: Sequence[Row], found: ClaimStanding, report: str | None) -> None:
-    """Print the rows; ``report`` is the one that their verdicts stand in."""
-    counts = Counter(row["kind"] for row in rows)
-    title = f"{counted(counts['claim'], 'claim')}, {counted(counts['audit'], 'audit')}"
-    lines = [f"{title} of their arithmetic{f'; verdicts of {report}' if report else ''}"]
-    listed = {row["claim"]: row["outcome"] for row in rows}
-    counting = [each for each in found.outcomes if listed.get(each.lead.claim) == each.status]
-    for kind, words in KINDS.items():
-        if of := [each for each in counting if each.kind == kind]:
-            lines.append(f"{counted(len(of), *words)}: {came_out(of)}")
-    console.show_table("\n".join(lines), COLUMNS, [_cells(catalog, row, found) for row in rows])
-    show_line(_listed(catalog, rows), sys.stderr)
-
-
-def _listed(catalog: Catalog, rows: Sequence[Row]) -> str:
-    """Return of what the claims are that were listed: a page counts fewer things than claims."""
-    claims = Counter(row["source"] for row in rows if row["kind"] == "claim")
-    documents = [each for each in claims if catalog.sources[each].source.file is not None]
-    quoted = sum(claims[each] for each in documents)
-    parts = [f"{quoted} of {counted(len(documents), 'source')}"] if documents else []
-    own = claims.total() - quoted
-    whose = "Assay" if catalog.project is None else "the project"
-    parts += [f"{own} of {whose} itself"] if own else []
-    listed = f"{counted(claims.total(), 'claim')} listed{': ' * bool(parts)}{', '.join(parts)}"
-    return f"{listed}; a report counts a measurement once, however many claims it answers"
-
-
-def _cells(catalog: Catalog, row: Row, found: ClaimStanding) -> tuple[str, ...]:
+def _cells(catalog: Catalog, row: Row, of: Mapping[str, Sequence[Verdict]]) -> tuple[str, ...]:
     """Return the cells of ``COLUMNS``, by the verdict that the claim counts by."""
     entry = catalog.claims.get(row["claim"]) or catalog.audits[row["claim"]]
     claimed = claimed_figure(row["value"], row["unit"], row["relation"], entry, catalog.claims)
     measured = word = why = ""
     target = ", ".join(row["targets"]) or ("any" if row["kind"] == "claim" else "none")
-    if verdicts := found.rows.get(row["claim"]):
+    if verdicts := of.get(row["claim"]):
         lead = lead_of(verdicts)
         text = verdict_text(catalog, lead)
         if lead.measured is not None:

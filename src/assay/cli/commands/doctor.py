@@ -123,33 +123,21 @@ class Machine:
     driver: HostDriver | None
     runtimes: Mapping[RuntimeName, Runtime]
     """Container runtimes that work."""
-    compiler: str
-    """Its version; empty where none will do."""
-    no_compiler: str
-    """The sentence on it, with the remedy, where there is none."""
 
-    def abilities(self, project: Path | None = None) -> dict[str, str]:
-        """Return whether it can verify, rebuild and measure, and what does it or what helps."""
-        keys = "no: config/trusted_keys holds no key; name one with verify --key"
-        return {
-            "verify": "yes: without compiler or GPU" if trusted_keys(self.root) else keys,
-            "rebuild": self._rebuild(),
-            "measure": self._measure(project),
-        }
-
-    def _rebuild(self) -> str:
-        if self.compiler:
-            return f"yes: on the host with g++ {self.compiler}"
-        for name, runtime in self.runtimes.items():
-            if self._has_images(name):
-                return f"yes: in images of {runtime.describe()}"
-        return f"no: {self.no_compiler}"
+    def rebuilds(self, compiler: Finding, lacks: str) -> str:
+        """Return where it compiles, or why it does not."""
+        if compiler.state is State.OK:
+            return f"yes: on the host with g++ {compiler.found}"
+        images = (r.describe() for name, r in self.runtimes.items() if self._has_images(name))
+        return next((f"yes: in images of {each}" for each in images), f"no: {lacks}")
 
     def _has_images(self, name: RuntimeName) -> bool:
         return objection(self.root, None, name, host_image=False) is None
 
-    def _measure(self, project: Path | None) -> str:
-        """Here, on the host or in a container; else on the cluster that this machine belongs to."""
+    def measures(self, project: Path | None = None) -> str:
+        """Return where it measures: here, on the host or in a container; else on the cluster that
+        it belongs to; else why it does not.
+        """
         here, absences = self._targets_here()
         if here:
             return f"yes: {'; '.join(here)}"
@@ -239,38 +227,33 @@ def diagnose(
     ``project`` the folder of a project, whose own site file goes before the repository's.
     """
     runtimes, engines = _engines()
-    catalog, driver, compiler = load_catalog(root), find_host_driver(), _ask_compiler()
-    machine = Machine(root, catalog, python, packages, driver, runtimes, *compiler)
-    findings = [
+    machine = Machine(root, load_catalog(root), python, packages, find_host_driver(), runtimes)
+    compiler, lacks = Finding("g++", State.ABSENT, fix=_as_root("apt-get install -y g++")), ""
+    try:
+        compiler = Finding("g++", State.OK, find_host_compiler().split()[-1])
+    except MissingEnvironment as error:
+        lacks = str(error)
+        if shutil.which("g++") is not None:
+            compiler = Finding("g++", State.WRONG, lacks)
+    keys = "no: config/trusted_keys holds no key; name one with verify --key"
+    abilities = {
+        "verify": "yes: without compiler or GPU" if trusted_keys(root) else keys,
+        "rebuild": machine.rebuilds(compiler, lacks),
+        "measure": machine.measures(project),
+    }
+    return abilities, [
         Finding("python", State.OK, sys.version.split()[0]),
-        _compiler(*compiler),
+        compiler,
         _program("git", _as_root("apt-get install -y git")),
         *machine.gpus(),
         *engines,
         _program("ncu", _as_root("apt-get install -y nsight-compute")),
         _program("sbatch"),
     ]
-    return machine.abilities(project), findings
 
 
 def _as_root(line: str) -> str:
     return line if os.geteuid() == 0 else f"sudo {line}"
-
-
-def _ask_compiler() -> tuple[str, str]:
-    """Return the host compiler's version, or why there is none that will do."""
-    try:
-        return find_host_compiler().split()[-1], ""
-    except MissingEnvironment as error:
-        return "", str(error)
-
-
-def _compiler(version: str, objection: str) -> Finding:
-    if version:
-        return Finding("g++", State.OK, version)
-    if shutil.which("g++") is None:
-        return Finding("g++", State.ABSENT, fix=_as_root("apt-get install -y g++"))
-    return Finding("g++", State.WRONG, objection)
 
 
 def _engines() -> tuple[dict[RuntimeName, Runtime], list[Finding]]:

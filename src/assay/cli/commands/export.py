@@ -38,7 +38,7 @@ from assay.verification.open_report import OpenReport, open_report
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
 
-CITATION = "CITATION.cff"
+CITATION, ABOUT = "CITATION.cff", "about.json"
 COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 """What a cell begins with that spreadsheets take for a formula."""
 
@@ -95,7 +95,12 @@ def export(
             require_file_place(out)
             if not out.absolute().parent.is_dir():
                 raise BadInput(f"--out {out}: name a file in a folder that is there")
-        _write_text(signed_report(report_dir, key, project), table_format, out)
+        text = _text(signed_report(report_dir, key, project), table_format)
+        if out is None:
+            sys.stdout.write(text)
+        else:
+            write_bytes(out, text.encode())
+            say(f"{table_format.value}: {out}")
         return
     names = table or list(TABLES)
     if unknown := [name for name in names if name not in TABLES]:
@@ -106,7 +111,7 @@ def export(
             "ASSAY_NO_VENV, which installs it from requirements/parquet.txt, or pip install pyarrow"
         )
     if out is not None:
-        _require_tables_place(out)
+        require_folder_place(out, out / ABOUT)
     _write_tables(signed_report(report_dir, key, project), table_format, names, out)
 
 
@@ -128,31 +133,15 @@ def signed_report(path: Path, keys: Sequence[Path] | None, project: Path | None)
     return report
 
 
-def _require_tables_place(folder: Path) -> None:
-    require_folder_place(folder, folder / "about.json")
-
-
-def _write_text(report: OpenReport, wanted: Format, out: Path | None) -> None:
+def _text(report: OpenReport, wanted: Format) -> str:
+    """Return a summary, a citation or a badge."""
+    contents = report.contents
     if wanted is Format.BIBTEX:
-        text = report_bibtex(report)
-    elif wanted is Format.MARKDOWN:
-        text = report_markdown(report)
-    else:
-        contents = report.contents
-        text = badge(headline_counts(contents.catalog, contents.verdicts.verdicts))
-    if out is None:
-        sys.stdout.write(text)
-    else:
-        write_bytes(out, text.encode())
-        say(f"{wanted.value}: {out}")
-
-
-def report_markdown(report: OpenReport) -> str:
-    """Return a report's verdicts as a table of Markdown."""
+        return report_bibtex(report)
+    if wanted is Format.SVG:
+        return badge(headline_counts(contents.catalog, contents.verdicts.verdicts))
     figures = figures_of_contents(
-        report.contents,
-        created=report.created,
-        manifest_sha256=report.manifest_sha256,
+        contents, created=report.created, manifest_sha256=report.manifest_sha256
     )
     return markdown_summary(figures)
 
@@ -191,7 +180,7 @@ def _write_tables(
 ) -> None:
     """Write the tables, all of them or none."""
     folder = out or Path(f"{report.run}_tables")
-    _require_tables_place(folder)
+    require_folder_place(folder, folder / ABOUT)
     there = folder.is_dir()
     folder.mkdir(parents=True, exist_ok=True)
     written = []  # said when all is written: a reader who goes after a line keeps none away
@@ -201,7 +190,7 @@ def _write_tables(
                 frame, file = getattr(report, name), f"{name}.{wanted.value}"
                 write_bytes(Path(made, file), table_bytes(frame, wanted))
                 written.append(f"{folder / file}: {counted(len(frame), 'row')}")
-            write_bytes(Path(made, "about.json"), about(report))
+            write_bytes(Path(made, ABOUT), about(report))
             for path in Path(made).iterdir():
                 path.replace(folder / path.name)
     finally:
@@ -210,7 +199,7 @@ def _write_tables(
                 folder.rmdir()
     for line in written:
         say(line)
-    say(f"{folder / 'about.json'}: columns and their units, and which report this is")
+    say(f"{folder / ABOUT}: columns and their units, and which report this is")
 
 
 def table_bytes(frame: pd.DataFrame, wanted: Format) -> bytes:
@@ -224,7 +213,9 @@ def table_bytes(frame: pd.DataFrame, wanted: Format) -> bytes:
     if wanted is Format.CSV:
         return _csv_frame(frame).to_csv(index=False, lineterminator="\n").encode()
     if wanted is Format.JSON:
-        return _json_rows(frame)
+        rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+        lines = (escaped_json(json.dumps(row, ensure_ascii=False)) for row in rows)
+        return ("[\n" + ",\n".join(lines) + "\n]\n").encode()
     stream = io.BytesIO()
     frame.to_parquet(stream, engine="pyarrow", index=False, compression="zstd")
     return stream.getvalue()
@@ -232,14 +223,12 @@ def table_bytes(frame: pd.DataFrame, wanted: Format) -> bytes:
 
 def _csv_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose texts are safe to open in a terminal and in a spreadsheet."""
-    columns = {}
-    for name in frame:
-        values = frame[name]
-        if pd.api.types.is_numeric_dtype(values.dtype):
-            columns[name] = values
-        else:
-            known = {value: _csv_cell(value) for value in values.unique()}
-            columns[name] = values.astype(object).map(known)
+    columns = {
+        name: values
+        if pd.api.types.is_numeric_dtype(values.dtype)
+        else values.astype(object).map({each: _csv_cell(each) for each in values.unique()})
+        for name, values in frame.items()
+    }
     return pd.DataFrame(columns, columns=frame.columns)
 
 
@@ -247,13 +236,6 @@ def _csv_cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     return f"'{shown(value)}" if value.startswith(COMPUTED) else shown(value)
-
-
-def _json_rows(frame: pd.DataFrame) -> bytes:
-    """Return a line an object, in one list."""
-    plain = frame.astype(object).where(frame.notna(), None)
-    rows = (escaped_json(json.dumps(row, ensure_ascii=False)) for row in plain.to_dict("records"))
-    return ("[\n" + ",\n".join(rows) + "\n]\n").encode()
 
 
 def about(report: OpenReport) -> bytes:

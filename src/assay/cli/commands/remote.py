@@ -5,8 +5,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.base.commits import git_state, source_files
-from assay.base.errors import AssayError, BadInput, CheckFailed, Interrupted, MissingEnvironment
+from assay.base.errors import BadInput, CheckFailed, Interrupted, MissingEnvironment
 from assay.base.progress import say
 from assay.base.signals import SignalledExit
 from assay.catalog.load import load_catalog
@@ -29,10 +28,12 @@ from assay.cli.remote_machine import (
     require_place,
     settle,
 )
+from assay.pipeline.failures import ERRORS
 from assay.pipeline.run_files import REPORTS, RESULTS
 from assay.pipeline.workflow_process import only_run
 from assay.records.plan import Request
 from assay.shared.errors import ExitCode
+from assay.shared.files import write_bytes
 from assay.verification.attestation import public_pem
 from assay.verification.sign import default_signing_key, load_or_create_signer
 
@@ -127,10 +128,15 @@ def remote(
             _start_again(machine)
         else:
             _start(machine, copies, run, key)
-        with _going_on(host):
+        try:
             machine.follow(console.note)
             _require_end(host, machine.ask("state"))
             request = _fetched(machine, project, run, key, given["key"] or ())
+        except (KeyboardInterrupt, SignalledExit) as stop:
+            code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
+            words = sys.argv[1:]
+            again = words if resume else [words[0], "--resume", *words[1:]]
+            raise Interrupted(f"interrupted: the run goes on on {host}", code, again) from stop
     tell_outcome(request, given["strict"])
 
 
@@ -238,10 +244,9 @@ def _start(machine: RemoteMachine, copies: Copies, run: str, key: Path) -> None:
     machine.ask("prepare")
     with tempfile.TemporaryDirectory(prefix="assay-copy-") as scratch:
         tree, job = Path(scratch, "source"), Path(scratch, "job")
-        job.mkdir()
         script = RUN_SCRIPT.format(commit=named, command=copies.command(found), run=run)
-        (job / "run.sh").write_text(script)
-        (job / "key.pub").write_bytes(public_pem(load_or_create_signer(key).public_key))
+        write_bytes(job / "run.sh", script.encode())
+        write_bytes(job / "key.pub", public_pem(load_or_create_signer(key).public_key))
         machine.push(f"{job}/", "job/")
         for name in source_files(root):
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
@@ -292,18 +297,6 @@ def _fetched(
         return settle(checkout.ROOT, place, run, Path(scratch), key, trusted)
 
 
-@contextmanager
-def _going_on(host: str) -> Iterator[None]:
-    """Say what picks up a run that was started, where somebody interrupts."""
-    try:
-        yield
-    except (KeyboardInterrupt, SignalledExit) as stop:
-        code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
-        words = sys.argv[1:]
-        again = words if "--resume" in words else [words[0], "--resume", *words[1:]]
-        raise Interrupted(f"interrupted: the run goes on on {host}", code, again) from stop
-
-
 def _require_end(host: str, now: Answers) -> None:
     """Raise the error that the end of a run is, but for a good one."""
     kept = "what it has is kept there, and --resume goes on with it"
@@ -312,10 +305,6 @@ def _require_end(host: str, now: Answers) -> None:
         raise MissingEnvironment(
             f"{host}: the run was killed there (memory that is too small, or a restart): {kept}"
         )
-    sentence = f"{host}: the run ended there with code {code}, as its last lines say: {kept}"
-    errors: dict[int, type[AssayError]] = {
-        ExitCode.BAD_INPUT: BadInput,
-        ExitCode.MACHINE_LACKS: MissingEnvironment,
-    }
     if int(code) != 0:
-        raise errors.get(int(code), CheckFailed)(sentence)
+        sentence = f"{host}: the run ended there with code {code}, as its last lines say: {kept}"
+        raise ERRORS.get(int(code), CheckFailed)(sentence)

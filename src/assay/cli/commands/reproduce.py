@@ -3,7 +3,6 @@
 import os
 import shlex
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -50,7 +49,7 @@ from assay.pipeline.snakemake_run import run_workflow
 from assay.records.attestation import PAGE, SIGNER, VERDICTS
 from assay.records.plan import Plan, Request
 from assay.records.timings import Stage
-from assay.records.verdicts import Status, Verdict, VerdictsFile
+from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing
 from assay.verification.attestation import load_public_key
@@ -284,7 +283,13 @@ def tell_outcome(request: Request, strict: bool) -> None:
     verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
     catalog = load_catalog(report / "evidence")
     if request.unsigned_for is None:
-        _tell_signed(report, request, catalog, verdicts)
+        from assay.cli.run_figures import tell_figures  # noqa: PLC0415 - it imports pandas
+
+        tell_figures(catalog, load_evidence(report / "evidence"), verdicts)
+        say(f"report: {from_here(report / PAGE)}")
+        if (report / SIGNER).is_file():
+            say(f"signed by: key {load_public_key(report / SIGNER).keyid}")
+        console.say_line(f"verify: {shlex.join(_verify_command(report, request))}")
     else:
         say(f"report, for the holder of {request.unsigned_for} to sign: {report / PAGE}")
     failed = failing_strict(catalog, verdicts)
@@ -292,18 +297,6 @@ def tell_outcome(request: Request, strict: bool) -> None:
         raise CheckFailed(
             f"--strict: {failed} of what is counted above {agreeing(failed, 'is', 'are')} {STRICT}"
         )
-
-
-def _tell_signed(
-    report: Path, request: Request, catalog: Catalog, verdicts: Sequence[Verdict]
-) -> None:
-    from assay.cli.run_figures import tell_figures  # noqa: PLC0415 - it imports pandas
-
-    tell_figures(catalog, load_evidence(report / "evidence"), verdicts)
-    say(f"report: {from_here(report / PAGE)}")
-    if (report / SIGNER).is_file():
-        say(f"signed by: key {load_public_key(report / SIGNER).keyid}")
-    console.say_line(f"verify: {shlex.join(_verify_command(report, request))}")
 
 
 def _verify_command(report: Path, request: Request) -> list[str]:

@@ -61,7 +61,9 @@ def site(
     A report that the site has already is verified again where it, the trusted keys or this
     version changed.
     """
-    _require_place(folder)
+    require_folder_place(folder, Path(os.path.realpath(folder)))
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / INDEX).is_file():
+        raise BadInput(f"{folder}: holds something that is no site: name an empty directory")
     own = project_folder(project)
     paths = report_dirs or published_reports(home(own))
     if not paths:
@@ -86,13 +88,6 @@ def site(
     again = f"; {counted(made.again, 'report')} given again, and there once" if made.again else ""
     signed = counted(len(made.reports) - left, "signed report")
     say(f"site: {folder / 'index.html'}: {signed}, {written}{marked}{again}")
-
-
-def _require_place(folder: Path) -> None:
-    """Raise BadInput where no directory can be made, or one holds anything that is no site."""
-    require_folder_place(folder, Path(os.path.realpath(folder)))
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / INDEX).is_file():
-        raise BadInput(f"{folder}: holds something that is no site: name an empty directory")
 
 
 def _verifier(keys: Sequence[Path] | None, project: Path | None) -> list[str]:

@@ -33,7 +33,7 @@ from assay.verification.policy import Policy
 from assay.verification.report_archive import opened_report
 from assay.verification.signed_files import signed_verdicts
 from assay.verification.trust import reports_in
-from assay.verification.trusted_keys import TrustedKey, load_trusted_keys
+from assay.verification.trusted_keys import load_trusted_keys
 from assay.verification.verify import VerificationLog
 from assay.verification.verify import verify as verify_report
 
@@ -86,8 +86,10 @@ def verify(
             try:
                 check_report(folder, key, own, Policy(checkout.ROOT, accept_policy), log)
             finally:
-                if log.signed is not None:
-                    _tell_changed(own, project_of(folder / "evidence"))
+                judged = project_of(folder / "evidence") if log.signed is not None else None
+                if own and judged and (names := changed_since(own, judged)):
+                    other = f"{listed(names)} {agreeing(len(names), 'is', 'are')} otherwise there"
+                    progress(f"{own} is not what this report judged: {other}")
             if compare is not None:
                 compare(log)
             again = _measured_again(folder, key, own)
@@ -108,33 +110,27 @@ def verify(
         say(last, indent=0)
         raise typer.Exit(error.exit_code)
     if not as_json:
-        show_passed(result)
+        who = f" {again_line(again)}" if again else ""
+        say(verified_line(result), indent=0)
+        say(f"{TIMES}{who} {RULE}", indent=0)
 
 
 def _measured_again(
     folder: Path, key: Sequence[Path] | None, project: Path | None
 ) -> MeasuredAgain:
     """Return who measured a report's figures again, by the reports that are published here."""
+    keys = load_trusted_keys([*(key or ()), *keys_of(project)])
+
+    def runs(report: Path) -> list[FigureRun]:
+        try:
+            signer, verdicts = signed_verdicts(report, keys)
+        except AssayError:
+            return []  # no trusted key vouches for its figures
+        return measured_by(signer.signer, verdicts)
+
     homes = [checkout.ROOT, *([project] if project else [])]
     others = [path for home in homes for path in reports_in(home / "reports" / "published")]
-    keys = load_trusted_keys([*(key or ()), *keys_of(project)])
-    return measured_again(_runs(folder, keys), (r for path in others for r in _runs(path, keys)))
-
-
-def _runs(report: Path, keys: Sequence[TrustedKey]) -> list[FigureRun]:
-    """Return what a report's figures rest on; nothing where no trusted key vouches for them."""
-    try:
-        signer, verdicts = signed_verdicts(report, keys)
-    except AssayError:
-        return []
-    return measured_by(signer.signer, verdicts)
-
-
-def _tell_changed(project: Path | None, judged: Path | None) -> None:
-    """Say where a project's folder is not any more what its report judged, which proves nothing."""
-    if project is not None and judged is not None and (names := changed_since(project, judged)):
-        be = agreeing(len(names), "is", "are")
-        progress(f"{project} is not what this report judged: {listed(names)} {be} otherwise there")
+    return measured_again(runs(folder), (run for path in others for run in runs(path)))
 
 
 def _refused(error: OSError) -> AssayError:
@@ -203,16 +199,10 @@ def _rebuilding(
     return compare
 
 
-STATE_WIDTH = 12
-"""Characters of a state and the room behind it."""
-CHECK_WIDTH = 5
-"""Characters of what became of a check and the room behind it."""
-LONGEST_TITLE = 80
-"""Characters of a project's title: it is its author's."""
-LONGEST_NAME = 40
-"""Characters of a key's name in the last line."""
-SHORT = 12
-"""Characters of a digest in the last line."""
+STATE_WIDTH, CHECK_WIDTH = 12, 5
+"""Characters of a state, and of what became of a check, with the room behind it."""
+LONGEST_TITLE, LONGEST_NAME, SHORT = 80, 40, 12
+"""Characters of a project's title, of a key's name and of a digest that are shown."""
 RULE = (
     "Rely on a verdict if you trust that key, or if another signer's verdict agrees: "
     "./assay history CLAIM lists them."
@@ -244,17 +234,8 @@ def show_guarantees(result: VerificationRecord) -> None:
         say(f"{word:{STATE_WIDTH}}{each.id}: {each.says}", indent=STATE_WIDTH)
 
 
-def show_passed(result: VerificationRecord) -> None:
-    """Print that it verified, and then what no check can show: who measured again."""
-    say(verified_line(result), indent=0)
-    again = f" {again_line(result.measured_again)}" if result.measured_again else ""
-    say(f"{TIMES}{again} {RULE}", indent=0)
-
-
 def verified_line(result: VerificationRecord) -> str:
-    """Return the last line: what verified, whose claims they are where they are a project's, and
-    who signed it.
-    """
+    """Return what verified, whose claims they are where they are a project's, and who signed."""
     elsewhere = any(check.id == "name" for check in result.checks)
     named = f" (run '{result.run}')" if elsewhere else ""
     of = f" of project {result.project[:SHORT]}, its signer's own claims" if result.project else ""
