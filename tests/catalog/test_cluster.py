@@ -10,7 +10,6 @@ from assay.records.cluster import CLUSTER_FILE, NO_CLUSTER, PROJECT_CLUSTER_FILE
 from assay.shared.files import write_bytes
 from tests.builders import target
 
-STAGES = ("platform", "correctness", "benchmark")
 TARGETS = ("l4", "h100", "h200")
 HEAD = "schema: assay/cluster/1\n"
 
@@ -21,7 +20,7 @@ def site(tmp_path: Path, text: str, project: str | None = None) -> ClusterFile:
     if project is not None:
         folder = tmp_path / "project"
         write_bytes(folder / PROJECT_CLUSTER_FILE, (HEAD + project).encode())
-    return load_cluster(tmp_path, folder, TARGETS, STAGES)
+    return load_cluster(tmp_path, folder, TARGETS)
 
 
 class TestWhatIsWrong:
@@ -35,11 +34,6 @@ class TestWhatIsWrong:
                 "line 2: jobs.qoss: there is no such key: did you mean 'qos'?",
             ),
             ("targets: {h1000: {}}", "line 2: there is no target 'h1000': did you mean 'h100'?"),
-            ("stages: {bench: {}}", "line 2: there is no stage 'bench': did you mean 'benchmark'?"),
-            (
-                "targets: {h100: {stages: {platfrom: {}}}}",
-                "there is no stage 'platfrom': did you mean 'platform'?",
-            ),
             ("jobs: {partition: gpu --wrap=id}", "line 2: jobs.partition: "),
             ("jobs: {constraint: a b}", "line 2: jobs.constraint: "),
             ("scratch: tmp/x", "line 2: scratch: "),
@@ -67,40 +61,26 @@ class TestWishes:
 
     TEXT = """
 jobs: {partition: common, minutes: 30, account: ours}
-stages:
-  benchmark: {minutes: 120, memory_mb: 20000}
 targets:
-  h100:
-    partition: hopper
-    gpu_type: nvidia_h100
-    minutes: 45
-    stages:
-      benchmark: {minutes: 480}
+  h100: {partition: hopper, gpu_type: nvidia_h100, minutes: 45}
 """
 
-    @pytest.mark.parametrize(
-        ("name", "stage", "minutes", "partition", "memory"),
-        [
-            ("l4", "platform", 30, "common", USUAL.memory_mb),
-            ("l4", "benchmark", 120, "common", 20000),
-            ("l4", "correctness", 30, "common", 14000),
-            ("h100", "platform", 45, "hopper", USUAL.memory_mb),
-            ("h100", "benchmark", 480, "hopper", 20000),
-        ],
-    )
-    def test_they_are_found_by_layers(
-        self, tmp_path: Path, name: str, stage: str, minutes: int, partition: str, memory: int
-    ):
-        wishes = wishes_of(site(tmp_path, self.TEXT), name, stage)
-        assert (wishes.minutes, wishes.partition, wishes.memory_mb) == (minutes, partition, memory)
-        assert wishes.account == "ours"
+    def test_they_are_found_by_layers(self, tmp_path: Path):
+        found = site(tmp_path, self.TEXT)
+        told = [
+            (w.minutes, w.partition, w.account, w.memory_mb)
+            for w in (wishes_of(found, name) for name in ("l4", "h100"))
+        ]
+        assert told == [
+            (30, "common", "ours", USUAL.memory_mb), (45, "hopper", "ours", USUAL.memory_mb)
+        ]  # fmt: skip
 
     def test_a_project_overrides_single_keys(self, tmp_path: Path):
-        own = "jobs: {account: theirs}\ntargets: {h100: {stages: {benchmark: {cores: 8}}}}\n"
+        own = "jobs: {account: theirs}\ntargets: {h100: {cores: 8}}\n"
         cluster = site(tmp_path, self.TEXT, own)
-        wishes = wishes_of(cluster, "h100", "benchmark")
-        assert (wishes.account, wishes.cores, wishes.minutes) == ("theirs", 8, 480)
-        assert wishes_of(cluster, "l4", "platform").partition == "common"
+        wishes = wishes_of(cluster, "h100")
+        assert (wishes.account, wishes.cores, wishes.minutes) == ("theirs", 8, 45)
+        assert wishes_of(cluster, "l4").partition == "common"
 
     def test_the_type_of_a_gpu_is_the_targets_where_the_site_names_none(self, tmp_path: Path):
         cluster = site(tmp_path, self.TEXT)

@@ -49,7 +49,7 @@ class Workflow:
 
     def make_request(self, _root: Path, _catalog: Any, asked: Options) -> Request:
         request = make_request(asked.run, [self.found], asked.sources)
-        return request.model_copy(update={"tuning": asked.sweeps})
+        return request.model_copy(update={"tuning": asked.tuning})
 
     def run(
         self, root: Path, _catalog: Any, request: Request, _plan: Any, *, cores: int, goal: str

@@ -8,10 +8,17 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.base.io import dump_record, read_record, write_record
+from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.evidence.timings import write_timing
+from assay.pipeline.plan import make_plan
+from assay.pipeline.run_files import bind_run, run_path
+from assay.pipeline.steps import Steps
+from assay.records.plan import Request
 from assay.records.platform import Device, PlatformRecord
 from assay.shared.files import write_bytes
 from tests.report_fixtures import cheats, sanitizer, stopwatch
@@ -107,3 +114,15 @@ def take_answers(made: Path, records: Path, device: Path) -> Device:
     found = read_record(PlatformRecord, made / "platform.json").device
     write_bytes(device, dump_record(found))
     return found
+
+
+def do_stages(root: Path, request: Request, target: str, *stages: str) -> None:
+    """Do stages of a target here, one after the other, as the job of a target does all of them."""
+    catalog = load_catalog(root)
+    bind_run(root, catalog, request, make_plan(catalog, request))
+    steps = Steps(root, run_path(request))
+    for stage in stages:
+        began, started = datetime.now(UTC), time.monotonic()
+        getattr(steps, stage)(target)
+        seconds, (held, steps.held) = time.monotonic() - started, (steps.held, {})
+        write_timing(steps.run_dir, stage, {"target": target}, began, seconds, held)

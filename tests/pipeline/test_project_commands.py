@@ -92,7 +92,7 @@ def measured(
         }
     )
     plan = make_plan(catalog, request)
-    goal = f"{folder}/results/{RUN}/h100/original"
+    goal = f"{folder}/results/{RUN}/measured/h100"
     run_workflow(checkout.root, catalog, request, plan, cores=1, goal=goal, again=again)
     run_dir = folder / "results" / RUN
     (verdict,) = judge(load_catalog(run_dir), load_evidence(run_dir)).verdicts
@@ -154,7 +154,7 @@ def test_a_build_line_without_its_program_is_a_build_that_fails(
     # Once there is one, a further start builds.
     run_dir = folder / "results" / RUN
     plan = load_evidence(run_dir).plan
-    assert outputs_to_retry(run_dir, plan) == ["h100/original"]
+    assert outputs_to_retry(run_dir, plan) == ["measured/h100"]
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "nvcc-of-nobody").symlink_to(shutil.which("g++") or "")
@@ -196,4 +196,4 @@ def test_without_an_engine_an_image_is_a_reason(checkout: Checkout, tmp_path: Pa
     verdict = measured(checkout, folder, content)
     assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_installed")
     run_dir = folder / "results" / RUN
-    assert outputs_to_retry(run_dir, load_evidence(run_dir).plan) == ["h100/original"]
+    assert outputs_to_retry(run_dir, load_evidence(run_dir).plan) == ["measured/h100"]

@@ -158,14 +158,14 @@ def test_its_arms_pass_the_gate_and_are_timed(checkout: Checkout, tmp_path: Path
     assert found["wrong"].status is Status.INCORRECT
     assert found["fails"].status is Status.NOT_RUN
     assert "RuntimeError: no such kernel" in found["fails"].explanation
-    assert starts == ["device", "correctness", "benchmark"]
+    assert starts == ["device", "cheats", "correctness", "benchmark"]
 
     # An edit of the code is another thing to measure; anything else of the project is none.
     again, starts = measured(checkout, folder)
     assert (again, starts) == (found, [])
     (folder / "twice.py").write_text(CODE.replace("x * 2.1", "x + x"))
     edited, starts = measured(checkout, folder)
-    assert starts == ["correctness", "benchmark"]
+    assert starts == ["cheats", "correctness", "benchmark"]
     assert isinstance(edited["wrong"].measured, float)
 
 
@@ -175,7 +175,7 @@ def measured(checkout: Checkout, folder: Path) -> tuple[dict[str, Verdict], list
     more = {"home": str(folder), "sources": ("post",)}
     request = checkout.request.model_copy(update=more)
     plan = make_plan(catalog, request)
-    goal = f"{folder}/results/{RUN}/h100/benchmark"
+    goal = f"{folder}/results/{RUN}/measured/h100"
     run_workflow(checkout.root, catalog, request, plan, cores=1, goal=goal)
     run_dir = folder / "results" / RUN
     verdicts = judge(load_catalog(run_dir), load_evidence(run_dir)).verdicts

@@ -1,4 +1,4 @@
-"""A box of GPUs, through Snakemake itself: a stand-in for the device's Python answers for each.
+"""A box of GPUs: a stand-in for the device's Python answers for each.
 
 It sees the GPUs that CUDA_VISIBLE_DEVICES leaves, holds one at a time, and notes which unit it did
 on which. One may fall off the bus in the middle, or be held by somebody else. Where the file
@@ -16,15 +16,13 @@ from assay.base.check_log import CheckUnderWay
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
-from assay.pipeline.plan import make_plan
-from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import GpuRecord
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.plan import Provision
 from assay.records.timings import StepTiming
 from assay.verification.gate import check_machines
 from tests.library_checkout import REPOSITORY, copy_code, write_config
-from tests.pipeline.stand_in import take_answers, write_stand_in
+from tests.pipeline.stand_in import do_stages, take_answers, write_stand_in
 from tests.report_fixtures import make_request, provision, write_run
 
 RUN = "box"
@@ -94,8 +92,10 @@ class Box:
         self.python = folder / "python"
         write_stand_in(self.python, STAND_IN, folder)
 
-    def measure(self, goal: str = "benchmark", **gpus: tuple[str, ...]) -> None:
-        """Start the run up to a stage of every target; ``gpus``: those that are offered now."""
+    def measure(self, *stages: str, **gpus: tuple[str, ...]) -> None:
+        """Do stages of every target, up to the benchmark by default; ``gpus``: those that are
+        offered now.
+        """
         offered = gpus or self.gpus
         provisions: list[Provision] = [
             provision(target, gpus=uuids) for target, uuids in offered.items()
@@ -103,11 +103,9 @@ class Box:
         request = make_request(RUN, provisions, ["fixture"]).model_copy(
             update={"device_python": str(self.python)}
         )
-        catalog = load_catalog(self.root)
-        plan = make_plan(catalog, request)
         for target in offered:
-            path = f"results/{RUN}/{target}/{goal}"
-            run_workflow(self.root, catalog, request, plan, cores=2, goal=path)
+            asked = stages or ("correctness", "benchmark")
+            do_stages(self.root, request, target, "platform", *asked)
 
     def say(self, file: str, *words: str) -> None:
         """Tell the stand-in which GPUs are ``held`` or ``absent``, or on what one is ``lost``."""

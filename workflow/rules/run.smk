@@ -4,10 +4,8 @@
 localrules:
     toolchain_image,
     earlier,
-    judge,
     report,
     sign,
-    verify,
 
 
 rule toolchain_image:
@@ -44,35 +42,21 @@ rule earlier:
         "../scripts/step.py"
 
 
-rule judge:
+rule report:
     input:
         ASSAY.evidence_files(),
         configuration=ASSAY.catalog_files(),
-    output:
-        f"{RUN}/verdicts.json",
-    log:
-        f"{LOGS}/judge.log",
-    conda:
-        "../envs/host.yaml"
-    message:
-        "judge: what the evidence says of each claim"
-    script:
-        "../scripts/step.py"
-
-
-rule report:
-    input:
-        verdicts=f"{RUN}/verdicts.json",
         pipeline=ASSAY.path("pipeline.json"),
         templates=ASSAY.ours("reports/templates/*"),
     output:
         ASSAY.rendered_files(),
+        verdicts=f"{RUN}/verdicts.json",
     log:
         f"{LOGS}/report.log",
     conda:
         "../envs/host.yaml"
     message:
-        "report: render {output[0]}"
+        "report: judge and render {output[0]}"
     script:
         "../scripts/step.py"
 
@@ -83,27 +67,12 @@ rule sign:
         request=ASSAY.path("request.json"),
     output:
         ASSAY.signed_files(),
+        verified=f"{RUN}/verified.txt",
     log:
         f"{LOGS}/sign.log",
     conda:
         "../envs/host.yaml"
     message:
-        "sign: manifest and attestation"
-    script:
-        "../scripts/step.py"
-
-
-rule verify:
-    input:
-        f"{ASSAY.report_dir}/attestation.json",
-        f"{ASSAY.report_dir}/manifest.json",
-    output:
-        f"{RUN}/verified.txt",
-    log:
-        f"{LOGS}/verify.log",
-    conda:
-        "../envs/host.yaml"
-    message:
-        "verify: the report, as its reader would"
+        "sign: and verify, as its reader would"
     script:
         "../scripts/step.py"

@@ -151,6 +151,11 @@ TARGET_STAGES: tuple[TargetStage[Any, Any], ...] = (
     CHEATS, SANITIZERS, OPERATORS,
 )  # fmt: skip
 """Stages that leave evidence of each target."""
+IN_ORDER = (
+    RUNNER_IMAGES, PLATFORMS, CHEATS, PROGRAMS, ORIGINALS, CORRECTNESS, BENCHMARKS, STOPWATCHES,
+    PROFILES, SANITIZERS, OPERATORS,
+)  # fmt: skip
+"""The same in the order in which they are done."""
 FINISHING = (Stage.REPORT, Stage.SIGN, Stage.VERIFY)
 """Stages that come after the evidence: no report can say how long its own making took."""
 
@@ -168,11 +173,6 @@ def run_files(plan: Plan) -> list[str]:
 def target_paths(plan: TargetPlan) -> list[str]:
     """Return every record path that the plan of one target calls for."""
     return [path for entry in TARGET_STAGES for path in entry.paths(plan).values()]
-
-
-def target_outputs(plan: TargetPlan) -> list[str]:
-    """As target_paths, by what the workflow's steps write."""
-    return [path for entry in TARGET_STAGES if entry.keys(plan) for path in entry.outputs(plan)]
 
 
 def as_held(plan: TargetPlan, held: TargetPlan) -> TargetPlan:

@@ -59,19 +59,6 @@ class GpuPlaces:
         seconds = {name: guessed_seconds(self.catalog, name) for name in self.bundles}
         return place_units(self.bundles, seconds, gpus, {**dict.fromkeys(own, gpus[0]), **fixed})
 
-    def bound_elsewhere(self, gpu: str, measured: Mapping[str, str]) -> dict[str, str]:
-        """Return the units that are not to be measured on ``gpu``, each with the GPU that is to.
-
-        ``measured``: where units were measured. They stay there, and so do those whose figures a
-        claim divides by theirs.
-        """
-        elsewhere = {
-            self.bundles[name]: other
-            for name, other in measured.items()
-            if other != gpu and name in self.bundles
-        }
-        return {name: elsewhere[tie] for name, tie in self.bundles.items() if tie in elsewhere}
-
 
 def bundled(names: Iterable[str], ties: Iterable[Collection[str]]) -> dict[str, str]:
     """Return the bundle of each unit, by name: that of all units that ``ties`` lead to."""

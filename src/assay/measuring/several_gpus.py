@@ -29,8 +29,7 @@ T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 
 Assign = Callable[[Sequence[DeviceJob], Sequence[str]], Mapping[str, Sequence[DeviceJob]]]
-"""Jobs, and the GPUs that are left, to those that each GPU does, in its order. Raises
-MissingEnvironment where all of them wait for another card."""
+"""Jobs, and the GPUs that are left, to those that each GPU does, in its order."""
 GONE = "the GPU that its comparison was checked on takes no part any more"
 PATIENCE_S = 60.0
 """For a worker that is asked to end: it removes its container."""
@@ -76,8 +75,6 @@ def spread_over(
                 results |= {id(job): found for job, found in zip(parts[gpu], end, strict=True)}
         if lost is not None:
             raise GpuLost(str(lost)) from lost
-        if left := [job for job in jobs if id(job) not in results]:
-            assign(left, gpus)  # raises where these wait for another card
         return [results.get(id(job), CheckFailed(GONE)) for job in jobs]
 
     return measure

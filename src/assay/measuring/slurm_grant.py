@@ -109,13 +109,6 @@ def gpu_types() -> set[str]:
     return {name for name, _ in SINFO_GPU.findall(shown)}
 
 
-def gpus_of_node(node: str, gpu_type: str) -> int:
-    """Return how many GPUs of a type a node has. Raises MissingEnvironment."""
-    shown = ask_slurm("sinfo", "--noheader", "--Node", f"--nodes={node}", "--Format=Gres:400")
-    counts = (int(count) for name, count in SINFO_GPU.findall(shown) if name == gpu_type)
-    return max(counts, default=0)
-
-
 def why_ended(job_id: str) -> str:
     """Return why a job ended that left no word, as far as Slurm still knows."""
     try:

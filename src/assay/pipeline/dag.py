@@ -11,7 +11,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from assay.base.errors import MissingEnvironment
 from assay.base.io import read_record
 from assay.building.recipe import Compilation, Kind, describe, file_command
 from assay.building.toolchain import toolchain_lock_digest
@@ -21,24 +20,20 @@ from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
 from assay.evidence.entries import Purpose, TargetStage
-from assay.measuring.slurm_grant import gpus_of_node
 from assay.pipeline.definitions import Definitions
 from assay.pipeline.plan import variants_of
-from assay.pipeline.run_files import VERIFIED, read_bound, report_path, run_path
+from assay.pipeline.run_files import MEASURED, VERIFIED, read_bound, report_path, run_path
 from assay.pipeline.slurm_jobs import node_of
 from assay.records.attestation import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS
 from assay.records.builds import BuildCost, BuildCosts
 from assay.records.originals import FileCompileRequest
 from assay.records.plan import BuildJob, EarlierReport, Plan, Request, TargetPlan
 from assay.records.platform import Target
-from assay.records.timings import Stage
 
 GPU_RESOURCES = (
     "gpu", "gpu_model", "gres", "slurm_partition", "slurm_account", "qos", "constraint",
     "slurm_extra", "runtime", "mem_mb", "cpus_per_task",
 )  # fmt: skip
-UNASKED = {"mem_mb": 0, "runtime": 0, "gpu": 0}
-"""Of resources that Snakemake wants as a number, the one for which Slurm is asked nothing."""
 
 COSTS = "config/build_costs.json"
 MEMORY_PERCENT = 110
@@ -194,103 +189,49 @@ class Dag:
 
     # What is measured
 
-    @property
-    def stages(self) -> tuple[TargetStage[Any, Any], ...]:
-        """Return the stages whose steps leave evidence of a target."""
-        return evidence.TARGET_STAGES
-
-    def output(self, stage: TargetStage[Any, Any]) -> str:
-        """Return what the rule of a stage writes, for any target."""
-        return self.path(stage.output("{target}"))
-
-    def inputs(self, stage: TargetStage[Any, Any]) -> Callable[[Any], list[str]]:
-        """Return the function by which Snakemake asks from which files a stage is made: not the
-        plan, for a changed definition is what measures again.
+    def inputs(self, wildcards: Any) -> Iterator[str]:
+        """Yield the files that a target's figures are made from: not the plan, for a changed
+        definition is what measures again.
         """
-        return lambda wildcards: list(self._inputs(stage, self.target_plan(wildcards.target)))
-
-    def _inputs(self, stage: TargetStage[Any, Any], plan: TargetPlan) -> Iterator[str]:
-        images = [self.path(evidence.runner_image_path(plan.target))] if plan.runner else []
-        if stage is evidence.RUNNER_IMAGES:
+        plan = self.target_plan(wildcards.target)
+        if plan.runner:
             # Docker's own layer of caches must not decide: the step compares digests.
             yield from self.ours("containers/*.*", "requirements/runner.txt")
-        if stage is evidence.PLATFORMS:
-            yield from images
-        elif stage not in (evidence.RUNNER_IMAGES, evidence.BENCHMARKS):
-            yield self.path(evidence.platform_path(plan.target))
-        if stage in (evidence.BENCHMARKS, evidence.PROFILES, evidence.STOPWATCHES):
-            yield self.path(evidence.CORRECTNESS.output(plan.target))
-        if stage is evidence.ORIGINALS and plan.originals:
-            yield from (*images, *self.toolchain_image(self.target(plan.target).arch))
-        artifacts: Collection[str] = ()
-        if stage.of_comparison or stage is evidence.SANITIZERS:
-            artifacts = variants_of(self.catalog, plan.comparisons)
-        elif stage is evidence.PROGRAMS:
-            artifacts = {job.program for job in plan.programs}
-        elif stage is evidence.OPERATORS:
-            artifacts = plan.operators
-        for job in self.builds_of(plan.target, artifacts):
+        if plan.originals:
+            yield from self.toolchain_image(self.target(plan.target).arch)
+        compiled = {*variants_of(self.catalog, plan.comparisons), *plan.operators}
+        for job in self.builds_of(plan.target, compiled.union(j.program for j in plan.programs)):
             yield self.path(evidence.BUILDS.path(job.id, job.arch))
 
-    def definition(self, stage: TargetStage[Any, Any]) -> Callable[[Any], str]:
-        """Return the function by which Snakemake asks for the digest of what a stage rests on."""
-        return lambda wildcards: self.definitions(wildcards.target).stage(stage)
+    def definition(self, wildcards: Any) -> str:
+        """Return the digest of what a target's measurements rest on: measure when it changes."""
+        return self.definitions(wildcards.target).whole()
 
     def definitions(self, target: str) -> Definitions:
-        """Return what the target's measurements rest on: measure again when it changes."""
+        """Return what the target's measurements rest on."""
         return Definitions(self.catalog, self.request, self.target_plan(target))
 
-    def priority(self, stage: TargetStage[Any, Any]) -> int:
-        """Return how soon a step is begun, where it could be.
+    def stages_of(self, target: str) -> list[TargetStage[Any, Any]]:
+        """Return the stages of a target in the order in which one job does them.
 
-        Figures come before what stands beside them, for a GPU that is lent may go back. A machine
-        that is unfit to measure shows at the kernels that cheat, which are short: first of all.
-        What programs print is there before a benchmark asks which verdicts hang on it.
+        Kernels that cheat come first, and are short: there a machine shows that is unfit to
+        measure. What programs print is there before a benchmark asks which verdicts hang on it.
+        Figures come before what stands beside them, for a GPU that is lent may go back. A sweep for
+        its own sake needs nothing beside.
         """
-        if stage is evidence.CHEATS:
-            return 3
-        if stage in (evidence.PROGRAMS, evidence.ORIGINALS):
-            return 2
-        return int(stage.purpose in (Purpose.GATE, Purpose.FIGURES))
+        plan, swept = self.target_plan(target), self.request.tuning and not self.request.sources
+        left_out = Purpose.BESIDE if swept else None
+        return [each for each in evidence.IN_ORDER if each.keys(plan) and each.purpose != left_out]
 
-    def threads(self, stage: TargetStage[Any, Any], cores: int) -> int:
-        """Return the cores of a step; ``cores`` are those of the machine that runs the workflow.
+    def gpu_resources(self) -> dict[str, Callable[[Any], int | str | None]]:
+        """Return the functions by which Snakemake asks what a job wants of each resource."""
 
-        Here a measurement has the whole machine: compilers beside it would disturb its launches.
-        A cluster's node is another machine, which need not have as many (see ``resources``).
-        """
-        alone = stage.purpose is Purpose.FIGURES and self.request.executor == "local"
-        return cores if alone else 1
+        def asked(name: str, wildcards: Any) -> int | str | None:
+            return self.resources(wildcards.target).get(name)
 
-    def gpu_resources(self) -> dict[str, Callable[..., int | str | None]]:
-        """Return the functions by which Snakemake asks what a job wants of each resource.
+        return {name: partial(asked, name) for name in GPU_RESOURCES}
 
-        Among them is one for each target, of which a run has one: its card on a cluster's node.
-        Where a node has several cards, jobs of a target that ran at the same time would each get
-        another one, and what is measured of a comparison is measured on one.
-        """
-
-        def asked(name: str, wildcards: Any, rulename: str) -> int | str | None:
-            return self.resources(wildcards.target, rulename).get(name) or UNASKED.get(name)
-
-        def card(name: str, wildcards: Any) -> int:
-            return int(wildcards.target == name and self._has_choice(name))
-
-        cards = {card_resource(name): partial(card, name) for name in self.targets}
-        return {**{name: partial(asked, name) for name in GPU_RESOURCES}, **cards}
-
-    def _has_choice(self, target: str) -> bool:
-        """Return whether Slurm may give a target's jobs one card or another, as far as known."""
-        cluster = self.request.cluster
-        if cluster is None:
-            return False
-        node = node_of(self.root / self.run_dir, target)
-        try:
-            return node is None or gpus_of_node(node, gpu_type_of(cluster, self.target(target))) > 1
-        except MissingEnvironment:
-            return True
-
-    def resources(self, target: str, stage: str) -> dict[str, int | str | None]:
+    def resources(self, target: str) -> dict[str, int | str | None]:
         """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says.
 
         None is not asked for at all; memory and minutes Snakemake wants to have as numbers, also
@@ -299,12 +240,12 @@ class Dag:
         cluster = self.request.cluster
         if cluster is None:
             return {"gpu": 1, "mem_mb": USUAL.memory_mb, "runtime": USUAL.minutes}
-        described, wishes = self.target(target), wishes_of(cluster, target, stage)
+        described, wishes = self.target(target), wishes_of(cluster, target)
         gpu_type = gpu_type_of(cluster, described)
         by_gres = cluster.gpu_option == "gres"
-        # All stages of a target measure on one node: that of its platform.
+        # A further start measures on the node of the first: that of its platform.
         node = node_of(self.root / self.run_dir, target)
-        nodes = wishes.nodes if node is None or stage == Stage.PLATFORM else (node,)
+        nodes = wishes.nodes if node is None else (node,)
         return {
             "gpu": 0 if by_gres else 1,
             "gpu_model": None if by_gres else gpu_type,
@@ -331,12 +272,12 @@ class Dag:
         return [self.path(f"{evidence.earlier_path(name)}/{MANIFEST}") for name in names]
 
     def measurements(self) -> list[str]:
-        """Return what the steps of every target write that is measured here, and the reports that
-        others' figures come from.
+        """Return the word on every target that is measured here, and the reports that others'
+        figures come from.
         """
-        measured = (plan for plan in self.plan.targets if plan.provision.kind == "device")
-        written = (path for plan in measured for path in evidence.target_outputs(plan))
-        return [*self.nested_files(), *map(self.path, written)]
+        measured = (each for each in self.plan.targets if each.provision.kind == "device")
+        words = [self.path(MEASURED.format(plan.target)) for plan in measured]
+        return [*self.nested_files(), *words]
 
     def portable_files(self) -> list[str]:
         """Return what a machine without a compiler takes over: builds, counts, the compilers'
@@ -345,9 +286,8 @@ class Dag:
         return [self.path(path) for path in evidence.run_files(self.plan)]
 
     def timed_files(self) -> list[str]:
-        """Return the plan and what the benchmarks of every target write: a sweep needs no more."""
-        timed = [path for path in self.measurements() if Path(path).name == Stage.BENCHMARK]
-        return [self.path(evidence.plan_path()), *self.nested_files(), *timed]
+        """Return the plan and the word on every target: a sweep needs no more."""
+        return [self.path(evidence.plan_path()), *self.measurements()]
 
     def evidence_files(self) -> list[str]:
         """Everything the judge looks at."""
@@ -364,11 +304,6 @@ class Dag:
     def finished_files(self) -> list[str]:
         """Return what a finished run leaves for its reader, and the word that it was verified."""
         return [self.path(VERIFIED), *self.rendered_files(), *self.signed_files()]
-
-
-def card_resource(target: str) -> str:
-    """Return the name of the resource that a target's card is to Snakemake."""
-    return f"card_{target}"
 
 
 def load_dag(root: Path, run_dir: str | None) -> Dag:

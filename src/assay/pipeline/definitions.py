@@ -16,16 +16,7 @@ from typing import Any
 
 from assay.catalog.model import Catalog
 from assay.evidence.entries import TargetStage
-from assay.evidence.stages import (
-    BENCHMARKS,
-    CORRECTNESS,
-    OPERATORS,
-    ORIGINALS,
-    PLATFORMS,
-    PROGRAMS,
-    SANITIZERS,
-    STOPWATCHES,
-)
+from assay.evidence.stages import TARGET_STAGES
 from assay.measuring.device_jobs import comparison_spec
 from assay.measuring.operator_kernels import offered
 from assay.records.base import Record
@@ -51,36 +42,27 @@ class Definitions:
     request: Request
     plan: TargetPlan
 
-    def stage(self, stage: TargetStage[Any, Any]) -> str:
-        """Return the digest of all that a stage's step is told: when it changes, it runs again.
-
-        What it measured by a job that stayed the same it takes up.
+    def whole(self) -> str:
+        """Return the digest of all that the stages of the target are told: when it changes, they
+        run again. What they measured by a job that stayed the same they take up.
         """
-        catalog, judging = self.catalog, self.catalog.judging
-        planned = getattr(self.plan, stage.field) if stage.field else ()
-        target = as_spec(TargetSpec, catalog.targets[self.plan.target])
-        parts: list[Any] = [self.measurement(stage), plain(target)]
-        parts += map(_content, planned if isinstance(planned, tuple) else ())
-        if stage is CORRECTNESS:
-            parts.append(judging.correctness_seeds)
-        if stage is BENCHMARKS:
-            parts.append(self.request.gpu_minutes)
-        if stage in (PROGRAMS, ORIGINALS):
-            parts.append(judging.program_runs)
-        if stage is PROGRAMS:
-            parts += [catalog.programs[job.program].verify for job in self.plan.programs]
-        if stage is OPERATORS:
-            parts += map(_content, offered(catalog, self.plan.target))
-        if stage.of_comparison or stage is SANITIZERS:
-            # Which binaries the arms run, the workflow sees by its inputs.
-            for name in self.plan.comparisons:
-                comparison = catalog.comparisons[name]
-                parts.append(plain(comparison_spec(catalog, name, {})))
-                if stage is BENCHMARKS:
-                    protocol = catalog.protocols[comparison.protocol]
-                    parts += [plain(as_spec(ProtocolSpec, protocol)), protocol.looks]
-                if stage is STOPWATCHES:
-                    parts.append(comparison.profile)
+        catalog, judging, plan = self.catalog, self.catalog.judging, self.plan
+        stages = [stage for stage in TARGET_STAGES if stage.keys(plan)]
+        parts: list[Any] = [self.measurement(stage) for stage in stages]
+        for field in (stage.field for stage in stages if stage.field):
+            planned = getattr(plan, field)
+            parts += map(_content, planned if isinstance(planned, tuple) else [planned])
+        parts += [plain(as_spec(TargetSpec, catalog.targets[plan.target])), plan.provision.gpus]
+        parts += [judging.correctness_seeds, judging.program_runs, self.request.gpu_minutes]
+        parts.append(bool(self.request.sources))  # a sweep for its own sake has nothing beside
+        parts += [catalog.programs[job.program].verify for job in plan.programs]
+        parts += map(_content, offered(catalog, plan.target) if plan.operators else ())
+        # Which binaries the arms run, the workflow sees by its inputs.
+        for name in plan.comparisons:
+            comparison = catalog.comparisons[name]
+            protocol = catalog.protocols[comparison.protocol]
+            parts += [plain(comparison_spec(catalog, name, {})), comparison.profile]
+            parts += [plain(as_spec(ProtocolSpec, protocol)), protocol.looks]
         return _digest(parts)
 
     def measurement(self, stage: TargetStage[Any, Any]) -> str:
@@ -91,8 +73,6 @@ class Definitions:
         """
         parts: list[Any] = [self.plan.provision.kind, self.request.runtime]
         parts += self.request.device_paths
-        if stage is PLATFORMS:
-            parts.append(self.plan.provision.gpus)
         if stage.task is not None:
             parts.append(code_digest([START, TASKS[stage.task].full_module]))
         return _digest(parts)

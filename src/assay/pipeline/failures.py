@@ -11,10 +11,18 @@ from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironm
 from assay.base.io import read_record
 from assay.evidence.entries import Purpose
 from assay.evidence.outcomes import came_to_nothing
-from assay.evidence.stages import BUILDS, ORIGINALS, of_purpose
+from assay.evidence.stages import (
+    BENCHMARKS,
+    BUILDS,
+    CORRECTNESS,
+    ORIGINALS,
+    PLATFORMS,
+    of_purpose,
+)
+from assay.pipeline.run_files import MEASURED
 from assay.records.attestation import MANIFEST, Manifest
 from assay.records.base import Record
-from assay.records.plan import Plan
+from assay.records.plan import Plan, TargetPlan
 from assay.shared.counting import counted
 from assay.verification.manifest import changed_files
 
@@ -68,24 +76,36 @@ def error_of(failures: list[StepFailure]) -> AssayError:
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
     """Return what the workflow is to make again, relative to ``run_dir``: builds that had no
-    compiler, and records beside figures that were measured here and came to nothing.
+    compiler, and targets that were measured here with a record that came to nothing, or is gone.
     """
 
     def failed(path: str, record: type[Record]) -> bool:
         if not (run_dir / path).is_file():
-            return False  # the workflow sees for itself that it is missing
+            return False
         try:
             return came_to_nothing(read_record(record, run_dir / path))
         except BadInput:
             return True
 
+    def taken_away(target: TargetPlan) -> bool:
+        of = (PLATFORMS, CORRECTNESS, BENCHMARKS)
+        paths = (path for entry in of for path in entry.paths(target).values())
+        measured = (run_dir / MEASURED.format(target.target)).is_file()
+        return measured and not all((run_dir / path).is_file() for path in paths)
+
     builds = BUILDS.paths(plan).values()
-    measured = [each for each in plan.targets if each.provision.kind == "device"]
     return [path for path in builds if _lacked_compiler(run_dir / path)] + [
-        entry.output(target.target)
-        for target in measured
-        for entry in (*of_purpose(Purpose.BESIDE), ORIGINALS)
-        if any(failed(path, entry.record) for path in entry.paths(target).values())
+        MEASURED.format(target.target)
+        for target in plan.targets
+        if target.provision.kind == "device"
+        and (
+            taken_away(target)
+            or any(
+                failed(path, entry.record)
+                for entry in (*of_purpose(Purpose.BESIDE), ORIGINALS)
+                for path in entry.paths(target).values()
+            )
+        )
     ]
 
 

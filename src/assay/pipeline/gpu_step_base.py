@@ -24,17 +24,14 @@ from assay.evidence.stages import (
     CORRECTNESS,
     ORIGINALS,
     PLATFORMS,
-    PROFILES,
     PROGRAMS,
     RUNNER_IMAGES,
-    STOPWATCHES,
     TOOLCHAIN_IMAGES,
 )
 from assay.images.stage import sif_path
-from assay.measuring.device_jobs import probe_devices
 from assay.measuring.gpu_places import GpuPlaces, cores_of_gpus, shared, unit_of
 from assay.measuring.held_gpu import cgroup_limits, held_gpu, prepare_node
-from assay.measuring.host_machine import joined, now, record_platform
+from assay.measuring.host_machine import now, record_platform
 from assay.measuring.operator_kernels import Builds
 from assay.measuring.resume import (
     PATIENCE_S,
@@ -107,31 +104,13 @@ class MeasuringStep:
         prepare_node(cluster)
         gpu = held_gpu(self.target, os.environ, grant.gpu_index)
         self._card = gpu.uuid
-        if stage is not PLATFORMS and self._platform().of_card(gpu.uuid) is None:
-            self._join(gpu.uuid)
         self.job.held(gpu)
-
-    def _join(self, card: str) -> None:
-        """Have the platform's record name the card of this job, where Slurm granted another one of
-        the node than before.
-        """
-        path, earlier = self.run_dir / PLATFORMS.path(self.target.id), self._platform()
-        (device,) = probe_devices(self._runner(), self.target, ())
-        found = joined(earlier, self._described(device))
-        if found.device != earlier.device:
-            raise MissingEnvironment(
-                f"target {self.target.id} is measured on GPU {earlier.device.gpu.uuid}, and this "
-                f"job was given {card}, where driver, software or commit are others by now: start "
-                "the run again when that card is free, or a new run"
-            )
-        dated = path.stat().st_mtime_ns
-        write_record(found, path)
-        os.utime(path, ns=(dated, dated))  # no measurement rests on which other cards there are
 
     def end_job(self, error: Exception | None) -> None:
         """Take down how the job of a cluster ended that this is, if it is one."""
         if self.job is not None:
             self.job.end(error)
+            self.job = None
 
     def _gpus(self) -> list[str]:
         """Return the GPUs that are measured on now, by UUID: the one that Slurm granted, or those
@@ -318,15 +297,11 @@ class MeasuringStep:
     def _assigned(self, stage: TargetStage[Any, Any], items: Sequence[Item]) -> Assign:
         """Return what gives a stage's jobs to GPUs: where the gate was, or where it shall be."""
         known = self._where_kept(stage, items)
-        bound = {} if stage is CORRECTNESS else self._bound_elsewhere()
-        units = self._gpu_places()
+        units = GpuPlaces(self.dag.catalog, self.dag.plan, self.planned)
 
         def assign(
-            every: Sequence[DeviceJob], usable: Sequence[str]
+            jobs: Sequence[DeviceJob], usable: Sequence[str]
         ) -> Mapping[str, Sequence[DeviceJob]]:
-            jobs = [job for job in every if unit_of(job) not in bound]
-            if not jobs:
-                raise self._needs_its_card(bound, map(unit_of, every))
             if stage.each is None or stage is ORIGINALS:
                 return {self._first_gpu(): jobs}
             gates = {} if stage is CORRECTNESS else self._gates()
@@ -338,34 +313,26 @@ class MeasuringStep:
 
         return assign
 
-    def _gpu_places(self) -> GpuPlaces:
-        return GpuPlaces(self.dag.catalog, self.dag.plan, self.planned)
-
-    def _bound_elsewhere(self) -> dict[str, str]:
-        """Return the units that this job of a cluster must leave to another card than its own, with
-        that card: what a claim divides by figures from there, and what was measured there.
+    def _forget_halves(self) -> None:
+        """Forget what was measured on a GPU that takes no part any more, where a claim divides it
+        by what is not measured yet: a ratio is of one card.
         """
-        if self._card is None or not self._platform().others:
-            return {}
-        gates, measured = self._gates(), dict[str, str]()
-        for stage in (BENCHMARKS, PROGRAMS, ORIGINALS, STOPWATCHES, PROFILES):
+        if self.planned.provision.absence is not None:
+            return
+        usable, kept = self._gpus(), dict[str, list[Path]]()
+        cards = dict[str, str]()
+        for stage in (BENCHMARKS, PROGRAMS, ORIGINALS):
             for path in self._kept_folder(stage).glob("*.json.gz"):
                 found, name = kept_record(path, stage.record), path.name.partition(".")[0]
-                if found is None or came_to_nothing(found):
-                    continue
-                if gates.get(name, found.gpu_uuid) == found.gpu_uuid:  # or it is not taken up
-                    measured[name] = found.gpu_uuid
-        return self._gpu_places().bound_elsewhere(self._card, measured)
-
-    def _needs_its_card(self, bound: Mapping[str, str], units: Iterable[str]) -> MissingEnvironment:
-        """Return the error of a job whose units must all be measured on another card."""
-        names = sorted({name for name in units if name in bound})
-        cards = " and ".join(sorted({bound[name] for name in names}))
-        return MissingEnvironment(
-            f"{self.target.id}: this job was given GPU {self._card}, and {', '.join(names)} must "
-            f"be measured on {cards}, as what claims hold them against was: start the run again "
-            "when that card is free, or have config/cluster.yaml name a reservation"
-        )
+                if found is not None and not came_to_nothing(found):
+                    kept.setdefault(name, []).append(path)
+                    cards[name] = found.gpu_uuid
+        bundles = GpuPlaces(self.dag.catalog, self.dag.plan, self.planned).bundles
+        open_bundles = {bundle for name, bundle in bundles.items() if name not in cards}
+        for name, card in cards.items():
+            if card not in usable and bundles.get(name) in open_bundles:
+                for path in kept[name]:
+                    path.unlink()
 
     def _gates(self) -> dict[str, str]:
         """Return the GPU that each comparison was checked on, as far as it was."""

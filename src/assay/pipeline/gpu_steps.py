@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assay.base.errors import CheckFailed
+from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import write_record
 from assay.base.progress import say
 from assay.building.checkout_copy import copy_checkout, copy_files
-from assay.evidence.entries import TargetStage
+from assay.evidence.entries import Purpose, TargetStage
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import (
     BENCHMARKS,
@@ -45,24 +45,52 @@ from assay.records.originals import OriginalJob, OriginalRunRecord
 from assay.records.side_evidence import ProfileRecord
 from assay.runtimes.choose import open_image
 from assay.shared.counting import counted
+from assay.shared.files import sha256_bytes
 from assay.shared.job import DeviceJob, ProfileJob
 
 
 class MeasuringSteps(MeasuringStep):
     """The steps that need a target's GPU, where its figures are measured in this run."""
 
+    def measure(self, target: str) -> list[str]:
+        """Return the stages of a target, to be done in this order. What an earlier start left of
+        them is taken away, but for the machine: what it finished is kept elsewhere.
+        """
+        found = self.dag.stages_of(target)
+        for stage in (each for each in found if each.purpose is not Purpose.MACHINE):
+            for path in map(self.run_dir.joinpath, stage.outputs(self.dag.target_plan(target))):
+                if path.is_dir():
+                    shutil.rmtree(path)
+                path.unlink(missing_ok=True)
+        return [each.stage.value for each in found]
+
     def platform(self, target: str) -> None:
-        """Record host and device; assert that the GPU is the target."""
+        """Record host and device; assert that the GPU is the target.
+
+        What an earlier start recorded holds as long as what it rests on does. GPUs that came to the
+        machine, or that Slurm granted now, join it.
+        """
         self._begin(PLATFORMS, target)
-        offered = self.planned.provision.gpus
-        device, *others = measure.probe_devices(self._runner(), self.target, offered)
-        record = self._described(device, others)
-        if offered:
-            # Snakemake has removed the record itself, which may list GPUs that are not offered now.
-            kept = self.run_dir / "kept" / PLATFORMS.stage / f"{target}.json"
-            record = joined(kept_record(kept, PLATFORMS.record), record)
-            write_record(record, kept)
+        provision, runner = self.planned.provision, self._runner()
+        image = runner.image.image_id if runner.image else ""
+        rests_on = f"{self.dag.definitions(target).measurement(PLATFORMS)} {image}"
+        kept = self._kept_folder(PLATFORMS) / f"{sha256_bytes(rests_on.encode())}.json"
+        record = earlier = kept_record(kept, PLATFORMS.record)
+        offered = bool(provision.gpus) and provision.absence is None
+        granted = self._card is not None and (not earlier or earlier.of_card(self._card) is None)
+        if earlier is None or offered or granted:
+            device, *others = measure.probe_devices(runner, self.target, provision.gpus)
+            record = joined(earlier, self._described(device, others))
+            if earlier is not None and granted and record.device != earlier.device:
+                raise MissingEnvironment(
+                    f"target {target} is measured on GPU {earlier.device.gpu.uuid}, and this job "
+                    f"was given {self._card}, where driver, software or commit are others by now: "
+                    "start the run again when that card is free, or a new run"
+                )
+        assert record is not None
+        write_record(record, kept)
         write_record(record, self.run_dir / PLATFORMS.path(target))
+        self._forget_halves()
 
     def correctness(self, target: str) -> None:
         """The gate, of every comparison."""
@@ -71,17 +99,17 @@ class MeasuringSteps(MeasuringStep):
 
     def _gate(self) -> None:
         """Check what has no gate yet, or one on a GPU that takes no part any more and did not time
-        it, and whose figures need not come from there.
+        it.
         """
+        self._forget_halves()
         catalog, target, items = self.dag.catalog, self.target.id, []
         for name in self.planned.comparisons:
             job = measure.correctness_job(catalog, target, name, self._binaries(name))
             items.append(self._item(CORRECTNESS, name, job))
         usable, checked = self._gpus(), self._where_kept(CORRECTNESS, items)
-        bound = self._bound_elsewhere()
         for item in items:
             gpu = checked.get(item.name)
-            stranded = gpu is not None and gpu not in usable and item.name not in bound
+            stranded = gpu is not None and gpu not in usable
             if stranded and not self._was_timed(item.name, gpu):
                 item.kept(self._kept_folder(CORRECTNESS)).unlink()
         self._batch(CORRECTNESS, items)

@@ -5,11 +5,11 @@ user completes, and that is recorded as the user's. A file that a claim says com
 published: of the checkouts given, or in a report taken over from.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.building.checkout_copy import describe_checkout, describe_files
 from assay.building.recipe import file_command
@@ -26,7 +26,6 @@ from assay.records.originals import (
     PublishedFile,
     TypedLine,
 )
-from assay.records.plan import Provision
 
 
 @dataclass(frozen=True)
@@ -48,34 +47,25 @@ class OriginalWishes:
 
     def by_source(self) -> dict[str, Given]:
         """Return what was given of each source. Raises BadInput for what does not fit together."""
-        folders, builds, runs = (
-            _by_source(option, texts)
-            for option, texts in (
-                ("--original", self.checkouts),
-                ("--original-build", self.builds),
-                ("--original-run", self.runs),
-            )
-        )
-        for source in (*builds, *runs):
-            if source not in folders:
-                raise BadInput(f"a line of {source}: there is no --original {source}=DIR")
+        found: dict[str, dict[str, str]] = {}
+        options = {"original": self.checkouts, "original-build": self.builds,
+                   "original-run": self.runs}  # fmt: skip
+        for option, texts in options.items():
+            given = found.setdefault(option, {})
+            for text in texts:
+                source, equals, rest = text.partition("=")
+                if not (source and equals and rest.strip()):
+                    raise BadInput(f"--{option} '{text}': give it as SOURCE=...")
+                if source in given:
+                    raise BadInput(f"--{option} {source}=...: is given twice")
+                if option != "original" and source not in found["original"]:
+                    raise BadInput(f"a line of {source}: there is no --original {source}=DIR")
+                given[source] = rest
+        folders, builds, runs = found.values()
         return {
             source: Given(Path(folder), builds.get(source), runs.get(source))
             for source, folder in folders.items()
         }
-
-
-def _by_source(option: str, given: Iterable[str]) -> dict[str, str]:
-    """Return what was given for each source. Raises BadInput for another form, or two of one."""
-    found: dict[str, str] = {}
-    for text in given:
-        source, equals, rest = text.partition("=")
-        if not (source and equals and rest.strip()):
-            raise BadInput(f"{option} '{text}': give it as SOURCE=...")
-        if source in found:
-            raise BadInput(f"{option} {source}=...: is given twice")
-        found[source] = rest
-    return found
 
 
 def find_originals(
@@ -138,18 +128,6 @@ def project_commands(
             )
             found.append(OriginalRequest(job=job, directory=str(folder.resolve())))
     return tuple(found)
-
-
-def require_originals(
-    originals: Iterable[OriginalRequest], provisions: Iterable[Provision]
-) -> None:
-    """Raise MissingEnvironment where no GPU of this run could run what a user gave."""
-    measured = any(provision.kind == "device" for provision in provisions)
-    for original in () if measured else originals:
-        raise MissingEnvironment(
-            f"--original {original.job.source}: it runs on a GPU, and no target of this run is "
-            "measured here"
-        )
 
 
 def _request(original: OriginalSource, source: str, given: Given) -> OriginalRequest:

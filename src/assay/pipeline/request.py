@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from assay.base.commits import git_state
@@ -13,7 +14,7 @@ from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.base.progress import say
 from assay.catalog.cluster import gpu_type_of, load_cluster
 from assay.catalog.model import Catalog
-from assay.evidence.stages import TARGET_STAGES, toolchain_image_path
+from assay.evidence.stages import toolchain_image_path
 from assay.images.stage import objection
 from assay.judging.needs import closure, comparisons_of, programs_of
 from assay.measuring.device_process import device_python
@@ -25,7 +26,6 @@ from assay.pipeline.original_requests import (
     find_file_compiles,
     find_originals,
     project_commands,
-    require_originals,
 )
 from assay.pipeline.preconditions import require_places
 from assay.pipeline.reuse import Taken, find_recorded, require_figures
@@ -64,7 +64,7 @@ class Options:
     """Whether everything is compiled, also where nothing of it runs."""
     gpu_minutes: float | None = None
     """Most of one GPU for timing; None: as long as verdicts hang on samples."""
-    sweeps: bool = False
+    tuning: bool = False
     """Whether the sweeps of config/tuning.yaml are measured whatever is asked for."""
     writes: bool = True
     """Whether anything may be written. A dry run writes nothing, and says what would stop a run."""
@@ -93,8 +93,7 @@ class Options:
 
 def site_of(root: Path, catalog: Catalog, project: Path | None = None) -> ClusterFile:
     """Return what the site's files say of its cluster. Raises BadInput with all that is wrong."""
-    stages = (entry.stage.value for entry in TARGET_STAGES if entry.task)
-    return load_cluster(root, project, catalog.targets, stages)
+    return load_cluster(root, project, catalog.targets)
 
 
 def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
@@ -118,78 +117,90 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     runtime = _chosen_runtime(root, catalog, options, driver)
     originals = find_originals(catalog, options.sources, options.originals, runtime)
     compilations = find_file_compiles(catalog, options.sources, options.originals)
-    commit, clean = git_state(root)
-    keys = [*options.keys, *trusted_keys(root), *project_keys(options.project)]
-    run_dir = home / RESULTS / options.run
-    before = {target: measured_before(run_dir, target) for target in options.targets}
-    own = {target: provision for target, provision in before.items() if provision is not None}
-    others = [each for each in options.targets if each not in own]
-    taken = find_recorded(root, catalog, others, options.recorded, keys)
-    _require_used(options, taken)
-    provisions = {target: each.held.provision for target, each in taken.items()}
-    missing = dict[str, Absence]()
-    for target in (each for each in options.targets if each not in provisions):
-        found = _device(catalog, options, runtime, driver or cluster, target)
-        if not isinstance(found, Absence):
-            provisions[target] = found
-        elif target in own:
-            say(f"{target}: {own[target].detail}; nothing more is measured here ({found})")
-            provisions[target] = own[target].model_copy(update={"absence": str(found)})
-        else:
-            missing[target] = found
-    # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
-    elsewhere = [t for t, why in missing.items() if why.reason is not NotRun.DRIVER_TOO_OLD]
-    reports = _published(root, catalog, options, elsewhere) if elsewhere else []
-    published = find_recorded(root, catalog, elsewhere, reports, keys)
-    taken |= published
-    for target, why in missing.items():
-        if target in published:
-            provision = published[target].held.provision
-            provisions[target] = provision.model_copy(update={"absence": str(why)})
-        else:
-            provisions[target] = Provision(
-                target=target, kind="none", recorded_in=None, detail=str(why), reason=why.reason
-            )
-    built = options.prebuilt
-    toolchains = tuple(
-        name for name in catalog.targets if built and (built / toolchain_image_path(name)).is_file()
-    )
-    require_originals(originals, provisions.values())
-    if options.project and any(each.kind == "device" for each in provisions.values()):
+    provisions, taken = _provisions(root, catalog, options, runtime, driver or cluster)
+    measures = any(each.kind == "device" for each in provisions)
+    if originals and not measures:
+        raise MissingEnvironment(
+            f"--original {originals[0].job.source}: it runs on a GPU, and no target of this run is "
+            "measured here"
+        )
+    if options.project and measures:
         originals += project_commands(catalog, options.sources, options.project)
     if key is not None and options.writes:
         load_or_create_signer(key)
+    built, (commit, clean) = options.prebuilt, git_state(root)
+    asked = {name: each for name, each in vars(options).items() if name in Request.model_fields}
     return Request.model_validate(
         {
+            **asked,
             "schema": "assay/request/1",
-            "run": options.run,
-            "sources": options.sources,
-            "claims": options.claims,
-            "targets": tuple(provisions[target] for target in options.targets),
+            "targets": provisions,
             "runtime": runtime,
-            "host_image": options.host_image,
-            "executor": options.executor,
             "cluster": cluster,
             "device_python": options.python,
-            "device_paths": options.device_paths,
-            "prebuilt": str(options.prebuilt.resolve()) if options.prebuilt else None,
-            "prebuilt_toolchains": toolchains,
+            "prebuilt": _named(built),
+            "prebuilt_toolchains": tuple(
+                name
+                for name in catalog.targets
+                if built and (built / toolchain_image_path(name)).is_file()
+            ),
             "originals": originals,
             "compilations": compilations,
-            "rebuild": options.rebuild,
-            "gpu_minutes": options.gpu_minutes,
-            "tuning": options.sweeps,
-            "home": str(options.project.resolve()) if options.project else None,
-            "signing_key": str(options.signing_key.resolve()),
-            "unsigned_for": str(options.unsigned_for.resolve()) if options.unsigned_for else None,
+            "home": _named(options.project),
+            "signing_key": _named(options.signing_key),
+            "unsigned_for": _named(options.unsigned_for),
             "earlier": _distinct(taken),
             "held": tuple(each.held for each in taken.values()),
-            "judges_only": options.judges_only,
-            "extra_keys": tuple(str(path.resolve()) for path in options.keys),
+            "extra_keys": tuple(map(_named, options.keys)),
             "commit": commit,
             "clean_tree": clean,
         }
     )
+
+
+def _named(path: Path | None) -> str | None:
+    return None if path is None else str(path.resolve())
+
+
+def _provisions(
+    root: Path,
+    catalog: Catalog,
+    options: Options,
+    runtime: RuntimeName,
+    at: HostDriver | ClusterFile | None,
+) -> tuple[tuple[Provision, ...], dict[str, Taken]]:
+    """Return where each target's figures come from, and what is taken of earlier reports."""
+    keys = [*options.keys, *trusted_keys(root), *project_keys(options.project)]
+    run_dir = (options.project or root) / RESULTS / options.run
+    before = {target: measured_before(run_dir, target) for target in options.targets}
+    own = {target: provision for target, provision in before.items() if provision}
+    others = [each for each in options.targets if each not in own]
+    taken = find_recorded(root, catalog, others, options.recorded, keys)
+    _require_used(options, taken)
+    found = {target: each.held.provision for target, each in taken.items()}
+    missing = dict[str, Absence]()
+    for target in (each for each in options.targets if each not in found):
+        here = _device(catalog, options, runtime, at, target)
+        if not isinstance(here, Absence):
+            found[target] = here
+        elif target in own:
+            say(f"{target}: {own[target].detail}; nothing more is measured here ({here})")
+            found[target] = own[target].model_copy(update={"absence": str(here)})
+        else:
+            missing[target] = here
+    # A GPU that is here and only wants a newer driver is no reason for another machine's figures.
+    elsewhere = [t for t, why in missing.items() if why.reason is not NotRun.DRIVER_TOO_OLD]
+    reports = _published(root, catalog, options, elsewhere) if elsewhere else []
+    published = find_recorded(root, catalog, elsewhere, reports, keys)
+    for target, why in missing.items():
+        if target in published:
+            provision = published[target].held.provision
+            found[target] = provision.model_copy(update={"absence": str(why)})
+        else:
+            found[target] = Provision(
+                target=target, kind="none", recorded_in=None, detail=str(why), reason=why.reason
+            )
+    return tuple(found[target] for target in options.targets), taken | published
 
 
 def _require_used(options: Options, taken: Mapping[str, Taken]) -> None:
@@ -251,9 +262,7 @@ def _chosen_runtime(
     runtime = choose(
         options.runtime,
         gpu=driver is not None,
-        objection=lambda name: objection(
-            root, options.prebuilt, name, host_image=options.host_image
-        ),
+        objection=partial(objection, root, options.prebuilt, host_image=options.host_image),
     )
     if driver is not None or runtime.name != "host":
         for line in runtime.looked_at:
@@ -312,5 +321,5 @@ def _device(
         if isinstance(found, Absence):
             return found
         where = "" if runtime == "host" else f" in {runtime}"
-        detail, gpus = f"measured on this machine's {found}{where}", found.uuids
+        gpus, detail = found.uuids, f"measured on this machine's {found}{where}"
     return Provision(target=name, kind="device", recorded_in=None, detail=detail, gpus=gpus)

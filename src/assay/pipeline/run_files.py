@@ -33,6 +33,8 @@ from assay.verification.trusted_keys import project_keys, trusted_keys
 
 REQUEST = "request.json"
 RESULTS, REPORTS = "results", "reports"
+MEASURED = "measured/{}"
+"""Of a run: says that all is measured of a target."""
 VERIFIED = "verified.txt"
 """Of a run: what was found when its report was verified."""
 

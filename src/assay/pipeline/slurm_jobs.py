@@ -30,8 +30,6 @@ from assay.records.cluster import (
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
 
-PLUGIN_FOLDER = "workflow/slurm"
-"""Where Snakemake finds the executor; only runs that ask for it look there."""
 CANCEL_S = 120.0
 """Patience with jobs that were cancelled: Slurm grants them some time to end."""
 POLL_S = 0.5
@@ -60,16 +58,15 @@ def executor_options(cluster: ClusterFile, run_dir: Path) -> list[str]:
     options = [
         "--jobs", str(cluster.max_jobs),
         "--retries", str(cluster.attempts - 1),
-        "--seconds-between-status-checks", str(cluster.status_seconds),
-        "--assay-slurm-status-command", cluster.status_command,
-        "--assay-slurm-jobname-prefix", job_name(run_dir),
-        "--assay-slurm-logdir", str(run_dir.resolve() / SLURM_LOGS),
-        "--assay-slurm-requeue" if cluster.requeue else "--assay-slurm-no-requeue",
+        "--slurm-status-command", cluster.status_command,
+        "--slurm-jobname-prefix", job_name(run_dir),
+        "--slurm-logdir", str(run_dir.resolve() / SLURM_LOGS),
+        "--slurm-requeue" if cluster.requeue else "--slurm-no-requeue",
     ]  # fmt: skip
     if cluster.reservation:
-        options += ["--assay-slurm-reservation", cluster.reservation]
+        options += ["--slurm-reservation", cluster.reservation]
     if cluster.exclude_nodes:
-        options += ["--assay-slurm-exclude-failed-nodes", ",".join(cluster.exclude_nodes)]
+        options += ["--slurm-exclude-failed-nodes", ",".join(cluster.exclude_nodes)]
     return options
 
 

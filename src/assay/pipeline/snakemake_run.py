@@ -14,7 +14,6 @@ from assay.base.signals import SignalledExit
 from assay.base.writable import cache_folder, own_cache, why_not_writable
 from assay.catalog.model import Catalog
 from assay.measuring.held_gpu import memory_limit
-from assay.pipeline.dag import card_resource
 from assay.pipeline.failures import error_of, is_damaged, read_failures
 from assay.pipeline.preconditions import require_compiler
 from assay.pipeline.run_files import (
@@ -25,7 +24,6 @@ from assay.pipeline.run_files import (
     workflow_dir,
 )
 from assay.pipeline.run_files import run_dir as run_dir_of
-from assay.pipeline.slurm_jobs import PLUGIN_FOLDER as SLURM_PLUGIN
 from assay.pipeline.slurm_jobs import (
     Preempted,
     cancel_orphans,
@@ -82,7 +80,7 @@ def run_workflow(
 def _run(root: Path, request: Request, command: Sequence[str], *, verbose: bool) -> None:
     """Run the workflow's process, and raise what its end is, but for a good one."""
     run_dir, on_cluster = run_dir_of(root, request), request.cluster is not None
-    environment = snakemake_environment(root, os.environ, on_cluster=on_cluster)
+    environment = snakemake_environment(root, os.environ)
     try:
         code = run_process(
             command,
@@ -129,17 +127,14 @@ def snakemake_command(root: Path, request: Request, goal: str | None = None) -> 
     ]  # fmt: skip
 
 
-def snakemake_environment(
-    root: Path, environ: Mapping[str, str], *, on_cluster: bool
-) -> dict[str, str]:
+def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of Snakemake and of its jobs, which run this checkout's code.
 
     The caller's, but for what would have them run code from elsewhere, and for a cache below a home
     that cannot be written: Snakemake, and the libraries of the steps, would end there with a
     traceback.
     """
-    plugins = [root / SLURM_PLUGIN] if on_cluster else []
-    ours = isolated(environ, [root / "src", *plugins])
+    ours = isolated(environ, [root / "src"])
     if own_cache() is not None:
         ours["PYTHONDONTWRITEBYTECODE"] = "1"  # into the repository
     home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
@@ -155,8 +150,6 @@ def _limits(request: Request) -> list[str]:
     aside those of the profile, so that the one GPU of profiles/default stands here again.
     """
     memory = f"compile_mb={usable_memory() // MB}"
-    if request.cluster is not None:
-        return [memory, *(f"{card_resource(each.target)}=1" for each in request.targets)]
     return ["gpu=1", memory] if request.executor == "local" else [memory]
 
 

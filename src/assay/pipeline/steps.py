@@ -35,12 +35,13 @@ from assay.judging.judge import judge as judge_evidence
 from assay.pipeline.failures import StepFailure, failure_path
 from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.reuse import take_whole
-from assay.pipeline.run_files import VERIFIED
+from assay.pipeline.run_files import MEASURED, VERIFIED
 from assay.pipeline.slurm_jobs import write_slurm_jobs
 from assay.pipeline.workflow_process import leave_with_owner
 from assay.records.attestation import VERDICTS
 from assay.records.images import Role
 from assay.records.plan import Request
+from assay.records.timings import Stage
 from assay.report.render import render, render_contents
 from assay.shared.errors import ExitCode
 from assay.shared.files import write_bytes
@@ -52,6 +53,17 @@ from assay.verification.verify import verify
 
 TOLD_S = 1.0
 """A step that takes less, a build from the cache for one, is not told."""
+
+
+MEASURE = "measure"
+ALWAYS_NEEDED = frozenset({str(Stage.RUNNER_IMAGE), str(Stage.PLATFORM)})
+"""Stages without which there is no other of a target."""
+GATED = frozenset({str(Stage.BENCHMARK), str(Stage.PROFILE), str(Stage.STOPWATCH)})
+"""Stages that measure what has passed the gate."""
+
+
+TOGETHER = {"report": ["judge", "report"], "sign": ["sign", "verify"]}
+"""Rules of several steps."""
 
 
 class Steps(MeasuringSteps):
@@ -127,7 +139,7 @@ class Steps(MeasuringSteps):
 
     def sign(self) -> None:
         """Manifest, attestation, provenance, public key; a time stamp where one was asked for."""
-        sign_own(self.report_dir, self.dag.request)
+        sign(self.report_dir, Path(self.dag.request.signing_key))
 
     def verify(self) -> None:
         """Verify the signed report as its reader will."""
@@ -163,41 +175,60 @@ def run_job(job: Any) -> None:
 def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, log: str) -> None:
     """Run one step of a workflow of the repository at ``root``; ``rule`` names a method of Steps.
 
-    ``run_dir``: results/<run>, of a project with its folder. An AssayError becomes a sentence on
-    standard error, in ``log`` and in ``results/<run>/failures/``, where the command line finds it
-    with the exit code it owes its caller, and so does a place that cannot be written; of any other
-    error ``log`` holds the traceback. Says how long the step took.
+    ``run_dir``: results/<run>, of a project with its folder. ``measure`` is every stage of a
+    target, one after the other; what does not depend on a stage that failed goes on. A report is
+    judged before it is rendered, and verified once it is signed. An AssayError
+    becomes a sentence on standard error, in ``log`` and in ``results/<run>/failures/``, where the
+    command line finds it with the exit code it owes its caller, and so does a place that cannot be
+    written; of any other error ``log`` holds the traceback. Says how long each stage took.
     """
     leave_on_signals()
     if not leave_with_owner(os.environ):
         sys.exit(ExitCode.INTERRUPTED)  # its command was killed: nobody waits for it
-    folder, name = Path(run_dir), ".".join([rule, *arguments.values()])
-    failure_path(folder, name).unlink(missing_ok=True)  # of an earlier try of a cluster's job
-    began, started = datetime.now(UTC), time.monotonic()
+    folder, words, failed = Path(run_dir), list[str](), dict[str, StepFailure]()
     steps: Steps | None = None
-    try:
-        steps = Steps(root, run_dir)
-        getattr(steps, rule)(**arguments)
-        steps.end_job(None)
-    except KeyboardInterrupt:
-        # Whoever interrupted the workflow hears of it from the command line.
-        sys.exit(ExitCode.INTERRUPTED)
-    except Exception as error:
-        if steps is not None and steps.job is not None:
-            error.add_note(steps.job.place)
-            with suppress(OSError):  # of a full disk the error itself tells
-                steps.end_job(error)
-        failure, text = _told(root, name, log, error)
-        # Without the mark of a line for people: the command line says it at the run's end.
-        print(f"{name}: {text}", file=sys.stderr, flush=True)
-        write_record(failure, failure_path(folder, name))
-        write_bytes(Path(log), f"{text.rstrip()}\n".encode())
-        sys.exit(failure.exit_code)
-    seconds = time.monotonic() - started
-    write_bytes(Path(log), f"done in {seconds:.1f} s\n".encode())
-    write_timing(folder, rule, arguments, began, seconds, steps.held)
-    if seconds >= TOLD_S:
-        say(f"{name}: {seconds:.1f} s")
+    waiting = TOGETHER.get(rule, [rule])
+    while waiting and not any(each.lacks_something for each in failed.values()):
+        part, *waiting = waiting
+        name = ".".join([part, *arguments.values()])
+        failure_path(folder, name).unlink(missing_ok=True)  # of an earlier try of a cluster's job
+        began, started = datetime.now(UTC), time.monotonic()
+        try:
+            steps = steps or Steps(root, run_dir)
+            if part == MEASURE:
+                waiting = steps.measure(**arguments)
+                continue
+            getattr(steps, part)(**arguments)
+            steps.end_job(None)
+        except KeyboardInterrupt:
+            # Whoever interrupted the workflow hears of it from the command line.
+            sys.exit(ExitCode.INTERRUPTED)
+        except Exception as error:
+            if steps is not None and steps.job is not None:
+                error.add_note(steps.job.place)
+                with suppress(OSError):  # of a full disk the error itself tells
+                    steps.end_job(error)
+            failed[part], text = _told(root, name, log, error)
+            # Without the mark of a line for people: the command line says it at the run's end.
+            print(f"{name}: {text}", file=sys.stderr, flush=True)
+            write_record(failed[part], failure_path(folder, name))
+            words.append(text.rstrip())
+            if part == Stage.CORRECTNESS:
+                waiting = [each for each in waiting if each not in GATED]
+            elif rule != MEASURE or part in ALWAYS_NEEDED:
+                waiting = []
+            continue
+        seconds = time.monotonic() - started
+        words.append(f"{name}: done in {seconds:.1f} s")
+        held, steps.held = steps.held, {}
+        write_timing(folder, part, arguments, began, seconds, held)
+        if seconds >= TOLD_S:
+            say(f"{name}: {seconds:.1f} s")
+    write_bytes(Path(log), "\n".join([*words, ""]).encode())
+    if failed:
+        sys.exit(next(iter(failed.values())).exit_code)
+    if rule == MEASURE:
+        write_bytes(folder / MEASURED.format(arguments["target"]), b"")
 
 
 def _told(root: Path, step: str, log: str, error: Exception) -> tuple[StepFailure, str]:
@@ -217,11 +248,6 @@ def _told(root: Path, step: str, log: str, error: Exception) -> tuple[StepFailur
     if text:
         words += f" (the traceback is in {log})"
     return StepFailure(step=step, exit_code=int(code), message=words), text or words
-
-
-def sign_own(report_dir: Path, request: Request) -> None:
-    """Sign a report as its run was asked to. Raises what ``sign`` raises."""
-    sign(report_dir, Path(request.signing_key))
 
 
 def verify_own(root: Path, report_dir: Path, request: Request) -> str:

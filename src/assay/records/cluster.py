@@ -49,19 +49,14 @@ class TargetSite(JobWishes):
 
     gpu_type: GpuType | None = None
     """The type of its GPU in Slurm's GRES; None: the target's own ``gpu_model``."""
-    stages: dict[str, JobWishes] = {}
-    """The same for one stage of this target."""
 
 
 class ClusterFile(Record):
-    """``config/cluster.yaml``. What is said of a stage of a target goes before what is said of the
-    target, that before what is said of the stage, and that before ``jobs``.
-    """
+    """``config/cluster.yaml``. What is said of a target goes before ``jobs``."""
 
     schema_: Literal["assay/cluster/1"] = Field(alias="schema")
     jobs: JobWishes = JobWishes()
     """Of every job."""
-    stages: dict[str, JobWishes] = {}
     targets: dict[str, TargetSite] = {}
     gpu_option: Literal["gpus", "gres"] = "gpus"
     """How a GPU is asked for: ``--gpus=TYPE:1``, or ``--gres=gpu:TYPE:1``."""
@@ -78,8 +73,6 @@ class ClusterFile(Record):
     preempted."""
     status_command: Literal["squeue", "sacct"] = "squeue"
     """What tells how jobs ended; sacct needs Slurm's accounting database."""
-    status_seconds: Annotated[int, Field(gt=0, le=180)] = 10
-    """How long it takes at most until it is asked again: so late a step's end may be seen."""
     runtime: RuntimeWish | None = None
     """Container runtime of the nodes; None: that of config/config.yaml."""
     modules: tuple[ModuleName, ...] = ()

@@ -181,22 +181,15 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> Kern
     if why_not_writable(cache / "builds" / target) is not None:
         cache = output / "cache"
     builds: dict[str, tuple[BuildRecord, Path]] = {}
-    for named in offered(catalog, target):
-        progress.say(f"compiling {named.variant} for {arch}")
+    for variant in (named.variant for named in offered(catalog, target)):
+        progress.say(f"compiling {variant} for {arch}")
         record = building.build(
-            root,
-            catalog,
-            "variant",
-            named.variant,
-            arch,
-            out_dir=output,
-            cache_dir=cache,
-            place=place,
+            root, catalog, "variant", variant, arch, out_dir=output, cache_dir=cache, place=place
         )
         if record.artifact is None:
-            progress.say(f"{named.variant} did not compile and is left out: {record.diagnostics}")
+            progress.say(f"{variant} did not compile and is left out: {record.diagnostics}")
         else:
-            builds[named.variant] = (record, output / record.artifact.path)
+            builds[variant] = (record, output / record.artifact.path)
     index = KernelSetRecord(
         schema="assay/kernel_set/1",
         target=target,
@@ -209,9 +202,6 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: str) -> Kern
     return index
 
 
-FILE = Path("config") / "tuning.yaml"
-
-
 def measure_choices(root: Path, options: Options, cores: int) -> tuple[SweepOutcome, ...]:
     """Run the sweeps of ``options.targets`` (one target); sources are left out of the plan.
 
@@ -221,8 +211,8 @@ def measure_choices(root: Path, options: Options, cores: int) -> tuple[SweepOutc
     catalog.check_selection((), options.targets)
     (target,) = options.targets
     if not catalog.choices_to_hold(target):
-        raise BadInput(f"{FILE}: has no sweep for target '{target}'")
-    request = make_request(root, catalog, replace(options, sources=(), sweeps=True))
+        raise BadInput(f"config/tuning.yaml: has no sweep for target '{target}'")
+    request = make_request(root, catalog, replace(options, sources=(), tuning=True))
     plan = make_plan(catalog, request)
     (planned,) = plan.targets
     if not planned.comparisons:
@@ -240,10 +230,8 @@ def of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[SweepO
     tuning = catalog.tuning.model_copy(update={"choices": held})
     found = list(outcomes(Case(replace(catalog, tuning=tuning), evidence)))
     known = {outcome.choice.id for outcome in found}
-    for choice in held:
-        if choice.id not in known:
-            words = f"No result of {choice.evidence.comparison} is among the evidence."
-            found.append(
-                SweepOutcome(choice, ChoiceStanding.NOT_MEASURED, None, None, None, words, ())
-            )
+    for choice in (each for each in held if each.id not in known):
+        words = f"No result of {choice.evidence.comparison} is among the evidence."
+        standing = ChoiceStanding.NOT_MEASURED
+        found.append(SweepOutcome(choice, standing, None, None, None, words, ()))
     return tuple(found)
