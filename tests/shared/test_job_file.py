@@ -29,7 +29,8 @@ from assay.shared.job_file import (
     read_job,
     write_job,
 )
-from assay.shared.specs import ArmSpec, OperatorSpec
+from assay.shared.kernel_choice import Kernel
+from assay.shared.specs import ArmSpec
 from tests.jobs import BUILT, KERNEL, SPARSE, TARGET, benchmark, comparison, document
 
 ORIGINAL = OriginalRunsJob(
@@ -48,7 +49,7 @@ JOBS: tuple[DeviceJob, ...] = (
     SanitizerJob(TARGET, (ArmSpec("k", KERNEL, SPARSE, BUILT),)),
     OperatorsJob(
         TARGET,
-        (OperatorSpec("k", "bsr_gemm", "sm_90a", "float16", (16, 32), None, "s", BUILT),),
+        (Kernel("k", "bsr_gemm", "sm_90a", "float16", (16, 32), None, "s", "/k.so", "0" * 64),),
     ),
 )
 

@@ -12,7 +12,8 @@ from assay.records.rivals import KernelEntry, TuningChoice
 from assay.records.workload_specs import as_spec
 from assay.shared.files import sha256_file
 from assay.shared.job import OperatorsJob
-from assay.shared.specs import ArtifactSpec, OperatorSpec, TargetSpec
+from assay.shared.kernel_choice import Kernel
+from assay.shared.specs import ArtifactSpec, TargetSpec
 
 Builds: TypeAlias = Mapping[str, tuple[BuildRecord, Path]]
 """Variant to its build record and its library (any path, where it did not compile)."""
@@ -89,7 +90,18 @@ def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[Kerne
 def operators_job(catalog: Catalog, target: str, builds: Builds) -> OperatorsJob:
     """Return the job that tries every operator through each of its kernels."""
     kernels = tuple(
-        as_spec(OperatorSpec, kernel, artifact=told_to_device(*builds[kernel.variant]))
-        for kernel in kernel_entries(catalog, target, builds)
+        Kernel(
+            id=each.variant,
+            operation=each.operation.value,
+            arch=each.arch,
+            dtype=each.dtype,
+            block=each.block,
+            block_b=each.block_b,
+            symbol=each.symbol,
+            path=str(builds[each.variant][1].resolve()),
+            sha256=each.sha256,
+            head_dim=each.head_dim,
+        )
+        for each in kernel_entries(catalog, target, builds)
     )
     return OperatorsJob(as_spec(TargetSpec, catalog.targets[target]), kernels)

@@ -7,8 +7,9 @@ the kernels that ``load`` was shown. It needs PyTorch and NumPy, and nothing els
 from assay.ops import attention_operator, operators
 from assay.ops.attention_mask import AttentionMask
 from assay.ops.flex import flex_block_sparse_attention
-from assay.ops.kernel_set import Kernel, KernelSet, load, only
+from assay.ops.kernel_set import KernelSet, load, only
 from assay.ops.reference import check_pattern
+from assay.shared.kernel_choice import Kernel
 
 OPERATORS = {**operators.OPERATORS, **attention_operator.OPERATORS}
 """Operators by name, as opcheck takes them."""

@@ -12,7 +12,7 @@ from assay.ops.attention_arguments import (
     empty_lse,
 )
 from assay.ops.checks import NoKernel, Tensor
-from assay.ops.kernel_set import Call, Kernel, find, missing
+from assay.ops.kernel_set import Call, find, missing
 from assay.ops.launch import ALIGNMENT
 from assay.shared.attention_call import (
     AttentionLauncher,
@@ -22,6 +22,7 @@ from assay.shared.attention_call import (
     strides_of,
 )
 from assay.shared.errors import Unsupported
+from assay.shared.kernel_choice import Kernel
 from assay.shared.launch_abi import check_status, checked_library
 from assay.shared.specs import ArtifactSpec
 
@@ -31,7 +32,7 @@ OPERATION = "block_sparse_attention"
 @functools.cache
 def _launcher(kernel: Kernel) -> AttentionLauncher:
     """Return the C launcher; its library's digest is checked once."""
-    artifact = ArtifactSpec(str(kernel.path), kernel.sha256)
+    artifact = ArtifactSpec(kernel.path, kernel.sha256)
     return open_attention(checked_library(artifact), kernel.symbol)
 
 

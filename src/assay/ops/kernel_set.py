@@ -7,37 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.shared.bounded_json import parse_bounded
-from assay.shared.kernel_choice import Problem, choose
+from assay.shared.kernel_choice import Block, Kernel, Problem, choose
 from assay.shared.read_limits import MOST_DOCUMENT, whole_file_bytes
 
 INDEX = "kernels.json"
 SCHEMA = "assay/kernel_set/1"
 COMMAND = "./assay kernels"
 """What makes a folder that ``load`` reads."""
-
-Block = tuple[int, int]
-"""Rows and columns of one stored block."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """One compiled library and the one case it is for."""
-
-    id: str
-    operation: str
-    arch: str
-    """As nvcc writes it: sm_90a."""
-    dtype: str
-    """float16, bfloat16 or float8_e4m3."""
-    block: Block
-    """Of A, or of scores."""
-    block_b: Block | None
-    """Of a sparse B."""
-    symbol: str
-    path: Path
-    sha256: str
-    head_dim: int | None = None
-    """Of attention."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +122,7 @@ def kernel_of(entry: dict[str, Any], folder: Path) -> Kernel:
             block=_block(entry["block"]),
             block_b=None if entry["block_b"] is None else _block(entry["block_b"]),
             symbol=entry["symbol"],
-            path=(folder / entry["path"]).resolve(),
+            path=str((folder / entry["path"]).resolve()),
             sha256=entry["sha256"],
             head_dim=_head_dim(entry.get("head_dim")),
         )

@@ -7,8 +7,9 @@ from typing import Any
 import torch
 
 from assay.ops.checks import NAMES, Shape, Tensor
-from assay.ops.kernel_set import Block, Call, Kernel, find, missing
+from assay.ops.kernel_set import Call, find, missing
 from assay.shared.errors import Unsupported
+from assay.shared.kernel_choice import Block, Kernel
 from assay.shared.launch_abi import OPERANDS, WORKSPACE_BYTES, check_status, load_launcher
 from assay.shared.specs import ArtifactSpec
 
@@ -19,7 +20,7 @@ ALIGNMENT = 16
 @functools.cache
 def _launcher(kernel: Kernel) -> Callable[..., int]:
     """Return the C launcher; its library's digest is checked once."""
-    artifact = ArtifactSpec(str(kernel.path), kernel.sha256)
+    artifact = ArtifactSpec(kernel.path, kernel.sha256)
     return load_launcher(artifact, kernel.symbol, len(OPERANDS[kernel.operation]))
 
 

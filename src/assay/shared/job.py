@@ -7,12 +7,12 @@ The host makes them of its records (``assay.measuring.device_jobs``); ``specs`` 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from assay.shared.kernel_choice import Kernel
 from assay.shared.specs import (
     ArmSpec,
     ArtifactSpec,
     ComparisonSpec,
     Json,
-    OperatorSpec,
     ProtocolSpec,
     TargetSpec,
 )
@@ -175,11 +175,11 @@ class OperatorsJob(DeviceJob):
     """Try PyTorch's operators through every kernel behind them."""
 
     task = "operators"
-    kernels: tuple[OperatorSpec, ...]
+    kernels: tuple[Kernel, ...]
 
     def artifacts(self) -> tuple[ArtifactSpec, ...]:
         """Return the compiled kernels."""
-        return tuple(kernel.artifact for kernel in self.kernels)
+        return tuple(ArtifactSpec(each.path, each.sha256) for each in self.kernels)
 
 
 PACKAGE = "assay.device.tasks"

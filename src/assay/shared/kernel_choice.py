@@ -1,4 +1,4 @@
-"""The choice of a kernel's configuration for a problem. Pure, and nothing but the standard library.
+"""Compiled kernels, and which is chosen for a problem. Pure, and nothing but the standard library.
 
 Host and device share it: a choice is a mapping with the fields of
 ``assay.records.rivals.TuningChoice``, as JSON carries them to a Python without pydantic or PyYAML.
@@ -7,6 +7,30 @@ Host and device share it: a choice is a mapping with the fields of
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+Block = tuple[int, int]
+"""Rows and columns of one stored block."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One compiled library and the one case it is for."""
+
+    id: str
+    operation: str
+    arch: str
+    """As nvcc writes it: sm_90a."""
+    dtype: str
+    """float16, bfloat16 or float8_e4m3."""
+    block: Block
+    """Of A, or of scores."""
+    block_b: Block | None
+    """Of a sparse B."""
+    symbol: str
+    path: str
+    sha256: str
+    head_dim: int | None = None
+    """Of attention."""
 
 
 @dataclass(frozen=True)

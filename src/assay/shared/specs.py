@@ -177,18 +177,3 @@ class ProtocolSpec:
     timer: Literal["events", "graph"] = "events"
     turn_min_ms: float = 0.0
     settle_ms: float = 0.0
-
-
-@dataclass(frozen=True)
-class OperatorSpec:
-    """A compiled kernel behind one of PyTorch's operators, and the one case it is for."""
-
-    variant: str
-    operation: str
-    arch: str
-    dtype: str
-    block: tuple[int, int]
-    block_b: tuple[int, int] | None
-    symbol: str
-    artifact: ArtifactSpec
-    head_dim: int | None = None

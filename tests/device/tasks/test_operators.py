@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from assay.device.tasks import attention_checks, operator_checks, operators
-from assay.device.tasks.operator_checks import CHECKS, OperatorCase
-from assay.device.tasks.operators import kernel_of, run_operators
+from assay.device.tasks import operator_checks, operators
+from assay.device.tasks.operator_checks import CHECKS
+from assay.device.tasks.operator_problems import OperatorCase
+from assay.device.tasks.operators import run_operators
 from assay.shared.job import OperatorsJob
-from assay.shared.specs import ArtifactSpec, OperatorSpec
+from assay.shared.kernel_choice import Kernel
 from tests.device.helpers import SteadyGpu
 from tests.jobs import TARGET
 
@@ -22,9 +23,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def entry(variant, operation="bsr_gemm", dtype="float16", block=(16, 32), block_b=None, head=None):
-    artifact = ArtifactSpec("x.so", "0" * 64)
-    symbol = f"assay_{operation}"
-    return OperatorSpec(variant, operation, "sm_90a", dtype, block, block_b, symbol, artifact, head)
+    case = (variant, operation, "sm_90a", dtype, block, block_b)
+    return Kernel(*case, f"assay_{operation}", "x.so", "0" * 64, head)
 
 
 ENTRIES = (
@@ -82,9 +82,9 @@ def test_every_operator_passes_and_the_record_is_valid(validated):
         ("fused", "passed"),
     ]
     names = [{check["name"] for check in outcome["checks"]} for outcome in record["operators"]]
-    assert names[0] == names[2] == set(operator_checks.CHECKS)
-    assert names[1] == set(operator_checks.CHECKS) - {"gradient"}
-    assert names[3] == set(attention_checks.CHECKS)
+    assert names[0] == names[2] == set(CHECKS) - {"cuda_graph"}
+    assert names[1] == set(CHECKS) - {"gradient", "cuda_graph"}
+    assert names[3] == set(CHECKS)
     assert "test_schema" in record["operators"][0]["checks"][3]["detail"]
 
 
@@ -106,7 +106,7 @@ def spoiled(monkeypatch):
     """Make the case of an entry, whose operator is called through ``spoil``."""
 
     def make(entry, spoil):
-        case = OperatorCase(kernel_of(entry), "cpu", "aot_eager")
+        case = OperatorCase(entry, "cpu", "aot_eager")
         right = case.operator
         wrong = property(lambda _: lambda *a, **b: spoil(right, *a, **b))
         monkeypatch.setattr(OperatorCase, "operator", wrong)
@@ -173,4 +173,4 @@ def reads_everything(right, q, k, v, **lists):
 )
 def test_what_is_wrong_with_attention_is_found(spoiled, spoil, said):
     with pytest.raises(AssertionError, match=said):
-        attention_checks.against_dense(spoiled(ENTRIES[3], spoil))
+        operator_checks.against_oracle(spoiled(ENTRIES[3], spoil))

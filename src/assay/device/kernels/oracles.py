@@ -74,9 +74,9 @@ def oracle(inputs: Inputs) -> Tensor:
             for group in range(w.groups):
                 _dense(t["a"][group], t["b"][group], result[group])
         case "bsr_gemm":
-            _bsr(_known(inputs.blocks), t["a_values"], _wide(t["b"]), result)
+            _bsr(_known(inputs.blocks), t["a_values"], widened(t["b"]), result)
         case "bsr_bsr_gemm":
-            found = _found_blocks(_known(inputs.blocks_b), _wide(t["b_values"]), (w.k, w.n))
+            found = _found_blocks(_known(inputs.blocks_b), widened(t["b_values"]), (w.k, w.n))
             _bsr(_known(inputs.blocks), t["a_values"], found, result)
         case "tma_load":
             _tile_sums(t["a"], result)
@@ -92,13 +92,13 @@ def true_product(inputs: Inputs) -> Tensor:
     """
     t, w = inputs.tensors, inputs.workload
     result = torch.zeros(inputs.output_shape(), dtype=torch.float32, device=inputs.device)
-    dense_b = densify(_known(inputs.blocks_b), _wide(t["b_values"]), (w.k, w.n))
+    dense_b = densify(_known(inputs.blocks_b), widened(t["b_values"]), (w.k, w.n))
     _bsr(_known(inputs.blocks), t["a_values"], dense_b, result)
     return result
 
 
-def _wide(tensor: Tensor) -> Tensor:
-    """A tensor in float64; 8-bit floats by way of float32, which every PyTorch can do on a GPU."""
+def widened(tensor: Tensor) -> Tensor:
+    """Return a tensor in float64; 8-bit floats by way of float32, as any PyTorch can."""
     return tensor.float().double() if tensor.element_size() == 1 else tensor.double()
 
 
@@ -146,10 +146,10 @@ def _elements(blocks: Blocks, begin: int, end: int, limit: int, device: Any) -> 
 
 def _dense(a: Tensor, b: Tensor, result: Tensor) -> None:
     """result[m,n] = a[m,k] b[k,n], some rows at a time."""
-    wide = _wide(b)
+    wide = widened(b)
     step = max(1, CHUNK_BYTES // (8 * max(a.shape[1], b.shape[1])))
     for begin in range(0, a.shape[0], step):
-        result[begin : begin + step] = _wide(a[begin : begin + step]) @ wide
+        result[begin : begin + step] = widened(a[begin : begin + step]) @ wide
 
 
 def _bsr(blocks: Blocks, values: Tensor, b: Tensor, result: Tensor) -> None:
@@ -160,7 +160,7 @@ def _bsr(blocks: Blocks, values: Tensor, b: Tensor, result: Tensor) -> None:
         # A last block column may reach beyond k: what it holds there meets zeros.
         b = torch.cat([b, b.new_zeros(width - b.shape[0], b.shape[1])])
     for row, begin, end in blocks.rows():
-        strip = _wide(values[begin:end]).transpose(0, 1).reshape(bm, (end - begin) * bk)
+        strip = widened(values[begin:end]).transpose(0, 1).reshape(bm, (end - begin) * bk)
         columns = _elements(blocks, begin, end, width, b.device)
         top, bottom = row * bm, min((row + 1) * bm, result.shape[0])
         result[top:bottom] = strip[: bottom - top] @ b[columns]

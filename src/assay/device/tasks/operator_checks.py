@@ -1,143 +1,101 @@
 """Checks of one PyTorch operator with one kernel behind it, on small shapes."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from assay.device.kernels.inputs import Inputs, make_inputs
-from assay.device.kernels.oracles import measure_errors, oracle
-from assay.ops import OPERATORS, Kernel, reference
-from assay.ops.checks import NoKernel, NotContiguous, Tensor, WrongIndexType
+from assay.device.kernels.oracles import measure_errors
+from assay.device.tasks.operator_problems import (
+    SEED,
+    OperatorCall,
+    OperatorCase,
+    attention,
+    documents,
+    finite,
+    is_value,
+)
+from assay.ops import OPERATORS
+from assay.ops.checks import Tensor
 from assay.shared.counting import counted
-from assay.shared.specs import Json, PatternSpec, WorkloadSpec
-from assay.shared.stored_blocks import Blocks, ragged_blocks
+from assay.shared.specs import Json
 
-GRID = (6, 5)
-"""Block rows and columns of A: a row of every length from none to full, where rows are ragged."""
-N = 256
-"""Columns of a dense B."""
-SEED = 1
-TOLERANCES = {"float16": 1e-3, "bfloat16": 5e-3, "float8_e4m3": 1e-2}
-"""Relative: an output is rounded once, to 11 or 8 bits; FP8 tensor cores sum with fewer bits."""
+LARGEST_LSE_ERROR = 1e-3
+"""Of log-sum-exps, which are float32; exponentials by special function units are good to 2^-22."""
+GRADIENT_FACTOR = 2
+"""On tolerances: a gradient inherits the rounding of the result as well as its own."""
 FP8_TESTS = ("test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 """All of opcheck's but test_schema, for which PyTorch would have to compare FP8 tensors."""
 
 
-@dataclass(frozen=True)
-class OperatorCase:
-    """An operator, the kernel behind it, and where it runs."""
-
-    kernel: Kernel
-    device: str
-    backend: str
-    """Of torch.compile."""
-
-    @property
-    def operator(self) -> Any:
-        """As a user calls it."""
-        return getattr(torch.ops.assay, self.kernel.operation)
-
-    @property
-    def has_gradient(self) -> bool:
-        """Return whether there is a gradient: all but FP8 products have one."""
-        return self.kernel.dtype != "float8_e4m3"
+def results(
+    case: OperatorCase, call: OperatorCall, values: Sequence[Any] | None = None
+) -> Sequence[Tensor]:
+    """Return what the operator gives: a product alone, attention with its log-sum-exp."""
+    found = case.operator(*(call.values if values is None else values), **call.named)
+    return found if case.attends else (found,)
 
 
-def workload(kernel: Kernel) -> WorkloadSpec:
-    """Return a small problem for a kernel."""
-    (rows, cols), (bm, bk) = GRID, kernel.block
-    bn = kernel.block_b[1] if kernel.block_b else None
-    return WorkloadSpec(
-        id=kernel.id,
-        operation=kernel.operation,
-        dtype=kernel.dtype,
-        distribution="normal",
-        seed=SEED,
-        relative_tolerance=TOLERANCES[kernel.dtype],
-        m=rows * bm,
-        n=N if bn is None else 3 * bn,
-        k=cols * bk,
-        pattern=PatternSpec("random", bm, bk, 2),
-        pattern_b=None if bn is None else PatternSpec("random", bk, bn, 2),
-    )
+def _near(what: str, found: Tensor, right: Tensor, limit: float) -> float:
+    """Return the relative error. Raises AssertionError where it is above ``limit``."""
+    error = measure_errors(found, right.float()).relative if right.numel() else 0.0
+    if error is None or error > limit:
+        raise AssertionError(f"{what}: relative error {error}, not below {limit:g}")
+    return error
 
 
-def layouts(w: WorkloadSpec) -> Iterator[tuple[str, tuple[Blocks | None, Blocks | None] | None]]:
-    """Yield names and stored blocks: rows of one length, of every length, and none stored at
-    all.
+def _compare(
+    case: OperatorCase, name: str, found: Sequence[Tensor], right: Sequence[Tensor]
+) -> float:
+    """Return the relative error of the result. Raises AssertionError where it is large, or that of
+    the log-sum-exp, or where other rows are empty.
     """
-    assert w.pattern is not None
-    yield "regular", None
-    ragged = ragged_blocks(w.pattern, *GRID, SEED)
-    empty = Blocks(
-        *GRID, w.pattern.block_rows, w.pattern.block_cols, ragged.row_ptr * 0, ragged.col_idx[:0]
-    )
-    other = None
-    if w.pattern_b is not None:
-        other = ragged_blocks(w.pattern_b, GRID[1], w.n // w.pattern_b.block_cols, SEED + 1)
-    yield "ragged, with an empty row", (ragged, other)
-    yield "nothing stored", (empty, other)
-
-
-def arguments(inputs: Inputs) -> list[Any]:
-    """Return the operator's, in order."""
-    t = inputs.tensors
-    first = [t["a_values"], t["a_row_ptr"], t["a_col_idx"]]
-    if inputs.workload.operation == "bsr_gemm":
-        return [*first, t["b"]]
-    return [*first, t["b_values"], t["b_row_ptr"], t["b_col_idx"], inputs.workload.n]
-
-
-def _ragged(case: OperatorCase) -> list[Any]:
-    w = workload(case.kernel)
-    layout = next(blocks for name, blocks in layouts(w) if name.startswith("ragged"))
-    return arguments(make_inputs(w, case.device, SEED, layout))
-
-
-def _differentiable(case: OperatorCase, values: list[Any]) -> list[Any]:
-    """Return the same arguments, of which the values ask for gradients where there are any."""
-    return [
-        v.detach().clone().requires_grad_()
-        if case.has_gradient and isinstance(v, torch.Tensor) and v.dtype.is_floating_point
-        else v
-        for v in values
-    ]
+    error = _near(name, found[0], right[0], case.tolerance)
+    if not case.attends:
+        return error
+    empty = found[1] == -math.inf
+    if not torch.equal(empty, right[1] == -math.inf):
+        raise AssertionError(
+            f"{name}: the log-sum-exp is -infinity in other rows than it should be"
+        )
+    worst = float((finite(found[1]).double() - finite(right[1]).double()).abs().max())
+    if not worst <= LARGEST_LSE_ERROR:
+        raise AssertionError(f"{name}: the log-sum-exp is wrong by {worst}")
+    if bool(found[0][empty].any()):
+        raise AssertionError(f"{name}: a query without any key has a result")
+    return error
 
 
 def against_oracle(case: OperatorCase) -> str:
-    """Right for every layout, with its inputs left alone. Raises AssertionError."""
+    """Right for every pattern or mask, with what none selects unread and its inputs left alone.
+    Raises AssertionError.
+    """
     said = []
-    for name, layout in layouts(workload(case.kernel)):
-        inputs = make_inputs(workload(case.kernel), case.device, SEED, layout)
-        before = inputs.snapshot()
-        output = case.operator(*arguments(inputs))
-        if changed := inputs.changed_since(before):
-            raise AssertionError(f"{name}: changed {', '.join(changed)}")
-        errors = measure_errors(output, oracle(inputs))
-        if not errors.within(inputs.workload):
-            limit = inputs.workload.relative_tolerance
-            raise AssertionError(f"{name}: relative error {errors.relative}, not below {limit:g}")
-        said.append(f"{name} {errors.relative:.1e}")
+    for call in case.calls():
+        right = call.right
+        if call.unread is not None:
+            for tensor in call.values[1:]:
+                tensor[:, :, call.unread] = math.nan
+        tensors = [each for each in call.values if isinstance(each, torch.Tensor)]
+        before = [_bytes(each) for each in tensors]
+        error = _compare(case, call.name, results(case, call), right)
+        if not all(map(torch.equal, before, map(_bytes, tensors))):
+            raise AssertionError(f"{call.name}: an input was changed")
+        said.append(f"{call.name} {error:.1e}")
     return f"relative error: {'; '.join(said)}"
+
+
+def _bytes(tensor: Tensor) -> Tensor:
+    return tensor.contiguous().view(torch.uint8).clone()
 
 
 def refusals(case: OperatorCase) -> str:
     """Wrong arguments end in a sentence of ours. Raises AssertionError."""
-    good = _ragged(case)
-    # An index of the wrong type, a matrix that is not contiguous, and blocks no kernel is for.
-    values = good[0]
-    attempts: list[tuple[type[Exception], list[Any]]] = [
-        (WrongIndexType, [values, good[1], good[2].long(), *good[3:]]),
-        (NotContiguous, [values.transpose(1, 2), *good[1:]]),
-    ]
-    if case.device != "cpu":
-        narrow = [values[:, :24].contiguous(), *good[1:]]
-        attempts.append((NoKernel, narrow))
+    attempts = list(case.wrong())
     for kind, wrong in attempts:
         try:
-            case.operator(*wrong)
+            results(case, wrong)
         except kind:
             continue
         raise AssertionError(f"nothing was said where {kind.__name__} should have been raised")
@@ -145,72 +103,133 @@ def refusals(case: OperatorCase) -> str:
 
 
 def gradient(case: OperatorCase) -> str:
-    """As autograd's own in float64, by way of dense matrices. Raises AssertionError."""
-    mine = _differentiable(case, _ragged(case))
-    output = case.operator(*mine)
-    weights = torch.randn(output.shape, device=case.device).to(output.dtype)
-    output.backward(weights)
-    theirs = [
-        v.detach().double().requires_grad_() if getattr(v, "requires_grad", False) else v
-        for v in mine
-    ]
-    _dense_product(case.kernel.operation, theirs).backward(weights.double())
+    """As autograd's own in float64 through dense matrices, by way of every result. Raises
+    AssertionError.
+    """
     worst = 0.0
-    for left, right in zip(mine, theirs, strict=True):
-        if getattr(left, "requires_grad", False):
-            error = measure_errors(left.grad, right.grad.float()).relative
-            if error is None or error > 2 * TOLERANCES[case.kernel.dtype]:
-                raise AssertionError(f"a gradient's relative error is {error}")
-            worst = max(worst, error)
+    for call in case.calls() if case.attends else [case.typical()]:
+        generator = torch.Generator(device=case.device).manual_seed(SEED + 1)
+        grads, weights = [], list[Tensor]()
+        for wide in (False, True):
+            values = call.differentiable(wide)
+            found = call.reference(*values) if wide else results(case, call, values)
+            weights = weights or [
+                torch.randn(each.shape, generator=generator, device=case.device).to(each.dtype)
+                for each in found
+            ]
+            parts = ((finite(f) * w).sum() for f, w in zip(found, weights, strict=True))
+            grads.append(torch.autograd.grad(sum(parts), list(filter(is_value, values))))
+        for mine, right in zip(*grads, strict=True):
+            limit = GRADIENT_FACTOR * case.tolerance
+            worst = max(worst, _near(f"{call.name}: a gradient", mine, right, limit))
     return f"relative error {worst:.1e}"
 
 
-def _dense_product(operation: str, values: list[Any]) -> Tensor:
-    """Return the operator's result from dense matrices, for autograd to follow."""
-    a_values, a_row_ptr, a_col_idx, b, *rest = values
-    if operation == "bsr_bsr_gemm":
-        row_ptr, col_idx, n = rest
-        k = (row_ptr.shape[0] - 1) * b.shape[1]
-        b = reference.densify(b, row_ptr, col_idx, n)
-    else:
-        k = b.shape[0]
-    return reference.densify(a_values, a_row_ptr, a_col_idx, k) @ b
-
-
 def opcheck(case: OperatorCase) -> str:
-    """torch.library.opcheck. Raises its OpCheckError."""
-    tests = {} if case.has_gradient else {"test_utils": FP8_TESTS}
-    values = _differentiable(case, _ragged(case))
-    results = torch.library.opcheck(OPERATORS[case.kernel.operation], tuple(values), **tests)
+    """torch.library.opcheck; of attention with a window and with bits. Raises its OpCheckError."""
+    named: dict[str, Any] = {} if case.has_gradient else {"test_utils": FP8_TESTS}
+    chosen = [case.typical()]
+    if case.attends:
+        chosen = [call for call in case.calls() if call.name.startswith(("causal", "documents"))]
+    done: dict[str, str] = {}
+    for call in chosen:
+        values = call.differentiable() if case.has_gradient else call.values
+        operator = OPERATORS[case.kernel.operation]
+        done |= torch.library.opcheck(operator, tuple(values), call.named, **named)
     left_out = "" if case.has_gradient else " (PyTorch cannot compare FP8 tensors in test_schema)"
-    return ", ".join(results) + left_out
+    return ", ".join(done) + left_out
 
 
 def compiled(case: OperatorCase) -> str:
     """Return one graph with work before and after the operator, as eager. Raises AssertionError."""
-    values = _ragged(case)
+    call = case.typical()
 
-    def work(*operands: Any) -> Tensor:
-        scaled = list(operands)
+    def work(*values: Any) -> Tensor:
         if case.has_gradient:  # FP8 tensors cannot be scaled
-            scaled[0], scaled[3] = scaled[0] * 0.5, scaled[3] * 2
-        return torch.relu(case.operator(*scaled)) * 2
+            values = tuple(v * 0.5 if is_value(v) else v for v in values)
+        first, *rest = results(case, call, values)
+        return sum((finite(each)[..., None] for each in rest), torch.relu(first) * 2)
 
     runs = []
-    function = torch.compile(work, fullgraph=True, backend=case.backend)
-    for run in (work, function):
-        operands = _differentiable(case, values)
-        output = run(*operands)
+    for function in (work, torch.compile(work, fullgraph=True, backend=case.backend)):
+        values = call.differentiable() if case.has_gradient else list(call.values)
+        output = function(*values)
         if case.has_gradient:
             output.sum().backward()
-        grads = [v.grad for v in operands if getattr(v, "requires_grad", False)]
+        grads = [v.grad for v in values if is_value(v) and v.grad is not None]
         runs.append([output.detach(), *grads])
     for eager, graph in zip(*runs, strict=True):
-        error = measure_errors(graph, eager.float()).relative
-        if error is None or error > TOLERANCES[case.kernel.dtype]:
-            raise AssertionError(f"compiled and eager differ by {error}")
+        _near("compiled and eager", graph, eager, case.tolerance)
     what = "forward and backward" if case.has_gradient else "forward"
     return f"fullgraph, {case.backend}, {what}"
+
+
+def cuda_graph(case: OperatorCase) -> str:
+    """Captured with one problem and replayed with another in the same memory, lists included;
+    forward alone, which waits for nothing, and with gradients. Raises AssertionError.
+    """
+    first, second = (attention(case, "replayed", documents(case, seed), seed) for seed in (1, 2))
+    right = second.right
+    weights = torch.ones_like(first.values[0])
+    worst = 0.0
+    for backward in (False, True):
+        values = first.differentiable()
+        named = {
+            name: given.clone() if isinstance(given, torch.Tensor) else given
+            for name, given in first.named.items()
+        }
+
+        def work(
+            values: list[Tensor] = values, named: dict[str, Any] = named, backward: bool = backward
+        ) -> list[Tensor]:
+            o, lse = case.operator(*values, **named)
+            grads = torch.autograd.grad(o, values, weights) if backward else ()
+            return [o.detach(), lse.detach(), *grads]
+
+        def change(values: list[Tensor] = values, named: dict[str, Any] = named) -> None:
+            given = zip(values, second.values, strict=True)
+            lists = ((named[name], new) for name, new in second.named.items())
+            with torch.no_grad():
+                for old, new in (*given, *lists):
+                    if isinstance(old, torch.Tensor):
+                        old.copy_(new)
+
+        o, lse, *grads = _replayed(case, work, change, waits=backward)
+        worst = max(worst, _compare(case, "replayed", (o, lse), right))
+        for mine, eager in zip(grads, work()[2:], strict=True):
+            _near("replayed and eager gradients", mine, eager, case.tolerance)
+    how = "captured and replayed" if case.device != "cpu" else "called again (a CPU has no graphs)"
+    return f"{how} with other values, lists and bits: relative error {worst:.1e}"
+
+
+def _replayed(
+    case: OperatorCase, work: Callable[[], list[Tensor]], change: Callable[[], None], waits: bool
+) -> list[Tensor]:
+    """Return what ``work`` leaves in its outputs when it is replayed after ``change``.
+
+    Raises RuntimeError where it ``waits`` for the GPU though it should not.
+    """
+    if case.device == "cpu":
+        work()
+        change()
+        return work()
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        work()  # libraries are opened, and what is allocated once is
+        torch.cuda.set_sync_debug_mode("default" if waits else "error")
+        try:
+            work()
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = work()
+    change()
+    graph.replay()
+    torch.cuda.synchronize()
+    return captured
 
 
 CHECKS: dict[str, Callable[[OperatorCase], str]] = {
@@ -219,24 +238,21 @@ CHECKS: dict[str, Callable[[OperatorCase], str]] = {
     "gradient": gradient,
     "opcheck": opcheck,
     "torch_compile": compiled,
+    "cuda_graph": cuda_graph,
 }
 
 
 def try_operator(case: OperatorCase) -> list[Json]:
-    """Return every check of a product, as OperatorCheck records."""
-    left_out = set() if case.has_gradient else {"gradient"}
-    return run_checks(case, {name: CHECKS[name] for name in CHECKS if name not in left_out})
-
-
-def run_checks(case: OperatorCase, checks: dict[str, Callable[[OperatorCase], str]]) -> list[Json]:
     """Return an OperatorCheck record for each check. An unexpected error is a failed check."""
-    results = []
-    for name, check in checks.items():
+    left_out = set() if case.has_gradient else {"gradient"}
+    left_out |= set() if case.attends else {"cuda_graph"}
+    done = []
+    for name in (name for name in CHECKS if name not in left_out):
         passed, detail = True, ""
         try:
-            detail = check(case)
+            detail = CHECKS[name](case)
         except Exception as error:
             lines = str(error).strip().splitlines() or [""]
             passed, detail = False, f"{type(error).__name__}: {lines[0]}"
-        results.append({"name": name, "passed": passed, "detail": detail})
-    return results
+        done.append({"name": name, "passed": passed, "detail": detail})
+    return done

@@ -2,20 +2,20 @@
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import torch
 
-from assay.device.tasks.attention_checks import try_attention
-from assay.device.tasks.operator_checks import OperatorCase, try_operator
+from assay.device.tasks.operator_checks import try_operator
+from assay.device.tasks.operator_problems import OperatorCase
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
 from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Choice
-from assay.ops import Kernel, KernelSet, only
+from assay.ops import KernelSet, only
 from assay.shared.job import OperatorsJob
-from assay.shared.specs import Json, OperatorSpec
+from assay.shared.kernel_choice import Kernel
+from assay.shared.specs import Json
 
 BUDGET_S = 270.0
 """Of all processes together."""
@@ -23,22 +23,6 @@ DEADLINE_S = 120.0
 """A child that is not done by then hangs: Inductor's first compilation takes some seconds."""
 INDUCTOR, TRACED = "inductor", "aot_eager"
 """An operator is opaque to Inductor, so once an operator is enough; all others are only traced."""
-
-
-def kernel_of(spec: OperatorSpec) -> Kernel:
-    """Return a job's kernel as the operators know it."""
-    return Kernel(
-        id=spec.variant,
-        operation=spec.operation,
-        arch=spec.arch,
-        dtype=spec.dtype,
-        block=spec.block,
-        block_b=spec.block_b,
-        symbol=spec.symbol,
-        path=Path(spec.artifact.path),
-        sha256=spec.artifact.sha256,
-        head_dim=spec.head_dim,
-    )
 
 
 def cases(kernels: Sequence[Kernel], device: str) -> list[OperatorCase]:
@@ -58,9 +42,8 @@ def _try(case: OperatorCase, target: str, note: Note) -> Json:
     """
     note(case.kernel.id)
     torch._dynamo.reset()
-    attends = case.kernel.operation == "block_sparse_attention"
     with only(KernelSet(target, (case.kernel,))):
-        checks = try_attention(case) if attends else try_operator(case)
+        checks = try_operator(case)
     if case.device != "cpu":
         torch.cuda.synchronize()
     failed = [check["name"] for check in checks if not check["passed"]]
@@ -109,7 +92,7 @@ def run_operators(job: OperatorsJob, gpu: OpenGpu, device: str = DEVICE) -> Json
     own.
     """
     began = time.monotonic()
-    chosen = cases([kernel_of(spec) for spec in job.kernels], device)
+    chosen = cases(job.kernels, device)
     end = began + BUDGET_S
     outcomes = _in_child(chosen, job.target.id, gpu.choice, end) if chosen else []
     if not isinstance(outcomes, list):
