@@ -1,6 +1,7 @@
 """job_file: a job is read back as it was written, or refused."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,6 @@ from assay.shared.job_file import (
     JobFailure,
     QueuedJob,
     failure_path,
-    plain,
     read_failure,
     read_job,
     write_job,
@@ -111,7 +111,7 @@ def test_refuses_what_is_no_object_of_json(tmp_path: Path, text: str) -> None:
 def test_a_failure_carries_its_kind(tmp_path: Path) -> None:
     failure = JobFailure(FailureKind.NO_ROOM, "the GPU is full")
     path = failure_path(tmp_path / "out.json")
-    path.write_text(json.dumps(plain(failure)))
+    path.write_text(json.dumps(asdict(failure)))
     assert read_failure(path) == failure
     path.write_text('{"message": "an old word"}')
     with pytest.raises(ValueError, match="kind"):

@@ -23,13 +23,14 @@ from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.locks import UNKNOWN_USE, Use, require_alone
 from assay.device.worker.messages import utc_moment
 from assay.device.worker.preload import (
+    SKIP_VARIABLE,
     modules_for,
     preload,
     share_compiled_kernels,
     start_again_without,
 )
 from assay.device.worker.telemetry import Choice, open_target
-from assay.shared.errors import BadJob, DeviceError, ExitCode, FailureKind, NoDevice
+from assay.shared.errors import BadJob, DeviceError, ExitCode, NoDevice
 from assay.shared.gpu_locks import NO_LOCK, Lock, hold_gpu
 from assay.shared.job import TASKS, ComparisonJob
 from assay.shared.job_file import QueuedJob, read_job
@@ -48,7 +49,8 @@ def main(arguments: list[str]) -> int:
         require_one_kind(batch)
         keep_to_cores(os.environ)
         open_target(batch[0].job.target)
-        return _run(batch, _preload(batch, arguments), arguments)
+        _preload(batch, arguments)
+        return _run(batch)
     except DeviceError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
@@ -57,12 +59,8 @@ def main(arguments: list[str]) -> int:
         return ExitCode.INTERRUPTED
 
 
-def _run(batch: Sequence[QueuedJob], preloaded: list[str], arguments: list[str]) -> int:
+def _run(batch: Sequence[QueuedJob]) -> int:
     """Do every job while the GPU is ours; returns the exit code."""
-
-    def restart(kind: FailureKind, number: int) -> None:
-        if preloaded and kind is FailureKind.FORKED_CUDA:
-            start_again_without(preloaded, arguments[number:])
 
     def work(lock: Lock) -> int:
         began = BEGAN
@@ -75,7 +73,7 @@ def _run(batch: Sequence[QueuedJob], preloaded: list[str], arguments: list[str])
                 # The batch waited once, before its first job.
                 began, lock = time.monotonic(), replace(lock, waited_s=0.0)
 
-        return run_batch(batch, one, restart)
+        return run_batch(batch, one)
 
     if not TASKS[batch[0].job.task].holds_gpu:
         return work(NO_LOCK)
@@ -103,18 +101,16 @@ def perform(queued: QueuedJob, lock: Lock, began: float) -> Json:
     return record
 
 
-def _preload(batch: Sequence[QueuedJob], arguments: list[str]) -> list[str]:
+def _preload(batch: Sequence[QueuedJob], arguments: list[str]) -> None:
     """Import what the children will need; where that touches CUDA, start again without it."""
     names: dict[str, None] = {}
     for job in (queued.job for queued in batch):
         if TASKS[job.task].forks and isinstance(job, ComparisonJob):
             names.update(dict.fromkeys(modules_for(job.comparison)))
-    if names:
+    if names and SKIP_VARIABLE not in os.environ:
         _require_torch(batch[0].output)
-        guilty = preload(names)
-        if guilty is not None:
-            start_again_without([guilty], arguments)
-    return list(names)
+        if not preload(names):
+            start_again_without(arguments)
 
 
 def _require_torch(output: Path) -> None:

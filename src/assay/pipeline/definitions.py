@@ -9,7 +9,7 @@ Which modules a task runs is read off their source: nothing of the device side c
 import ast
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from assay.records.plan import Request, TargetPlan
 from assay.records.workload_specs import as_spec
 from assay.shared.files import sha256_bytes
 from assay.shared.job import TASKS
-from assay.shared.job_file import plain
 from assay.shared.specs import ProtocolSpec, TargetSpec
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -52,7 +51,7 @@ class Definitions:
         for field in (stage.field for stage in stages if stage.field):
             planned = getattr(plan, field)
             parts += map(_content, planned if isinstance(planned, tuple) else [planned])
-        parts += [plain(as_spec(TargetSpec, catalog.targets[plan.target])), plan.provision.gpus]
+        parts += [asdict(as_spec(TargetSpec, catalog.targets[plan.target])), plan.provision.gpus]
         parts += [judging.correctness_seeds, judging.program_runs, self.request.gpu_minutes]
         parts.append(bool(self.request.sources))  # a sweep for its own sake has nothing beside
         parts += [catalog.programs[job.program].verify for job in plan.programs]
@@ -61,8 +60,8 @@ class Definitions:
         for name in plan.comparisons:
             comparison = catalog.comparisons[name]
             protocol = catalog.protocols[comparison.protocol]
-            parts += [plain(comparison_spec(catalog, name, {})), comparison.profile]
-            parts += [plain(as_spec(ProtocolSpec, protocol)), protocol.looks]
+            parts += [asdict(comparison_spec(catalog, name, {})), comparison.profile]
+            parts += [asdict(as_spec(ProtocolSpec, protocol)), protocol.looks]
         return _digest(parts)
 
     def measurement(self, stage: TargetStage[Any, Any]) -> str:

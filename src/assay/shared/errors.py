@@ -32,8 +32,6 @@ class FailureKind(StrEnum):
     BAD_JOB = "bad_job"
     NO_DEVICE = "no_device"
     """No usable GPU, the wrong one, or a library that drives it is missing."""
-    FORKED_CUDA = "forked_cuda"
-    """CUDA was used before the fork, so the child cannot use it."""
     NO_CONTEXT = "no_context"
     """The GPU took no further process: no memory for its context, or one process at a time."""
     NO_ROOM = "no_room"
@@ -74,12 +72,6 @@ class NoDevice(DeviceError):
 
     exit_code = ExitCode.MACHINE_LACKS
     kind = FailureKind.NO_DEVICE
-
-
-class ForkedCuda(NoDevice):
-    """The parent of this process had used CUDA before it forked."""
-
-    kind = FailureKind.FORKED_CUDA
 
 
 class NoContext(NoDevice):

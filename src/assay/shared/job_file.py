@@ -3,10 +3,8 @@
 Both are of one checkout, and the records that a job is made of have checked what a value may be.
 """
 
-import dataclasses
 import types
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -42,7 +40,7 @@ class QueuedJob:
 
 def job_content(job: DeviceJob) -> Json:
     """Return all that a job says, its task among it, as JSON has it."""
-    return {"task": job.task, "job": plain(job)}
+    return {"task": job.task, "job": asdict(job)}
 
 
 def write_job(queued: QueuedJob, path: Path) -> None:
@@ -71,17 +69,6 @@ def read_failure(path: Path) -> JobFailure:
     return build(JobFailure, parse_bounded(path.read_bytes()))
 
 
-def plain(value: Any) -> Any:
-    """Return a dataclass as JSON has it: every field, in the order of declaration."""
-    if dataclasses.is_dataclass(value):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {key: plain(member) for key, member in value.items()}
-    if isinstance(value, tuple):
-        return [plain(member) for member in value]
-    return str(value) if isinstance(value, Path) else value
-
-
 def build(declared: type[T], value: Any) -> T:
     """Return a value of parsed JSON as the declared type.
 
@@ -104,7 +91,7 @@ def _build(declared: Any, value: Any) -> Any:
         return tuple(map(_build, each, value))
     if origin is dict:
         return {key: _build(of[1], member) for key, member in value.items()}
-    if isinstance(declared, type) and dataclasses.is_dataclass(declared):
+    if isinstance(declared, type) and is_dataclass(declared):
         hints = _hints(declared)
         return declared(**{key: _build(hints.get(key), member) for key, member in value.items()})
     if isinstance(declared, type) and issubclass(declared, Enum | Path | float):

@@ -13,7 +13,6 @@ from assay.device.worker.failure_kinds import kind_of
 from assay.shared.errors import (
     BadJob,
     FailureKind,
-    ForkedCuda,
     NoContext,
     NoDevice,
     NoRoom,
@@ -40,7 +39,6 @@ class Accelerator(RuntimeError):
         (Accelerator(700), FailureKind.FAILED),
         (NoRoom("any words"), FailureKind.NO_ROOM),
         (NoDevice("out of memory"), FailureKind.NO_DEVICE),
-        (ForkedCuda("any words"), FailureKind.FORKED_CUDA),
         (NoContext("any words"), FailureKind.NO_CONTEXT),
         (BadJob("any words"), FailureKind.BAD_JOB),
         (Unsupported("any words"), FailureKind.UNSUPPORTED),

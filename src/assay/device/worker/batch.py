@@ -8,22 +8,16 @@ early: the jobs that were not reached have then left nothing.
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 
 from assay.device.worker.failure_kinds import kind_of
 from assay.shared.errors import BadJob, DeviceError, FailureKind, NoDevice
 from assay.shared.files import write_json
-from assay.shared.job_file import JobFailure, QueuedJob, failure_path, plain
+from assay.shared.job_file import JobFailure, QueuedJob, failure_path
 from assay.shared.specs import Json
 
 FAILED = 1
 """Exit code of a batch of which a job failed; what the others left is whole."""
-Restart = Callable[[FailureKind, int], object]
-"""Told of a failure's kind and of its job's number; may start the rest of the batch again, in which
-case it does not return."""
-
-
-def _no_restart(_kind: FailureKind, _number: int) -> object:
-    return None
 
 
 def require_one_kind(batch: Sequence[QueuedJob]) -> None:
@@ -38,22 +32,16 @@ def require_one_kind(batch: Sequence[QueuedJob]) -> None:
         raise BadJob("two jobs of a batch write to one place")
 
 
-def run_batch(
-    batch: Sequence[QueuedJob],
-    perform: Callable[[QueuedJob], Json],
-    on_failure: Restart = _no_restart,
-) -> int:
+def run_batch(batch: Sequence[QueuedJob], perform: Callable[[QueuedJob], Json]) -> int:
     """Do every job; 0, or FAILED when one failed. Raises NoDevice when the GPU is not to be had."""
     code = 0
-    for number, queued in enumerate(batch):
+    for queued in batch:
         failure_path(queued.output).unlink(missing_ok=True)
         try:
             write_json(perform(queued), queued.output)
-        except NoDevice as error:
-            on_failure(error.kind, number)
+        except NoDevice:
             raise
         except DeviceError as error:
-            on_failure(error.kind, number)
             _leave(queued, error.kind, str(error))
             code = FAILED
         except Exception as error:
@@ -66,6 +54,6 @@ def run_batch(
 
 def _leave(queued: QueuedJob, kind: FailureKind, sentence: str) -> None:
     """Say why there is no record, where the host will look and where a person reads."""
-    write_json(plain(JobFailure(kind, sentence)), failure_path(queued.output))
+    write_json(asdict(JobFailure(kind, sentence)), failure_path(queued.output))
     sys.stderr.write(f"{sentence}\n")
     sys.stderr.flush()

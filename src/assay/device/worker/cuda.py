@@ -7,7 +7,7 @@ import torch
 
 from assay.device.worker.failure_kinds import kind_of
 from assay.device.worker.telemetry import Choice
-from assay.shared.errors import FailureKind, ForkedCuda, NoContext, NoDevice
+from assay.shared.errors import FailureKind, NoContext, NoDevice
 
 DEVICE = "cuda:0"
 """CUDA_VISIBLE_DEVICES names one GPU, so it is always the first."""
@@ -16,10 +16,10 @@ DEVICE = "cuda:0"
 def open_cuda(choice: Choice) -> Any:
     """Initialise CUDA and return the device's properties.
 
-    Raises NoDevice; of its kinds, ForkedCuda and NoContext are no fault of the GPU.
+    Raises NoDevice; of its kinds, NoContext is no fault of the GPU.
     """
     if torch.cuda._is_in_bad_fork():
-        raise ForkedCuda("this process cannot use CUDA: its parent had used it before the fork")
+        raise NoDevice("this process cannot use CUDA: its parent had used it before the fork")
     try:
         torch.cuda.init()
         torch.cuda.set_device(0)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import IO, Any, NoReturn
 
 from assay.device.worker.failure_kinds import kind_of
-from assay.shared.errors import FailureKind, ForkedCuda, KnownFailure, NoContext, NoDevice
+from assay.shared.errors import FailureKind, KnownFailure, NoContext, NoDevice
 from assay.shared.processes import tied_to_parent
 from assay.shared.specs import Json
 
@@ -46,9 +46,7 @@ class ChildOutcome:
     """Of the error, where there is one."""
 
 
-GPU_LOST: dict[FailureKind, type[NoDevice]] = {
-    error.kind: error for error in (NoDevice, ForkedCuda, NoContext)
-}
+GPU_LOST: dict[FailureKind, type[NoDevice]] = {error.kind: error for error in (NoDevice, NoContext)}
 """Kinds of errors that are no fault of a child's work, and what stands for them here."""
 
 

@@ -1,7 +1,7 @@
 """Slow imports, made once in the parent, so that fresh processes start with them.
 
 Nothing here may initialise CUDA: a child forked afterwards could not use it. Should an import do so
-all the same, the job starts again without that import.
+all the same, the job starts again without them.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from assay.shared.project_calls import project_place
 from assay.shared.specs import CodeSpec, ComparisonSpec
 
 SKIP_VARIABLE = "ASSAY_PRELOAD_SKIP"
-"""Modules that are left to the children, comma-separated."""
+"""Set where modules are left to the children, for one of them touches CUDA."""
 CACHE_VARIABLE = "ASSAY_DEVICE_CACHE"
 """A folder for what libraries compile that outlives the job."""
 CACHES = {
@@ -75,14 +75,13 @@ def share_compiled_kernels(folder: Path) -> None:
 
 def modules_for(comparison: ComparisonSpec) -> list[str]:
     """Return what the arms of a comparison will import, in order, each once."""
-    skipped = set(filter(None, os.environ.get(SKIP_VARIABLE, "").split(",")))
     names: dict[str, None] = {}
     for arm in comparison.arms:
         if arm.variant.kind == "library":
             names.update(dict.fromkeys(MODULES.get(arm.variant.entry or "", ())))
         if arm.workload.code is not None:
             names.update(dict.fromkeys(_of_code(arm.workload.code)))
-    return [name for name in names if name not in skipped]
+    return list(names)
 
 
 def _of_code(code: CodeSpec) -> Iterator[str]:
@@ -97,13 +96,12 @@ def _of_code(code: CodeSpec) -> Iterator[str]:
             yield from modules
 
 
-def preload(modules: Iterable[str]) -> str | None:
-    """Import modules; returns the one that touched CUDA, or None.
+def preload(modules: Iterable[str]) -> bool:
+    """Import modules; returns whether children of this process can still use CUDA.
 
     A failed import is no matter here: the arm that needs it will say so. A module that is not there
     belongs to a rival that is not installed.
     """
-    before = signs_of_cuda()
     for name in modules:
         try:
             importlib.import_module(name)
@@ -111,20 +109,7 @@ def preload(modules: Iterable[str]) -> str | None:
             continue
         except Exception as error:
             sys.stderr.write(f"{name} is not preloaded: {type(error).__name__}: {error}\n")
-        if signs_of_cuda() - before:
-            return name
-    return None
-
-
-def signs_of_cuda() -> set[str]:
-    """Return what shows that this process initialised CUDA, or that a child would find it has."""
-    torch = sys.modules.get("torch")
-    signs = {
-        "initialised": torch is not None and torch.cuda.is_initialized(),
-        "uvm": _holds_uvm(),
-        "fork": _child_is_in_bad_fork(),
-    }
-    return {name for name, shown in signs.items() if shown}
+    return not (_holds_uvm() or _child_is_in_bad_fork())
 
 
 def _holds_uvm() -> bool:
@@ -138,10 +123,7 @@ def _holds_uvm() -> bool:
 
 def _child_is_in_bad_fork() -> bool:
     """Return what PyTorch tells a forked child about its parent."""
-    torch = sys.modules.get("torch")
-    check = getattr(getattr(torch, "_C", None), "_cuda_isInBadFork", None)
-    if check is None:
-        return False
+    check = importlib.import_module("torch").cuda._is_in_bad_fork
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -152,12 +134,9 @@ def _child_is_in_bad_fork() -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0
 
 
-def start_again_without(modules: list[str], arguments: list[str]) -> None:
-    """Replace this process by one that leaves ``modules`` to its children; does not return."""
-    skipped = [*filter(None, os.environ.get(SKIP_VARIABLE, "").split(",")), *modules]
-    os.environ[SKIP_VARIABLE] = ",".join(skipped)
-    sys.stderr.write(
-        f"importing {', '.join(modules)} touches CUDA: each process imports it by itself\n"
-    )
+def start_again_without(arguments: list[str]) -> None:
+    """Replace this process by one that leaves all imports to its children; does not return."""
+    os.environ[SKIP_VARIABLE] = "all"
+    sys.stderr.write("an import touches CUDA: each process imports by itself\n")
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, "-m", "assay.device", *arguments])  # noqa: S606
