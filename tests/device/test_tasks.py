@@ -64,7 +64,7 @@ def test_arms_side_by_side_are_recorded_in_the_order_of_the_comparison(monkeypat
             time.sleep(0.002)
         return {"status": "correct", "checks": [], "detail": arm.id}
 
-    monkeypatch.setattr(correctness.neighbours, "width", lambda: 3)
+    monkeypatch.setattr(correctness.forks, "width", lambda: 3)
     monkeypatch.setattr(correctness, "check_arm", check_arm)
     record = correctness.run_correctness(gate_job(1), SteadyGpu())
     assert [(arm["arm"], arm["detail"]) for arm in record["arms"]] == [(n, n) for n in names]

@@ -6,7 +6,7 @@ import typing
 
 import pytest
 
-from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.locks import OpenGpu
 from assay.shared.job import TASKS
 
 

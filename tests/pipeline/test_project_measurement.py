@@ -37,7 +37,7 @@ sys.path.append({str(REPOSITORY)!r})
 import torch
 from assay.device import __main__ as program
 from assay.device.tasks import benchmark, correctness
-from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.locks import OpenGpu
 from assay.device.worker.locks import UNKNOWN_USE
 from assay.device.worker.telemetry import Choice
 from tests.device.helpers import HostStopwatch, SteadySensor

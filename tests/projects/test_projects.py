@@ -16,7 +16,7 @@ import torch
 from assay.catalog.load import check_project, load_catalog
 from assay.catalog.model import Catalog
 from assay.device.kernels import project_code
-from assay.device.kernels.prepare import prepare_arm
+from assay.device.kernels.bindings import prepare_arm
 from assay.device.tasks.correctness import check_arm
 from assay.judging.answers import Asked, make_answers
 from assay.judging.printed_figures import audit

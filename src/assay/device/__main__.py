@@ -19,8 +19,7 @@ from typing import Any
 
 from assay.device.worker.batch import require_one_kind, run_batch
 from assay.device.worker.forks import prepare_environment
-from assay.device.worker.gpu import OpenGpu
-from assay.device.worker.locks import UNKNOWN_USE, Use, require_alone
+from assay.device.worker.locks import UNKNOWN_USE, OpenGpu, Use, require_alone
 from assay.device.worker.messages import utc_moment
 from assay.device.worker.preload import (
     SKIP_VARIABLE,

@@ -195,7 +195,7 @@ class DeviceTask:
     module: str
     """Below PACKAGE."""
     function: str
-    """Takes the job and the GPU (``assay.device.worker.gpu.OpenGpu``), returns the record."""
+    """Takes the job and the GPU (``assay.device.worker.locks.OpenGpu``), returns the record."""
     forks: bool = False
     """Whether it measures in children, which profit from what their parent has imported."""
     holds_gpu: bool = True

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from assay.device.kernels import project_code
-from assay.device.kernels.prepare import prepare_arm
+from assay.device.kernels.bindings import prepare_arm
 from assay.device.tasks.correctness import check_arm
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.phases import Phases

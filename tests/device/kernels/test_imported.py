@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from assay.device.kernels import project_code
-from assay.device.kernels.prepare import prepare_arm
+from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.project_code import BadCode
 from assay.device.tasks.correctness import check_arm
 from assay.device.timing.bench_process import Bench, run_process

@@ -5,8 +5,8 @@ import hashlib
 import pytest
 
 from assay.device.kernels import project_code
+from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.inputs import make_inputs
-from assay.device.kernels.prepare import prepare_arm
 from assay.device.kernels.project_code import BadCode
 from assay.device.tasks.correctness import check_arm
 from assay.device.timing import bench_process

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
-from assay.device.kernels.prepared import Prepared
-from assay.device.kernels.rival_import import import_rival
+from assay.device.kernels.prepared import Prepared, import_rival
 from assay.shared.errors import Unsupported
 from assay.shared.specs import WorkloadSpec
 from assay.shared.stored_blocks import Blocks

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from assay.device.kernels.attention import bind_attention
+from assay.device.kernels.baselines import prepare_library
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
 from assay.shared import attention_call
@@ -17,7 +18,7 @@ from assay.shared.launch_abi import (
     checked_library,
     load_launcher,
 )
-from assay.shared.specs import ArtifactSpec, VariantSpec
+from assay.shared.specs import ArmSpec, ArtifactSpec, VariantSpec
 
 
 def current_stream() -> int:
@@ -97,3 +98,14 @@ def prepare_kernel(variant: VariantSpec, artifact: ArtifactSpec | None, inputs: 
         return bind_project(load_launcher(artifact, variant.symbol, *taken), variant, inputs)
     operands: tuple[Any, ...] = OPERANDS[_abi(variant)]
     return bind(load_launcher(artifact, variant.symbol, len(operands)), variant, inputs)
+
+
+def prepare_arm(arm: ArmSpec, inputs: Inputs) -> Prepared:
+    """Bind an arm's variant to inputs. Raises Unsupported, or RuntimeError when it can't run."""
+    if arm.variant.kind == "kernel":
+        return prepare_kernel(arm.variant, arm.artifact, inputs)
+    if arm.variant.kind == "callable":
+        case = inputs.project_case
+        launch, out = case.launcher(arm.variant.entry or "", inputs.tensors)
+        return Prepared(launch, out, arranged=case.joined)
+    return prepare_library(arm.variant.entry, inputs)

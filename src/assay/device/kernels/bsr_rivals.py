@@ -8,8 +8,7 @@ from typing import Any
 import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
-from assay.device.kernels.prepared import Prepared
-from assay.device.kernels.rival_import import import_rival
+from assay.device.kernels.prepared import Prepared, import_rival
 from assay.device.kernels.sweep import (
     SCREENING_MS,
     Configuration,

@@ -1,5 +1,6 @@
 """An arm made ready: one call enqueues one launch."""
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.project_code import parts_of
 from assay.device.kernels.sweep import Swept
+from assay.shared.errors import RivalMissing
 from assay.shared.specs import ArmSpec
 
 
@@ -56,3 +58,11 @@ class Prepared:
 
 Prepare = Callable[[ArmSpec, Inputs], Prepared]
 """Bind an arm to inputs."""
+
+
+def import_rival(module: str) -> Any:
+    """Return a rival's module. Raises RivalMissing where it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise RivalMissing(f"{module} cannot be imported here: {error}") from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from assay.device.kernels.prepare import prepare_arm
+from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.sweep import keep_sweeps
 from assay.device.timing.bench_process import Bench, RunProcess, run_process
 from assay.device.timing.clocks import open_counter
@@ -16,8 +16,7 @@ from assay.device.timing.schedule import CONTROL
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
-from assay.device.worker.gpu import OpenGpu
-from assay.device.worker.locks import Watch
+from assay.device.worker.locks import OpenGpu, Watch
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Choice, Recorder, Sensor, TelemetryTrace
 from assay.shared.counting import counted

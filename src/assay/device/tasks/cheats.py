@@ -23,7 +23,7 @@ from assay.device.timing.phases import Phases
 from assay.device.timing.stopwatch import CudaStopwatch, Stopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
-from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.job import CheatsJob
 from assay.shared.specs import ArmSpec, Json, ProtocolSpec, VariantSpec, WorkloadSpec

@@ -1,6 +1,6 @@
 """The gate: each arm against its oracle, in a process of its own, a few of them side by side.
 
-Nothing is timed here, and neighbours change no verdict (see ``side_by_side``) but by the memory
+Nothing is timed here, and neighbours change no verdict (see ``worker.forks``) but by the memory
 they take: an arm that found none is checked again alone. Three arms as slow as the slowest would
 still end within the deadline.
 """
@@ -15,18 +15,18 @@ from functools import partial
 import torch
 
 from assay.device.kernels.attention_oracle import Limits, attend, low_precision_limits
+from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.inputs import Inputs, Tensor, fill, make_inputs, written
 from assay.device.kernels.oracles import measure_errors, oracle, true_product
-from assay.device.kernels.prepare import prepare_arm
 from assay.device.kernels.prepared import Prepare, Prepared
 from assay.device.kernels.project_code import parts_of
 from assay.device.tasks.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
-from assay.device.worker import side_by_side as neighbours
+from assay.device.worker import forks
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import ChildOutcome, Note, run_children
-from assay.device.worker.gpu import OpenGpu
 from assay.device.worker.harness_guard import HarnessGuard, changed_words, is_plain
 from assay.device.worker.imported import imported_packages, know_packages
+from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress
 from assay.shared import sparsity as patterns
 from assay.shared.counting import agreeing, counted
@@ -266,7 +266,7 @@ def run_correctness(job: CorrectnessJob, gpu: OpenGpu) -> Json:
         progress(number + 1, len(comparison.arms), f"{text} {arms[-1]['detail']}".rstrip())
 
     def again(number: int, outcome: ChildOutcome) -> bool:
-        if outcome.kind not in neighbours.WANT_OF_ROOM:
+        if outcome.kind not in forks.WANT_OF_ROOM:
             return False
         # The trace that the child left above would seem to be the arm's verdict.
         sys.stderr.write(f"{comparison.arms[number].id} found no room beside others: once more\n")
@@ -276,7 +276,7 @@ def run_correctness(job: CorrectnessJob, gpu: OpenGpu) -> Json:
     if any(arm.variant.kind != "kernel" for arm in comparison.arms):
         know_packages()  # before the children are forked, each of which would look for itself
     works = [partial(work, arm) for arm in comparison.arms]
-    run_children(works, DEADLINE_S, neighbours.width(), report, again)
+    run_children(works, DEADLINE_S, forks.width(), report, again)
     return {
         "schema": "assay/correctness/1",
         "comparison": comparison.id,

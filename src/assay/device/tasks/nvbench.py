@@ -18,13 +18,13 @@ from typing import Any
 
 import torch
 
+from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.inputs import make_inputs
-from assay.device.kernels.prepare import prepare_arm
 from assay.device.timing.clocks import open_counter
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
-from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.errors import Unsupported
 from assay.shared.job import StopwatchJob

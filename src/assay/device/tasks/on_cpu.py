@@ -26,8 +26,8 @@ DEADLINE_S = 60.0
 
 def try_arm(arm: ArmSpec, seeds: Sequence[int], note: Note) -> Json:
     """Return what the gate says of an arm at its small size; of a compiled one, of its inputs."""
+    from assay.device.kernels.bindings import prepare_arm  # noqa: PLC0415
     from assay.device.kernels.inputs import make_inputs  # noqa: PLC0415 - it imports PyTorch
-    from assay.device.kernels.prepare import prepare_arm  # noqa: PLC0415
     from assay.device.kernels.project_code import LibraryFailed  # noqa: PLC0415
     from assay.device.tasks.correctness import check_arm  # noqa: PLC0415
 

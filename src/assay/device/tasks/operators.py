@@ -9,7 +9,7 @@ from assay.device.tasks.operator_checks import try_operator
 from assay.device.tasks.operator_problems import OperatorCase
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
-from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Choice
 from assay.ops import KernelSet, only

@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.device.worker.cuda import open_cuda
 from assay.device.worker.forks import Note, run_child
-from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.locks import OpenGpu
 from assay.device.worker.telemetry import Choice, text
 from assay.shared.errors import NoDevice
 from assay.shared.job import PlatformJob

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Recorder
 from assay.shared.errors import BadJob

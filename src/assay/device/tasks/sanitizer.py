@@ -32,7 +32,7 @@ from assay.device.tasks.sanitizer_tool import (
     parse_log,
     run_tool,
 )
-from assay.device.worker.gpu import OpenGpu
+from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.attention_call import ABI
 from assay.shared.files import sha256_file

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from assay.device.kernels.inputs import Inputs, make_inputs, memory_found
 from assay.device.kernels.oracles import Errors
 from assay.device.kernels.prepared import Prepare
-from assay.device.timing.memory import MemoryWatch, input_bytes
-from assay.device.timing.phases import Phases
+from assay.device.timing.phases import MemoryWatch, Phases, input_bytes
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
 from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
 from assay.device.timing.stopwatch import Stopwatch, WarmUp, settle, warm_up

@@ -3,7 +3,9 @@
 Each child initialises a CUDA context of its own, so an illegal address in one leaves the others
 unharmed. The child's result comes back through an unlinked temporary file, its last note through
 shared memory, which survives even a child that is killed. Children side by side are polled by the
-one thread there is: a fork copies no other thread, only the locks that it held.
+one thread there is: a fork copies no other thread, only the locks that it held. The GPU gives them
+slices of time in turn and shows none the memory of another, so neighbours decide when a launch
+runs, and not what it computes. What they can take from each other is memory.
 """
 
 import bisect
@@ -18,6 +20,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from assay.device.worker.failure_kinds import kind_of
@@ -280,3 +283,22 @@ def _result_of(work: Work, board: Any) -> Json:
         # Advice of several lines on how to debug belongs to the trace, which was just printed.
         sentence = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return {"kind": kind_of(error), "value": None, "error": sentence}
+
+
+SIDE_BY_SIDE = 3
+"""An arm of the gate takes about a second and leaves the GPU idle for half of it: while its process
+starts, and while the host makes patterns and loops over the oracle. Two would fill those gaps if
+theirs never met; three leave few. More would take memory and gain little."""
+MPS_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
+MPS_DIRECTORY = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA itself looks
+WANT_OF_ROOM = {FailureKind.NO_ROOM, FailureKind.NO_CONTEXT, FailureKind.KILLED}
+"""Failures of a process which neighbours may have left too little; the host's guard kills."""
+
+
+def width() -> int:
+    """Return how many processes to let work side by side: SIDE_BY_SIDE, or 1 under CUDA's MPS.
+
+    MPS puts all of them behind one server, where the illegal address of one ends the others.
+    """
+    pipes = Path(os.environ.get(MPS_VARIABLE) or MPS_DIRECTORY)
+    return 1 if (pipes / "control").exists() else SIDE_BY_SIDE

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from assay.device.worker.clock_events import SHARED_GPU
-from assay.device.worker.telemetry import Choice
+from assay.device.worker.telemetry import SHARED_GPU, Choice, NvmlSensor
 from assay.shared.counting import counted
 from assay.shared.errors import NoDevice
-from assay.shared.gpu_locks import Lock
+from assay.shared.gpu_locks import NO_LOCK, Lock
 from assay.shared.specs import Json
 
 SHARED_VARIABLE = "ASSAY_SHARED_GPU"
@@ -146,3 +145,34 @@ def exclusivity_record(lock: Lock, use: Use, remark: str) -> Json:
         "memory_in_use_bytes": use.memory_bytes,
         "remark": "; ".join(part for part in (lock.detail, remark) if part),
     }
+
+
+WATCH_INTERVAL_S = 0.25
+"""How often a second compute process is looked for: a look costs NVML a millisecond or so."""
+
+
+@dataclass(frozen=True)
+class OpenGpu:
+    """One GPU, and how it came to be ours."""
+
+    nvml: Any
+    """The initialised pynvml module."""
+    choice: Choice
+    lock: Lock = NO_LOCK
+    use: Use = UNKNOWN_USE
+    """Who used it before this job's first context."""
+    remark: str = ""
+    ready_s: float = 0.0
+    """Seconds of starting and importing before this job, but for waiting."""
+
+    def sensor(self) -> NvmlSensor:
+        """Return a reader of its clocks, power and temperature."""
+        return NvmlSensor(self.nvml, self.choice.uuid)
+
+    def watch(self) -> Watch:
+        """Return a watch for others who begin to use it."""
+        return Watch(self.nvml, self.choice.uuid, WATCH_INTERVAL_S)
+
+    def exclusivity(self) -> Json:
+        """Return the Exclusivity record."""
+        return exclusivity_record(self.lock, self.use, self.remark)

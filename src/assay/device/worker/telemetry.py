@@ -8,9 +8,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from assay.device.worker.clock_events import REGIMES, VOIDING_REASONS
 from assay.shared.errors import NoDevice
 from assay.shared.specs import Json, TargetSpec
+
+VOIDING_REASONS = {
+    0x08: "hardware slowdown",
+    0x20: "software thermal slowdown",
+    0x40: "hardware thermal slowdown",
+    0x80: "hardware power brake",
+}
+"""Clock-event reasons that void a block."""
+
+REGIMES = {
+    0x02: "applications clocks",
+    0x04: "software power cap",
+    0x10: "synchronised boost",
+    0x100: "display clocks",
+}
+"""Clock-event reasons that say how the GPU ran, not that something went wrong."""
+
+SHARED_GPU = "another process used the GPU"
+"""Why a block is void that somebody else's work disturbed; no clock event shows it."""
+
 
 PEERS_VARIABLE = "ASSAY_GPU_PEERS"
 """What this process saw of other GPUs of the target before it looked at one alone."""
