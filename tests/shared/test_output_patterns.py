@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from assay.shared.output_patterns import BadPattern, parse_pattern
+from assay.shared.output_readers import BadPattern, parse_pattern
 
 OUTPUT = """\
 Kernel   A:  5 runs, 610.25 TFLOPS (best)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from assay.shared.output_patterns import BadPattern
-from assay.shared.output_readers import figure_reader, parse_reader
+from assay.shared.output_readers import BadPattern, figure_reader, parse_reader
 
 JSON = '{"runs": [{"tflops": 610.5, "name": "a"}, {"tflops": "612"}], "best": {"ms": 0.45}}'
 CSV = "shape,ms,gbs\n64,0.5,100\n128,0.7,200\nnot, a row\n"

@@ -30,8 +30,7 @@ from assay.records.originals import (
 )
 from assay.records.units import Unit, printed
 from assay.records.verdicts import Status, Verdict
-from assay.shared.output_patterns import Take
-from assay.shared.output_readers import parse_reader
+from assay.shared.output_readers import Take, parse_reader
 from assay.statistics.summaries import repeated_runs
 
 REBUILT = "rebuilt"

@@ -9,8 +9,7 @@ from assay.records.arithmetic import SourcePlace
 from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256
 from assay.records.builds import ToolchainRecord
 from assay.records.units import Unit
-from assay.shared.output_patterns import Take
-from assay.shared.output_readers import parse_reader
+from assay.shared.output_readers import Take, parse_reader
 
 
 def _pattern(text: str) -> str:

@@ -34,8 +34,7 @@ from assay.records.kernels import Arch
 from assay.records.originals import ImageDigest, PathInside, Patterned
 from assay.records.platform import Target
 from assay.records.workloads import CodeParameter
-from assay.shared.output_patterns import Take
-from assay.shared.output_readers import figure_reader
+from assay.shared.output_readers import Take, figure_reader
 
 ProjectDtype = Literal["float16", "bfloat16", "float8_e4m3", "float32"]
 

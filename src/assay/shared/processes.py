@@ -6,12 +6,16 @@ It looks at the *thread* that started the child: one that outlives its child may
 
 import os
 import signal
-from collections.abc import Callable, Mapping
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 CORES_VARIABLE = "ASSAY_CORES"
 """Numbers of the host's processors, comma-separated: jobs on several GPUs share them out."""
 _PR_SET_PDEATHSIG = 1
+POLL_S = 0.005
 
 
 def tied_to_parent(number: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
@@ -39,6 +43,41 @@ def tied_to_parent(number: signal.Signals = signal.SIGKILL) -> Callable[[], None
 
 def _stay() -> None:
     pass
+
+
+def run_to_end(
+    command: Sequence[str],
+    timeout_s: float,
+    tick: Callable[[], object] = lambda: None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Run a command to its end, calling ``tick`` meanwhile: exit code, seconds, and a remark where
+    it outlived ``timeout_s``. What is left of it is killed with its children.
+
+    ``options``: of subprocess.Popen.
+    """
+    began = time.monotonic()
+    process = subprocess.Popen(
+        list(command),
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=tied_to_parent(),
+        **options,
+    )
+    remark = ""
+    try:
+        while process.poll() is None:
+            if time.monotonic() - began > timeout_s:
+                remark = f"[stopped after {timeout_s:g} s]\n"
+                break
+            tick()
+            time.sleep(POLL_S)
+    finally:
+        with suppress(ProcessLookupError):  # where nobody of its group is left
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    seconds = round(time.monotonic() - began, 9)
+    return {"exit_code": process.returncode, "seconds": seconds, "remark": remark}
 
 
 def keep_to_cores(environment: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ from assay.shared import kept_output
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
 from assay.shared.job import OriginalRunsJob
-from assay.shared.output_patterns import parse_pattern
+from assay.shared.output_readers import parse_pattern
 from tests.device.helpers import SteadyGpu
 from tests.jobs import TARGET
 

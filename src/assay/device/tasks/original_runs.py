@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
 from assay.shared.job import OriginalRunsJob
 from assay.shared.kept_output import kept_output
-from assay.shared.processes import tied_to_parent
+from assay.shared.processes import run_to_end
 from assay.shared.specs import Json
 
 POLL_S = 0.01
@@ -134,47 +133,23 @@ def run_line(line: str, working: Path, variables: Mapping[str, str], timeout_s: 
         kept_output(Path(folder) / "stdout") as output,
         kept_output(Path(folder) / "stderr") as errors,
     ):
-        began = time.monotonic()
-        with (
-            (Path(folder) / "stdout").open("wb") as out,
-            (Path(folder) / "stderr").open("wb") as err,
-        ):
-            process = subprocess.Popen(
-                ["/bin/sh", "-c", line],
-                cwd=working,
-                env=dict(variables),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-                preexec_fn=tied_to_parent(),
-            )
-        remark = ""
         try:
-            while process.poll() is None:
-                spent = time.monotonic() - began
-                if spent > timeout_s:
-                    remark = f"[stopped after {timeout_s:g} s]\n"
-                    break
-                time.sleep(POLL_S)
+            with (
+                (Path(folder) / "stdout").open("wb") as out,
+                (Path(folder) / "stderr").open("wb") as err,
+            ):
+                shell, streams = ["/bin/sh", "-c", line], {"stdout": out, "stderr": err}
+                ended = run_to_end(shell, timeout_s, cwd=working, env=dict(variables), **streams)
         finally:
-            _end_group(process)
             _end_orphans(before)
             _adopt_orphans(False)
-        seconds = time.monotonic() - began
+    remark = ended.pop("remark")
     return {
-        "exit_code": process.returncode,
-        "seconds": round(seconds, 9),
+        **ended,
         "stdout": output.text(),
         "stderr": errors.text() + remark,
         "cut": output.cut or errors.cut,
     }
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):  # where nobody of it is left
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _adopt_orphans(on: bool) -> None:

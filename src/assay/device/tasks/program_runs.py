@@ -1,10 +1,6 @@
 """Original programs, run as they are: fresh processes, whole output, telemetry beside it."""
 
-import os
-import signal
-import subprocess
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,12 +11,11 @@ from assay.device.worker.telemetry import Recorder
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
 from assay.shared.job import ProgramRunsJob
-from assay.shared.processes import tied_to_parent
+from assay.shared.processes import run_to_end
 from assay.shared.specs import Json
 
 TELEMETRY_INTERVAL_S = 0.05
 """NVML refreshes clocks and power every 20 ms or slower; programs run for seconds."""
-POLL_S = 0.005
 VERIFICATION_S = 25.0
 """Most seconds of a run that checks its output. A program's own reference may be a naive kernel: at
 64K tokens that of CUTLASS's example 88 took 76 s, as long as a tenth of all timing."""
@@ -36,34 +31,11 @@ def run_once(command: Sequence[str], timeout_s: float, recorder: Recorder) -> Js
         tempfile.TemporaryFile() as output,
         tempfile.TemporaryFile() as errors,
     ):
-        began = time.monotonic()
-        process = subprocess.Popen(
-            list(command),
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            start_new_session=True,
-            preexec_fn=tied_to_parent(),
+        ended = run_to_end(
+            command, timeout_s, recorder.poll, cwd=folder, stdout=output, stderr=errors
         )
-        remark = ""
-        try:
-            while process.poll() is None:
-                if time.monotonic() - began > timeout_s:
-                    remark = f"[stopped after {timeout_s:g} s]\n"
-                    break
-                recorder.poll()
-                time.sleep(POLL_S)
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        return {
-            "exit_code": process.returncode,
-            "seconds": round(time.monotonic() - began, 9),
-            "stdout": _text(output),
-            "stderr": _text(errors) + remark,
-        }
+        remark = ended.pop("remark")
+        return {**ended, "stdout": _text(output), "stderr": _text(errors) + remark}
 
 
 def _text(stream: Any) -> str:

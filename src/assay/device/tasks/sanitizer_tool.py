@@ -3,15 +3,15 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.shared.processes import tied_to_parent
+from assay.shared.processes import run_to_end
 
 ERROR_EXIT = 99
 MESSAGES = 5
@@ -111,18 +111,8 @@ def command_line(tools: Tools, tool: str, log: Path, slot: int, spec: Path) -> l
 
 def run_tool(command: Sequence[str], deadline_s: float) -> str:
     """Run to the end, or to the deadline; the last words of its output."""
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, errors="replace", start_new_session=True, preexec_fn=tied_to_parent(),
-    )  # fmt: skip
-    try:
-        output = process.communicate(timeout=deadline_s)[0]
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return f"stopped after {deadline_s:.0f} s"
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    return " ".join(output.split())[-300:]
+    with tempfile.TemporaryFile() as output:
+        ended = run_to_end(command, deadline_s, stdout=output, stderr=subprocess.STDOUT)
+        output.seek(0)
+        words = output.read().decode(errors="replace")
+    return str(ended["remark"]).strip("[]\n") or " ".join(words.split())[-300:]
