@@ -10,16 +10,6 @@ def dense_gemm(m: int, n: int, k: int) -> int:
     return 2 * m * n * k
 
 
-def bsr_gemm(stored_blocks: int, block_rows: int, block_cols: int, n: int) -> int:
-    """2 * blocks * bm * bk * n, for C[m,n] = A_bsr[m,k] B[k,n]."""
-    return 2 * stored_blocks * block_rows * block_cols * n
-
-
-def bsr_bsr_gemm(products: int, block_rows: int, block_inner: int, block_cols: int) -> int:
-    """2 * products * bm * bk * bn, over pairs of stored A(i, k) and B(k, j)."""
-    return 2 * products * block_rows * block_inner * block_cols
-
-
 def grouped_gemm(groups: int, m: int, n: int, k: int) -> int:
     """2 * groups * m * n * k."""
     return groups * dense_gemm(m, n, k)
@@ -29,33 +19,9 @@ LOAD_TILE_COLS = 64
 """Columns of a tile of operation ``tma_load``: one sum for each row of each tile."""
 
 
-def tile_sums(m: int, k: int) -> int:
-    """Return one addition an element, the first one to zero: what checking a load of A[m,k]
-    costs.
-    """
-    return m * k
-
-
 def dense_attention(batch: int, heads: int, seq_q: int, seq_kv: int, head_dim: int) -> int:
     """4 B H Q K D: two products, softmax not counted."""
     return 4 * batch * heads * seq_q * seq_kv * head_dim
-
-
-def causal_attention(batch: int, heads: int, seq: int, head_dim: int) -> int:
-    """4 B H D * score elements on and below the diagonal; softmax not counted."""
-    return 4 * batch * heads * head_dim * (seq * (seq + 1) // 2)
-
-
-def block_sparse_attention(
-    batch: int, heads: int, stored_blocks: int, block_rows: int, block_cols: int, head_dim: int
-) -> int:
-    """4 D * score elements in the selected blocks; ``stored_blocks`` of one head."""
-    return 4 * batch * heads * stored_blocks * block_rows * block_cols * head_dim
-
-
-def masked_attention(batch: int, heads: int, elements: int, head_dim: int) -> int:
-    """4 D * score elements that no mask hides; ``elements`` of one head."""
-    return 4 * batch * heads * elements * head_dim
 
 
 def cutlass_41(batch: int, heads: int, seq_q: int, seq_kv: int, head_dim: int, causal: bool) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assay.shared.errors import NoRoom, Unsupported
 from assay.shared.files import sha256_file
-from assay.shared.specs import ArtifactSpec
+from assay.shared.specs import ArtifactSpec, VariantSpec, WorkloadSpec
 
 WORKSPACE_BYTES = 64 * 2**20
 """Scratch memory that every launcher is offered: counters, and partial sums of split tiles."""
@@ -27,12 +27,8 @@ OUT_OF_MEMORY = 2
 OPERANDS = {
     "bsr_gemm": ("a_values", "a_row_ptr", "a_col_idx", "b"),
     "bsr_bsr_gemm": (
-        "a_values",
-        "a_row_ptr",
-        "a_col_idx",
-        "b_values",
-        "b_row_ptr",
-        "b_col_idx",
+        *("a_values", "a_row_ptr", "a_col_idx"),
+        *("b_values", "b_row_ptr", "b_col_idx"),
     ),
     "tma_load": ("a",),
 }
@@ -40,8 +36,6 @@ OPERANDS = {
 A size that an operation does not have is 0."""
 
 
-SIZES = 3
-"""Sizes that launchers take, m, n and k; those of a project take their own."""
 PROJECT = "project"
 """ABI of a project's kernel: its operands, the output, its sizes, workspace, its size, stream."""
 
@@ -67,11 +61,32 @@ def checked_library(artifact: ArtifactSpec) -> Path:
     return path
 
 
+def operands_of(variant: VariantSpec) -> tuple[str, ...]:
+    """Return the inputs whose addresses a launcher takes. Raises RuntimeError for another ABI."""
+    if variant.abi == PROJECT:
+        return variant.operands
+    if variant.abi not in OPERANDS:
+        raise RuntimeError(f"variant '{variant.id}' names no known ABI: {variant.abi}")
+    return OPERANDS[variant.abi]
+
+
+def sizes_of(variant: VariantSpec, w: WorkloadSpec) -> tuple[int, ...]:
+    """Return the sizes that a launcher takes: m, n and k; those of a project are its own."""
+    if variant.abi == PROJECT:
+        return tuple(int(w.parameters[name]) for name in variant.sizes)
+    return w.m, w.n, w.k
+
+
 def load_launcher(
-    artifact: ArtifactSpec, symbol: str, operands: int, sizes: int = SIZES
+    artifact: ArtifactSpec, symbol: str, operands: int, sizes: int = 3
 ) -> Callable[..., int]:
     """Return the C launcher, after its library's digest was checked. Raises RuntimeError."""
-    launcher = getattr(ctypes.CDLL(str(checked_library(artifact))), symbol)
+    return open_launcher(checked_library(artifact), symbol, operands, sizes)
+
+
+def open_launcher(path: Path, symbol: str, operands: int, sizes: int) -> Callable[..., int]:
+    """Return the C launcher of a library."""
+    launcher = getattr(ctypes.CDLL(str(path)), symbol)
     pointer = ctypes.c_void_p
     launcher.argtypes = [
         *[pointer] * operands,

@@ -54,12 +54,12 @@ def _gemm(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> tuple[int, int
         flop = flops.grouped_gemm(groups, w.m, w.n, w.k)
         return flop, groups * (element * (w.m * w.k + w.k * w.n) + output)
     if b is None:
-        flop = flops.bsr_gemm(a.stored, a.block_rows, a.block_cols, w.n)
+        flop = 2 * _value_count(a) * w.n
         elements = _value_count(a) + _used_columns(a, w.k) * w.n
         return flop, element * elements + output + _index_bytes(a)
     found = b.found()
     products = patterns.count_found(a.col_idx, found)
-    flop = flops.bsr_bsr_gemm(products, a.block_rows, a.block_cols, b.block_cols)
+    flop = 2 * products * a.block_rows * a.block_cols * b.block_cols
     # At each place a search finds another block, so none is counted twice.
     b_blocks = int((found[np.unique(a.col_idx)] >= 0).sum())
     elements = _value_count(a) + b_blocks * b.block_rows * b.block_cols
@@ -67,29 +67,22 @@ def _gemm(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> tuple[int, int
 
 
 def _attention(w: WorkloadSpec, blocks: Blocks | None) -> tuple[int, int]:
-    heads = w.batch * w.heads
     keys = w.seq_kv if blocks is None else _used_columns(blocks, w.seq_kv)
-    key_heads = w.batch * w.key_heads
-    elements = heads * 2 * w.seq_q + key_heads * 2 * keys
-    bytes_ = ELEMENT_BYTES[w.dtype] * w.head_dim * elements
+    read = w.batch * (w.heads * 2 * w.seq_q + w.key_heads * 2 * keys)
+    bytes_ = ELEMENT_BYTES[w.dtype] * w.head_dim * read + (_index_bytes(blocks) if blocks else 0)
     if w.causal:
-        return flops.causal_attention(w.batch, w.heads, w.seq_q, w.head_dim), bytes_
-    if blocks is None:
-        return flops.dense_attention(w.batch, w.heads, w.seq_q, w.seq_kv, w.head_dim), bytes_
-    if w.windowed:
-        seen = seen_scores(blocks, w)
-        flop = flops.masked_attention(w.batch, w.heads, seen, w.head_dim)
+        scores = w.seq_q * (w.seq_q + 1) // 2
+    elif blocks is None:
+        scores = w.seq_q * w.seq_kv
     else:
-        flop = flops.block_sparse_attention(
-            w.batch, w.heads, blocks.stored, blocks.block_rows, blocks.block_cols, w.head_dim
-        )
-    return flop, bytes_ + _index_bytes(blocks)
+        scores = seen_scores(blocks, w) if w.windowed else _value_count(blocks)
+    return 4 * w.batch * w.heads * scores * w.head_dim, bytes_
 
 
 def _load(w: WorkloadSpec) -> tuple[int, int]:
-    """Every element is read once, one sum is written for each row of each tile."""
+    """Every element is read and added once, one sum is written for each row of each tile."""
     sums = w.m * math.ceil(w.k / flops.LOAD_TILE_COLS)
-    return flops.tile_sums(w.m, w.k), ELEMENT_BYTES[w.dtype] * w.m * w.k + SUM_BYTES * sums
+    return w.m * w.k, ELEMENT_BYTES[w.dtype] * w.m * w.k + SUM_BYTES * sums
 
 
 def _gemm_counts(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> dict[str, float]:

@@ -1,7 +1,6 @@
 """Kernels of this repository, bound to inputs."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -11,12 +10,13 @@ from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
 from assay.shared import attention_call
 from assay.shared.launch_abi import (
-    OPERANDS,
     PROJECT,
     WORKSPACE_BYTES,
     check_status,
     checked_library,
     load_launcher,
+    operands_of,
+    sizes_of,
 )
 from assay.shared.specs import ArmSpec, ArtifactSpec, VariantSpec
 
@@ -26,24 +26,49 @@ def current_stream() -> int:
     return int(torch.cuda.current_stream().cuda_stream)
 
 
-def bind(
-    launcher: Callable[..., int],
-    variant: VariantSpec,
-    inputs: Inputs,
-    stream: Callable[[], int] = current_stream,
-) -> Prepared:
-    """Bind a launcher to inputs, an output buffer and a workspace. Every launch is checked."""
+def arguments_of(
+    variant: VariantSpec, inputs: Inputs
+) -> tuple[tuple[str, ...], Tensor, tuple[int, ...]]:
+    """Return the operands that a launcher takes, by name, an output for it, and sizes.
+
+    Raises RuntimeError for inputs of a project that have no such tensor, or one with holes, and for
+    an output of another type than is wanted.
+    """
     w = inputs.workload
+    operands, sizes = operands_of(variant), sizes_of(variant, w)
+    if variant.abi == PROJECT:
+        for name in operands:
+            if name not in inputs.tensors:
+                names = ", ".join(inputs.tensors)
+                raise RuntimeError(f"inputs return no '{name}'; they have {names}")
+            if not inputs.tensors[name].is_contiguous():
+                raise RuntimeError(
+                    f"inputs: '{name}' is not contiguous, and a kernel sees addresses"
+                )
+        return operands, inputs.project_case.new_output(inputs.tensors, inputs.dtype), sizes
     if variant.output_dtype != w.output_dtype:
         # It would write past the end of its output, or leave half of it.
         raise RuntimeError(
             f"variant '{variant.id}' writes {variant.output_dtype or w.dtype}, and workload "
             f"'{w.id}' wants {w.output_dtype or w.dtype}"
         )
-    output = inputs.new_output()
+    return operands, inputs.new_output(), sizes
+
+
+def bind(
+    launcher: Callable[..., int],
+    variant: VariantSpec,
+    inputs: Inputs,
+    stream: Callable[[], int] = current_stream,
+) -> Prepared:
+    """Bind a launcher to inputs, an output buffer and a workspace. Every launch is checked.
+
+    Raises RuntimeError as ``arguments_of``.
+    """
+    operands, output, sizes = arguments_of(variant, inputs)
     workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device=inputs.device)
-    pointers = [inputs.tensors[name].data_ptr() for name in OPERANDS[_abi(variant)]]
-    arguments = (*pointers, output.data_ptr(), w.m, w.n, w.k, workspace.data_ptr(), WORKSPACE_BYTES)
+    pointers = [inputs.tensors[name].data_ptr() for name in operands]
+    arguments = (*pointers, output.data_ptr(), *sizes, workspace.data_ptr(), WORKSPACE_BYTES)
 
     # The launcher sees addresses only: who holds the launch holds the tensors behind them.
     def launch(workspace: Tensor = workspace, inputs: Inputs = inputs) -> Tensor:
@@ -53,39 +78,6 @@ def bind(
     return Prepared(launch, output)
 
 
-def bind_project(
-    launcher: Callable[..., int],
-    variant: VariantSpec,
-    inputs: Inputs,
-    stream: Callable[[], int] = current_stream,
-) -> Prepared:
-    """Bind the launcher of a project's kernel, likewise. Raises RuntimeError for inputs that have
-    no such tensor, or one with holes.
-    """
-    for name in variant.operands:
-        if name not in inputs.tensors:
-            raise RuntimeError(f"inputs return no '{name}'; they have {', '.join(inputs.tensors)}")
-        if not inputs.tensors[name].is_contiguous():
-            raise RuntimeError(f"inputs: '{name}' is not contiguous, and a kernel sees addresses")
-    output = inputs.project_case.new_output(inputs.tensors, inputs.dtype)
-    workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device=inputs.device)
-    pointers = [inputs.tensors[name].data_ptr() for name in variant.operands]
-    sizes = [int(inputs.workload.parameters[name]) for name in variant.sizes]
-    arguments = (*pointers, output.data_ptr(), *sizes, workspace.data_ptr(), WORKSPACE_BYTES)
-
-    def launch(workspace: Tensor = workspace, inputs: Inputs = inputs) -> Tensor:
-        check_status(launcher(*arguments, stream()), variant.id)
-        return output
-
-    return Prepared(launch, output)
-
-
-def _abi(variant: VariantSpec) -> str:
-    if variant.abi not in OPERANDS:
-        raise RuntimeError(f"variant '{variant.id}' names no known ABI: {variant.abi}")
-    return variant.abi
-
-
 def prepare_kernel(variant: VariantSpec, artifact: ArtifactSpec | None, inputs: Inputs) -> Prepared:
     """Load, check and bind a compiled variant. Raises RuntimeError when there is none."""
     if artifact is None or variant.symbol is None:
@@ -93,11 +85,8 @@ def prepare_kernel(variant: VariantSpec, artifact: ArtifactSpec | None, inputs: 
     if variant.abi == attention_call.ABI:
         launcher = attention_call.open_attention(checked_library(artifact), variant.symbol)
         return bind_attention(launcher, variant, inputs, current_stream)
-    if variant.abi == PROJECT:
-        taken = len(variant.operands), len(variant.sizes)
-        return bind_project(load_launcher(artifact, variant.symbol, *taken), variant, inputs)
-    operands: tuple[Any, ...] = OPERANDS[_abi(variant)]
-    return bind(load_launcher(artifact, variant.symbol, len(operands)), variant, inputs)
+    taken = len(operands_of(variant)), len(sizes_of(variant, inputs.workload))
+    return bind(load_launcher(artifact, variant.symbol, *taken), variant, inputs)
 
 
 def prepare_arm(arm: ArmSpec, inputs: Inputs) -> Prepared:

@@ -138,8 +138,9 @@ def run_line(line: str, working: Path, variables: Mapping[str, str], timeout_s: 
                 (Path(folder) / "stdout").open("wb") as out,
                 (Path(folder) / "stderr").open("wb") as err,
             ):
-                shell, streams = ["/bin/sh", "-c", line], {"stdout": out, "stderr": err}
-                ended = run_to_end(shell, timeout_s, cwd=working, env=dict(variables), **streams)
+                shell = ["/bin/sh", "-c", line]
+                where: Json = {"cwd": working, "env": dict(variables), "stdout": out, "stderr": err}
+                ended = run_to_end(shell, timeout_s, **where)
         finally:
             _end_orphans(before)
             _adopt_orphans(False)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.shared.attention_call import AttentionSizes, attention_call, open_attention
+from assay.shared.launch_abi import open_launcher
 from assay.shared.specs import Json
 
 DEADLINE_S = 90
@@ -147,20 +148,6 @@ class Driver:
         self.synchronize()
 
 
-def launcher_of(library: str, symbol: str, operands: int, sizes: int) -> Any:
-    """Return the C launcher of a library, with the argument list of every launcher here."""
-    launcher = getattr(ctypes.CDLL(library), symbol)
-    launcher.argtypes = [
-        *[ctypes.c_void_p] * (operands + 1),
-        *[ctypes.c_int] * sizes,
-        ctypes.c_void_p,
-        ctypes.c_size_t,
-        ctypes.c_void_p,
-    ]
-    launcher.restype = ctypes.c_int
-    return launcher
-
-
 def attention_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
     """Return what enqueues one launch of an attention kernel; its buffers are allocated here."""
     launcher = open_attention(Path(spec["library"]), spec["symbol"])
@@ -180,7 +167,7 @@ def product_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
     output = driver.allocate(shape["output_bytes"])
     workspace = driver.allocate(spec["workspace_bytes"])
     taken = len(operands), len(shape["scalars"])
-    launcher = launcher_of(spec["library"], spec["symbol"], *taken)
+    launcher = open_launcher(Path(spec["library"]), spec["symbol"], *taken)
     tail = (*shape["scalars"], workspace, spec["workspace_bytes"], None)
     return lambda: int(launcher(*operands, output, *tail))
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from assay.device.kernels.attention import sizes_of
+from assay.device.kernels.bindings import arguments_of
 from assay.device.kernels.inputs import Tensor, make_inputs, written
 from assay.device.tasks.correctness import ragged_layout
 from assay.device.tasks.gate_shapes import sanitized_shapes
@@ -37,9 +38,8 @@ from assay.device.worker.messages import progress, utc_now
 from assay.shared.attention_call import ABI
 from assay.shared.files import sha256_file
 from assay.shared.job import SanitizerJob
-from assay.shared.launch_abi import OPERANDS, PROJECT, REFUSALS, WORKSPACE_BYTES
+from assay.shared.launch_abi import REFUSALS, WORKSPACE_BYTES
 from assay.shared.specs import ArmSpec, Json
-from assay.shared.stored_blocks import Blocks
 
 TOOLS = ("memcheck", "racecheck", "synccheck")
 WORKERS = max(6, min(12, (os.cpu_count() or 2) - 2))
@@ -65,32 +65,19 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
     assert arm.artifact is not None
     shapes = []
     for name, workload, ragged in sanitized_shapes(written(arm.workload)):
-        layout: tuple[Blocks | None, Blocks | None] | None
         layout = ragged_layout(workload, SEED) if ragged else None
         inputs = make_inputs(workload, "cpu", SEED, layout)
-        attends, theirs = arm.variant.abi == ABI, arm.variant.abi == PROJECT
-        operands = arm.variant.operands if theirs else OPERANDS.get(arm.variant.abi or "", ())
-        if attends:
-            operands = tuple(inputs.tensors)
-        paths = {operand: folder / f"{name}.{operand}" for operand in operands}
-        for operand, path in paths.items():
-            path.write_bytes(memory_of(inputs.tensors[operand]))
-        output = (
-            inputs.project_case.new_output(inputs.tensors, inputs.dtype)
-            if theirs
-            else inputs.new_output()
-        )
-        shape: Json = {
-            "name": name,
-            "operands": {operand: str(path) for operand, path in paths.items()},
-            "output_bytes": output.untyped_storage().nbytes(),
-        }
-        if attends:
+        shape: Json = {"name": name}
+        if arm.variant.abi == ABI:
+            operands, output = tuple(inputs.tensors), inputs.new_output()
             shape["attention"] = asdict(sizes_of(inputs, output))
-        elif theirs:
-            shape["scalars"] = [int(workload.parameters[name]) for name in arm.variant.sizes]
         else:
-            shape["scalars"] = [workload.m, workload.n, workload.k]
+            operands, output, sizes = arguments_of(arm.variant, inputs)
+            shape["scalars"] = list(sizes)
+        shape["operands"] = {operand: str(folder / f"{name}.{operand}") for operand in operands}
+        for operand, path in shape["operands"].items():
+            Path(path).write_bytes(memory_of(inputs.tensors[operand]))
+        shape["output_bytes"] = output.untyped_storage().nbytes()
         shapes.append(shape)
     return {
         "library": str(Path(arm.artifact.path).resolve()),
