@@ -17,14 +17,7 @@ FLEX_TILE = 128
 FLASHINFER_WORKSPACE = 128 * 2**20
 """Bytes of the buffer that FlashInfer's documentation recommends."""
 _NO_BACKEND = ("No available kernel", "No viable backend")
-
-
-def lacks_backend(error: Exception) -> bool:
-    """Return whether PyTorch says that the one backend left to it does not take a problem.
-
-    It raises a plain RuntimeError for that, so the text is all there is.
-    """
-    return any(words in str(error) for words in _NO_BACKEND)
+"""By which PyTorch's plain RuntimeError says that the one backend left takes no such problem."""
 
 
 def _qkv(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
@@ -58,7 +51,7 @@ def _sdpa(backend: str) -> Callable[[Inputs], Prepared]:
                         q, k, v, is_causal=w.causal, enable_gqa=_shares_heads(w)
                     )
                 except RuntimeError as error:
-                    if lacks_backend(error):
+                    if any(words in str(error) for words in _NO_BACKEND):
                         raise Unsupported(f"{backend} takes no such problem here") from error
                     raise
 

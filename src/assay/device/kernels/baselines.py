@@ -11,11 +11,7 @@ from assay.device.kernels.prepared import Prepared
 from assay.shared.errors import Unsupported
 
 _NO_FP8 = ("only supported on", "is not implemented for", "Could not run 'aten::_scaled_mm")
-
-
-def lacks_fp8(error: Exception) -> bool:
-    """Return whether PyTorch says that this device or build multiplies no FP8."""
-    return any(words in str(error) for words in _NO_FP8)
+"""By which PyTorch says that this device or build multiplies no FP8."""
 
 
 def _full_precision_sums() -> None:
@@ -58,15 +54,13 @@ def _scaled_mm(inputs: Inputs) -> Prepared:
                 a, b, one, one, out_dtype=out.dtype, use_fast_accum=True, out=out
             )
         except (RuntimeError, NotImplementedError) as error:
-            if lacks_fp8(error):
-                raise Unsupported(f"torch._scaled_mm: {_first_line(error)}") from error
+            if any(words in str(error) for words in _NO_FP8):
+                raise Unsupported(
+                    f"torch._scaled_mm: {str(error).partition(chr(10))[0]}"
+                ) from error
             raise
 
     return Prepared(launch, out)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
 
 
 def _torch_bmm(inputs: Inputs) -> Prepared:

@@ -12,7 +12,8 @@ from assay.shared.errors import RivalMissing
 from assay.shared.specs import ArmSpec
 
 
-def _as_it_is(output: Tensor) -> Tensor:
+def as_it_is(output: Tensor) -> Tensor:
+    """Most outputs have the operation's shape."""
     return output
 
 
@@ -42,7 +43,7 @@ class Prepared:
     rounds_scores: bool = False
     """Whether it keeps attention's scores in 16 bits, and its log-sum-exps lose as much."""
 
-    arranged: Callable[[Tensor], Tensor] = _as_it_is
+    arranged: Callable[[Tensor], Tensor] = as_it_is
     """Put what a launch returns into the output's shape, outside the timing, where a library keeps
     matrices in another one."""
     swept: Swept | None = None

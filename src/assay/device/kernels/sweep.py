@@ -8,18 +8,18 @@ in a folder of the run, and later ones take it over, so that all of them time on
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from assay.device.kernels.inputs import Inputs
 from assay.device.worker.preload import SWEEPS_VARIABLE
 from assay.shared.files import write_json
+from assay.shared.job_file import build
 from assay.shared.specs import Json
 
 Configuration = dict[str, int]
@@ -172,15 +172,4 @@ def _read(place: Path, where: Json) -> Swept | None:
         return None
     if document["where"] != where:
         return None
-    return swept_from(document["swept"])
-
-
-def swept_from(record: Json) -> Swept:
-    """Return the sweep that a record tells of."""
-    tried: Iterable[Any] = record["tried"]
-    return Swept(
-        record["search"],
-        record["chosen"],
-        tuple(Tried(one["settings"], one["ms"], one["refused"]) for one in tried),
-        record["seconds"],
-    )
+    return build(Swept, document["swept"])

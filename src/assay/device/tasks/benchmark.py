@@ -31,11 +31,6 @@ Void = Callable[[float, float], str | None]
 """(started, ended) to why work between them does not count."""
 
 
-def never_void(_started: float, _ended: float) -> str | None:
-    """Void no block: nobody watches for others."""
-    return None
-
-
 @dataclass(frozen=True)
 class TimedProcesses:
     """Process records, and the arms that lost their samples, with the reason."""
@@ -54,7 +49,7 @@ def process_record(
     telemetry: TelemetryTrace,
     interval_s: float,
     seconds: float,
-    void: Void = never_void,
+    void: Void | None = None,
 ) -> Json:
     """Return the Process record: times from the first telemetry sample on, disturbed blocks
     void.
@@ -63,7 +58,10 @@ def process_record(
     for turns in value["blocks"]:
         started = min(turn["started"] for turn in turns)
         ended = max(turn["ended"] for turn in turns)
-        reasons = [telemetry.void_reason(started, ended, interval_s), void(started, ended)]
+        reasons = [
+            telemetry.void_reason(started, ended, interval_s),
+            void(started, ended) if void else None,
+        ]
         blocks.append(
             {
                 "turns": [_turn(turn, telemetry.origin) for turn in turns],
@@ -157,16 +155,8 @@ def measure_processes(
         dropped.update(outcome.value["wrong"])
         wrong.update(dict.fromkeys(outcome.value["wrong"]))
         remarks.update(dict.fromkeys(outcome.value.get("remarks", [])))
-        processes.append(
-            process_record(
-                index,
-                outcome.value,
-                recorder.telemetry,
-                interval_s,
-                outcome.seconds,
-                watch.void_reason if watch is not None else never_void,
-            )
-        )
+        told = (index, outcome.value, recorder.telemetry, interval_s, outcome.seconds)
+        processes.append(process_record(*told, watch.void_reason if watch else None))
         progress(index + 1, numbers.stop, _summary(label, processes[-1]))
     kept = [without(process, set(dropped), control) for process in processes]
     return TimedProcesses(kept, dropped, list(remarks), list(wrong))

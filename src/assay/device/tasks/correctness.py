@@ -144,12 +144,6 @@ def _repeat(seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
     return _launch_and_compare("repeat", seed + REPEAT_SEED, prepared, inputs)
 
 
-def misses_products(inputs: Inputs) -> bool:
-    """Return whether a search in B's columns, as they are, misses blocks."""
-    b = inputs.blocks_b
-    return b is not None and not patterns.columns_rise(b.row_ptr, b.col_idx)
-
-
 def _true_product(seed: int, prepared: Prepared, inputs: Inputs) -> Json:
     """Return the TrueProduct record of a program that misses products: how far off one launch
     is.
@@ -199,7 +193,9 @@ def check_arm(
             checks += _fresh("timed_shape", seed, prepared, inputs)
         except Unsupported as error:
             return {"status": error.kind.value, "checks": checks, "detail": str(error)}
-        if beside is None and misses_products(inputs):
+        b = inputs.blocks_b
+        # Where B's columns do not rise, a search in them misses blocks.
+        if beside is None and b is not None and not patterns.columns_rise(b.row_ptr, b.col_idx):
             beside = _true_product(seed, prepared, inputs)
         note(f"repeat, seed {seed}")
         checks += _repeat(seed, prepared, inputs)

@@ -102,14 +102,11 @@ def _subject(arm: ArmSpec, seed: str, bench: Bench, made: Inputs | None) -> Subj
     """Return the tensors of a workload, ready to be launched on; ``made`` where they are there."""
     with bench.phases.phase("inputs"):
         inputs = made or make_inputs(arm.workload, bench.device, arm.workload.seed)
+        cold = bench.protocol.l2 == "cold"
         if bench.protocol.timer == "graph":
-            return Rotating(inputs, f"{seed}:{arm.workload.id}", bench.l2_bytes, _cold(bench))
+            return Rotating(inputs, f"{seed}:{arm.workload.id}", bench.l2_bytes, cold)
     with bench.phases.phase("oracle"):
         return Single(inputs, f"{seed}:{arm.workload.id}")
-
-
-def _cold(bench: Bench) -> bool:
-    return bench.protocol.l2 == "cold"
 
 
 def _verdict(errors: Errors, arm: ArmSpec) -> str | None:

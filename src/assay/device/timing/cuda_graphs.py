@@ -8,7 +8,6 @@ of them than L2 holds, every launch finds its inputs cold without a flush betwee
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -16,7 +15,6 @@ from assay.device.kernels.inputs import Inputs, Tensor, make_inputs
 from assay.device.kernels.prepared import Prepared
 from assay.shared.errors import FailureKind, KnownFailure
 from assay.shared.launch_facts import launch_facts
-from assay.shared.specs import WorkloadSpec
 
 COLD_FACTOR = 2
 """Bytes that the buffers of one round cover, in units of the L2 size."""
@@ -33,36 +31,15 @@ class GraphFailed(KnownFailure):
     kind = FailureKind.NOT_CAPTURED
 
 
-def set_count(bytes_a_launch: int, l2_bytes: int, cold: bool) -> int:
-    """Return how many sets of buffers rotate: one when warm, else enough to push the first out of
-    L2.
-    """
-    if not cold:
-        return 1
-    return min(MOST_SETS, math.ceil(COLD_FACTOR * l2_bytes / max(1, bytes_a_launch)) + 1)
-
-
-def launch_order(sets: int) -> list[int]:
-    """Return which set each launch of a graph uses: whole rounds, at least LEAST_LAUNCHES."""
-    return list(range(sets)) * math.ceil(LEAST_LAUNCHES / sets)
-
-
 def make_sets(first: Inputs, l2_bytes: int, cold: bool) -> list[Inputs]:
-    """Return the rotating inputs of a workload, ``first`` among them."""
-    workload = first.workload
-    facts = launch_facts(workload, first.blocks, first.blocks_b)
-    layout = first.blocks, first.blocks_b
-    return [
-        first,
-        *(
-            _more(workload, first.device, workload.seed + SEED_STRIDE * number, layout)
-            for number in range(1, set_count(facts.bytes, l2_bytes, cold))
-        ),
-    ]
-
-
-def _more(workload: WorkloadSpec, device: str, seed: int, layout: Any) -> Inputs:
-    return make_inputs(workload, device, seed, layout)
+    """Return the rotating inputs of a workload, ``first`` among them: one when warm, else enough to
+    push the first out of L2.
+    """
+    workload, layout = first.workload, (first.blocks, first.blocks_b)
+    bytes_a_launch = max(1, launch_facts(workload, *layout).bytes)
+    sets = min(MOST_SETS, math.ceil(COLD_FACTOR * l2_bytes / bytes_a_launch) + 1) if cold else 1
+    seeds = (workload.seed + SEED_STRIDE * number for number in range(1, sets))
+    return [first, *(make_inputs(workload, first.device, seed, layout) for seed in seeds)]
 
 
 @dataclass(frozen=True)
@@ -98,7 +75,8 @@ def make_replay(
     """
     for prepared in bound:
         prepared.launch()
-    order = launch_order(len(bound))
+    # Whole rounds of the sets, at least LEAST_LAUNCHES.
+    order = list(range(len(bound))) * math.ceil(LEAST_LAUNCHES / len(bound))
     outputs: dict[int, Tensor] = {}
 
     def record() -> None:

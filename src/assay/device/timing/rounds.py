@@ -112,7 +112,13 @@ class Rotating:
     def __init__(self, inputs: Inputs, seed: str, l2_bytes: int, cold: bool) -> None:
         self.inputs = inputs
         self.sets = make_sets(inputs, l2_bytes, cold)
-        self.changes = [_changes(one, f"{seed}:{number}") for number, one in enumerate(self.sets)]
+        # The oracle is asked for an output when it is kept.
+        self.changes = [
+            Signs(one, f"{seed}:{number}")
+            if inputs.case is None
+            else Contents(one, f"{seed}:{number}", answers=False)
+            for number, one in enumerate(self.sets)
+        ]
         self.random = random.Random(f"{seed}:sets")  # noqa: S311 - reproducible, not secret
         self.kept: Tensor = inputs.new_output()
 
@@ -120,12 +126,6 @@ class Rotating:
         """See Subject. Raises GraphFailed."""
         bound = [prepare(arm, inputs) for inputs in self.sets]
         return RotatingRound(self, make_replay(bound))
-
-
-def _changes(inputs: Inputs, seed: str) -> Signs | Contents:
-    """Return what changes one set's contents; the oracle is asked for an output when it is kept."""
-    own = inputs.case is None
-    return Signs(inputs, seed) if own else Contents(inputs, seed, answers=False)
 
 
 class RotatingRound:

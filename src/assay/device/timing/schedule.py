@@ -16,21 +16,16 @@ class Slot:
     checked: bool
 
 
-def block_order(names: list[str], source: random.Random) -> list[str]:
-    """Return a random permutation followed by its mirror: drift within a block hits all alike
-    (ABBA).
-    """
-    order = list(names)
-    source.shuffle(order)
-    return order + order[::-1]
-
-
 def plan_blocks(names: list[str], blocks: int, checked_share: float, seed: str) -> list[list[Slot]]:
-    """Return all turns of a process. Of each name's turns a random share is checked, at least
-    one.
+    """Return all turns of a process: in a block a random order and its mirror, so that drift hits
+    all alike (ABBA). Of each name's turns a random share is checked, at least one.
     """
     source = random.Random(seed)  # noqa: S311 - reproducible shuffling, not secrecy
-    orders = [block_order(names, source) for _ in range(blocks)]
+    orders = []
+    for _ in range(blocks):
+        order = list(names)
+        source.shuffle(order)
+        orders.append(order + order[::-1])
     turns = 2 * blocks
     share = max(1, round(checked_share * turns))
     checked = {name: set(source.sample(range(turns), share)) for name in names}

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import torch
 
 from assay.device.kernels.inputs import Tensor
+from assay.device.kernels.prepared import as_it_is
 from assay.device.kernels.project_code import parts_of
 from assay.device.timing.clocks import Clocks, CycleCounter
 from assay.device.worker.cuda import DEVICE, reset_persisting_lines
@@ -33,11 +34,6 @@ class Timing:
     times_ms: list[float]
     host_ms: float
     clock_mhz: float | None = None
-
-
-def as_it_is(output: Tensor) -> Tensor:
-    """Most outputs have the operation's shape."""
-    return output
 
 
 @dataclass(frozen=True)

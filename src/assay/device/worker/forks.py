@@ -53,18 +53,6 @@ GPU_LOST: dict[FailureKind, type[NoDevice]] = {error.kind: error for error in (N
 """Kinds of errors that are no fault of a child's work, and what stands for them here."""
 
 
-def _no_tick() -> object:
-    return None
-
-
-def _no_report(_number: int, _outcome: ChildOutcome) -> object:
-    return None
-
-
-def _never_again(_number: int, _outcome: ChildOutcome) -> bool:
-    return False
-
-
 def prepare_environment() -> None:
     """Settings that must stand before PyTorch is imported in the parent."""
     # Ask NVML, not the CUDA runtime, whether there is a GPU: the runtime does not survive a fork.
@@ -153,29 +141,23 @@ class Child:
 
 
 def run_child(
-    work: Work, deadline_s: float, on_tick: Callable[[], object] = _no_tick
+    work: Work, deadline_s: float, on_tick: Callable[[], object] = lambda: None
 ) -> ChildOutcome:
     """Run ``work`` in a forked child and wait, calling ``on_tick`` meanwhile.
 
     A child that raises, dies or outlives ``deadline_s`` gives a ChildOutcome with an error;
     NoDevice is raised again here.
     """
-    child = Child(work, deadline_s)
-    try:
-        while (outcome := child.poll()) is None:
-            on_tick()
-            time.sleep(POLL_S)
-    finally:
-        child.stop()
-    return _with_device(outcome)
+    return run_children([work], deadline_s, 1, on_tick=on_tick)[0]
 
 
 def run_children(
     works: Sequence[Work],
     deadline_s: float,
     width: int,
-    report: Callable[[int, ChildOutcome], object] = _no_report,
-    again: Callable[[int, ChildOutcome], bool] = _never_again,
+    report: Callable[[int, ChildOutcome], object] = lambda _number, _outcome: None,
+    again: Callable[[int, ChildOutcome], bool] = lambda _number, _outcome: False,
+    on_tick: Callable[[], object] = lambda: None,
 ) -> list[ChildOutcome]:
     """As run_child for each of ``works``, up to ``width`` side by side; outcomes in their order.
 
@@ -210,6 +192,7 @@ def run_children(
                 report(reported, outcomes[reported])
                 reported += 1
             if running:
+                on_tick()
                 time.sleep(POLL_S)
     finally:
         # All are told to end before the first is waited for: one may take long to let go of a GPU.

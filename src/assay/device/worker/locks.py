@@ -4,6 +4,7 @@ The lock keeps Assay's own jobs apart, whatever user or container they run as, a
 one lock directory. The look at NVML is for everybody else's jobs.
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -57,23 +58,18 @@ def count_processes(nvml: Any, handle: Any) -> int | None:
         return None
 
 
-def _memory_in_use(nvml: Any, handle: Any) -> int | None:
-    """Return bytes in use beyond what the driver reserves, or None where these bindings cannot
-    tell.
-    """
-    try:
-        return int(nvml.nvmlDeviceGetMemoryInfo(handle, version=nvml.nvmlMemory_v2).used)
-    except (nvml.NVMLError, AttributeError, TypeError):
-        return None
-
-
 def read_use(nvml: Any, uuid: str) -> Use:
-    """Return who uses a GPU now."""
+    """Return who uses a GPU now, and bytes beyond what the driver reserves; None for what these
+    bindings cannot tell.
+    """
     try:
         handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
     except nvml.NVMLError:
         return UNKNOWN_USE
-    return Use(count_processes(nvml, handle), _memory_in_use(nvml, handle))
+    memory = None
+    with contextlib.suppress(nvml.NVMLError, AttributeError, TypeError):
+        memory = int(nvml.nvmlDeviceGetMemoryInfo(handle, version=nvml.nvmlMemory_v2).used)
+    return Use(count_processes(nvml, handle), memory)
 
 
 def require_alone(
