@@ -142,7 +142,10 @@ def measured_batch(
             if not path.is_file():
                 write_record(kept, path)
     if failed and not beside:
-        raise CheckFailed(_failures(failed, len(items)))
+        sentences = "; ".join(f"{name}: {error}" for name, error in failed.items())
+        rest = len(items) - len(failed)
+        others = f" (the other {rest} are kept and are not measured again)" if rest else ""
+        raise CheckFailed(f"{len(failed)} of {len(items)} failed{others}: {sentences}")
     for sentence in dict.fromkeys(map(str, failed.values())):
         say(f"goes on without: {sentence}")
     return done
@@ -184,13 +187,6 @@ def _taken_up(path: Path, record: type[R], accept: Callable[[R, bool], None]) ->
             return found
     path.unlink(missing_ok=True)
     return None
-
-
-def _failures(failed: dict[str, CheckFailed], of: int) -> str:
-    sentences = "; ".join(f"{name}: {error}" for name, error in failed.items())
-    rest = of - len(failed)
-    kept = f" (the other {rest} are kept and are not measured again)" if rest else ""
-    return f"{len(failed)} of {of} failed{kept}: {sentences}"
 
 
 def forget_others(items: Sequence[Item], folder: Path) -> None:

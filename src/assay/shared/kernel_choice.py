@@ -62,22 +62,13 @@ def choose(choices: Iterable[Mapping[str, Any]], problem: Problem) -> str | None
 
 def fits(choice: Mapping[str, Any], problem: Problem) -> bool:
     """Return whether a choice was made for problems like this one."""
-    same = all(
-        choice[name] == getattr(problem, name)
-        for name in ("target", "operation", "dtype", "block_rows", "block_cols")
-    )
-    return same and _in_class(choice["shapes"], problem)
-
-
-def _in_class(shapes: Mapping[str, Any], problem: Problem) -> bool:
-    ragged = shapes["ragged"]
+    names = ("target", "operation", "dtype", "block_rows", "block_cols")
+    shapes, blocks = choice["shapes"], problem.blocks_per_row
     return (
-        ragged in (None, problem.ragged)
+        all(choice[name] == getattr(problem, name) for name in names)
+        and shapes["ragged"] in (None, problem.ragged)
         and _between(shapes["n_least"], problem.n, shapes["n_most"])
-        and (
-            problem.blocks_per_row is None
-            or _between(shapes["blocks_least"], problem.blocks_per_row, shapes["blocks_most"])
-        )
+        and (blocks is None or _between(shapes["blocks_least"], blocks, shapes["blocks_most"]))
     )
 
 

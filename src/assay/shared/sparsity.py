@@ -8,6 +8,9 @@ arguments, same arrays, same digest.
 import hashlib
 import itertools
 import math
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +24,20 @@ def block_grid(rows: int, cols: int, block_rows: int, block_cols: int) -> tuple[
     return math.ceil(rows / block_rows), math.ceil(cols / block_cols)
 
 
+def in_csr(columns: Sequence[NDArray[Any]]) -> tuple[Int32Array, Int32Array]:
+    """Return the pattern of block rows, each given by its block columns."""
+    row_ptr = np.concatenate(([0], np.cumsum([len(row) for row in columns])))
+    return row_ptr.astype(np.int32), np.concatenate(columns).astype(np.int32)
+
+
+def chosen_rows(
+    grid_cols: int, lengths: Iterable[int], generator: np.random.Generator
+) -> tuple[Int32Array, Int32Array]:
+    """Return rows of these lengths, their columns uniform without replacement."""
+    choose = partial(generator.choice, grid_cols, replace=False)
+    return in_csr([np.sort(choose(size=length)) for length in lengths])
+
+
 def random_rows(
     grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
 ) -> tuple[Int32Array, Int32Array]:
@@ -32,12 +49,7 @@ def random_rows(
     if blocks_per_row > grid_cols:
         raise ValueError(f"{blocks_per_row} blocks a row do not fit {grid_cols} block columns")
     generator = np.random.Generator(np.random.PCG64(seed))
-    columns = [
-        np.sort(generator.choice(grid_cols, size=blocks_per_row, replace=False))
-        for _ in range(grid_rows)
-    ]
-    row_ptr = np.arange(grid_rows + 1, dtype=np.int32) * np.int32(blocks_per_row)
-    return row_ptr.astype(np.int32), np.concatenate(columns).astype(np.int32)
+    return chosen_rows(grid_cols, [blocks_per_row] * grid_rows, generator)
 
 
 def drawn_rows(
@@ -71,23 +83,15 @@ def ragged_rows(
     missing = grid_rows * blocks_per_row - int(lengths.sum())
     middle = np.flatnonzero((lengths > 0) & (lengths < 2 * blocks_per_row))
     lengths[middle[:missing]] += 1
-    columns = [
-        np.sort(generator.choice(grid_cols, size=length, replace=False)) for length in lengths
-    ]
-    row_ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return row_ptr, np.concatenate(columns).astype(np.int32)
+    return chosen_rows(grid_cols, lengths, generator)
 
 
 def sliding_window(
     grid_rows: int, grid_cols: int, blocks_per_row: int
 ) -> tuple[Int32Array, Int32Array]:
     """Return the ``blocks_per_row`` blocks that end at the diagonal; fewer in the first rows."""
-    columns = [
-        np.arange(max(0, row + 1 - blocks_per_row), min(row + 1, grid_cols), dtype=np.int32)
-        for row in range(grid_rows)
-    ]
-    lengths = np.array([0] + [len(row) for row in columns], dtype=np.int32)
-    return np.cumsum(lengths).astype(np.int32), np.concatenate(columns).astype(np.int32)
+    ends = ((row + 1, min(row + 1, grid_cols)) for row in range(grid_rows))
+    return in_csr([np.arange(max(0, last - blocks_per_row), end) for last, end in ends])
 
 
 def sliding_window_sinks(
@@ -101,12 +105,12 @@ def sliding_window_sinks(
     if not 0 <= sinks < blocks_per_row:
         raise ValueError(f"{sinks} sinks leave a window of {blocks_per_row} blocks a row nothing")
     window = sliding_window(grid_rows, grid_cols, blocks_per_row - sinks)
-    columns = [
-        np.union1d(window[1][begin:end], np.arange(min(sinks, row + 1, grid_cols)))
-        for row, (begin, end) in enumerate(itertools.pairwise(window[0]))
-    ]
-    lengths = np.array([0] + [len(row) for row in columns])
-    return np.cumsum(lengths).astype(np.int32), np.concatenate(columns).astype(np.int32)
+    return in_csr(
+        [
+            np.union1d(window[1][begin:end], np.arange(min(sinks, row + 1, grid_cols)))
+            for row, (begin, end) in enumerate(itertools.pairwise(window[0]))
+        ]
+    )
 
 
 def strided(grid_rows: int, grid_cols: int, blocks_per_row: int) -> tuple[Int32Array, Int32Array]:
@@ -125,6 +129,14 @@ def strided(grid_rows: int, grid_cols: int, blocks_per_row: int) -> tuple[Int32A
     return row_ptr, (first[:, None] + steps[None, :]).reshape(-1).astype(np.int32)
 
 
+DRAWN = {"random": random_rows, "drawn": drawn_rows, "ragged": ragged_rows}
+REGULAR = {
+    "sliding_window": sliding_window,
+    "sliding_window_sinks": sliding_window_sinks,
+    "strided": strided,
+}
+
+
 def generate(
     kind: str, grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
 ) -> tuple[Int32Array, Int32Array]:
@@ -132,19 +144,11 @@ def generate(
     ``sliding_window``, ``sliding_window_sinks`` (one block is the sink) or ``strided``. Raises
     ValueError for any other.
     """
-    if kind == "random":
-        return random_rows(grid_rows, grid_cols, blocks_per_row, seed)
-    if kind == "drawn":
-        return drawn_rows(grid_rows, grid_cols, blocks_per_row, seed)
-    if kind == "ragged":
-        return ragged_rows(grid_rows, grid_cols, blocks_per_row, seed)
-    if kind == "sliding_window":
-        return sliding_window(grid_rows, grid_cols, blocks_per_row)
-    if kind == "sliding_window_sinks":
-        return sliding_window_sinks(grid_rows, grid_cols, blocks_per_row)
-    if kind == "strided":
-        return strided(grid_rows, grid_cols, blocks_per_row)
-    raise ValueError(f"unknown pattern {kind!r}")
+    if kind in DRAWN:
+        return DRAWN[kind](grid_rows, grid_cols, blocks_per_row, seed)
+    if kind not in REGULAR:
+        raise ValueError(f"unknown pattern {kind!r}")
+    return REGULAR[kind](grid_rows, grid_cols, blocks_per_row)
 
 
 def digest(row_ptr: Int32Array, col_idx: Int32Array) -> str:
@@ -188,13 +192,9 @@ def searched_blocks(
     most. Raises ValueError for another search.
     """
     begin, end, columns = _grid(row_ptr, col_idx, grid_cols)
-    if search == "lower_bound":
-        found = _lower_bound(begin, end, columns)
-    elif search == "first_hit":
-        found = _first_hit(begin, end, columns)
-    else:
+    if search not in SEARCHES:
         raise ValueError(f"unknown search {search!r}")
-    return found.astype(np.int32)
+    return SEARCHES[search](begin, end, columns).astype(np.int32)
 
 
 def _grid(
@@ -230,6 +230,9 @@ def _first_hit(begin: Int64Array, end: Int64Array, columns: Int64Array) -> Int64
         low = np.where(searching & (column < wanted), middle + 1, low)
         last = np.where(searching & (column > wanted), middle - 1, last)
     return found
+
+
+SEARCHES = {"lower_bound": _lower_bound, "first_hit": _first_hit}
 
 
 def count_found(a_col_idx: Int32Array, found: Int32Array) -> int:

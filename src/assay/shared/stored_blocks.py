@@ -57,13 +57,9 @@ def ragged_blocks(pattern: PatternSpec, grid_rows: int, grid_cols: int, seed: in
     """Return block rows of every length from none to full, with an empty one, in random order."""
     generator = np.random.Generator(np.random.PCG64(seed))
     lengths = generator.permutation(np.arange(grid_rows) % (grid_cols + 1))
-    columns = [
-        np.sort(generator.choice(grid_cols, size=length, replace=False)) for length in lengths
-    ]
-    row_ptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-    col_idx = np.concatenate(columns).astype(np.int32)
     shape = pattern.block_rows, pattern.block_cols
-    return Blocks(grid_rows, grid_cols, *shape, row_ptr, col_idx)
+    rows = patterns.chosen_rows(grid_cols, lengths, generator)
+    return Blocks(grid_rows, grid_cols, *shape, *rows)
 
 
 def scored(workload: WorkloadSpec) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -74,16 +75,6 @@ def flex_block_lists(inputs: Inputs, kind: str, blocks: Blocks) -> tuple[Tensor,
     return counts, indices
 
 
-def _flex_options(blocks: Blocks) -> dict[str, Any] | None:
-    """Tile sizes that divide the sparse blocks, where FlexAttention's own choice would not."""
-    if blocks.block_rows % FLEX_TILE == 0 and blocks.block_cols % FLEX_TILE == 0:
-        return None
-    return {
-        "BLOCK_M": min(blocks.block_rows, FLEX_TILE),
-        "BLOCK_N": min(blocks.block_cols, FLEX_TILE),
-    }
-
-
 def _window(w: WorkloadSpec) -> Callable[..., Tensor] | None:
     """The window as a mask_mod of FlexAttention, which runs it on partial blocks alone."""
     if not w.windowed:
@@ -101,13 +92,10 @@ def _window(w: WorkloadSpec) -> Callable[..., Tensor] | None:
     return seen
 
 
-def _flex_attention(mode: str | None) -> Callable[[Inputs], Prepared]:
-    """FlexAttention as ``torch.compile`` in ``mode`` compiles it; None: with its usual tiles."""
-    return lambda inputs: _compiled_flex(inputs, mode)
-
-
-def _compiled_flex(inputs: Inputs, mode: str | None) -> Prepared:
-    """Compiled FlexAttention; mask code runs on the blocks that a window cuts, and on no others."""
+def _flex_attention(inputs: Inputs, mode: str | None = None) -> Prepared:
+    """FlexAttention as ``torch.compile`` in ``mode`` compiles it; None: with its usual tiles. Mask
+    code runs on the blocks that a window cuts, and on no others.
+    """
     flex = importlib.import_module("torch.nn.attention.flex_attention")
     blocks = inputs.blocks
     if blocks is None:
@@ -123,7 +111,11 @@ def _compiled_flex(inputs: Inputs, mode: str | None) -> Prepared:
         seq_lengths=(w.seq_q, w.seq_kv),
     )
     compiled = torch.compile(flex.flex_attention, dynamic=False, fullgraph=True, mode=mode)
-    options = _flex_options(blocks)
+    sides = {"BLOCK_M": blocks.block_rows, "BLOCK_N": blocks.block_cols}
+    # Tile sizes that divide the sparse blocks, where FlexAttention's own choice would not.
+    options: dict[str, Any] | None = {name: min(side, FLEX_TILE) for name, side in sides.items()}
+    if not any(side % FLEX_TILE for side in sides.values()):
+        options = None
     q, k, v = _qkv(inputs)
 
     def launch() -> Tensor:
@@ -275,8 +267,8 @@ PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
     "sdpa_efficient": _sdpa("EFFICIENT_ATTENTION"),
     "sdpa_cudnn": _sdpa("CUDNN_ATTENTION"),
     "sdpa_math": _sdpa("MATH"),
-    "flex_attention": _flex_attention(None),
-    "flex_attention_tuned": _flex_attention("max-autotune-no-cudagraphs"),
+    "flex_attention": _flex_attention,
+    "flex_attention_tuned": partial(_flex_attention, mode="max-autotune-no-cudagraphs"),
     "fa3": _fa3,
     "fa4": _cute,
     "fa4_sparse": _cute_sparse,

@@ -169,14 +169,6 @@ def _walked(
     return walk.finish(search, began, chosen or None)
 
 
-def _grid_layout(blocks: Blocks, device: str) -> Tensor:
-    """Return which blocks are stored, bool [1, block rows, block columns]."""
-    layout = torch.zeros(1, blocks.grid_rows, blocks.grid_cols, dtype=torch.bool)
-    for row, begin, end in blocks.rows():
-        layout[0, row, torch.from_numpy(blocks.col_idx[begin:end]).long()] = True
-    return layout.to(device)
-
-
 def _blksprs(inputs: Inputs) -> Prepared:
     """blksprs' product of two block-sparse matrices, every block of C computed.
 
@@ -193,7 +185,12 @@ def _blksprs(inputs: Inputs) -> Prepared:
     if not all(columns_rise(one.row_ptr, one.col_idx) for one in (a, b)):
         raise Unsupported("blksprs keeps blocks in the order of their columns")
     library.utils.disable_validation()
-    layouts = [_grid_layout(one, inputs.device) for one in (a, b)]
+    layouts = []  # which blocks are stored, bool [1, block rows, block columns]
+    for one in (a, b):
+        layout = torch.zeros(1, one.grid_rows, one.grid_cols, dtype=torch.bool)
+        for row, begin, end in one.rows():
+            layout[0, row, torch.from_numpy(one.col_idx[begin:end]).long()] = True
+        layouts.append(layout.to(inputs.device))
     whole = torch.ones(1, a.grid_rows, b.grid_cols, dtype=torch.bool, device=inputs.device)
     values = inputs.tensors["a_values"], inputs.tensors["b_values"]
     cache: dict[str, Any] = {}

@@ -122,12 +122,12 @@ class Inputs:
         return [
             name
             for name, tensor in self.tensors.items()
-            if not torch.equal(_bits(tensor), _bits(snapshot[name]))
+            if not torch.equal(bits(tensor), bits(snapshot[name]))
         ]
 
 
-def _bits(tensor: Tensor) -> Tensor:
-    """A tensor's memory as integers, so that NaNs and signed zeros compare too."""
+def bits(tensor: Tensor) -> Tensor:
+    """Return a tensor's memory as integers, so that NaNs and signed zeros compare too."""
     sizes = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
     whole = sizes.get(tensor.element_size()) if not tensor.is_complex() else None
     return tensor if whole is None or tensor.dtype is torch.bool else tensor.view(whole)
@@ -255,13 +255,8 @@ def fill(inputs: Inputs, seed: int) -> None:
         values = torch.randn(tensor.shape, generator=generator, device=inputs.device)
         tensor.copy_(values.mul_(scale))
     if inputs.workload.poison_unselected and inputs.blocks is not None:
+        selected = torch.zeros(inputs.blocks.grid_cols, dtype=torch.bool)
+        selected[torch.from_numpy(inputs.blocks.col_idx).long()] = True
+        keys = selected.repeat_interleave(inputs.blocks.block_cols)[: inputs.workload.seq_kv]
         for name in ("k", "v"):
-            inputs.tensors[name][:, :, ~_selected_keys(inputs.blocks, inputs)] = float("nan")
-
-
-def _selected_keys(blocks: Blocks, inputs: Inputs) -> Tensor:
-    """Which keys some block selects: bool [seq_kv]."""
-    columns = torch.zeros(blocks.grid_cols, dtype=torch.bool)
-    columns[torch.from_numpy(blocks.col_idx).long()] = True
-    keys = columns.repeat_interleave(blocks.block_cols)[: inputs.workload.seq_kv]
-    return keys.to(inputs.device)
+            inputs.tensors[name][:, :, ~keys.to(inputs.device)] = float("nan")

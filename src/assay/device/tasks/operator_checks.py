@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from assay.device.kernels.inputs import bits
 from assay.device.kernels.oracles import measure_errors
 from assay.device.tasks.operator_problems import (
     SEED,
@@ -78,16 +79,12 @@ def against_oracle(case: OperatorCase) -> str:
             for tensor in call.values[1:]:
                 tensor[:, :, call.unread] = math.nan
         tensors = [each for each in call.values if isinstance(each, torch.Tensor)]
-        before = [_bytes(each) for each in tensors]
+        before = [each.clone() for each in tensors]
         error = _compare(case, call.name, results(case, call), right)
-        if not all(map(torch.equal, before, map(_bytes, tensors))):
+        if not all(map(torch.equal, map(bits, before), map(bits, tensors))):
             raise AssertionError(f"{call.name}: an input was changed")
         said.append(f"{call.name} {error:.1e}")
     return f"relative error: {'; '.join(said)}"
-
-
-def _bytes(tensor: Tensor) -> Tensor:
-    return tensor.contiguous().view(torch.uint8).clone()
 
 
 def refusals(case: OperatorCase) -> str:

@@ -20,7 +20,7 @@ from assay.shared.job import PlatformJob
 from assay.shared.specs import Json
 
 DEADLINE_S = 120.0
-COMPUTE_MODES = ("default", "exclusive_thread", "prohibited", "exclusive_process")
+COMPUTE_MODES = dict(enumerate(("default", "exclusive_thread", "prohibited", "exclusive_process")))
 """nvmlComputeMode_t, by value."""
 
 
@@ -66,7 +66,7 @@ def read_gpu(nvml: Any, choice: Choice, cuda: Json) -> Json:
         "ecc": _convert(ecc, lambda modes: bool(modes[0])),
         "mig": _convert(mig, lambda modes: bool(modes[0])),
         "persistence": _convert(ask("nvmlDeviceGetPersistenceMode"), bool),
-        "compute_mode": _convert(ask("nvmlDeviceGetComputeMode"), _compute_mode),
+        "compute_mode": _convert(ask("nvmlDeviceGetComputeMode"), COMPUTE_MODES.get),
         "clock_sm_max_mhz": ask("nvmlDeviceGetMaxClockInfo", sm),
         "clock_memory_max_mhz": ask("nvmlDeviceGetMaxClockInfo", memory),
         "application_clock_sm_mhz": ask("nvmlDeviceGetApplicationsClock", graphics),
@@ -74,10 +74,6 @@ def read_gpu(nvml: Any, choice: Choice, cuda: Json) -> Json:
         "pcie_generation": ask("nvmlDeviceGetMaxPcieLinkGeneration"),
         "pcie_width": ask("nvmlDeviceGetCurrPcieLinkWidth"),
     }
-
-
-def _compute_mode(value: int) -> str:
-    return COMPUTE_MODES[value] if 0 <= value < len(COMPUTE_MODES) else str(value)
 
 
 def loaded_libcuda(maps: str) -> str | None:

@@ -7,6 +7,7 @@ import sys
 from assay.shared.errors import FailureKind, KnownFailure
 from assay.shared.launch_abi import OUT_OF_MEMORY
 
+# What cuBLAS, cuDNN, Triton and the CUDA runtime say; PyTorch hands it on as a RuntimeError.
 _NO_ROOM = re.compile(
     "out of memory"  # PyTorch, Triton and the text of cudaErrorMemoryAllocation
     "|cudaErrorMemoryAllocation"
@@ -35,15 +36,6 @@ def kind_of(error: BaseException) -> FailureKind:
         return FailureKind.NO_ROOM if error.errno == errno.ENOMEM else FailureKind.FAILED
     if getattr(error, "error_code", None) == OUT_OF_MEMORY:  # torch.AcceleratorError
         return FailureKind.NO_ROOM
-    if isinstance(error, RuntimeError) and library_lacks_room(str(error)):
+    if isinstance(error, RuntimeError) and _NO_ROOM.search(str(error)):
         return FailureKind.NO_ROOM
     return FailureKind.FAILED
-
-
-def library_lacks_room(text: str) -> bool:
-    """Return whether a library's error text says that it found no memory, or no place on the GPU.
-
-    PyTorch hands on what cuBLAS, cuDNN, Triton and the CUDA runtime say as a RuntimeError, of which
-    the text is all there is.
-    """
-    return _NO_ROOM.search(text) is not None

@@ -132,17 +132,6 @@ class Watch:
         return None
 
 
-def exclusivity_record(lock: Lock, use: Use, remark: str) -> Json:
-    """Return the Exclusivity record."""
-    return {
-        "lock": lock.path,
-        "waited_s": round(lock.waited_s, 3),
-        "other_processes": use.processes,
-        "memory_in_use_bytes": use.memory_bytes,
-        "remark": "; ".join(part for part in (lock.detail, remark) if part),
-    }
-
-
 WATCH_INTERVAL_S = 0.25
 """How often a second compute process is looked for: a look costs NVML a millisecond or so."""
 
@@ -171,4 +160,10 @@ class OpenGpu:
 
     def exclusivity(self) -> Json:
         """Return the Exclusivity record."""
-        return exclusivity_record(self.lock, self.use, self.remark)
+        return {
+            "lock": self.lock.path,
+            "waited_s": round(self.lock.waited_s, 3),
+            "other_processes": self.use.processes,
+            "memory_in_use_bytes": self.use.memory_bytes,
+            "remark": "; ".join(part for part in (self.lock.detail, self.remark) if part),
+        }
