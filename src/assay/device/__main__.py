@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.device.worker.batch import require_one_kind, run_batch
+from assay.device.worker.batch import run_batch
 from assay.device.worker.forks import prepare_environment
 from assay.device.worker.locks import UNKNOWN_USE, OpenGpu, Use, require_alone
 from assay.device.worker.messages import utc_moment
@@ -45,7 +45,6 @@ def main(arguments: list[str]) -> int:
         if not arguments:
             raise BadJob("usage: python -m assay.device JOB.json ...")
         batch = [read_job(Path(argument)) for argument in arguments]
-        require_one_kind(batch)
         keep_to_cores(os.environ)
         open_target(batch[0].job.target)
         _preload(batch, arguments)

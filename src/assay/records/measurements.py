@@ -199,11 +199,6 @@ class Wall(Record):
     rest: float
     """Forking, ending, and what lies between the phases."""
 
-    @property
-    def gpu_work(self) -> float:
-        """Return the seconds of the phases in which the GPU is at work."""
-        return self.inputs + self.oracle + self.warm_up + self.turns + self.checks
-
 
 class Process(Record):
     """One fresh process."""

@@ -2,11 +2,11 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from assay.records.base import Identifier, Measurable, Record
+from assay.records.base import Identifier, Measurable, Moment, Record
 
 
 class Stage(StrEnum):
@@ -35,21 +35,14 @@ class Stage(StrEnum):
     VERIFY = "verify"
 
 
-def _utc(text: str) -> str:
-    if not text.endswith("Z"):
-        raise ValueError(f"'{text}' is no time in UTC: it ends in Z")
-    datetime.fromisoformat(text)
-    return text
-
-
 class StepTiming(Record):
     """One step as it last ran; a step with nothing to do keeps the timing of its last run."""
 
     stage: Stage
     arguments: dict[str, Identifier]
     """The rule's wildcards: target, comparison ..."""
-    started: Annotated[str, AfterValidator(_utc)]
-    """UTC, ISO 8601 with milliseconds and a final Z."""
+    started: Moment
+    """With milliseconds."""
     seconds: Measurable
     """Wall clock inside the step; what a scheduler or Snakemake needs to start it is not in it."""
     gpus: dict[str, Measurable] = {}

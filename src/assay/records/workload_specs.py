@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from assay.records.base import Record
-from assay.records.workloads import Pattern, Workload
+from assay.records.workloads import Workload
 from assay.shared.specs import CodeSpec, PatternSpec, WorkloadSpec
 
 S = TypeVar("S")
@@ -13,14 +13,12 @@ GATES_OWN = ("logit_scale", "poison_unselected")
 """Fields of a problem that no workload of a catalog has: the gate's further shapes set them."""
 
 
-def pattern_spec(pattern: Pattern | None) -> PatternSpec | None:
-    """Return which blocks are stored; None where all are."""
-    return None if pattern is None else as_spec(PatternSpec, pattern)
-
-
 def workload_spec(workload: Workload) -> WorkloadSpec:
     """Return a problem; a dimension that its operation does not have is 0."""
-    patterns = (pattern_spec(workload.pattern), pattern_spec(workload.pattern_b))
+    patterns = [
+        None if each is None else as_spec(PatternSpec, each)
+        for each in (workload.pattern, workload.pattern_b)
+    ]
     gates_own = {name: WorkloadSpec.__dataclass_fields__[name].default for name in GATES_OWN}
     code = None if workload.code is None else as_spec(CodeSpec, workload.code)
     return as_spec(

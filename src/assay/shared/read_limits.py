@@ -48,8 +48,6 @@ MOST_CODE: Final = 300_000
 module of this package has 17,000."""
 MOST_CODE_LINE: Final = 4_000
 """Characters of a line in it: the parser's time for an f-string grows with the square of them."""
-MOST_CODE_TOGETHER: Final = 600_000
-"""Characters of all such files of a project: parsing takes some seconds a million."""
 
 MOST_KEY_FILE: Final = 65_536
 """Bytes of a file with a key: one of Ed25519 has 400."""
@@ -64,8 +62,6 @@ MOST_FILES: Final = 5_000
 """Files of a report, and folders; one of two targets has 440 files."""
 MOST_FOLDERS_DEEP: Final = 12
 """Folders that lie in each other; evidence has 5."""
-MOST_NAME: Final = 120
-"""Bytes of the name of one file: an id has 80 at most, and its ending follows."""
 
 GZIP_END: Final = 4
 """Bytes at the end of a gzip file that tell how many come out of it."""

@@ -158,7 +158,7 @@ class TestAttentionKernels:
         shapes = {name for name, _, _ in gate_shapes.small_shapes(workload)}
         assert shapes == {"ragged", "unaligned", "shared_heads", "window", "large_logits",
                           "unselected"}  # fmt: skip
-        assert names == shapes | {*gate_shapes.ATTENTION_CHECKS, "timed_shape", "poisoned",
+        assert names == shapes | {"log_sum_exp", "low_precision_rule", "timed_shape", "poisoned",
                                   "inputs_unchanged", "repeat"}  # fmt: skip
 
     @pytest.mark.parametrize(

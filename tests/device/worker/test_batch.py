@@ -2,8 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,15 +10,14 @@ from assay.device import __main__ as program
 from assay.device.tasks import benchmark as benchmark_run
 from assay.device.worker import locks as exclusive
 from assay.device.worker import preload
-from assay.device.worker.batch import require_one_kind, run_batch
+from assay.device.worker.batch import run_batch
 from assay.shared import gpu_locks
 from assay.shared.errors import BadJob, DeviceError, NoDevice
-from assay.shared.job import CheatsJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
-from assay.shared.specs import ArmSpec, TargetSpec
+from assay.shared.specs import ArmSpec
 from tests.device.helpers import HostStopwatch
 from tests.device.worker.test_telemetry import FakeNvml
-from tests.jobs import DENSE, PRODUCT, TARGET, benchmark
+from tests.jobs import DENSE, PRODUCT, benchmark
 
 
 class Nvml(FakeNvml):
@@ -121,15 +118,3 @@ class TestEachJobByItself:
         assert batch[0].output.exists()
         assert not batch[2].output.exists()
         assert not any(failure_path(job.output).exists() for job in batch)
-
-    @pytest.mark.parametrize(
-        ("job", "words"),
-        [
-            (CheatsJob(TARGET), "one task: benchmark, cheats"),
-            (replace(benchmark(ARM), target=TargetSpec("l4", "L4")), "one target: h100, l4"),
-        ],
-    )
-    def test_a_batch_is_of_one_kind(self, batch, job, words):
-        with pytest.raises(BadJob, match=words):
-            require_one_kind([*batch, QueuedJob(job, Path("other.json"))])
-        require_one_kind(batch)

@@ -25,8 +25,6 @@ LARGE_LOGITS = 8.0
 block, so that what was summed before is rescaled."""
 UNSELECTED_COLUMNS = 24
 """Block columns, of which seven rows of two blocks select about half."""
-ATTENTION_CHECKS = ("log_sum_exp", "low_precision_rule")
-"""Further checks of every launch of a block-sparse attention kernel."""
 REGULAR = "regular"
 """The shape that the gate has no name for: rows of one length."""
 SANITIZED = 512

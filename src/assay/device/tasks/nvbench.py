@@ -6,7 +6,6 @@ import it: loading its extension initialises CUDA, which a parent must not have 
 """
 
 import contextlib
-import importlib
 import importlib.metadata
 import importlib.util
 import json
@@ -20,13 +19,14 @@ import torch
 
 from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.prepared import import_rival
 from assay.device.timing.clocks import open_counter
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
 from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
-from assay.shared.errors import Unsupported
+from assay.shared.errors import RivalMissing, Unsupported
 from assay.shared.job import StopwatchJob
 from assay.shared.specs import ArmSpec, Json
 
@@ -49,10 +49,6 @@ SAMPLES = "nv/cold/sample_size"
 CLOCK = "nv/cold/sm_clock_rate/mean"
 
 
-class NotInstalled(Exception):
-    """NVBench, or what it needs, is not there."""
-
-
 def installed_version() -> str | None:
     """Return the version of cuda-bench, found without loading it; None where there is none."""
     try:
@@ -64,13 +60,13 @@ def installed_version() -> str | None:
 
 
 def load_package() -> Any:
-    """NVBench's module with its extension loaded. Raises NotInstalled."""
+    """NVBench's module with its extension loaded. Raises RivalMissing."""
+    package = import_rival("cuda.bench")
     try:
-        package = importlib.import_module("cuda.bench")
         # Loaded on first use: it asks cuda-bindings, a package of its own, which CUDA this is.
         _ = package.run_all_benchmarks
     except (ImportError, AttributeError) as error:
-        raise NotInstalled(f"cuda-bench cannot be loaded: {error}") from error
+        raise RivalMissing(f"cuda-bench cannot be loaded: {error}") from error
     return package
 
 
@@ -197,9 +193,7 @@ def run_stopwatch(job: StopwatchJob, gpu: OpenGpu) -> Json:
             try:
                 return time_arm(load_package(), arm, note)
             except Unsupported as error:
-                return {"status": "unsupported", "detail": str(error)}
-            except NotInstalled as error:
-                return {"status": "not_installed", "detail": str(error)}
+                return {"status": error.kind.value, "detail": str(error)}
 
         outcome = run_child(work, DEADLINE_S)
         value = outcome.value

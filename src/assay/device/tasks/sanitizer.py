@@ -36,9 +36,8 @@ from assay.device.tasks.sanitizer_tool import (
 from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
 from assay.shared.attention_call import ABI
-from assay.shared.files import sha256_file
 from assay.shared.job import SanitizerJob
-from assay.shared.launch_abi import REFUSALS, WORKSPACE_BYTES
+from assay.shared.launch_abi import REFUSALS, WORKSPACE_BYTES, checked_library
 from assay.shared.specs import ArmSpec, Json
 
 TOOLS = ("memcheck", "racecheck", "synccheck")
@@ -183,11 +182,8 @@ def run_sanitizer(job: SanitizerJob, gpu: OpenGpu) -> Json:
     """Return the SanitizerRecord of the job's compiled arms."""
     began = time.monotonic()
     arms = [arm for arm in job.arms if arm.artifact is not None]
-    for arm in arms:
-        assert arm.artifact is not None
-        path = Path(arm.artifact.path)
-        if sha256_file(path) != arm.artifact.sha256:
-            raise RuntimeError(f"{path.name} is not the file that its build names")
+    for artifact in job.artifacts():
+        checked_library(artifact)
     command = find_command()
     tools = open_tools(command) if command else None
     record: Json = {

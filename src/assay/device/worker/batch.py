@@ -11,30 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from assay.device.worker.failure_kinds import kind_of
-from assay.shared.errors import BadJob, DeviceError, FailureKind, NoDevice
+from assay.shared.errors import DeviceError, ExitCode, FailureKind, NoDevice
 from assay.shared.files import write_json
 from assay.shared.job_file import JobFailure, QueuedJob, failure_path
 from assay.shared.specs import Json
 
-FAILED = 1
-"""Exit code of a batch of which a job failed; what the others left is whole."""
-
-
-def require_one_kind(batch: Sequence[QueuedJob]) -> None:
-    """Raise BadJob unless all jobs share task and target, and no two write to one place."""
-    for what, values in (
-        ("task", [queued.job.task for queued in batch]),
-        ("target", [queued.job.target.id for queued in batch]),
-    ):
-        if len(set(values)) > 1:
-            raise BadJob(f"the jobs of a batch have one {what}: {', '.join(sorted(set(values)))}")
-    if len({queued.output for queued in batch}) < len(batch):
-        raise BadJob("two jobs of a batch write to one place")
-
 
 def run_batch(batch: Sequence[QueuedJob], perform: Callable[[QueuedJob], Json]) -> int:
-    """Do every job; 0, or FAILED when one failed. Raises NoDevice when the GPU is not to be had."""
-    code = 0
+    """Do every job; returns the exit code. Raises NoDevice when the GPU is not to be had."""
+    code = ExitCode.DONE
     for queued in batch:
         failure_path(queued.output).unlink(missing_ok=True)
         try:
@@ -43,12 +28,12 @@ def run_batch(batch: Sequence[QueuedJob], perform: Callable[[QueuedJob], Json]) 
             raise
         except DeviceError as error:
             _leave(queued, error.kind, str(error))
-            code = FAILED
+            code = ExitCode.CHECK_FAILED
         except Exception as error:
             # A defect of ours in one job says nothing of the next; the trace is for whoever mends.
             traceback.print_exc()
             _leave(queued, kind_of(error), f"{type(error).__name__}: {error}")
-            code = FAILED
+            code = ExitCode.CHECK_FAILED
     return code
 
 

@@ -1,16 +1,13 @@
 """The versions of what a process has imported, wherever that is installed."""
 
+import contextlib
 import importlib.metadata
 import sys
-from collections.abc import Mapping
 from functools import cache
 
-
-def know_packages() -> Mapping[str, list[str]]:
-    """Return which distributions each module may come from; what is installed is looked through
-    once for each search path, and by a process that forks for all its children.
-    """
-    return _packages_on(tuple(sys.path))
+know_packages = cache(importlib.metadata.packages_distributions)
+"""Which distributions each module may come from; what is installed is looked through once, by a
+process that forks for all its children."""
 
 
 def imported_packages() -> dict[str, str]:
@@ -18,23 +15,12 @@ def imported_packages() -> dict[str, str]:
     name.
 
     Several share a folder of one name (``nvidia``): of such each is told. What no distribution
-    brought, a file of one's own, is not among them.
+    brought, a file of one's own, is not among them, nor what is broken and does not tell.
     """
     brought_by = know_packages()
     modules = {name.partition(".")[0] for name in list(sys.modules)}
-    names = {each for module in modules for each in brought_by.get(module, ()) if each}
-    found = {name: _version(name) for name in sorted(names)}
+    found = {}
+    for name in sorted({each for module in modules for each in brought_by.get(module, ()) if each}):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError, KeyError):
+            found[name] = importlib.metadata.version(name)
     return {name: version for name, version in found.items() if version}
-
-
-@cache
-def _packages_on(_path: tuple[str, ...]) -> Mapping[str, list[str]]:
-    return importlib.metadata.packages_distributions()
-
-
-def _version(name: str) -> str | None:
-    """Return a distribution's version; None where it is broken and does not tell."""
-    try:
-        return importlib.metadata.version(name)
-    except (importlib.metadata.PackageNotFoundError, KeyError):
-        return None
