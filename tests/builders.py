@@ -46,10 +46,10 @@ from assay.records.workloads import (
     Comparison,
     Judging,
     Operation,
-    Pattern,
     Protocol,
     Workload,
 )
+from assay.shared.specs import PatternSpec
 
 GPU = "GPU-11111111-2222-3333-4444-555555555555"
 OTHER_GPU = "GPU-99999999-2222-3333-4444-555555555555"
@@ -107,7 +107,7 @@ def target(name: str = "h100") -> Target:
 def workloads() -> dict[str, Workload]:
     alike = {"dtype": "float16", "distribution": "normal", "seed": 1, "relative_tolerance": 2e-3}
     square = {"m": 4096, "n": 4096, "k": 4096}
-    blocks = Pattern(kind="random", block_rows=128, block_cols=128, blocks_per_row=8)
+    blocks = PatternSpec(kind="random", block_rows=128, block_cols=128, blocks_per_row=8)
     heads = {"batch": 1, "heads": 8, "seq_q": 512, "seq_kv": 512, "head_dim": 64}
     given: dict[str, dict[str, Any]] = {
         "sparse": {"operation": Operation.BSR_GEMM, "pattern": blocks, **square},

@@ -8,9 +8,10 @@ from pathlib import Path
 from assay.base.errors import BadInput
 from assay.base.io import read_text
 from assay.base.yaml_problems import suggest
-from assay.records.workloads import ProjectCode, Workload
+from assay.records.workloads import Workload
 from assay.shared.project_calls import GIVEN
 from assay.shared.read_limits import MOST_CODE, MOST_CODE_LINE
+from assay.shared.specs import CodeSpec
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -28,7 +29,7 @@ def function_problems(folder: Path, workload: Workload) -> Iterator[tuple[int, s
         yield function.lineno if function else 1, f"{code.function} {says}"
 
 
-def _function(folder: Path, code: ProjectCode) -> Function | None:
+def _function(folder: Path, code: CodeSpec) -> Function | None:
     """Return a function; None where its name is assigned. Raises BadInput where there is none."""
     text = read_text(folder / code.file, MOST_CODE)
     if any(len(line) > MOST_CODE_LINE for line in text.splitlines()):

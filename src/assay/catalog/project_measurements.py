@@ -7,9 +7,10 @@ from assay.catalog.project_folder import PROJECT_FILE
 from assay.records.builds import refused_words
 from assay.records.kernels import Variant
 from assay.records.projects import Measurement
-from assay.records.workloads import CodeParameter, Comparison, Operation, ProjectCode, Workload
+from assay.records.workloads import CodeParameter, Comparison, Operation, Workload
 from assay.shared.expressions import parse
 from assay.shared.project_calls import GIVEN, RESERVED
+from assay.shared.specs import CodeSpec
 
 KEPT = ("id", "dtype", "seed", "relative_tolerance", "max_abs_tolerance", "parameters", "small",
         "flops", "bytes")  # fmt: skip
@@ -43,7 +44,7 @@ def lower_measurements(
         _check_cuda(reading, at, entry, files)
         if reading.problems:
             continue
-        code = ProjectCode(file=file, function=function, files=read)
+        code = CodeSpec(file=file, function=function, files=read)
         workload = reading.made(Workload, at, called, {
             **{name: getattr(entry, name) for name in KEPT},
             "operation": Operation.CALLABLE, "distribution": "own", "code": code,

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from assay.records.base import Record
 from assay.records.workloads import Workload
-from assay.shared.specs import CodeSpec, PatternSpec, WorkloadSpec
+from assay.shared.specs import WorkloadSpec
 
 S = TypeVar("S")
 GATES_OWN = ("logit_scale", "poison_unselected")
@@ -15,15 +15,8 @@ GATES_OWN = ("logit_scale", "poison_unselected")
 
 def workload_spec(workload: Workload) -> WorkloadSpec:
     """Return a problem; a dimension that its operation does not have is 0."""
-    patterns = [
-        None if each is None else as_spec(PatternSpec, each)
-        for each in (workload.pattern, workload.pattern_b)
-    ]
     gates_own = {name: WorkloadSpec.__dataclass_fields__[name].default for name in GATES_OWN}
-    code = None if workload.code is None else as_spec(CodeSpec, workload.code)
-    return as_spec(
-        WorkloadSpec, workload, pattern=patterns[0], pattern_b=patterns[1], code=code, **gates_own
-    )
+    return as_spec(WorkloadSpec, workload, **gates_own)
 
 
 def as_spec(kind: type[S], record: Record, **given: Any) -> S:

@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from assay.records.base import Identifier, PathBelow, Record, Sha256, Symbol, require
+from assay.records.base import Identifier, Record, Symbol, require
 from assay.shared.expressions import parse
+from assay.shared.specs import MOST, CodeSpec, PatternSpec
 
-MOST = 1 << 24
-"""Of a dimension: what a workload says is computed again by whoever verifies, in bounded time."""
 MOST_CELLS, MOST_STORED = 1 << 25, 1 << 22
 """Blocks of a matrix's grid, and stored ones."""
 Dimension = Annotated[int, Field(gt=0, le=MOST)]
@@ -32,33 +31,6 @@ class Operation(StrEnum):
 
 CodeParameter = int | float | bool | str
 """Of a problem that a project's function makes."""
-
-
-class ProjectCode(Record):
-    """A function of a project, with all files that may have a part in what it does."""
-
-    file: PathBelow
-    """Below the project's folder."""
-    function: Symbol
-    files: dict[PathBelow, Sha256]
-    """All code of the project: what one file does may hang on any other."""
-
-
-class Pattern(Record):
-    """The pattern of stored blocks, ``blocks_per_row`` in each row (see assay.shared.sparsity)."""
-
-    kind: Literal["random", "drawn", "ragged", "sliding_window", "sliding_window_sinks", "strided"]
-    """``drawn``: columns at random with repeats and unsorted, as a generator throws them."""
-    block_rows: Dimension
-    """Rows of one block (BM of A, BK of B, query rows of attention)."""
-    block_cols: Dimension
-    blocks_per_row: Dimension
-    """Stored blocks a block row (the mean, where ragged); of a sliding window, those up to and
-    including the diagonal, of which the first block column is one with sinks."""
-    search: Literal["lower_bound", "first_hit"] = "lower_bound"
-    """Which binary search a kernel makes in a row of B: it decides what is found where columns are
-    drawn, and nothing elsewhere. ``lower_bound`` closes in and compares once, at the end;
-    ``first_hit`` compares at every step and returns at the first equal column."""
 
 
 class Workload(Record):
@@ -91,9 +63,9 @@ class Workload(Record):
     b_layout: Literal["kn", "nk"] = "kn"
     """Of a dense product in 16 bits: how B lies in memory; ``nk`` as what goes into a linear layer
     does, all features of a token together."""
-    pattern: Pattern | None = None
+    pattern: PatternSpec | None = None
     """Stored blocks of A (BSR) or selected score blocks (attention)."""
-    pattern_b: Pattern | None = None
+    pattern_b: PatternSpec | None = None
     """Stored blocks of B, for BSR x BSR."""
     causal: bool = False
     """Of dense attention: a query sees the keys up to its own place, and no later one."""
@@ -106,7 +78,7 @@ class Workload(Record):
     j - i is at least minus this (queries end where keys end). None: no such bound."""
     window_right: Annotated[int, Field(ge=0, le=MOST)] | None = None
     """And only where j - i is at most this; 0 is causal."""
-    code: ProjectCode | None = None
+    code: CodeSpec | None = None
     """Of ``callable``: what draws the inputs (their distribution is its ``own``) and knows the
     right answer."""
     parameters: dict[Symbol, CodeParameter] = {}

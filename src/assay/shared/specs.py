@@ -1,7 +1,7 @@
 """Dataclasses that jobs are made of: targets, problems, kernels, and how they are timed."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from assay.shared.expressions import parse
 
@@ -18,25 +18,46 @@ class TargetSpec:
     """Regular expression that NVML's product name must match in full."""
 
 
+MOST = 1 << 24
+"""Of a dimension: what a workload says is computed again by whoever verifies, in bounded time."""
+STRICT = {"extra": "forbid", "strict": True}
+"""By which the host reads a class of this module that is part of a record."""
+
+
 @dataclass(frozen=True)
 class PatternSpec:
-    """The pattern of stored blocks (see assay.shared.sparsity)."""
+    """The pattern of stored blocks, ``blocks_per_row`` in each row (see assay.shared.sparsity)."""
 
+    __pydantic_config__: ClassVar = STRICT
     kind: Literal["random", "drawn", "ragged", "sliding_window", "sliding_window_sinks", "strided"]
+    """``drawn``: columns at random with repeats and unsorted, as a generator throws them."""
     block_rows: int
+    """Rows of one block (BM of A, BK of B, query rows of attention)."""
     block_cols: int
     blocks_per_row: int
+    """Stored blocks a block row (the mean, where ragged); of a sliding window, those up to and
+    including the diagonal, of which the first block column is one with sinks."""
     search: Literal["lower_bound", "first_hit"] = "lower_bound"
+    """Which binary search a kernel makes in a row of B: it decides what is found where columns are
+    drawn, and nothing elsewhere. ``lower_bound`` closes in and compares once, at the end;
+    ``first_hit`` compares at every step and returns at the first equal column."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a size that is none."""
+        if not all(0 < n <= MOST for n in (self.block_rows, self.block_cols, self.blocks_per_row)):
+            raise ValueError(f"a pattern's sizes are from 1 to {MOST}")
 
 
 @dataclass(frozen=True)
 class CodeSpec:
     """A function of a project, and every file that may have a part in what it does."""
 
+    __pydantic_config__: ClassVar = STRICT
     file: str
+    """Below the project's folder."""
     function: str
     files: dict[str, str]
-    """By name below the project's folder: its SHA-256."""
+    """By name below the project's folder: its SHA-256. What one file does may hang on any other."""
 
 
 @dataclass(frozen=True)
