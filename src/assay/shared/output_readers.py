@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache, cached_property
-from typing import Any, Protocol
+from typing import Any
 
 LONGEST_PATTERN = 200
 MOST_STARS = 8
@@ -70,19 +70,8 @@ class BadPattern(ValueError):
     """A pattern that is not of the grammar; the text says why."""
 
 
-class OutputReader(Protocol):
-    """What finds numbers in an output."""
-
-    @property
-    def text(self) -> str:
-        """Return it as it is written."""
-
-    def values(self, output: str, take: Take = Take.ALL) -> tuple[float, ...]:
-        """Return the numbers that an output holds, in its order; none, or one but for ``ALL``."""
-
-
 @cache
-def parse_reader(text: str) -> OutputReader:
+def parse_reader(text: str) -> "OutputReader":
     """Return what reads a figure. Raises BadPattern for what is of no grammar here."""
     head = _KIND.match(text)
     if head is None:
@@ -128,7 +117,7 @@ def _kind_meant(text: str) -> str:
 
 
 @cache
-def parse_pattern(text: str) -> OutputReader:
+def parse_pattern(text: str) -> "OutputReader":
     """Return a pattern. Raises BadPattern for what is not of the grammar."""
     if len(text) > LONGEST_PATTERN:
         raise BadPattern(f"a pattern has at most {LONGEST_PATTERN} characters, not {len(text)}")
@@ -246,6 +235,10 @@ class _CsvReader:
                     yield value
             elif cells:
                 heading = None
+
+
+OutputReader = _WordsReader | _JsonReader | _CsvReader
+"""What finds numbers in an output, as ``text`` says: none, or one but for ``Take.ALL``."""
 
 
 def _document(output: str) -> Any:

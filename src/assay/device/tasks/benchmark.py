@@ -18,7 +18,7 @@ from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
 from assay.device.worker.locks import OpenGpu, Watch
 from assay.device.worker.messages import progress, utc_now
-from assay.device.worker.telemetry import Choice, Recorder, Sensor, TelemetryTrace
+from assay.device.worker.telemetry import Choice, NvmlSensor, Recorder, TelemetryTrace
 from assay.shared.counting import counted
 from assay.shared.errors import DeviceError, FailureKind
 from assay.shared.job import BenchmarkJob
@@ -110,7 +110,7 @@ def measure_processes(
     control: str,
     protocol: ProtocolSpec,
     numbers: range,
-    sensor: Sensor,
+    sensor: NvmlSensor,
     run: RunProcess,
     label: str,
     watch: Watch | None = None,

@@ -20,7 +20,7 @@ from assay.device.tasks.caught_by import CAUGHT_BY, TIMED
 from assay.device.tasks.correctness import check_arm
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.phases import Phases
-from assay.device.timing.stopwatch import CudaStopwatch, Stopwatch
+from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
 from assay.device.worker.locks import OpenGpu
@@ -218,7 +218,7 @@ def _arm(name: str, workload: WorkloadSpec) -> ArmSpec:
 
 
 def try_cheat(
-    name: str, workload: WorkloadSpec, device: str, stopwatch: Stopwatch, note: Note
+    name: str, workload: WorkloadSpec, device: str, stopwatch: CudaStopwatch, note: Note
 ) -> Json:
     """The CheatOutcome of one cheat: through the gate, and through a timed run whatever that said.
 

@@ -11,7 +11,7 @@ from assay.device.kernels.prepared import Prepare
 from assay.device.timing.phases import MemoryWatch, Phases, input_bytes
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
 from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
-from assay.device.timing.stopwatch import Stopwatch, WarmUp, settle, warm_up
+from assay.device.timing.stopwatch import CudaStopwatch, WarmUp, settle, warm_up
 from assay.device.worker.forks import Note
 from assay.device.worker.harness_guard import HarnessGuard, changed_words
 from assay.shared.launch_facts import launch_facts
@@ -26,7 +26,7 @@ class Bench:
     """The instruments and settings with which a process measures."""
 
     protocol: ProtocolSpec
-    stopwatch: Stopwatch
+    stopwatch: CudaStopwatch
     device: str
     prepare: Prepare
     note: Note

@@ -1,55 +1,15 @@
 """Rounds: the launches, changes and checks of a turn, as single launches or graphs of many."""
 
 import random
-from typing import Protocol
 
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.oracles import Errors, measure_errors, oracle
 from assay.device.kernels.prepared import Prepare, Prepared, spoil
-from assay.device.kernels.sweep import Swept
 from assay.device.timing.contents import Contents
 from assay.device.timing.cuda_graphs import Replay, make_replay, make_sets
 from assay.device.timing.sign_flips import Signs
 from assay.device.timing.stopwatch import Keep
 from assay.shared.specs import ArmSpec
-
-
-class Round(Protocol):
-    """An arm bound to tensors, as the turns see it."""
-
-    @property
-    def launches(self) -> int:
-        """Launches of the arm that one call of ``launch`` enqueues."""
-
-    @property
-    def inputs(self) -> Inputs:
-        """Return the tensors, or the first set of them."""
-
-    @property
-    def swept(self) -> Swept | None:
-        """Return what a library was tuned over, where it was."""
-
-    def launch(self) -> Tensor:
-        """Enqueue; returns the output, or the one that is to be checked."""
-
-    def start_turn(self, number: int | None, samples: int, poisoned: bool) -> Keep | None:
-        """Get ready for a turn of ``samples``; ``number`` of the launch to check, None for none.
-
-        ``poisoned``: whether the output is filled with NaN before that launch.
-        """
-
-    def before(self, number: int) -> None:
-        """Called ahead of each launch, outside its timing."""
-
-    def errors(self, keep: Keep) -> Errors:
-        """Return how far the kept output is from the oracle."""
-
-
-class Subject(Protocol):
-    """The tensors of a workload, shared by the arms that run on it."""
-
-    def bind(self, arm: ArmSpec, prepare: Prepare) -> Round:
-        """Prepare an arm on these tensors."""
 
 
 class Single:
@@ -64,7 +24,7 @@ class Single:
         self.kept: Tensor = inputs.new_output()
 
     def bind(self, arm: ArmSpec, prepare: Prepare) -> "SingleRound":
-        """See Subject."""
+        """Prepare an arm on these tensors."""
         return SingleRound(self, prepare(arm, self.inputs))
 
     def errors(self, output: Tensor, at: Tensor) -> Errors:
@@ -76,25 +36,32 @@ class Single:
 
 
 class SingleRound:
-    """See Round. A kept output is compared by the contents that its launch had."""
+    """An arm bound to tensors, as the turns see it. A kept output is compared by the contents that
+    its launch had.
+    """
 
     def __init__(self, subject: Single, prepared: Prepared) -> None:
         self._subject, self._prepared = subject, prepared
-        self.launch, self.launches, self.inputs = prepared.launch, 1, subject.inputs
+        self.launch, self.inputs = prepared.launch, subject.inputs
+        self.launches = 1
+        """Launches of the arm that one call of ``launch`` enqueues."""
         self.swept = prepared.swept
         self._number: int | None = None
         self._poisoned = False
         self._at: Tensor = subject.changes.snapshot()
 
     def start_turn(self, number: int | None, samples: int, poisoned: bool) -> Keep | None:
-        """See Round."""
+        """Get ready for a turn of ``samples``; ``number`` of the launch to check, None for none.
+
+        ``poisoned``: whether the output is filled with NaN before that launch.
+        """
         self._number, self._poisoned = number, poisoned
         if number is None:
             return None
         return Keep(number, self._subject.kept, self._prepared.arranged)
 
     def before(self, number: int) -> None:
-        """See Round."""
+        """Called ahead of each launch, outside its timing."""
         self._subject.changes.step()
         if number == self._number:
             self._at.copy_(self._subject.changes.current)
@@ -102,7 +69,7 @@ class SingleRound:
                 self._prepared.poison()
 
     def errors(self, keep: Keep) -> Errors:
-        """See Round."""
+        """Return how far the kept output is from the oracle."""
         return self._subject.errors(keep.into, self._at)
 
 
@@ -123,13 +90,13 @@ class Rotating:
         self.kept: Tensor = inputs.new_output()
 
     def bind(self, arm: ArmSpec, prepare: Prepare) -> "RotatingRound":
-        """See Subject. Raises GraphFailed."""
+        """As of Single. Raises GraphFailed."""
         bound = [prepare(arm, inputs) for inputs in self.sets]
         return RotatingRound(self, make_replay(bound))
 
 
 class RotatingRound:
-    """See Round. The last replay of a checked turn is kept, the output of one random set of it."""
+    """The same of a graph. The last replay of a checked turn is kept: one random set's output."""
 
     def __init__(self, subject: Rotating, replay: Replay) -> None:
         self._subject, self._replay = subject, replay
@@ -143,7 +110,7 @@ class RotatingRound:
         return self._replay.outputs[self._chosen]
 
     def start_turn(self, number: int | None, samples: int, poisoned: bool) -> Keep | None:
-        """See Round; the last replay stands for whichever was asked for."""
+        """As SingleRound; the last replay stands for whichever was asked for."""
         self._chosen = self._subject.random.randrange(len(self._subject.sets))
         self._last, self._poisoned = samples - 1, poisoned and number is not None
         if number is None:
@@ -151,12 +118,16 @@ class RotatingRound:
         return Keep(samples - 1, self._subject.kept, self._replay.bound[0].arranged)
 
     def before(self, number: int) -> None:
-        """See Round. The chosen set changes each time, so that its last output is no old one."""
+        """Change the chosen set each time, so that its last output is no old one."""
         self._subject.changes[self._chosen].step()
         if self._poisoned and number == self._last:
             spoil(self._replay.outputs[self._chosen])
 
     def errors(self, keep: Keep) -> Errors:
-        """See Round. Nothing was changed since the kept launch, so the oracle is asked as it is."""
+        """Ask the oracle as it is: nothing was changed since the kept launch."""
         inputs = self._subject.sets[self._chosen]
         return measure_errors(inputs.checked(keep.into), oracle(inputs))
+
+
+Round = SingleRound | RotatingRound
+Subject = Single | Rotating

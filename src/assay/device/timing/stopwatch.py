@@ -4,7 +4,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -47,23 +47,6 @@ class Keep:
     """Put an output into the operation's shape first."""
 
 
-class Stopwatch(Protocol):
-    """A timer of turns; tests put a host clock here."""
-
-    def turn(
-        self,
-        launch: Callable[[], Tensor],
-        samples: int,
-        lead_ms: float = 0.0,
-        before: Callable[[int], None] = nothing_before,
-        keep: Keep | None = None,
-    ) -> Timing:
-        """Time ``samples`` launches; ``before`` is called ahead of each, outside its timing.
-
-        ``lead_ms`` of idle GPU work go first, so that the host runs ahead of the GPU.
-        """
-
-
 def copy_output(output: Tensor, keep: Keep) -> None:
     """Copy a kept output. Raises ValueError when it has another shape than the operation's."""
     if not all(map(is_plain, parts_of(output))):
@@ -90,7 +73,11 @@ class CudaStopwatch:
         before: Callable[[int], None] = nothing_before,
         keep: Keep | None = None,
     ) -> Timing:
-        """See Stopwatch. Raises RuntimeError for any CUDA error of the turn."""
+        """Time ``samples`` launches; ``before`` is called ahead of each, outside its timing.
+
+        ``lead_ms`` of idle GPU work go first, so that the host runs ahead of the GPU. Raises
+        RuntimeError for any CUDA error of the turn.
+        """
         events = [
             tuple(torch.cuda.Event(enable_timing=True) for _ in range(2)) for _ in range(samples)
         ]
@@ -128,7 +115,10 @@ class CudaStopwatch:
 
 
 def settle(
-    stopwatch: Stopwatch, launch: Callable[[], Tensor], launches: int, before: Callable[[int], None]
+    stopwatch: CudaStopwatch,
+    launch: Callable[[], Tensor],
+    launches: int,
+    before: Callable[[int], None],
 ) -> float:
     """Launch as a turn does, for the state the GPU gets into; returns the event time in ms."""
     return sum(stopwatch.turn(launch, launches, before=before).times_ms) if launches else 0.0
@@ -151,7 +141,7 @@ class WarmUp:
 
 
 def warm_up(
-    stopwatch: Stopwatch,
+    stopwatch: CudaStopwatch,
     launch: Callable[[], Tensor],
     rules: ProtocolSpec,
     clock: Callable[[], float] = time.monotonic,

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from assay.shared.errors import NoDevice
 from assay.shared.specs import Json, TargetSpec
@@ -45,13 +45,6 @@ class NvmlSample:
     power_w: float
     temperature_c: int
     event_reasons: int
-
-
-class Sensor(Protocol):
-    """Something that can be read while a child measures."""
-
-    def read(self) -> NvmlSample:
-        """Return the GPU's state now."""
 
 
 @dataclass
@@ -99,7 +92,7 @@ class Recorder:
     """Samples a sensor at an interval, whenever its owner has a moment."""
 
     def __init__(
-        self, sensor: Sensor, interval_s: float, clock: Callable[[], float] = time.monotonic
+        self, sensor: "NvmlSensor", interval_s: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._sensor, self._interval, self._clock = sensor, interval_s, clock
         self.telemetry = TelemetryTrace()
