@@ -1,8 +1,8 @@
 """``python -m assay.device JOB.json ...``: do jobs one after the other, write one record each.
 
 Exit codes: 0 all are done; 1 a job failed, and left its kind and a sentence beside its output (see
-``batch``), while the others were done; 2 a job is malformed, and none was begun; 3 there is no
-usable GPU of the asked kind, it is in use by others, or PyTorch or nvidia-ml-py is missing: what
+``failure_path``), while the others were done; 2 a job is malformed, and none was begun; 3 there is
+no usable GPU of the asked kind, it is in use by others, or PyTorch or nvidia-ml-py is missing: what
 was done before stays; 130 it was interrupted, and the same holds. The jobs of a batch have one task
 and one target; they share one start of Python, one import of PyTorch and the GPU's lock, and each
 still measures in fresh processes.
@@ -12,12 +12,13 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from assay.device.worker.batch import run_batch
+from assay.device.worker.failure_kinds import kind_of
 from assay.device.worker.forks import prepare_environment
 from assay.device.worker.locks import UNKNOWN_USE, OpenGpu, Use, require_alone
 from assay.device.worker.messages import utc_moment
@@ -29,10 +30,11 @@ from assay.device.worker.preload import (
     start_again_without,
 )
 from assay.device.worker.telemetry import Choice, open_target
-from assay.shared.errors import BadJob, DeviceError, ExitCode, NoDevice
+from assay.shared.errors import BadJob, DeviceError, ExitCode, FailureKind, NoDevice
+from assay.shared.files import write_json
 from assay.shared.gpu_locks import NO_LOCK, Lock, hold_gpu
 from assay.shared.job import TASKS, ComparisonJob
-from assay.shared.job_file import QueuedJob, read_job
+from assay.shared.job_file import JobFailure, QueuedJob, failure_path, read_job
 from assay.shared.processes import keep_to_cores
 from assay.shared.specs import Json
 
@@ -77,6 +79,33 @@ def _run(batch: Sequence[QueuedJob]) -> int:
         return work(NO_LOCK)
     with hold_gpu(open_target(batch[0].job.target)[1].uuid) as lock:
         return work(lock)
+
+
+def run_batch(batch: Sequence[QueuedJob], perform: Callable[[QueuedJob], Json]) -> int:
+    """Do every job; returns the exit code. Raises NoDevice when the GPU is not to be had."""
+    code = ExitCode.DONE
+    for queued in batch:
+        failure_path(queued.output).unlink(missing_ok=True)
+        try:
+            write_json(perform(queued), queued.output)
+        except NoDevice:
+            raise
+        except DeviceError as error:
+            _leave(queued, error.kind, str(error))
+            code = ExitCode.CHECK_FAILED
+        except Exception as error:
+            # A defect of ours in one job says nothing of the next; the trace is for whoever mends.
+            traceback.print_exc()
+            _leave(queued, kind_of(error), f"{type(error).__name__}: {error}")
+            code = ExitCode.CHECK_FAILED
+    return code
+
+
+def _leave(queued: QueuedJob, kind: FailureKind, sentence: str) -> None:
+    """Say why there is no record, where the host will look and where a person reads."""
+    write_json(asdict(JobFailure(kind, sentence)), failure_path(queued.output))
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()
 
 
 def perform(queued: QueuedJob, lock: Lock, began: float) -> Json:

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from assay.device import __main__ as program
+from assay.device.__main__ import run_batch
 from assay.device.tasks import benchmark as benchmark_run
 from assay.device.worker import locks as exclusive
 from assay.device.worker import preload
-from assay.device.worker.batch import run_batch
 from assay.shared import gpu_locks
 from assay.shared.errors import BadJob, DeviceError, NoDevice
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job

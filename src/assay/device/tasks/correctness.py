@@ -5,12 +5,14 @@ they take: an arm that found none is checked again alone. Three arms as slow as 
 still end within the deadline.
 """
 
+import contextlib
 import dataclasses
+import importlib.metadata
 import math
 import sys
 import time
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 
 import torch
 
@@ -25,7 +27,6 @@ from assay.device.worker import forks
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import ChildOutcome, Note, run_children
 from assay.device.worker.harness_guard import HarnessGuard, changed_words, is_plain
-from assay.device.worker.imported import imported_packages, know_packages
 from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress
 from assay.shared import sparsity as patterns
@@ -224,6 +225,27 @@ def check_arm(
         "refused": refused,
         "true_product": beside,
     }
+
+
+know_packages = cache(importlib.metadata.packages_distributions)
+"""Which distributions each module may come from; what is installed is looked through once, by a
+process that forks for all its children."""
+
+
+def imported_packages() -> dict[str, str]:
+    """Return the version of each distribution that a module of this process may come from, by its
+    name.
+
+    Several share a folder of one name (``nvidia``): of such each is told. What no distribution
+    brought, a file of one's own, is not among them, nor what is broken and does not tell.
+    """
+    brought_by = know_packages()
+    modules = {name.partition(".")[0] for name in list(sys.modules)}
+    found = {}
+    for name in sorted({each for module in modules for each in brought_by.get(module, ()) if each}):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError, KeyError):
+            found[name] = importlib.metadata.version(name)
+    return {name: version for name, version in found.items() if version}
 
 
 def arm_record(arm: ArmSpec, outcome: ChildOutcome) -> Json:
