@@ -59,11 +59,11 @@ class TestKernelSets:
     ) -> None:
         builds = built(catalog, tmp_path, without="bsr_gemm_wgmma_bf16")
         job = operators_job(catalog, "h100", builds)
-        names = [kernel.variant for kernel in job.kernels]
+        names = [kernel.id for kernel in job.kernels]
         assert "bsr_gemm_wgmma" in names
         assert "bsr_gemm_wgmma_bf16" not in names
         assert {"attention_fused_d64", "attention_fused_d128_b64_bf16"} <= set(names)
-        attention = {k.variant: (k.block, k.head_dim) for k in job.kernels if k.head_dim}
+        attention = {k.id: (k.block, k.head_dim) for k in job.kernels if k.head_dim}
         assert attention["attention_fused_d64"] == ((128, 128), 64)
         assert attention["attention_fused_d128_b64_bf16"] == ((64, 64), 128)
         assert "bsr_gemm_wgmma" not in attention
