@@ -170,6 +170,12 @@ def program_job(
     )
 
 
+def without_check(job: DeviceJob) -> ProgramRunsJob:
+    """Return the job of an original program that runs it for its times alone."""
+    assert isinstance(job, ProgramRunsJob)
+    return replace(job, verify=())
+
+
 def original_job(
     catalog: Catalog, target: str, job: OriginalJob, described: OriginalSource, copy: Path
 ) -> OriginalRunsJob:

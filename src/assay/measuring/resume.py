@@ -8,7 +8,7 @@ record of evidence beside the figures that says ``failed`` is none that is taken
 
 import json
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,8 @@ from assay.base.progress import say
 from assay.base.signals import deadline
 from assay.evidence.outcomes import came_to_nothing
 from assay.measuring.device_process import NoMemory, run_device_batch
-from assay.records.base import Record
+from assay.records.base import GpuRecord, Record
+from assay.records.measurements import CorrectnessRecord, ProgramRecord
 from assay.runtimes.base import Place
 from assay.shared.files import sha256_bytes
 from assay.shared.job import DeviceJob
@@ -55,10 +56,67 @@ class Item:
         ``folder``: of ``kept_folder``. Where the run lies counts for nothing: a folder of results
         may be brought to another machine, and the run goes on there.
         """
-        run = json.dumps(str(folder.parents[2]))[1:-1]  # as kept_folder puts it
-        text = json.dumps([job_content(self.job), *self.rests_on], sort_keys=True)
+        return folder / self._file(folder.parents[2], self.rests_on)  # as kept_folder puts it
+
+    def proof(self, proofs: "Proofs", gpu: str, run_dir: Path) -> Path:
+        """Return where the same lies that an earlier run proved on a GPU, by the same machine's
+        software.
+        """
+        return proofs.folder / self._file(run_dir, (self.rests_on[0], proofs.machines[gpu]))
+
+    def _file(self, run_dir: Path, rests_on: Sequence[str]) -> str:
+        run = json.dumps(str(run_dir))[1:-1]
+        text = json.dumps([job_content(self.job), *rests_on], sort_keys=True)
         digest = sha256_bytes(text.replace(f'"{run}/', '"').encode())
-        return folder / f"{self.name}.{digest}.json.gz"
+        return f"{self.name}.{digest}.json.gz"
+
+
+@dataclass(frozen=True)
+class Proofs:
+    """What runs proved of kernels, and no figure: gates, cheats, sanitizers, operators, and that a
+    program's output is right.
+    """
+
+    folder: Path
+    """Of one stage and target, for all runs of a checkout."""
+    machines: Mapping[str, str]
+    """By GPU that takes part: a digest of it, its driver and the software beside it."""
+
+    def take(self, items: Sequence[Item], kept: Path, record: type[R]) -> int:
+        """Put what was proven before among what the run keeps; return how many records."""
+        new = [item for item in items if not item.kept(kept).is_file()]
+        found = self.found(new, kept.parents[2], record)
+        for item in new:
+            if item.name in found:
+                write_record(found[item.name], item.kept(kept))
+        return len(found)
+
+    def found(self, items: Sequence[Item], run_dir: Path, record: type[R]) -> dict[str, R]:
+        """Return what was proven before, by the item's name."""
+        every: dict[str, R] = {}
+        for item in items:
+            places = [item.proof(self, gpu, run_dir) for gpu in self.machines]
+            kept = (kept_record(place, record) for place in places)
+            if (proof := next((each for each in kept if each is not None), None)) is not None:
+                every[item.name] = proof
+        return every
+
+    def put(self, items: Sequence[Item], done: Mapping[str, GpuRecord], kept: Path) -> None:
+        """Keep what a run proved for the next; what failed, or is wrong, is tried again there."""
+        for item in items:
+            record = done[item.name]
+            if record.gpu_uuid in self.machines and _proves(record):
+                place = item.proof(self, record.gpu_uuid, kept.parents[2])
+                if not place.is_file():
+                    write_record(record.model_copy(update={"on_gpu": None}), place)
+
+
+def _proves(record: GpuRecord) -> bool:
+    if isinstance(record, CorrectnessRecord):
+        return all(arm.status == "correct" for arm in record.arms)
+    if isinstance(record, ProgramRecord):
+        return record.verification is not None and all(run.exit_code == 0 for run in record.runs)
+    return not came_to_nothing(record)
 
 
 def kept_folder(run_dir: Path, stage: str, target: str) -> Path:

@@ -5,6 +5,7 @@ rest is in the table of stages. A place is the machine, its GPUs, and of a clust
 that it was granted.
 """
 
+import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,8 @@ from typing import Any, TypeVar
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import dump_record, read_record, write_record
 from assay.base.isolation import DEVICE_PATH
+from assay.base.progress import say
+from assay.base.writable import cache_folder
 from assay.catalog.cluster import gpu_type_of
 from assay.catalog.project_folder import project_of
 from assay.evidence.entries import TargetStage
@@ -21,11 +24,14 @@ from assay.evidence.outcomes import came_to_nothing
 from assay.evidence.stages import (
     BENCHMARKS,
     BUILDS,
+    CHEATS,
     CORRECTNESS,
+    OPERATORS,
     ORIGINALS,
     PLATFORMS,
     PROGRAMS,
     RUNNER_IMAGES,
+    SANITIZERS,
     TOOLCHAIN_IMAGES,
 )
 from assay.images.stage import sif_path
@@ -38,6 +44,7 @@ from assay.measuring.resume import (
     Beside,
     Item,
     Measure,
+    Proofs,
     batch_at,
     forget_others,
     kept_folder,
@@ -57,10 +64,16 @@ from assay.records.platform import Device, PlatformRecord, Target
 from assay.runtimes.base import Place, Runtime
 from assay.runtimes.choose import open_runtime
 from assay.runtimes.host import HostRuntime
+from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes, sha256_file
 from assay.shared.job import DeviceJob
 
 G = TypeVar("G", bound=GpuRecord)
+
+PROVEN = (CORRECTNESS, PROGRAMS, CHEATS, SANITIZERS, OPERATORS)
+"""Stages that prove something of kernels on a GPU, once for the same code, GPU and software."""
+SOFTWARE = {"kernel", "distribution", "runtime", "image_digest", "device", "device_paths"}
+"""What a proof rests on, of a platform's record; the code has a digest of its own."""
 
 
 class MeasuringStep:
@@ -266,8 +279,33 @@ class MeasuringStep:
         assign = self._assigned(stage, items)
         measure = spread_over(self._gpus(), at, stage.record, assign, self._lost.add)
         beside = self._beside(stage, gates, patience_s)
-        folder = self._kept_folder(stage)
-        return measured_batch(items, stage.record, folder, measure, accept, beside)
+        folder, proofs = self._kept_folder(stage), self._proofs(stage)
+        done = measured_batch(items, stage.record, folder, measure, accept, beside)
+        if proofs is not None:
+            proofs.put(items, done, folder)
+        return done
+
+    def _proofs(self, stage: TargetStage[Any, Any]) -> Proofs | None:
+        """Return what earlier runs proved in a stage; None of a stage of figures, or where it is
+        not known which software there is.
+        """
+        if stage not in PROVEN:
+            return None
+        platform, machines = self._platform(), dict[str, str]()
+        for gpu in self._gpus():
+            found = platform.of_card(gpu)
+            if found is not None and found.device.packages_sha256 is not None:
+                software = found.model_dump(mode="json", include=SOFTWARE)
+                software["device"].pop("peers")
+                machines[gpu] = sha256_bytes(json.dumps(software, sort_keys=True).encode())
+        return Proofs(cache_folder(self.root) / "proven" / stage.stage / self.target.id, machines)
+
+    def _take_proven(self, stage: TargetStage[Any, Any], items: Sequence[Item]) -> None:
+        """Take what earlier runs proved, unless it is to be proven again."""
+        proofs = None if self.dag.request.prove_again else self._proofs(stage)
+        taken = proofs.take(items, self._kept_folder(stage), stage.record) if proofs else 0
+        if taken:
+            say(f"{stage.stage}: {counted(taken, 'record')} of an earlier run on this GPU")
 
     def _beside(
         self, stage: TargetStage[Any, G], gates: Mapping[str, str], patience_s: float | None

@@ -106,6 +106,7 @@ class MeasuringSteps(MeasuringStep):
         for name in self.planned.comparisons:
             job = measure.correctness_job(catalog, target, name, self._binaries(name))
             items.append(self._item(CORRECTNESS, name, job))
+        self._take_proven(CORRECTNESS, items)
         usable, checked = self._gpus(), self._where_kept(CORRECTNESS, items)
         for item in items:
             gpu = checked.get(item.name)
@@ -218,7 +219,11 @@ class MeasuringSteps(MeasuringStep):
         write_record(record.model_copy(update=update), item.path)
 
     def program(self, target: str) -> None:
-        """Every original program, with each of its lists of arguments."""
+        """Every original program, with each of its lists of arguments.
+
+        A check of the output that an earlier run had of the same program, GPU and software stands:
+        it is no timed run, and some take a minute.
+        """
         self._begin(PROGRAMS, target)
         items = []
         for planned in self.planned.programs:
@@ -227,7 +232,23 @@ class MeasuringSteps(MeasuringStep):
                 continue  # its build record says why, and the judge looks there
             job = measure.program_job(self.dag.catalog, target, planned, build, artifact)
             items.append(self._item(PROGRAMS, planned.id, job))
-        self._while_gpus_are_left(lambda: self._batch(PROGRAMS, items))
+        self._while_gpus_are_left(lambda: self._run_programs(items))
+
+    def _run_programs(self, items: Sequence[Item]) -> None:
+        proofs = None if self.dag.request.prove_again else self._proofs(PROGRAMS)
+        proven = proofs.found(items, self.run_dir, PROGRAMS.record) if proofs else {}
+        left = [
+            replace(item, job=measure.without_check(item.job)) if item.name in proven else item
+            for item in items
+        ]
+        done = self._measured(PROGRAMS, left)
+        for item in items:
+            record = done[item.name]
+            if item.name in proven:
+                checked = {"verification": proven[item.name].verification}
+                record = record.model_copy(update=checked)
+            write_record(record, item.path)
+        self._finish(PROGRAMS, left)
 
     def original(self, target: str) -> None:
         """The sources' own programs, each in a fresh copy of the checkout that the user gave."""
@@ -308,4 +329,6 @@ class MeasuringSteps(MeasuringStep):
 
     def _lone(self, stage: TargetStage[Any, Any], job: DeviceJob) -> None:
         """Measure the one record that a stage beside the figures leaves of a target."""
-        self._batch(stage, [self._item(stage, stage.stage, job)])
+        items = [self._item(stage, stage.stage, job)]
+        self._take_proven(stage, items)
+        self._batch(stage, items)

@@ -64,6 +64,8 @@ class Options:
     """Whether everything is compiled, also where nothing of it runs."""
     gpu_minutes: float | None = None
     """Most of one GPU for timing; None: as long as verdicts hang on samples."""
+    prove_again: bool = False
+    """Whether nothing is taken that earlier runs proved of the same code on the same GPU."""
     tuning: bool = False
     """Whether the sweeps of config/tuning.yaml are measured whatever is asked for."""
     writes: bool = True

@@ -143,6 +143,8 @@ class Request(Record):
     """Whether everything is compiled here, also what runs nowhere in this run."""
     gpu_minutes: Annotated[float, Field(gt=0)] | None = None
     """Most of one GPU for timing; None: as long as verdicts hang on samples."""
+    prove_again: bool = False
+    """Whether gates and the like are done again that an earlier run did on the same GPU."""
     home: str | None = None
     """Folder of the project that the run is of, in which it lies; None: this repository."""
     signing_key: str

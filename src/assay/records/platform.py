@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from assay.records.base import Identifier, Moment, Record, SlurmName
+from assay.records.base import Identifier, Moment, Record, Sha256, SlurmName
 
 PATTERN = re.compile(r"(?:[A-Za-z0-9 ._/|<>,:&'-]|\[[A-Za-z0-9-]+\]|\.\*)+")
 MOST_STARS = 2
@@ -113,6 +113,8 @@ class Device(Record):
     nsight_compute: str | None
     peers: tuple[str, ...] = ()
     """UUIDs of the other GPUs of the target's product that this process might have used."""
+    packages_sha256: Sha256 | None = None
+    """Of the names and versions of all packages of the device's Python; None: not recorded."""
 
 
 class PackageDirectory(Record):

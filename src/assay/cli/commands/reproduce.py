@@ -94,6 +94,14 @@ def reproduce(
             help="Of each GPU for timing: when they are spent, no verdict is looked at again.",
         ),
     ] = None,
+    prove_again: Annotated[
+        bool,
+        typer.Option(
+            "--prove-again",
+            help="Repeat gates, cheats and sanitizers that an earlier run passed here with the "
+            "same code, GPU and software.",
+        ),
+    ] = False,
     run: Annotated[
         str, typer.Option(help="Name of the run: results/NAME, reports/NAME.")
     ] = "local",
@@ -209,6 +217,7 @@ def reproduce(
         ),
         rebuild=rebuild,
         gpu_minutes=gpu_minutes,
+        prove_again=prove_again,
         writes=not dry_run,
         takes_gpu_here=not target,
         project=folder,

@@ -1,6 +1,7 @@
 """The Device record: one GPU and the software that drives it, read and never typed."""
 
 import ctypes
+import hashlib
 import importlib
 import importlib.metadata
 import platform
@@ -139,6 +140,12 @@ def nsight_compute() -> str | None:
     return found.group(1) if found else None
 
 
+def packages_digest() -> str:
+    """Return the SHA-256 of the names and versions of all packages that this Python has."""
+    every = {f"{each.name}=={each.version}" for each in importlib.metadata.distributions()}
+    return hashlib.sha256("\n".join(sorted(every)).encode()).hexdigest()
+
+
 def run_platform(_job: PlatformJob, gpu: OpenGpu) -> Json:
     """Return the Device record. Raises NoDevice when CUDA does not work here."""
     nvml, choice = gpu.nvml, gpu.choice
@@ -164,4 +171,5 @@ def run_platform(_job: PlatformJob, gpu: OpenGpu) -> Json:
         "python": platform.python_version(),
         "nsight_compute": nsight_compute(),
         "peers": list(choice.peers),
+        "packages_sha256": packages_digest(),
     }
