@@ -152,8 +152,8 @@ TARGET_STAGES: tuple[TargetStage[Any, Any], ...] = (
 )  # fmt: skip
 """Stages that leave evidence of each target."""
 IN_ORDER = (
-    RUNNER_IMAGES, PLATFORMS, CHEATS, PROGRAMS, ORIGINALS, CORRECTNESS, BENCHMARKS, STOPWATCHES,
-    PROFILES, SANITIZERS, OPERATORS,
+    RUNNER_IMAGES, PLATFORMS, PROGRAMS, ORIGINALS, CORRECTNESS, BENCHMARKS, STOPWATCHES, PROFILES,
+    CHEATS, SANITIZERS, OPERATORS,
 )  # fmt: skip
 """The same in the order in which they are done."""
 FINISHING = (Stage.REPORT, Stage.SIGN, Stage.VERIFY)
