@@ -96,5 +96,5 @@ def prepare_arm(arm: ArmSpec, inputs: Inputs) -> Prepared:
     if arm.variant.kind == "callable":
         case = inputs.project_case
         launch, out = case.launcher(arm.variant.entry or "", inputs.tensors)
-        return Prepared(launch, out, arranged=case.joined)
+        return Prepared(launch, out, arranged=case.joined, stranger=True)
     return prepare_library(arm.variant.entry, inputs)

@@ -46,6 +46,8 @@ class Prepared:
     arranged: Callable[[Tensor], Tensor] = as_it_is
     """Put what a launch returns into the output's shape, outside the timing, where a library keeps
     matrices in another one."""
+    stranger: bool = False
+    """Whether a stranger's code returns the output, which must then be a plain tensor."""
     swept: Swept | None = None
     """Of a library that was tuned on these inputs: what was tried, and what it runs."""
 

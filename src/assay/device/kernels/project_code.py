@@ -27,6 +27,7 @@ from typing import Any
 import torch
 
 from assay.device.worker.failure_kinds import kind_of
+from assay.device.worker.harness_guard import is_plain
 from assay.shared.errors import FailureKind, KnownFailure, RivalMissing, Unsupported
 from assay.shared.project_calls import RESERVED, project_place
 from assay.shared.specs import CodeSpec, WorkloadSpec
@@ -89,6 +90,10 @@ class ProjectCase:
         vector in float32, each weighed. Raises BadCode for a result of another number of parts.
         """
         parts = parts_of(found)
+        if not all(map(is_plain, parts)):
+            raise BadCode(
+                f"{self.name}: a result is no plain tensor: it may compute when it is read"
+            )
         if len(parts) != max(1, len(self.weights)):
             count = max(1, len(self.weights))
             raise BadCode(f"{self.name}: a result has {len(parts)} tensors, the answer {count}")
