@@ -9,6 +9,7 @@ import pytest
 from assay.base.io import write_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.device.tasks.caught_by import CAUGHT_BY
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.outcomes import failed_cheats, failed_operators, failed_sanitizer
@@ -32,6 +33,8 @@ from tests.jobs import TARGET
 from tests.report_fixtures import WHEN, cheats, sanitizer, write_repository, write_run
 
 KERNELS = ("demo_bk32", "demo_bk64", "demo_bk96")
+
+CHEATS = sum(meant is not None for meant in CAUGHT_BY.values())
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +104,10 @@ class TestGuards:
         evidence.cheats["h100"] = cheats("h100", caught=False)
         evidence.sanitizers.clear()
         first, second = guards(catalog, evidence, (), ())
-        assert (first.words, first.held) == ("1 of 10 cheating kernels not caught (h100)", False)
+        assert (first.words, first.held) == (
+            f"1 of {CHEATS} cheating kernels not caught (h100)",
+            False,
+        )
         assert not second.held
 
 
@@ -113,7 +119,7 @@ class TestAlarms:
         (alarm,) = alarms(catalog, evidence)
         assert alarm == "On h100 the checks let kernels that cheat through: warm up detector."
         section = next(cheats_sections(evidence))
-        assert (section["tried"], section["caught"]) == (10, 9)
+        assert (section["tried"], section["caught"]) == (CHEATS, CHEATS - 1)
         assert next(cheats_sections(evidence))["rows"][-1]["standing"] == "not caught"
 
     def test_an_honest_kernel_that_is_caught(self, catalog: Catalog, evidence: Evidence) -> None:

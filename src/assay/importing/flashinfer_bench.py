@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from assay.base.errors import BadInput
-from assay.importing.imported import Imported, Pair, below, identifier, read_source
+from assay.importing.imported import Imported, Pair, below, identifier, read_below, read_source
+from assay.shared.files import sha256_bytes
 
 TOLERANCE = 1e-2
 """Relative, as FlashInfer-Bench has it for every type."""
@@ -28,7 +29,7 @@ class _Trace:
     solutions: list[tuple[Path, dict[str, Any]]] = field(default_factory=list)
 
 
-def import_flashinfer_bench(paths: Sequence[Path], speedups: Mapping[str, float]) -> Imported:
+def import_flashinfer_bench(paths: Sequence[Path]) -> Imported:
     """Return each solution at each workload of its definition. Raises BadInput for a path that is
     not there, or a file that is no JSON.
     """
@@ -41,7 +42,7 @@ def import_flashinfer_bench(paths: Sequence[Path], speedups: Mapping[str, float]
         if why := _why_not(trace, solution):
             imported.left_out.append(f"{path}: {why}")
             continue
-        _take(imported, trace, path, solution, speedups)
+        _take(imported, trace, path, solution)
     return imported
 
 
@@ -83,18 +84,14 @@ def _take(
     trace: _Trace,
     path: Path,
     solution: Mapping[str, Any],
-    speedups: Mapping[str, float],
 ) -> None:
     name, called = solution["definition"], str(solution.get("name", path.stem))
-    definition, folder = trace.definitions[name], f"solutions/{identifier(called)}"
+    definition, folder = trace.definitions[name], f"solutions/{identifier(name, called)}"
     described = f"definitions/{identifier(name)}.json"
-    imported.contents[described] = _text(definition)
+    imported.add(described, _text(definition))
     for source in solution["sources"]:
-        place = PurePosixPath(str(source["path"]))
-        if place.is_absolute() or ".." in place.parts:
-            raise BadInput(f"{path}: '{place}' lies outside the solution")
-        imported.contents[f"{folder}/{place}"] = str(source["content"]).encode()
-    imported.contents[f"{folder}/spec.json"] = _text(solution["spec"])
+        imported.add(f"{folder}/{source['path']}", str(source["content"]).encode())
+    imported.add(f"{folder}/spec.json", _text(solution["spec"]))
     dtypes = [each["dtype"] for each in definition["inputs"].values() if each.get("shape")]
     for beside, found in trace.workloads:
         if found["definition"] != name:
@@ -102,7 +99,7 @@ def _take(
         workload = found["workload"]
         uuid = str(workload["uuid"])
         stored = f"workloads/{identifier(name, uuid)}.json"
-        imported.contents[stored] = _text(_with_tensors(imported, beside, workload))
+        imported.add(stored, _text(_with_tensors(imported, beside, workload)))
         sizes = ", ".join(f"{axis}={size}" for axis, size in workload["axes"].items())
         imported.pairs.append(
             Pair(
@@ -113,7 +110,7 @@ def _take(
                 file=f"{folder}/{solution['spec']['entry_point'].partition('::')[0]}",
                 dtype=next((DTYPES[each] for each in dtypes if each in DTYPES), "float32"),
                 relative_tolerance=TOLERANCE,
-                speedup=speedups.get(called, speedups.get("")),
+                called=called,
             )
         )
 
@@ -124,12 +121,13 @@ def _with_tensors(imported: Imported, beside: Path, workload: dict[str, Any]) ->
     for name, given in inputs.items():
         if given.get("type") != "safetensors":
             continue
-        places = (folder / given["path"] for folder in (beside.parent, *beside.parents))
-        path = next((place for place in places if place.is_file()), None)
-        if path is None:
+        folders = [each for each in beside.parents[:4] if (each / given["path"]).is_file()]
+        if not folders or not given["path"].endswith(".safetensors"):
             raise BadInput(f"{beside}: its tensors are not beside it: {given['path']}")
-        kept = f"tensors/{identifier(path.stem)}.safetensors"
-        imported.contents[kept] = read_source(path)
+        data = read_below(folders[0], given["path"])
+        stem = PurePosixPath(given["path"]).stem
+        kept = f"tensors/{identifier(stem)[:60]}_{sha256_bytes(data)[:8]}.safetensors"
+        imported.add(kept, data)
         inputs[name] = {**given, "path": kept}
     return {**workload, "inputs": inputs}
 

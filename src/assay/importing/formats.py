@@ -3,9 +3,11 @@
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from assay.base.errors import BadInput
 from assay.importing.flashinfer_bench import import_flashinfer_bench
@@ -24,11 +26,11 @@ class BenchmarkFormat(StrEnum):
     """A Python file with a function and its baseline."""
 
 
-_IMPORTERS: dict[BenchmarkFormat, Callable[[Sequence[Path], Mapping[str, float]], Imported]] = {
+_IMPORTERS: dict[BenchmarkFormat, Callable[[Sequence[Path]], Imported]] = {
     BenchmarkFormat.KERNELBENCH: import_kernelbench,
     BenchmarkFormat.GPU_MODE: import_gpu_mode,
     BenchmarkFormat.FLASHINFER_BENCH: import_flashinfer_bench,
-    BenchmarkFormat.TORCH: lambda paths, speedups: import_functions([*map(str, paths)], speedups),
+    BenchmarkFormat.TORCH: lambda paths: import_functions([*map(str, paths)]),
 }
 
 
@@ -40,15 +42,20 @@ def imported_from(format_: BenchmarkFormat, paths: Sequence[Path], claimed: str 
     if not paths:
         raise BadInput(f"--from {format_.value}: name the files or folders to read")
     speedups = claimed_speedups(claimed)
-    found = _IMPORTERS[format_](paths, speedups)
-    if "" in speedups and len(found.pairs) > 1:
+    try:
+        found = _IMPORTERS[format_](paths)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        says = f"{type(error).__name__}: {error}"
+        raise BadInput(f"a file is not of the format {format_.value}: {says}") from error
+    one = speedups.get("")
+    if one is not None and len(found.pairs) > 1:
         raise BadInput(
             f"--claimed {claimed}: is of one solution, and there are several: give a CSV"
         )
-    named = {pair.id for pair in found.pairs if pair.speedup is not None}
-    if speedups and not named:
-        raise BadInput(f"{claimed}: names none of the solutions that were found")
-    return found
+    if lost := sorted(speedups.keys() - {"", *(pair.called for pair in found.pairs)}):
+        raise BadInput(f"{claimed}: '{lost[0]}' is none of the solutions that were found")
+    pairs = [replace(each, speedup=speedups.get(each.called, one)) for each in found.pairs]
+    return replace(found, pairs=pairs)
 
 
 def claimed_speedups(claimed: str | None) -> dict[str, float]:
@@ -59,6 +66,8 @@ def claimed_speedups(claimed: str | None) -> dict[str, float]:
         return {}
     if (number := _positive(claimed)) is not None:
         return {"": number}
+    if re.fullmatch(r"[-+0-9.eE]+x?", claimed):
+        raise BadInput(f"--claimed {claimed}: is no speed-up")
     text = read_source(Path(claimed)).decode("utf-8-sig", "replace")
     rows = csv.DictReader(io.StringIO(text))
     if not {"solution", "speedup"} <= set(rows.fieldnames or ()):
@@ -68,7 +77,7 @@ def claimed_speedups(claimed: str | None) -> dict[str, float]:
         speedup = _positive(row["speedup"] or "")
         if speedup is None:
             raise BadInput(f"{claimed}: line {line}: '{row['speedup']}' is no speed-up")
-        found[Path(row["solution"] or "").stem] = speedup
+        found[PurePath(row["solution"] or "").name.removesuffix(".py")] = speedup
     return found
 
 

@@ -18,8 +18,10 @@ from assay.importing.imported import (
     Imported,
     Pair,
     below,
+    defined_names,
     dtype_in,
     identifier,
+    read_below,
     read_source,
     short_names,
 )
@@ -29,7 +31,7 @@ SUBMISSION = "@SUBMISSION@"
 """Stands for the submission among a task's files."""
 
 
-def import_gpu_mode(paths: Sequence[Path], speedups: Mapping[str, float]) -> Imported:
+def import_gpu_mode(paths: Sequence[Path]) -> Imported:
     """Return each submission at each benchmark of its task: the one in its folder, or the only one.
 
     Raises BadInput for a path that is not there, or a task that cannot be read.
@@ -40,13 +42,15 @@ def import_gpu_mode(paths: Sequence[Path], speedups: Mapping[str, float]) -> Imp
     for folder, task in tasks.items():
         _take_task(imported, folder, f"tasks/{named[folder]}", task)
     for path in below(paths, ".py"):
-        if b"def custom_kernel" not in read_source(path):
+        if "custom_kernel" not in defined_names(read_source(path), "custom_kernel"):
             continue
         own = [each for each in path.parents if each in tasks] or list(tasks)
         if own and (own[0] in path.parents or len(own) == 1):
-            _add(imported, own[0], named[own[0]], tasks[own[0]], path, speedups)
+            _add(imported, own[0], named[own[0]], tasks[own[0]], path)
         else:
             imported.left_out.append(f"{path}: no task was found that it is for")
+    if tasks and not imported.pairs:
+        imported.left_out.append(f"{next(iter(tasks))}: no file defines custom_kernel at its top")
     return imported
 
 
@@ -71,7 +75,7 @@ def _take_task(imported: Imported, folder: Path, place: str, task: Mapping[str, 
             continue
         if "/" in name or not name.isprintable():
             raise BadInput(f"{folder / TASK}: '{name}' is no name of a file beside the task")
-        imported.contents[f"{place}/{name}"] = read_source(folder / source)
+        imported.add(f"{place}/{name}", read_below(folder, source, up=1))
 
 
 def _add(
@@ -80,14 +84,13 @@ def _add(
     named: str,
     task: Mapping[str, Any],
     path: Path,
-    speedups: Mapping[str, float],
 ) -> None:
     place = f"tasks/{named}"
     reference = imported.contents.get(f"{place}/reference.py", b"").decode("utf-8", "replace")
     inside = path.relative_to(folder) if folder in path.parents else Path(*path.parts[-2:])
     own = identifier(*inside.with_suffix("").parts)
     file = f"{place}/submissions/{own}.py"
-    imported.contents[file] = read_source(path)
+    imported.add(file, read_source(path))
     dtype = dtype_in(reference)
     tests = [_shape(shape) for shape in task.get("tests") or []]
     for number, benchmark in enumerate(task["benchmarks"], start=1):
@@ -107,7 +110,7 @@ def _add(
                 file=file,
                 dtype=dtype,
                 relative_tolerance=max(_rtol(reference), TOLERANCES[dtype]),
-                speedup=speedups.get(path.stem, speedups.get("")),
+                called=path.name.removesuffix(".py"),
             )
         )
 

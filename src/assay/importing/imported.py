@@ -1,16 +1,17 @@
 """A project made of pairs, each a solution and the reference that it is held against."""
 
+import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
 
 from assay.base.errors import BadInput
-from assay.catalog.project_folder import MOST_FILES, PROJECT_FILE
+from assay.catalog.project_folder import MOST_BYTES, MOST_FILES, PROJECT_FILE, is_name
 from assay.records.base import ID_PATTERN
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes
@@ -39,6 +40,8 @@ class Pair:
     dtype: str = "float32"
     relative_tolerance: float | None = None
     """By default that of the element type."""
+    called: str = ""
+    """The solution, as a list of claims calls it."""
     speedup: float | None = None
     """As it is claimed; None where nobody claims one."""
 
@@ -56,6 +59,15 @@ class Imported:
     left_out: list[str] = field(default_factory=list)
     """A sentence on each that is no pair."""
 
+    def add(self, name: str, content: bytes) -> None:
+        """Take a file along. Raises BadInput for a name that no project can have, or that another
+        file has already.
+        """
+        if not is_name(name) or any(part.startswith("_") for part in name.split("/")[:-1]):
+            raise BadInput(f"'{name}' is no name that a file of a project can have")
+        if self.contents.setdefault(name, content) != content:
+            raise BadInput(f"two files would be called '{name}': rename one of them")
+
 
 def write_project(folder: Path, imported: Imported, head: str) -> tuple[str, ...]:
     """Write the project into an empty folder; return the names of its own files. Raises BadInput
@@ -69,8 +81,13 @@ def write_project(folder: Path, imported: Imported, head: str) -> tuple[str, ...
     names = [pair.id for pair in imported.pairs]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise BadInput(f"two pairs are called '{twice[0]}': rename the files of one of them")
-    if (count := len(imported.contents) + 1) > MOST_FILES:
-        raise BadInput(f"{counted(count, 'file')}: a project holds {MOST_FILES}; take fewer pairs")
+    count, size = len(imported.contents) + 1, sum(map(len, imported.contents.values()))
+    if count > MOST_FILES or size > MOST_BYTES:
+        most = f"a project holds {MOST_FILES} and {MOST_BYTES:,} bytes; take fewer pairs"
+        raise BadInput(f"{counted(count, 'file')} of {size:,} bytes: {most}")
+    folders = {str(each) for name in imported.contents for each in PurePosixPath(name).parents}
+    if clash := sorted(folders & imported.contents.keys()):
+        raise BadInput(f"'{clash[0]}' would be a file and a folder: rename one of them")
     text = yaml.safe_dump(_document(imported), sort_keys=False, allow_unicode=True, width=100)
     code = files("assay.importing").joinpath("adapters", f"{imported.adapter}.txt").read_bytes()
     for name, content in imported.contents.items():
@@ -108,12 +125,12 @@ def _measurement(imported: Imported, pair: Pair) -> dict[str, Any]:
 
 def _claim(pair: Pair) -> dict[str, Any]:
     claimed = pair.speedup is not None
-    says = f"is {pair.speedup:g} times as fast as" if claimed else "is at least as fast as"
+    says = f"is {pair.speedup:.10g} times as fast as" if claimed else "is at least as fast as"
     return {
         "id": pair.id,
         "statement": f"{pair.solution} {says} the reference: {pair.title}",
         "place": {"section": pair.file, "line": 1},
-        "value": f"{pair.speedup:g}x" if claimed else "1x",
+        "value": f"{pair.speedup:.10g}x" if claimed else "1x",
         **({} if claimed else {"relation": "at_least"}),
         "answer": {"measurement": pair.id, "arm": "solution", "over": "reference"},
     }
@@ -137,7 +154,42 @@ def short_names(paths: Iterable[Path]) -> dict[Path, str]:
         seen = [*found.values(), *named.values()]
         found |= {path: name for path, name in named.items() if seen.count(name) == 1}
         left = [path for path in left if path not in found]
+    for number, path in enumerate(left, start=1):  # they differ in what no id holds
+        found[path] = identifier(f"{identifier(path.stem)[: LONGEST_ID - 8]}_{number}")
     return found
+
+
+def defined_names(data: bytes, missing: str) -> set[str]:
+    """Return the names that a Python file binds at its top; ``missing`` where it does not parse and
+    speaks of that: a solution that will fail.
+    """
+    try:
+        body = ast.parse(data).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {missing} if missing.encode() in data else set()
+    found: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign):
+            found |= {each.id for each in node.targets if isinstance(each, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {each.asname or each.name for each in node.names}
+    return found
+
+
+def read_below(folder: Path, name: str, *, up: int = 0) -> bytes:
+    """Return a file that others name, below ``folder`` or so many folders above it. Raises BadInput
+    for one elsewhere: what is imported is published with the report.
+    """
+    top, path = folder.resolve(), (folder / name).resolve()
+    for _ in range(up):
+        top = top.parent
+    if Path(name).is_absolute() or not path.is_relative_to(top):
+        raise BadInput(f"{folder}: '{name}' lies elsewhere, and is not taken along")
+    return read_source(path)
 
 
 def read_source(path: Path) -> bytes:

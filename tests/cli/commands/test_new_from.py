@@ -55,7 +55,7 @@ def test_flashinfer_bench_takes_tensors_along_and_names_what_it_leaves(new, tmp_
     ended, made = new(given, "--from", "flashinfer-bench")
     assert ended.code == 0, ended.err + ended.out
     assert "cuda.json" in ended.err + ended.out
-    assert "tensors/w.safetensors" in made["files"]
+    assert any(name.startswith("tensors/w_") for name in made["files"])
     assert len(made["claims"]) == 3
 
 
@@ -64,6 +64,72 @@ def test_a_function_and_its_baseline(new, tmp_path):
     ended, made = new(f"{file}:fast", f"{file}:slow", "--from", "torch", "--claimed", "1.5")
     assert ended.code == 0, ended.err + ended.out
     assert [claim["value"] for claim in made["claims"]] == ["1.5x"]
+
+
+def test_pairs_are_of_their_level_and_of_whole_names(new, tmp_path):
+    problem, solution = (KERNELBENCH[name] for name in list(KERNELBENCH)[:2])
+    given = {
+        "level1/1_A.py": problem,
+        "level2/1_B.py": problem,
+        "runs/level_2_problem_1_sample_0_kernel.py": solution,
+        "own/problem_1.py": problem,
+        "own/problem_1_new.py": f"{solution}\nModelNew = ModelNew\n",
+        "own/problem_10_new.py": solution,
+    }
+    ended, made = new(write(tmp_path / "given", given), "--from", "kernelbench")
+    assert ended.code == 0
+    pairs = {each["id"]: each["parameters"]["reference"] for each in made["measurements"]}
+    assert pairs["level_2_problem_1_sample_0_kernel"] == "problems/p1_b.py:Model"
+    assert pairs["problem_1_new"] == "problems/problem_1.py:Model"
+
+
+@pytest.mark.parametrize(
+    ("format_", "changes"),
+    [
+        ("gpu-mode", {"add/task.yml": GPU_MODE["add/task.yml"].replace("../utils", "../../../x")}),
+        ("gpu-mode", {"add/task.yml": "benchmarks: [1]"}),
+        (
+            "flashinfer-bench",
+            {
+                "workloads/scaled.jsonl": FLASHINFER_BENCH["workloads/scaled.jsonl"].replace(
+                    "blobs/w", "../../blobs/w"
+                )
+            },
+        ),
+        (
+            "flashinfer-bench",
+            {"solutions/good.json": '{"sources": [], "spec": {}, "definition": 1}'},
+        ),
+        (
+            "flashinfer-bench",
+            {
+                "solutions/good.json": FLASHINFER_BENCH["solutions/good.json"].replace(
+                    '"path": "main.py"', '"path": "_k/main.py"'
+                )
+            },
+        ),
+        ("kernelbench", {"level1/big.py": "#" * 2_000_000}),
+    ],
+)
+def test_what_lies_elsewhere_or_is_of_no_such_form_is_refused(new, format_, changes, tmp_path):
+    samples = {"gpu-mode": GPU_MODE, "kernelbench": KERNELBENCH}.get(format_, FLASHINFER_BENCH)
+    (tmp_path / "x.py").write_text("SECRET = 1\n")
+    given = write(tmp_path / "given", {**samples, **changes})
+    ended, made = new(given, "--from", format_)
+    if made is None:
+        assert ended.code == 2, ended.err + ended.out
+    else:  # what is no solution is left out, and said
+        assert "left out" in ended.err + ended.out
+
+
+@pytest.mark.parametrize("claimed", ["0", "solution,speedup\nnobody,2\n"])
+def test_a_claim_of_no_solution_is_refused(new, claimed, tmp_path):
+    given = write(tmp_path / "given", KERNELBENCH)
+    if "," in claimed:
+        (tmp_path / "c.csv").write_text(claimed)
+        claimed = tmp_path / "c.csv"
+    ended, made = new(given, "--from", "kernelbench", f"--claimed={claimed}")
+    assert (ended.code, made) == (2, None)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 import hashlib
 
 import pytest
+import torch
 
 from assay.device.kernels import project_code
 from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.oracles import measure_errors
 from assay.device.kernels.project_code import BadCode
 from assay.device.tasks.correctness import check_arm
 from assay.device.timing import bench_process
@@ -139,6 +141,29 @@ class TestTiming:
         for number in range(12):  # which turns are checked, and with which contents, is drawn
             wrong |= timed(name, seed=f"seed {number}")["wrong"]
         assert name in wrong
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (lambda x: x.argsort(), lambda x: x.argsort() + 1),
+        (lambda x: (x * 10).long() + 10**12, lambda x: (x * 10).long() + 10**12 + 1),
+        (lambda x: x + 1j * x.flip(0), lambda x: x + 0j),
+        (lambda x: x > 0, lambda x: (x > 0).float()),
+        (lambda x: (x, x[:7]), lambda x: (x, x[:8])),
+        (lambda x: (x, x[:7].long()), lambda x: (x, x[:7])),
+    ],
+)
+def test_a_result_is_of_the_answers_kind_shape_and_values(right, wrong):
+    x = torch.linspace(-3, 3, 4096)[torch.randperm(4096)]
+    case = project_code.ProjectCase("c", lambda seed: {"x": x}, right, {}, None)
+    answer = case.right({"x": x})
+    assert measure_errors(case.joined(right(x)).float(), answer).relative == 0
+    try:
+        found = measure_errors(case.joined(wrong(x)).float(), answer)
+    except BadCode:
+        return
+    assert found.relative > 0.1
 
 
 def test_a_file_that_was_edited_is_not_imported(project):

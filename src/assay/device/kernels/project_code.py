@@ -55,6 +55,8 @@ class ProjectCase:
     output: Callable[[], Any] | None
     shape: tuple[int, ...] | None = field(default=None, compare=False)
     """Of the answer, once it was asked for."""
+    forms: tuple[str, ...] = field(default=(), compare=False)
+    """Shape and kind of each part of the answer."""
     weights: tuple[float, ...] = field(default=(), compare=False)
     """Of the parts of a first answer that has several: each then weighs as much as any other."""
 
@@ -78,9 +80,10 @@ class ProjectCase:
         if not parts:
             raise BadCode(f"{self.name}: oracle returned no tensor")
         if not self.weights and len(parts) > 1:
-            norms = [part.to(torch.float64).norm().item() for part in parts]
+            norms = [_real(part).to(torch.float64).norm().item() for part in parts]
             most = max(part.numel() for part in parts)
             self.weights = tuple(most**0.5 / norm if norm > 0 else 1.0 for norm in norms)
+        self.forms = tuple(map(_form, parts))
         found = self.joined(parts).to(torch.float32)
         self.shape = tuple(found.shape)
         return found
@@ -97,9 +100,13 @@ class ProjectCase:
         if len(parts) != max(1, len(self.weights)):
             count = max(1, len(self.weights))
             raise BadCode(f"{self.name}: a result has {len(parts)} tensors, the answer {count}")
+        for number, (form, part) in enumerate(zip(self.forms, parts, strict=True)):
+            if form != _form(part):
+                kinds = f"{_form(part)}, and the answer's {form}"
+                raise BadCode(f"{self.name}: tensor {number} of a result is {kinds}")
         if len(parts) == 1:
-            return parts[0]
-        flat = [part.reshape(-1).to(torch.float32) for part in parts]
+            return _real(parts[0])
+        flat = [_real(part).reshape(-1).to(torch.float32) for part in parts]
         return torch.cat([part * weight for part, weight in zip(flat, self.weights, strict=True)])
 
     def new_output(self, tensors: Tensors, dtype: Any) -> Any:
@@ -154,6 +161,32 @@ def parts_of(found: Any) -> tuple[Any, ...]:
     """Return the tensors of a result: itself, or all of a tuple or list; none of anything else."""
     parts = tuple(found) if isinstance(found, tuple | list) else (found,)
     return parts if all(isinstance(part, torch.Tensor) for part in parts) else ()
+
+
+def _form(part: Any) -> str:
+    """Return a tensor's shape and the kind of its elements, in words."""
+    kind = "whole numbers"
+    if part.dtype is torch.bool:
+        kind = "truth values"
+    elif part.is_complex():
+        kind = "complex numbers"
+    elif part.is_floating_point():
+        kind = "real numbers"
+    return f"{kind} {list(part.shape)}"
+
+
+def _real(part: Any) -> Any:
+    """Return a tensor as real numbers that differ where it does: complex numbers as pairs; whole
+    ones scattered over -0.5 to 0.5, so that those that lie side by side are told apart.
+    """
+    if part.is_complex():
+        return torch.view_as_real(part.resolve_conj())
+    if part.is_floating_point():
+        return part
+    if part.dtype is torch.bool:
+        return part.to(torch.float32)
+    mixed = (part.to(torch.int64) * 0x9E3779B97F4A7C1 + 0x1234567) >> 20
+    return (mixed & 0xFFFFFF).to(torch.float32) / 0x1000000 - 0.5
 
 
 def put(into: Tensors, contents: Tensors, what: str) -> None:

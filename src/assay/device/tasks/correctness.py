@@ -183,7 +183,7 @@ def check_arm(
     remarks: list[str] = []
     refused: list[str] = []
     beside: Json | None = None
-    guard = HarnessGuard() if arm.variant.kind == "callable" else None
+    guard = HarnessGuard(arm) if arm.variant.kind == "callable" else None
     for seed in seeds:
         note(f"timed shape, seed {seed}")
         inputs = make_inputs(arm.workload, device, seed)

@@ -172,10 +172,9 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
     Raises GraphFailed where the protocol asks for graphs and an arm can't be captured.
     """
     protocol = bench.protocol
-    guard = HarnessGuard()
+    guard = HarnessGuard(*arms)
     ready = _make_ready(arms, seed, bench)
-    wrong = _blamed(guard, [arm.id for arm in arms if arm.variant.kind == "callable"])
-    guard = HarnessGuard()
+    wrong: dict[str, str] = {}
     names = [arm.id for arm in arms]
     if control in ready:
         ready[CONTROL] = ready[control]
@@ -187,11 +186,9 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
         for slot in slots:
             bench.note(ready[slot.name].arm.id)
             turns.append(_take_turn(slot, ready[slot.name], source, bench, wrong))
-            own = ready[slot.name].arm
-            if own.variant.kind == "callable" and (blamed := _blamed(guard, [own.id])):
-                wrong |= blamed
-                guard = HarnessGuard()
         blocks.append(turns)
+    # The strangers of a comparison share this process: which of them it was, nobody knows.
+    wrong |= _blamed(guard, [arm.id for arm in arms if arm.variant.kind == "callable"])
     timed_ms = sum(
         sum(turn["times_ms"]) * ready[turn["arm"]].round.launches
         for turns in blocks

@@ -6,10 +6,11 @@ changes something and puts it back before its own launch ends is not seen: docs/
 """
 
 import builtins
+import math
+import operator
 import random
 import sys
 import time
-from collections.abc import Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -26,59 +27,67 @@ WATCHED: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("torch.cuda.CUDAGraph", torch.cuda.CUDAGraph, ("replay",)),
     ("torch", torch, ("allclose", "cat", "empty", "equal", "isfinite", "isnan", "norm", "zeros")),
     ("torch.linalg", torch.linalg, ("norm", "vector_norm")),
-    ("torch.Tensor", torch.Tensor, (
-        "__sub__", "abs", "add_", "clone", "copy_", "cpu", "double", "equal", "fill_", "float",
-        "item", "max", "mul_", "norm", "pow", "square", "sub", "sum", "to", "tolist", "zero_")),
+    ("math", math, ("isfinite", "sqrt")),
 )  # fmt: skip
 """(name, owner, what of it)."""
 
 
-Entry = tuple[str, Mapping[str, Any], str]
-"""A name in words, what holds it, and its key there."""
-
-
 class HarnessGuard:
-    """The harness as it is when this is made."""
+    """The harness as it is when this is made; ``told``: what must stay as it was said."""
 
-    def __init__(self) -> None:
-        self._kept = [(entry, entry[1].get(entry[2])) for entry in _watched()]
-        self._between = _between()
+    def __init__(self, *told: Any) -> None:
+        self._told = [(each, repr(each)) for each in told]
+        self._kept = _watched()
+        self._methods = frozenset(vars(torch.Tensor))
 
     def changed(self) -> list[str]:
         """Return the names of what is another by now."""
-        now = _between()
-        others = [name for name, kept in self._between.items() if now[name] is not kept]
-        return others + [
-            name for (name, holder, key), kept in self._kept if holder.get(key) is not kept
-        ]
+        now = _watched()
+        names = [name for name, value in self._kept.items() if not _same(now.get(name), value)]
+        names += [f"torch.Tensor.{name}" for name in vars(torch.Tensor).keys() - self._methods]
+        others = ["what is measured"] if any(repr(e) != said for e, said in self._told) else []
+        return others + sorted(names)
 
 
-def _between() -> dict[str, Any]:
-    """Return what may run between others' calls."""
+def _same(now: Any, kept: Any) -> bool:
+    return len(now or ()) == len(kept) and all(map(operator.is_, now, kept))
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    """Return what a function does, beside itself: its code may be changed in its place."""
+    if isinstance(value, FunctionType):
+        return value, value.__code__, value.__defaults__, value.__closure__
+    if isinstance(value, property):
+        return value, *_parts(value.fget)
+    return (value,)
+
+
+def _watched() -> dict[str, tuple[Any, ...]]:
     modes = torch._C._len_torch_function_stack() + torch._C._len_torch_dispatch_stack()
-    return {
-        "PyTorch's function modes": int(modes),  # small numbers are one object each
-        "the trace function": sys.gettrace(),
-        "the profile function": sys.getprofile(),
+    found: dict[str, tuple[Any, ...]] = {
+        "PyTorch's function modes": (int(modes),),  # small numbers are one object each
+        "the trace function": (sys.gettrace(),),
+        "the profile function": (sys.getprofile(),),
     }
-
-
-def _watched() -> Iterator[Entry]:
     for name, owner, parts in WATCHED:
-        yield from ((f"{name}.{part}", vars(owner), part) for part in parts)
+        found |= {f"{name}.{part}": _parts(vars(owner).get(part)) for part in parts}
+    found |= {f"torch.Tensor.{part}": _parts(each) for part, each in vars(torch.Tensor).items()}
     for name, module in list(sys.modules.items()):
         if name.startswith(PACKAGES):
-            yield from _of_module(name, module)
+            found |= _of_module(name, module)
+    return found
 
 
-def _of_module(name: str, module: ModuleType) -> Iterator[Entry]:
+def _of_module(name: str, module: ModuleType) -> dict[str, tuple[Any, ...]]:
+    found: dict[str, tuple[Any, ...]] = {}
     for part, value in list(vars(module).items()):
-        if isinstance(value, FunctionType | type):
-            yield f"{name}.{part}", vars(module), part
+        if isinstance(value, FunctionType | type | ModuleType):
+            found[f"{name}.{part}"] = _parts(value)
         if isinstance(value, type) and value.__module__ == name:
             for own, method in list(vars(value).items()):
                 if isinstance(method, FunctionType | property):
-                    yield f"{name}.{part}.{own}", vars(value), own
+                    found[f"{name}.{part}.{own}"] = _parts(method)
+    return found
 
 
 def is_plain(output: Any) -> bool:
