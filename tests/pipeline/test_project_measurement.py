@@ -52,7 +52,7 @@ for module in (correctness, benchmark):
 benchmark.CudaStopwatch = lambda cold, counter: HostStopwatch()
 benchmark.open_counter = lambda: (None, "no cycles: no GPU")
 from assay.device.kernels import bindings
-bindings.bind_project.__defaults__ = (lambda: 0,)
+bindings.bind.__defaults__ = (lambda: 0,)
 torch.cuda.synchronize = lambda: None
 torch.set_num_threads(1)
 sys.exit(program.main(sys.argv[3:]))
@@ -158,14 +158,14 @@ def test_its_arms_pass_the_gate_and_are_timed(checkout: Checkout, tmp_path: Path
     assert found["wrong"].status is Status.INCORRECT
     assert found["fails"].status is Status.NOT_RUN
     assert "RuntimeError: no such kernel" in found["fails"].explanation
-    assert starts == ["device", "cheats", "correctness", "benchmark"]
+    assert starts == ["device", "correctness", "benchmark", "cheats"]
 
     # An edit of the code is another thing to measure; anything else of the project is none.
     again, starts = measured(checkout, folder)
     assert (again, starts) == (found, [])
     (folder / "twice.py").write_text(CODE.replace("x * 2.1", "x + x"))
     edited, starts = measured(checkout, folder)
-    assert starts == ["cheats", "correctness", "benchmark"]
+    assert starts == ["correctness", "benchmark", "cheats"]
     assert isinstance(edited["wrong"].measured, float)
 
 
