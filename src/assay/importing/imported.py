@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from assay.base.errors import BadInput
-from assay.catalog.project_folder import MOST_BYTES, MOST_FILES, PROJECT_FILE, is_name
+from assay.catalog.project_folder import CODE, MOST_BYTES, MOST_FILES, PROJECT_FILE, is_name
 from assay.records.base import ID_PATTERN
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes
@@ -98,8 +98,7 @@ def write_project(folder: Path, imported: Imported, head: str) -> tuple[str, ...
 
 
 def _document(imported: Imported) -> dict[str, Any]:
-    code = (".py", ".cu", ".cuh", ".h", ".sh")
-    others = [name for name in imported.contents if not name.endswith(code)]
+    others = [name for name in imported.contents if not name.endswith(CODE)]
     return {
         "schema": "assay/project/1",
         "title": imported.title,

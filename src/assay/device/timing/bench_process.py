@@ -161,7 +161,7 @@ def _take_turn(
 
 def _blamed(guard: HarnessGuard, arms: Sequence[str]) -> dict[str, str]:
     """Return what is wrong with arms that changed what measures them."""
-    changed = guard.changed() if arms else []
+    changed = guard.changed()
     return dict.fromkeys(arms, f"incorrect: {changed_words(changed)}") if changed else {}
 
 
@@ -172,7 +172,8 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
     Raises GraphFailed where the protocol asks for graphs and an arm can't be captured.
     """
     protocol = bench.protocol
-    guard = HarnessGuard(*arms)
+    strangers = [arm.id for arm in arms if arm.variant.kind == "callable"]
+    guard = HarnessGuard(*arms) if strangers else None
     ready = _make_ready(arms, seed, bench)
     wrong: dict[str, str] = {}
     names = [arm.id for arm in arms]
@@ -188,7 +189,7 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
             turns.append(_take_turn(slot, ready[slot.name], source, bench, wrong))
         blocks.append(turns)
     # The strangers of a comparison share this process: which of them it was, nobody knows.
-    wrong |= _blamed(guard, [arm.id for arm in arms if arm.variant.kind == "callable"])
+    wrong |= _blamed(guard, strangers) if guard is not None else {}
     timed_ms = sum(
         sum(turn["times_ms"]) * ready[turn["arm"]].round.launches
         for turns in blocks

@@ -2,7 +2,7 @@
 
 Watched are the functions by which launches are timed, copied and compared, those of this package,
 the clock, and what may run between others' calls: function modes of PyTorch, trace functions. What
-changes something and puts it back before its own launch ends is not seen: docs/measuring.md.
+changes something and puts it back before its own launch ends is not seen: docs/cheats.md.
 """
 
 import builtins
