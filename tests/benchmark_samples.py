@@ -146,7 +146,7 @@ SCALED = {
         "total": {"shape": ["rows"], "dtype": "float32"},
     },
     "reference": "def run(x, weight, factor):\n"
-    "    out = x * weight * factor\n    return out, out.sum(dim=1)\n",
+    "    out = x * weight + factor\n    return out, out.sum(dim=1)\n",
 }
 WORKLOAD = {
     "definition": "scaled_sum_h8",
@@ -182,19 +182,19 @@ FLASHINFER_BENCH = {
         solution(
             "good",
             "def run(x, weight, factor, out, total):\n"
-            "    out.copy_(x * (weight * factor))\n    total.copy_(out.sum(dim=1))\n",
+            "    out.copy_(x * weight).add_(factor)\n    total.copy_(out.sum(dim=1))\n",
         )
     ),
     "solutions/returns.json": json.dumps(
         solution(
             "returns",
-            "def run(x, weight, factor):\n    out = x * weight * factor\n"
+            "def run(x, weight, factor):\n    out = x * weight + factor\n"
             "    return {'total': out.sum(dim=1), 'out': out}\n",
             destination_passing_style=False,
         )
     ),
     "solutions/part.json": json.dumps(
-        solution("part", "def run(x, weight, factor, out, total):\n    out.copy_(x * weight * 3)\n")
+        solution("part", "def run(x, weight, factor, out, total):\n    out.copy_(x * weight + 3)\n")
     ),
     "solutions/cuda.json": json.dumps(solution("cuda", "", language="cuda")),
 }

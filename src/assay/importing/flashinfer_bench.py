@@ -133,4 +133,4 @@ def _with_tensors(imported: Imported, beside: Path, workload: dict[str, Any]) ->
 
 
 def _text(found: Any) -> bytes:
-    return f"{json.dumps(found, indent=1, sort_keys=True)}\n".encode()
+    return f"{json.dumps(found, indent=1)}\n".encode()

@@ -1,0 +1,147 @@
+"""FlashInfer-Bench's solutions as Assay measures them. Written by `./assay new`; yours now.
+
+The right answer is the definition's own reference, in float64 where that takes it. Random inputs are
+drawn anew for each seed; those of files and the scalars stay as they are.
+"""
+
+import importlib.util
+import json
+import math
+import sys
+from pathlib import Path
+
+import torch
+
+HERE = Path(__file__).parent
+SAFE = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
+        "I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8,
+        "U8": torch.uint8, "BOOL": torch.bool, "F8_E4M3": torch.float8_e4m3fn,
+        "F8_E5M2": torch.float8_e5m2}
+
+
+def case(definition: str, workload: str, solution: str, device: str) -> dict:
+    """Return the inputs, the arms and the right answer of a solution at one workload."""
+    described, given = read(definition), read(workload)
+    sizes = {name: axis.get("value") for name, axis in described["axes"].items()} | given["axes"]
+    fixed = {
+        name: value_of(given["inputs"][name], device)
+        for name in described["inputs"]
+        if given["inputs"][name]["type"] != "random"
+    }
+    scope = {}
+    exec(compile(described["reference"], definition, "exec"), scope)
+    run, names = scope["run"], list(described["outputs"])
+    spec = read(f"{solution}/spec.json")
+    passed = spec.get("destination_passing_style", True)
+    try:
+        ours = entry_of(HERE / solution, spec["entry_point"])
+    except Exception as error:  # of the solution alone: the reference is measured all the same
+        ours = failing(error)
+
+    def inputs(seed: int) -> dict:
+        random = torch.Generator(device=device).manual_seed(seed)
+        drawn = {}
+        for name, entry in described["inputs"].items():
+            if name not in fixed:
+                drawn[name] = draw(entry, sizes, random, device)
+            elif tensor(fixed[name]):
+                drawn[name] = fixed[name].clone()
+        return drawn
+
+    def arguments(tensors: dict) -> list:
+        return [tensors[name] if name in tensors else fixed[name] for name in described["inputs"]]
+
+    def reference(out=(), **tensors):
+        found = ordered(run(*arguments(tensors)), names)
+        for place, each in zip(out, found):
+            place.copy_(each)
+        return found
+
+    def theirs(out=(), **tensors):
+        given = arguments(tensors)
+        return ours(*given, *out) if passed else ordered(ours(*given), names)
+
+    @torch.no_grad()
+    def oracle(**tensors):
+        for convert in (wide, lambda value: value):
+            values = arguments({name: value.clone() for name, value in tensors.items()})
+            try:
+                return ordered(run(*map(convert, values)), names)
+            except (RuntimeError, TypeError, ValueError, NotImplementedError, AssertionError):
+                # What a reference raises that does not take float64: it is asked in its own type.
+                if convert is not wide:
+                    raise
+
+    made = {"inputs": inputs, "oracle": oracle, "reference": reference, "solution": theirs}
+    if passed:
+        made["output"] = lambda: tuple(
+            torch.empty(shape(entry, sizes), dtype=dtype(entry), device=device)
+            for entry in described["outputs"].values()
+        )
+    return made
+
+
+def read(name: str) -> dict:
+    return json.loads((HERE / name).read_text(encoding="utf-8"))
+
+
+def dtype(entry: dict):
+    return getattr(torch, entry["dtype"])
+
+
+def shape(entry: dict, sizes: dict) -> list:
+    return [int(sizes[axis]) for axis in entry["shape"] or ()]
+
+
+def draw(entry: dict, sizes: dict, random, device: str):
+    """Return normal values; of whole numbers and of truth values, both possible ones."""
+    kind, size = dtype(entry), shape(entry, sizes)
+    if kind.is_floating_point:
+        return torch.randn(size, generator=random, device=device).to(kind)
+    return torch.randint(0, 2, size, generator=random, device=device).to(kind)
+
+
+def value_of(given: dict, device: str):
+    """Return a scalar, or a tensor of a file: its size in 8 bytes, its table as JSON, its bytes."""
+    if given["type"] == "scalar":
+        return given["value"]
+    data = (HERE / given["path"]).read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    entry = json.loads(data[8 : 8 + length])[given["tensor_key"]]
+    begin, end = (8 + length + offset for offset in entry["data_offsets"])
+    count = math.prod(entry["shape"])
+    flat = torch.frombuffer(bytearray(data[begin:end]), dtype=SAFE[entry["dtype"]], count=count)
+    return flat.reshape(entry["shape"]).to(device)
+
+
+def entry_of(folder: Path, entry_point: str):
+    """Return the function FILE::NAME of a solution, whose files import each other."""
+    file, _, name = entry_point.partition("::")
+    sys.path.insert(0, str(folder))  # and stays: a function may import when it is called
+    spec = importlib.util.spec_from_file_location(f"solution_{folder.name}", folder / file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def ordered(found, names: list):
+    """Return results in the definition's order."""
+    if isinstance(found, dict):
+        return tuple(found[name] for name in names)
+    return tuple(found) if isinstance(found, tuple | list) else (found,)
+
+
+def wide(value):
+    return value.double() if tensor(value) and value.is_floating_point() else value
+
+
+def failing(error: Exception):
+    def launch(*_values):
+        raise error
+
+    return launch
+
+
+def tensor(value) -> bool:
+    return isinstance(value, torch.Tensor)
