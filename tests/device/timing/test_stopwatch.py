@@ -27,9 +27,6 @@ class FakeCuda:
     def get_device_properties(self, index):
         return SimpleNamespace(L2_cache_size=1024)
 
-    def synchronize(self):
-        self.log.append("synchronize")
-
     def _sleep(self, cycles):
         self.log.append(f"sleep {cycles}")
 
@@ -68,6 +65,7 @@ class TestCudaStopwatch:
         monkeypatch.setattr(module.torch, "cuda", fake)
         monkeypatch.setattr(module.torch, "empty", empty)
         monkeypatch.setattr(module, "reset_persisting_lines", lambda: fake.log.append("reset"))
+        monkeypatch.setattr(module, "wait_for_gpu", lambda: fake.log.append("synchronize"))
         fake.sizes = sizes
         return fake
 

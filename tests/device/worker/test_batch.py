@@ -118,3 +118,10 @@ class TestEachJobByItself:
         assert batch[0].output.exists()
         assert not batch[2].output.exists()
         assert not any(failure_path(job.output).exists() for job in batch)
+
+
+@pytest.mark.parametrize(("looks", "usable"), [([True, True], True), ([False, True], False)])
+def test_only_what_an_import_opens_keeps_modules_from_the_parent(monkeypatch, looks, usable):
+    seen = iter(looks)
+    monkeypatch.setattr(preload, "_holds_uvm", lambda: next(seen))
+    assert preload.preload(["json"]) is usable

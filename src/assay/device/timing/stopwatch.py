@@ -20,6 +20,10 @@ FLUSH_FACTOR = 2
 CYCLES_PER_MS = 2_000_000
 """Spin cycles for one millisecond at 2 GHz; a slower clock only spins longer."""
 
+wait_for_gpu: Callable[[], object] = torch.cuda.synchronize
+"""As it was before a stranger's code could replace it: the guard tells of that afterwards, and a
+turn that did not wait would end in an error instead."""
+
 
 def nothing_before(_number: int) -> None:
     """Most launches need nothing ahead of them."""
@@ -78,7 +82,7 @@ class CudaStopwatch:
             tuple(torch.cuda.Event(enable_timing=True) for _ in range(2)) for _ in range(samples)
         ]
         reset_persisting_lines()
-        torch.cuda.synchronize()
+        wait_for_gpu()
         if lead_ms > 0:
             torch.cuda._sleep(int(lead_ms * CYCLES_PER_MS))
         self._stamp(0)
@@ -97,7 +101,7 @@ class CudaStopwatch:
                 copy_output(output, keep)
         host_ms = (time.monotonic() - began) * 1e3 / samples
         self._stamp(1)
-        torch.cuda.synchronize()
+        wait_for_gpu()
         times = [start.elapsed_time(stop) for start, stop in events]
         return Timing(times, host_ms, self._counter.read() if self._counter else None)
 

@@ -102,6 +102,7 @@ def preload(modules: Iterable[str]) -> bool:
     A failed import is no matter here: the arm that needs it will say so. A module that is not there
     belongs to a rival that is not installed.
     """
+    held = _holds_uvm()  # some drivers' NVML opens it, too
     for name in modules:
         try:
             importlib.import_module(name)
@@ -109,11 +110,11 @@ def preload(modules: Iterable[str]) -> bool:
             continue
         except Exception as error:
             sys.stderr.write(f"{name} is not preloaded: {type(error).__name__}: {error}\n")
-    return not (_holds_uvm() or _child_is_in_bad_fork())
+    return (held or not _holds_uvm()) and not _child_is_in_bad_fork()
 
 
 def _holds_uvm() -> bool:
-    """The CUDA driver opens this device; NVML, which we do use here, does not."""
+    """Return whether this process has the device open that the CUDA driver opens."""
     links = []
     for entry in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names, and one of them is gone
         with contextlib.suppress(OSError):
