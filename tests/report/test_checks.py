@@ -137,7 +137,7 @@ class TestAlarms:
         last = record.cheats[-1].model_copy(update={"ended": False, "timed_run": "SIGKILL"})
         evidence.cheats["h100"] = record.model_copy(update={"cheats": (*record.cheats[:-1], last)})
         (alarm,) = alarms(catalog, evidence)
-        assert "it is not known what the checks make of: warm up detector" in alarm
+        assert "ended before the checks were done: warm up detector" in alarm
 
     def test_a_kernel_that_a_sanitizer_objects_to_is_named(
         self, catalog: Catalog, evidence: Evidence

@@ -1,5 +1,7 @@
 """Gates before a benchmark's numbers count: right outputs, one binary, one GPU, one problem."""
 
+from collections.abc import Sequence
+
 from assay.judging.case import Case, Failure, not_run
 from assay.judging.what_ran import what_ran
 from assay.records.builds import BuildRecord
@@ -8,6 +10,7 @@ from assay.records.measurements import (
     ArmCorrectness,
     ArmFacts,
     BenchmarkRecord,
+    Check,
     CorrectnessRecord,
 )
 from assay.records.units import number, short
@@ -65,8 +68,8 @@ def gate_correctness(
         return None
     who = f"{entry.variant} (arm {arm})"
     if entry.status not in _WITHOUT_OUTPUT:
-        text = f"The output of {who} is wrong ({_failed_checks(entry)})"
-        return _wrong(case, correctness, entry, f"{text}; no performance is reported.", own)
+        text = f"{_what_is_wrong(entry, who)}; no performance is reported."
+        return _wrong(case, correctness, entry, text, own)
     arch = case.catalog.targets[correctness.target].arch
     build = case.evidence.builds.get((entry.variant, arch))
     if build is not None and build.status == "failed":
@@ -102,10 +105,24 @@ def _wrong(
     )
 
 
-def _failed_checks(entry: ArmCorrectness) -> str:
+def _what_is_wrong(entry: ArmCorrectness, who: str) -> str:
+    """Return what the gate objects to: a way to cheat by its name, else a wrong output."""
     failed = [check for check in entry.checks if not check.passed]
+    cheat = next(
+        (each for each in failed if each.name in ("harness_unchanged", "plain_tensor")), None
+    )
+    if cheat is not None:
+        return f"{who} is refused: {cheat.detail}"
+    if changed := next((each for each in failed if each.name == "inputs_unchanged"), None):
+        return f"{who} changes its inputs ({changed.detail.removeprefix('changed: ')})"
+    if failed and all(check.name == "repeat" for check in failed):
+        return f"{who} is right at first, and wrong once the same tensors hold other values"
+    return f"The output of {who} is wrong ({_failed_checks(failed) or entry.detail})"
+
+
+def _failed_checks(failed: Sequence[Check]) -> str:
     if not failed:
-        return entry.detail
+        return ""
     worst = failed[0]
     error = (
         "" if worst.relative_error is None else f", relative error {number(worst.relative_error)}"

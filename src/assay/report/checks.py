@@ -45,7 +45,7 @@ def _cheat_alarms(record: CheatsRecord) -> Iterator[str]:
     if holes := [fmt.words(c.name) for c in free if not _failed(c)]:
         yield f"the checks let kernels that cheat through: {', '.join(holes)}"
     if untried := [fmt.words(c.name) for c in record.cheats if _failed(c)]:
-        yield f"it is not known what the checks make of: {', '.join(untried)}"
+        yield f"kernels that cheat ended before the checks were done: {', '.join(untried)}"
     if any(c.meant is None and c.caught_by for c in record.cheats):
         yield (
             "the checks object to an honest kernel as well, so that what else they catch proves "

@@ -93,8 +93,9 @@ def figure_strip(
             dots[each.lead.source].append(_dot(each, lines[each.lead.claim], ratio))
     ours = "its own claims" if catalog.project else "our own claims"
     said = {source: catalog.sources[source].source for source in dots}
+    several = sum(each.file is None for each in said.values()) > 1
     lanes = [
-        (f"{source}: {said[source].title}" if said[source].file else ours, found)
+        (f"{source}: {said[source].title}" if said[source].file or several else ours, found)
         for source, found in dots.items()
         if found
     ]
