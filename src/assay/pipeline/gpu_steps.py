@@ -236,7 +236,9 @@ class MeasuringSteps(MeasuringStep):
 
     def _run_programs(self, items: Sequence[Item]) -> None:
         proofs = None if self.dag.request.prove_again else self._proofs(PROGRAMS)
-        proven = proofs.found(items, self.run_dir, PROGRAMS.record) if proofs else {}
+        folder = self._kept_folder(PROGRAMS)
+        new = [item for item in items if not item.kept(folder).is_file()]
+        proven = proofs.found(new, self.run_dir, PROGRAMS.record) if proofs else {}
         left = [
             replace(item, job=measure.without_check(item.job)) if item.name in proven else item
             for item in items
