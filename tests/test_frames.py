@@ -66,6 +66,7 @@ def test_a_sample_of_nvml_is_a_row_and_what_it_refused_is_nan(record: BenchmarkR
         (frames.samples([]), frames.SAMPLES),
         (frames.telemetry([], {}), frames.TELEMETRY),
         (frames.verdicts([]), frames.VERDICTS),
+        (frames.leaderboard([]), frames.LEADERBOARD),
         (frames.builds([]), frames.BUILDS),
     ],
 )

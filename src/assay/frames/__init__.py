@@ -126,6 +126,30 @@ def _beside(verdict: Verdict) -> dict[str, object]:
     return found
 
 
+LEADERBOARD = (
+    Column("problem", "object", "what is solved"),
+    Column("solution", "object", "who solves it"),
+    Column("reference", "object", "what it is held against"),
+    Column("claim", "object", "claim id"),
+    Column("target", "category", "target id"),
+    Column("correct", "category", "yes or no; nothing where no check came to an end"),
+    Column("solution_ms", "float64", "median time of a launch, ms; none of a wrong output"),
+    Column("reference_ms", "float64", "the same of the reference"),
+    Column("speedup", "float64", "how many times as fast the solution is"),
+    Column("low", "float64", "low end of its 90 % interval"),
+    Column("high", "float64", "high end of its 90 % interval"),
+    Column("claimed", "float64", "the speed-up that is claimed; 1 where nobody claims one"),
+    Column("verdict", "category", "reproduced, exceeded, not_reproduced, incorrect ..."),
+    Column("cause", "object", "the checks that caught it, or the code of the verdict's cause"),
+)
+"""One row a verdict on how many times as fast one arm is as another."""
+
+
+def leaderboard(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
+    """Return rows with the columns ``LEADERBOARD``."""
+    return _frame_of_records(LEADERBOARD, [(None, row) for row in rows])
+
+
 SAMPLES = (
     Column("target", "category", "target id"),
     Column("comparison", "category", "comparison id"),
@@ -245,6 +269,7 @@ def _most_of(of: str, record: BuildRecord) -> dict[str, object]:
 
 TABLES: dict[str, tuple[Column, ...]] = {
     "verdicts": VERDICTS,
+    "leaderboard": LEADERBOARD,
     "samples": SAMPLES,
     "telemetry": TELEMETRY,
     "builds": BUILDS,

@@ -15,6 +15,7 @@ from assay.base.io import read_bytes
 from assay.evidence.report_contents import ReportContents, read_contents
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import counted_once, kind_of
+from assay.judging.leaderboard import leaderboard_rows
 from assay.records.attestation import MANIFEST
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT
@@ -67,6 +68,12 @@ class OpenReport:
         return frames.verdicts(
             (kind_of(catalog, verdict), id(verdict) in once, verdict) for verdict in entries
         )
+
+    @cached_property
+    def leaderboard(self) -> pd.DataFrame:
+        """Return one row a solution and its reference (``assay.frames.LEADERBOARD``)."""
+        found, entries = self.contents, with_known_causes(self.contents.verdicts.verdicts)
+        return frames.leaderboard(leaderboard_rows(found.catalog, found.evidence, entries))
 
     @cached_property
     def samples(self) -> pd.DataFrame:
