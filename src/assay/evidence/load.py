@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record
+from assay.catalog.project_folder import project_of
 from assay.evidence.model import BuildKey, Evidence, RecordedBuild
 from assay.evidence.stages import (
     BUILDS,
@@ -25,7 +26,7 @@ from assay.records.builds import BuildRecord
 from assay.records.cluster import SlurmJobsRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.timings import TimingsRecord
-from assay.shared.read_limits import MOST_EVIDENCE, unpacked_size
+from assay.shared.read_limits import MOST_CODE, MOST_CODE_LINE, MOST_EVIDENCE, unpacked_size
 
 K = TypeVar("K", bound=str | tuple[str, ...])
 R = TypeVar("R", bound=Record)
@@ -78,6 +79,7 @@ def load_evidence(directory: Path) -> Evidence:
         file_compiles=records.load(FILE_COMPILES.record, compiled),
         file_compile_paths=compiled,
         slurm_jobs=records.read(SlurmJobsRecord, slurm_jobs_path()),
+        project_code=_project_code(directory),
         **_inspected(records, plan, folders.values()),
         **of_targets,
     )
@@ -134,6 +136,19 @@ def _inspected(records: _Records, plan: Plan, folders: Iterable[str]) -> dict[st
             if better and (path in own or found.status == "inspected"):
                 code[found.claim], paths[found.claim] = found, path
     return {"inspections": counted, "device_code": code, "inspection_paths": paths}
+
+
+def _project_code(directory: Path) -> dict[str, bytes]:
+    """Return a project's files of Python, but for those that no parser should be given."""
+    found = dict[str, bytes]()
+    if (folder := project_of(directory)) is None:
+        return found
+    for path in sorted(folder.rglob("*.py")):
+        if path.is_file() and path.stat().st_size <= MOST_CODE:
+            data = path.read_bytes()
+            if max(map(len, data.splitlines()), default=0) <= MOST_CODE_LINE:
+                found[path.relative_to(folder).as_posix()] = data
+    return found
 
 
 def _recorded_builds(

@@ -80,6 +80,8 @@ class Evidence:
     """Where they lie: this run's own, else those that came along with recorded figures."""
     slurm_jobs: SlurmJobsRecord | None = None
     """What a cluster granted each job of the run; None where no scheduler placed any."""
+    project_code: dict[str, bytes] = field(default_factory=dict)
+    """A project's files of Python, by name."""
 
     def place(self, path: str) -> str:
         """Return where a record lies in a report, from its path in the run that measured it."""

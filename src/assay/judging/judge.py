@@ -19,6 +19,7 @@ from assay.judging.measured import measure_claim, nearest
 from assay.judging.own_program import answers_alone, counted_otherwise, how_to_get_it, own_program
 from assay.judging.readings import weigh_readings
 from assay.judging.rules import RULES
+from assay.judging.suspicions import suspicion_words
 from assay.judging.untimed_verdicts import judge_execution, judge_gate_figure, judge_self_check
 from assay.judging.verdicts import decided, decision_on, fail, judge_program
 from assay.judging.without_gpu import (
@@ -85,7 +86,8 @@ def _with_cause(ask: Question) -> Verdict:
     """Return the verdict on a claim as if it were for the target that is asked about."""
     result = _judge_claim(ask)
     own = ask.case.own_statement(ask.claim.id)
-    return result.model_copy(update={"why": cause_of(result, ask.claim, own=own)})
+    why = cause_of(result, ask.claim, own=own)
+    return ask.case.adding(result, suspicion_words(ask.case, ask.claim), why=why)
 
 
 def _judge_claim(ask: Question) -> Verdict:
