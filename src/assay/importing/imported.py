@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -177,6 +178,37 @@ def defined_names(data: bytes, missing: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             found |= {each.asname or each.name for each in node.names}
     return found
+
+
+def helpers_of(path: Path, data: bytes) -> dict[str, bytes]:
+    """Return the files beside ``path`` that it imports by name, and those that they import, by
+    their names from its folder on. Raises BadInput for one that lies elsewhere.
+    """
+    found: dict[str, bytes] = {}
+    left = [data]
+    while left:
+        for module in sorted(_imported_modules(left.pop())):
+            name = f"{module.replace('.', '/')}.py"
+            own = path.parent / name
+            if name not in found and own != path and own.is_file():
+                found[name] = read_below(path.parent, name)
+                left.append(found[name])
+    return found
+
+
+def _imported_modules(data: bytes) -> set[str]:
+    """Return what a Python file may import, but for the standard library."""
+    found: set[str] = set()
+    try:
+        nodes = list(ast.walk(ast.parse(data)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return found
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+    return {name for name in found if name.partition(".")[0] not in sys.stdlib_module_names}
 
 
 def read_below(folder: Path, name: str, *, up: int = 0) -> bytes:

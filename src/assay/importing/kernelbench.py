@@ -15,6 +15,7 @@ from assay.importing.imported import (
     below,
     defined_names,
     dtype_in,
+    helpers_of,
     read_source,
     short_names,
 )
@@ -79,6 +80,9 @@ def _add(
         ours = theirs
     imported.add(theirs, sources[problem])
     imported.add(ours, sources[path])
+    for each in (problem, path):
+        for name, data in helpers_of(each, sources[each]).items():
+            imported.add(f"{ours.removesuffix('.py')}/{name}", data)
     dtype = dtype_in(sources[problem].decode(errors="replace"))
     words = problem.stem.strip("_").replace("_", " ")
     imported.pairs.append(

@@ -69,6 +69,27 @@ def test_kernelbench(project):
         gate(broken["solution"])
 
 
+def test_kernelbench_solutions_take_helpers_along(project):
+    plain = KERNELBENCH["runs/level_1_problem_7_sample_0_kernel.py"]
+    given = {
+        **KERNELBENCH,
+        "runs/level_1_problem_7_sample_0_kernel.py": f"from scaled import zero\n{plain}".replace(
+            "min=0", "min=zero()"
+        ),
+        "runs/scaled.py": "from deep.er import nothing\n\ndef zero():\n    return nothing\n",
+        "runs/deep/er.py": "nothing = 0\n",
+        "runs/unused.py": "",
+    }
+    found = project("kernelbench", given)["level_1_problem_7_sample_0_kernel"]["solution"]
+    own = {name for name in found.workload.code.files if name.startswith("solutions/level_1")}
+    folder = "solutions/level_1_problem_7_sample_0_kernel"
+    assert {name for name in own if name.startswith(f"{folder}/")} == {
+        f"{folder}/scaled.py",
+        f"{folder}/deep/er.py",
+    }
+    assert gate(found)["status"] == "correct"
+
+
 def test_a_function_of_several_results(project):
     for name, status in (("fast", "correct"), ("half_done", "incorrect")):
         (pair,) = project(
