@@ -56,6 +56,9 @@ def test_products_of_blocks_are_those_of_the_dense_matrices(workload):
     assert torch.allclose(oracle(inputs).double(), a @ b, rtol=1e-6, atol=1e-6)
 
 
+NAN, INF = float("nan"), float("inf")
+
+
 class TestMeasureErrors:
     def test_values(self):
         errors = measure_errors(torch.tensor([3.0, 4.5]), torch.tensor([3.0, 4.0]))
@@ -66,6 +69,26 @@ class TestMeasureErrors:
         errors = measure_errors(torch.tensor([bad, 4.0]), torch.tensor([3.0, 4.0]))
         assert errors == Errors(None, None)
         assert not errors.within(bsr_workload(relative_tolerance=1e9))
+
+    @pytest.mark.parametrize(
+        ("output", "relative"),
+        [
+            ([NAN, INF, -INF, 3.0, 4.5], 0.1),
+            ([NAN, INF, -INF, NAN, 4.0], None),
+            ([NAN, INF, -INF, INF, 4.0], None),
+            ([0.0, INF, -INF, 3.0, 4.0], None),
+            ([NAN, INF, INF, 3.0, 4.0], None),
+            ([NAN, NAN, -INF, 3.0, 4.0], None),
+            ([NAN, 1e38, -INF, 3.0, 4.0], None),
+        ],
+    )
+    def test_where_the_right_answer_is_not_finite_the_output_is_the_same(self, output, relative):
+        right = torch.tensor([NAN, INF, -INF, 3.0, 4.0])
+        assert measure_errors(torch.tensor(output), right).relative == pytest.approx(relative)
+
+    def test_a_right_answer_that_is_nowhere_finite_is_no_answer(self):
+        nowhere = torch.full((4,), NAN)
+        assert measure_errors(nowhere, nowhere) == Errors(None, None)
 
     def test_a_limit_of_either_kind_holds(self):
         zeros = torch.zeros(4)

@@ -152,6 +152,7 @@ class TestTiming:
         (lambda x: x > 0, lambda x: (x > 0).float()),
         (lambda x: (x, x[:7]), lambda x: (x, x[:8])),
         (lambda x: (x, x[:7].long()), lambda x: (x, x[:7])),
+        (lambda x: (x, 1 / x.floor()), lambda x: (x, 2 / x.floor())),
     ],
 )
 def test_a_result_is_of_the_answers_kind_shape_and_values(right, wrong):

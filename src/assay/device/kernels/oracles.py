@@ -18,7 +18,7 @@ CHUNK_BYTES = 2**30
 
 @dataclass(frozen=True)
 class Errors:
-    """The distances of an output from its oracle; None where either holds a NaN or an infinity."""
+    """The distances of an output from its oracle; None where one alone is NaN or infinite."""
 
     relative: float | None
     max_abs: float | None
@@ -38,7 +38,9 @@ class Errors:
 def measure_errors(output: Tensor, oracle: Tensor) -> Errors:
     """Return relative Frobenius error and largest absolute difference of two tensors of one shape.
 
-    An oracle of zeros has no relative error unless the output is all zeros as well (then 0).
+    Where the oracle itself is NaN or infinite, the output must be the same, and the rest is
+    compared; an oracle that is so everywhere has no errors. An oracle of zeros has no relative
+    error unless the output is all zeros as well (then 0).
     """
     if tuple(output.shape) != tuple(oracle.shape):
         raise ValueError(f"output is {tuple(output.shape)}, oracle {tuple(oracle.shape)}")
@@ -49,10 +51,20 @@ def measure_errors(output: Tensor, oracle: Tensor) -> Errors:
     )
     max_abs = float(difference.abs().max())
     if not (math.isfinite(norm) and math.isfinite(size) and math.isfinite(max_abs)):
-        return Errors(None, None)
+        return _at_known_places(output.float(), oracle)
     if size == 0.0:
         return Errors(0.0 if norm == 0.0 else None, max_abs)
     return Errors(norm / size, max_abs)
+
+
+def _at_known_places(output: Tensor, oracle: Tensor) -> Errors:
+    """Return the errors where an oracle is finite, if the output is as the oracle elsewhere."""
+    unknown = ~oracle.isfinite()
+    same = (output == oracle) | (output.isnan() & oracle.isnan())
+    some = bool(unknown.any()) and not bool(unknown.all())
+    if not some or not bool(same[unknown].all()):
+        return Errors(None, None)
+    return measure_errors(*(each.masked_fill(unknown, 0) for each in (output, oracle)))
 
 
 def oracle(inputs: Inputs) -> Tensor:

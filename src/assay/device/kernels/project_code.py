@@ -80,7 +80,8 @@ class ProjectCase:
         if not parts:
             raise BadCode(f"{self.name}: oracle returned no tensor")
         if not self.weights and len(parts) > 1:
-            norms = [_real(part).to(torch.float64).norm().item() for part in parts]
+            finite = (_real(part).to(torch.float64).nan_to_num(0, 0, 0) for part in parts)
+            norms = [part.norm().item() for part in finite]
             most = max(part.numel() for part in parts)
             self.weights = tuple(most**0.5 / norm if norm > 0 else 1.0 for norm in norms)
         self.forms = tuple(map(_form, parts))
