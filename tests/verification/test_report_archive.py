@@ -170,9 +170,8 @@ class TestPublishedReports:
             ]
             return json.dumps({"answers": answers}).encode()
 
-        self.keep(
-            tmp_path, "whole", "2026-01-01", packed=False, plan=plan(a="measure", b="recorded")
-        )
+        both = plan(a="measure", b="recorded")
+        self.keep(tmp_path, "whole", "2026-01-01", packed=True, plan=both)
         self.keep(tmp_path, "part", "2026-03-01", packed=True, plan=plan(c="measure", a="not_run"))
         self.keep(tmp_path, "odd", "2026-04-01", packed=True, plan=b'{"answers": [{}]}')
 
@@ -182,6 +181,6 @@ class TestPublishedReports:
         assert order("a", "b", "c") == ["whole", "part", "odd"]
         assert order("a", "c") == ["part", "whole", "odd"]
         assert order("c") == ["part", "odd", "whole"]
-        self.keep(tmp_path, "few", "2026-05-01", packed=True, measured=1)
-        assert order("a", "b") == ["whole", "odd", "part"]
-        assert order("c") == ["part", "few", "odd", "whole"]
+        self.keep(tmp_path, "open", "2026-01-02", packed=False, plan=plan(a="measure"))
+        assert order("a", "b") == ["open"]
+        assert order("c") == ["part", "odd", "open", "whole"]

@@ -39,16 +39,16 @@ def reports_measuring(
 ) -> list[Path]:
     """Return published reports, that first which measured most of ``asked`` on ``targets``.
 
-    No archive is unpacked that states fewer verdicts than another report measured of these.
+    Archives are history: they are unpacked only where none that lies unpacked answers any of this.
     ``asked``: ids of claims, and of the comparisons and programs that answer them: of a project's
     claims no report of ours knows any.
     """
-    found, most = dict[Path, tuple[int, str]](), 0
-    for report, (stated, created, _) in _by_statement(root, project).items():
-        if not is_archive(report) or stated >= most:
-            names, answers = _measured(report, asked, targets)
-            found[report], most = (names, created), max(most, answers)
-    return sorted(found, key=found.__getitem__, reverse=True)
+    stated = _by_statement(root, project)
+    unpacked = [report for report in stated if not is_archive(report)]
+    found = {report: _measured(report, asked, targets) for report in unpacked}
+    if not any(answers for _, answers in found.values()):
+        found |= {each: _measured(each, asked, targets) for each in stated.keys() - found.keys()}
+    return sorted(found, key=lambda each: (found[each][0], stated[each][1]), reverse=True)
 
 
 def _by_statement(root: Path, project: Path | None) -> dict[Path, tuple[int, str, str]]:
