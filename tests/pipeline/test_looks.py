@@ -1,6 +1,6 @@
 """The record of a comparison that was measured in several looks."""
 
-from assay.pipeline.looks import with_look
+from assay.pipeline.hanging import with_look
 from assay.statistics.summaries import CONTROL
 from tests import builders as b
 

@@ -35,7 +35,7 @@ class BoxWithLooks(Box):
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
     monkeypatch.setattr(test_granted_cards, "Box", BoxWithLooks)
-    monkeypatch.setattr(gpu_steps, "hanging", hang_until_the_last_look)
+    monkeypatch.setattr("assay.pipeline.hanging.hanging", hang_until_the_last_look)
     node = Node(tmp_path, monkeypatch)
     node.job("platform", FIRST)
     node.job("correctness", FIRST)

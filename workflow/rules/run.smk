@@ -5,7 +5,6 @@ localrules:
     toolchain_image,
     earlier,
     report,
-    sign,
 
 
 rule toolchain_image:
@@ -47,32 +46,16 @@ rule report:
         ASSAY.evidence_files(),
         configuration=ASSAY.catalog_files(),
         pipeline=ASSAY.path("pipeline.json"),
+        request=ASSAY.path("request.json"),
         templates=ASSAY.ours("reports/templates/*"),
     output:
-        ASSAY.rendered_files(),
+        ASSAY.finished_files(),
         verdicts=f"{RUN}/verdicts.json",
     log:
         f"{LOGS}/report.log",
     conda:
         "../envs/host.yaml"
     message:
-        "report: judge and render {output[0]}"
-    script:
-        "../scripts/step.py"
-
-
-rule sign:
-    input:
-        ASSAY.rendered_files(),
-        request=ASSAY.path("request.json"),
-    output:
-        ASSAY.signed_files(),
-        verified=f"{RUN}/verified.txt",
-    log:
-        f"{LOGS}/sign.log",
-    conda:
-        "../envs/host.yaml"
-    message:
-        "sign: and verify, as its reader would"
+        "report: judge, render, sign and verify {output[0]}"
     script:
         "../scripts/step.py"

@@ -30,7 +30,6 @@ from assay.evidence.stages import (
     SANITIZERS,
     STOPWATCHES,
 )
-from assay.judging.case import Case
 from assay.measuring import device_jobs as measure
 from assay.measuring.command_runs import CommandPlaces, commands_at
 from assay.measuring.host_machine import joined
@@ -38,8 +37,6 @@ from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Item, Measure, kept_record
 from assay.pipeline.gpu_step_base import MeasuringStep
-from assay.pipeline.hanging import hanging
-from assay.pipeline.looks import with_look
 from assay.records.measurements import BenchmarkRecord
 from assay.records.originals import OriginalJob, OriginalRunRecord
 from assay.records.side_evidence import ProfileRecord
@@ -139,6 +136,8 @@ class MeasuringSteps(MeasuringStep):
 
     def _time(self) -> None:
         """Measure look after look, until no verdict hangs on samples or all looks are taken."""
+        from assay.pipeline.hanging import with_look  # noqa: PLC0415 - it judges
+
         catalog, names = self.dag.catalog, self.planned.comparisons
         first = self._gated_items(BENCHMARKS, names, measure.benchmark_job)
         records, every, waiting = dict[str, BenchmarkRecord](), list[Item](), first
@@ -159,6 +158,9 @@ class MeasuringSteps(MeasuringStep):
         """Return what a further look takes of what was measured by now."""
         if all(len(each.processes) >= max(each.looks, default=0) for each in records.values()):
             return []
+        from assay.judging.case import Case  # noqa: PLC0415 - as does what asks it
+        from assay.pipeline.hanging import hanging  # noqa: PLC0415
+
         case = Case(self.dag.catalog, load_evidence(self.run_dir))
         hangs, costs = hanging(case, self.target.id), dict[str, float]()
         found = list[Item]()

@@ -1,4 +1,7 @@
-"""On which measurements open verdicts hang, as far as more fresh processes may decide them."""
+"""Further looks: on which measurements open verdicts hang, and the record of several looks.
+
+It judges, so steps that look no further leave it alone: its imports take half a second.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,14 +15,15 @@ from assay.judging.own_program import own_program
 from assay.judging.readings import readings_of
 from assay.judging.verdicts import claimed_value, decision_on
 from assay.records import evaluations as ways
+from assay.records.base import GpuSpan
 from assay.records.claims import Claim
-from assay.records.measurements import BenchmarkRecord
+from assay.records.measurements import BenchmarkRecord, Process
 from assay.records.plan import Answer
 from assay.records.verdicts import Status, Verdict, Why
 from assay.records.workloads import Judging
 from assay.statistics.intervals import half_width
 from assay.statistics.looks import at_look, least_half_width
-from assay.statistics.summaries import Summary
+from assay.statistics.summaries import CONTROL, Summary
 
 BEFORE = ("too_few_processes", "no_control", "no_usable_blocks")
 """Reasons of an open verdict that say nothing of how many processes would do."""
@@ -122,3 +126,43 @@ def _benchmarks(
     for (of, name), record in case.evidence.benchmarks.items():
         if of == target and benchmark_path(target, name) in paths:
             yield name, record
+
+
+def with_look(
+    earlier: BenchmarkRecord | None,
+    later: BenchmarkRecord,
+    looks: Sequence[int],
+    control: str,
+) -> BenchmarkRecord:
+    """Return a comparison's record with the processes of a further look.
+
+    An arm that was lost meanwhile loses all its samples, as within one look.
+    """
+    if earlier is None:
+        return later.model_copy(update={"looks": tuple(looks) if len(looks) > 1 else ()})
+    lost = {name for name in later.not_timed if name not in earlier.not_timed}
+    lost |= {CONTROL} if control in lost else set()
+    before = tuple(_without(process, lost) for process in earlier.processes)
+    spans = [span for span in (earlier.on_gpu, later.on_gpu) if span is not None]
+    return earlier.model_copy(
+        update={
+            "not_timed": {**earlier.not_timed, **later.not_timed},
+            "wrong": tuple(dict.fromkeys((*earlier.wrong, *later.wrong))),
+            "processes": (*before, *later.processes),
+            "seconds": round(earlier.seconds + later.seconds, 4),
+            "remarks": tuple(dict.fromkeys((*earlier.remarks, *later.remarks))),
+            "on_gpu": GpuSpan(began=spans[0].began, ended=spans[-1].ended) if spans else None,
+        }
+    )
+
+
+def _without(process: Process, arms: set[str]) -> Process:
+    """Return a process without the samples of ``arms``."""
+    blocks = tuple(
+        block.model_copy(
+            update={"turns": tuple(turn for turn in block.turns if turn.arm not in arms)}
+        )
+        for block in process.blocks
+    )
+    facts = tuple(entry for entry in process.arms if entry.arm not in arms)
+    return process.model_copy(update={"arms": facts, "blocks": blocks})

@@ -31,7 +31,6 @@ from assay.evidence import stages as evidence
 from assay.evidence.load import load_evidence
 from assay.evidence.timings import write_timing
 from assay.images.stage import make_image
-from assay.judging.judge import judge as judge_evidence
 from assay.pipeline.failures import StepFailure, failure_path
 from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.reuse import take_whole
@@ -42,7 +41,6 @@ from assay.records.attestation import VERDICTS
 from assay.records.images import Role
 from assay.records.plan import Request
 from assay.records.timings import Stage
-from assay.report.render import render, render_contents
 from assay.shared.errors import ExitCode
 from assay.shared.files import write_bytes
 from assay.verification.made_again import Renderer
@@ -62,8 +60,8 @@ GATED = frozenset({str(Stage.BENCHMARK), str(Stage.PROFILE), str(Stage.STOPWATCH
 """Stages that measure what has passed the gate."""
 
 
-TOGETHER = {"report": ["judge", "report"], "sign": ["sign", "verify"]}
-"""Rules of several steps."""
+TOGETHER = {"report": ["judge", "report", "sign", "verify"]}
+"""Rules of several steps. A report that its holder signs elsewhere is only rendered."""
 
 
 class Steps(MeasuringSteps):
@@ -129,11 +127,16 @@ class Steps(MeasuringSteps):
 
     def judge(self) -> None:
         """Verdicts from the records alone."""
+        # What computes and draws takes a second to load: builds do without.
+        from assay.judging.judge import judge as judge_evidence  # noqa: PLC0415
+
         verdicts = judge_evidence(self.dag.catalog, load_evidence(self.run_dir))
         write_record(verdicts, self.run_dir / VERDICTS)
 
     def report(self) -> None:
         """Render the report directory; unsigned until ``sign``."""
+        from assay.report.render import render  # noqa: PLC0415
+
         write_slurm_jobs(self.run_dir)
         render(self.root, self.run_dir, self.report_dir)
 
@@ -195,6 +198,8 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
         began, started = datetime.now(UTC), time.monotonic()
         try:
             steps = steps or Steps(root, run_dir)
+            if part == Stage.SIGN and steps.dag.request.unsigned_for is not None:
+                break
             if part == MEASURE:
                 waiting = steps.measure(**arguments)
                 continue
@@ -258,6 +263,8 @@ def verify_own(root: Path, report_dir: Path, request: Request) -> str:
     A run of a tree that is no commit's may have rules of its own: they are listed, and its readers
     must accept them. Where there is no history, nothing is proven of them. Raises CheckFailed.
     """
+    from assay.report.render import render_contents  # noqa: PLC0415
+
     home = None if request.home is None else Path(request.home)
     own = public_key_path(Path(request.signing_key))
     keys = [own, *project_keys(home), *trusted_keys(root), *map(Path, request.extra_keys)]

@@ -9,7 +9,6 @@ from assay.base.errors import CheckFailed
 from assay.base.io import dump_record
 from assay.base.printable import shortened
 from assay.evidence.report_contents import ReportContents
-from assay.judging.judge import judge
 from assay.judging.rules import RULES
 from assay.records.attestation import TEXTS, PipelineRecord
 from assay.records.verdicts import Verdict, VerdictsFile
@@ -51,6 +50,9 @@ class Renderer:
 
 def check_verdicts(log: CheckLog, contents: ReportContents) -> None:
     """Judge again in this process."""
+    # Its libraries take half a second to load, and whoever asks for a signature needs none.
+    from assay.judging.judge import judge  # noqa: PLC0415
+
     with log.check("verdicts") as says:
         again = judge(contents.catalog, contents.evidence)
         if dump_record(again) != contents.verdicts_data:
