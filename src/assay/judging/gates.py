@@ -48,6 +48,8 @@ def last_words(diagnostics: str) -> str:
     return (errors or lines[-1:] or ["the compiler gave no reason"])[0]
 
 
+REFUSALS = ("harness_unchanged", "plain_tensor", "own_check")
+"""Checks that say in words of their own what an arm does."""
 _WITHOUT_OUTPUT = {
     "unsupported": (NotRun.NOT_IN_BUILD, "does not take this problem here"),
     "not_installed": (NotRun.NOT_INSTALLED, "was not run, for what it calls is not installed"),
@@ -108,9 +110,7 @@ def _wrong(
 def _what_is_wrong(entry: ArmCorrectness, who: str) -> str:
     """Return what the gate objects to: a way to cheat by its name, else a wrong output."""
     failed = [check for check in entry.checks if not check.passed]
-    cheat = next(
-        (each for each in failed if each.name in ("harness_unchanged", "plain_tensor")), None
-    )
+    cheat = next((each for each in failed if each.name in REFUSALS), None)
     if cheat is not None:
         return f"{who} is refused: {cheat.detail}"
     if changed := next((each for each in failed if each.name == "inputs_unchanged"), None):

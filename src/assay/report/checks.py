@@ -23,6 +23,7 @@ CHECKS = {
     "low_precision_rule": "the error against a low-precision reference's",
     "plain_tensor": "the output's type",
     "harness_unchanged": "the harness's own functions",
+    "own_check": "the problem's own check",
     "timed_run": "the timed launches against the oracle",
 }
 """A check's name in a reader's words."""

@@ -92,6 +92,10 @@ class Unsupported(KnownFailure):
     kind = FailureKind.UNSUPPORTED
 
 
+class OutputRefused(KnownFailure):
+    """The check that came with a project's problem refuses an arm's output."""
+
+
 class RivalMissing(Unsupported):
     """A library that a variant calls is not here."""
 

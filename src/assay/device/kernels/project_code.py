@@ -28,12 +28,20 @@ import torch
 
 from assay.device.worker.failure_kinds import kind_of
 from assay.device.worker.harness_guard import is_plain
-from assay.shared.errors import FailureKind, KnownFailure, RivalMissing, Unsupported
+from assay.shared.errors import (
+    FailureKind,
+    KnownFailure,
+    OutputRefused,
+    RivalMissing,
+    Unsupported,
+)
 from assay.shared.project_calls import RESERVED, project_place
 from assay.shared.specs import CodeSpec, WorkloadSpec
 
 Tensors = dict[str, Any]
 """By the names that the arms and the oracle call them."""
+REFUSES = "refuses_output"
+"""Attribute of an error by which a problem's own check says that an output is wrong."""
 
 
 class BadCode(KnownFailure, RuntimeError):
@@ -127,7 +135,8 @@ class ProjectCase:
         one.
 
         A launch raises RivalMissing where the arm finds a module missing, Unsupported where the arm
-        says that it has no such thing (NotImplementedError), BadCode for what else it raises.
+        says that it has no such thing (NotImplementedError), OutputRefused where an error says that
+        a check refuses its output (REFUSES), BadCode for what else it raises.
         """
         if arm not in self.arms:
             raise BadCode(f"{self.name}: returned no arm '{arm}'; it has {', '.join(self.arms)}")
@@ -147,6 +156,8 @@ class ProjectCase:
             except NotImplementedError as error:
                 raise Unsupported(f"arm '{arm}': {error}") from error
             except Exception as error:
+                if getattr(error, REFUSES, False):
+                    raise OutputRefused(str(error)) from error
                 _blame(f"arm '{arm}' of {self.name}", function, error, given)
                 raise
             if out is not None:

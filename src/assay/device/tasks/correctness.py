@@ -31,7 +31,7 @@ from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress
 from assay.shared import sparsity as patterns
 from assay.shared.counting import agreeing, counted
-from assay.shared.errors import Unsupported
+from assay.shared.errors import OutputRefused, Unsupported
 from assay.shared.job import CorrectnessJob
 from assay.shared.sparsity import block_grid
 from assay.shared.specs import ArmSpec, Json, WorkloadSpec
@@ -190,6 +190,9 @@ def check_arm(
         try:
             prepared = prepare(arm, inputs)
             checks += _fresh("timed_shape", seed, prepared, inputs)
+        except OutputRefused as error:
+            checks.append(_check("own_check", seed, False, str(error)))
+            break
         except Unsupported as error:
             return {"status": error.kind.value, "checks": checks, "detail": str(error)}
         b = inputs.blocks_b
