@@ -192,8 +192,8 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     left = {c for c in planned.comparisons if not _measured_alike(now, then, c)}
     left |= {job.program for job in planned.programs if job not in held["programs"]}
     if left:
-        why = "measured or compiled otherwise by now"
-        say(f"{name}: not taken over on {target} ({why}): {', '.join(sorted(left))}")
+        others = ", ".join(sorted(left))
+        say(f"{name}: not taken over on {target}, for today's are other: {others}")
     platform = read_record(PLATFORMS.record, evidence / platform_path(target))
     commit, gpu = platform.commit or "an unknown commit", platform.device.gpu
     before = {k: v for k, v in earlier.items() if k not in alike}
