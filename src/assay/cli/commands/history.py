@@ -1,4 +1,4 @@
-"""``./assay history``: one claim through every report."""
+"""``./assay history``: follow one claim through every report."""
 
 from collections.abc import Sequence
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``./assay new``: a folder with a project: an example, or what a benchmark's files hold."""
+"""``./assay new``: write a project: an example, or kernels of others."""
 
 import shlex
 from importlib.resources import files
