@@ -14,6 +14,11 @@ rule all:
         ASSAY.finished_files(),
 
 
+rule unsigned:
+    input:
+        ASSAY.rendered_files(),
+
+
 rule portable:
     input:
         ASSAY.portable_files(),

@@ -8,7 +8,6 @@ from assay.catalog.load import load_catalog
 from assay.judging.rules import RULES
 from assay.pipeline.reuse import find_recorded
 from assay.records.verification import ProofState
-from assay.verification import made_again
 from assay.verification import verify as verifying
 from assay.verification.made_again import OtherVersion
 from assay.verification.policy import Policy
@@ -40,7 +39,7 @@ def newer(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("judged by today's rules")
 
     monkeypatch.setattr(verifying, "RULES", 99)
-    monkeypatch.setattr(made_again, "judge", judge)
+    monkeypatch.setattr("assay.judging.judge.judge", judge)
 
 
 def test_it_is_intact_and_names_its_rules_and_commit(report: Path, key: Path) -> None:

@@ -74,6 +74,9 @@ def _why_not(trace: _Trace, solution: Mapping[str, Any]) -> str | None:
         return f"its definition '{name}' is not among the files"
     if spec.get("language") not in LANGUAGES:
         return f"is written in {spec.get('language')}: {' and '.join(LANGUAGES)} can be measured"
+    file = str(spec.get("entry_point", "")).partition("::")[0]
+    if file not in {source.get("path") for source in solution["sources"]}:
+        return "its entry point is in none of its sources"
     if not any(found["definition"] == name for _, found in trace.workloads):
         return f"no workload of '{name}' is among the files"
     return None

@@ -86,12 +86,13 @@ def _add(
     path: Path,
 ) -> None:
     place = f"tasks/{named}"
-    reference = imported.contents.get(f"{place}/reference.py", b"").decode("utf-8", "replace")
+    source = imported.contents.get(f"{place}/reference.py", b"")
+    reference = source.decode("utf-8", "replace")
     inside = path.relative_to(folder) if folder in path.parents else Path(*path.parts[-2:])
     own = identifier(*inside.with_suffix("").parts)
     file = f"{place}/submissions/{own}.py"
     imported.add(file, read_source(path))
-    dtype = dtype_in(reference)
+    dtype = dtype_in(source)
     tests = [_shape(shape) for shape in task.get("tests") or []]
     for number, benchmark in enumerate(task["benchmarks"], start=1):
         shape = _shape(benchmark)

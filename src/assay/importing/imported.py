@@ -1,8 +1,11 @@
 """A project made of pairs, each a solution and the reference that it is held against."""
 
 import ast
+import contextlib
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -254,10 +257,13 @@ def _hidden(path: Path, top: Path) -> bool:
     return any(part[0] in "._" for part in path.relative_to(top).parts[:-1])
 
 
-def dtype_in(text: str) -> str:
-    """Return the element type that a source names for its inputs; float32 where it names none."""
-    named: Iterable[tuple[str, str]] = (
-        ("bfloat16", r"bfloat16|\.bfloat16\(\)"),
-        ("float16", r"float16|\.half\(\)"),
-    )
-    return next((name for name, pattern in named if re.search(pattern, text)), "float32")
+def dtype_in(data: bytes) -> str:
+    """Return the element type that a source names for its inputs, in code and no comment; float32
+    where it names none.
+    """
+    names = set[str]()
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):
+        for token in tokenize.tokenize(io.BytesIO(data).readline):
+            names |= {token.string} if token.type == tokenize.NAME else set()
+    half = names & {"float16", "half"}
+    return "bfloat16" if "bfloat16" in names else "float16" if half else "float32"

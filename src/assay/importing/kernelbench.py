@@ -83,7 +83,7 @@ def _add(
     for each in (problem, path):
         for name, data in helpers_of(each, sources[each]).items():
             imported.add(f"{ours.removesuffix('.py')}/{name}", data)
-    dtype = dtype_in(sources[problem].decode(errors="replace"))
+    dtype = dtype_in(sources[problem])
     words = problem.stem.strip("_").replace("_", " ")
     imported.pairs.append(
         Pair(

@@ -293,13 +293,17 @@ class Dag:
         """Everything the judge looks at."""
         return [self.path(evidence.plan_path()), *self.portable_files(), *self.measurements()]
 
+    def rendered_files(self) -> list[str]:
+        """Return what a report is before it is signed."""
+        return [f"{self.report_dir}/{name}" for name in (*TEXTS, VERDICTS)]
+
+    def signed_files(self) -> list[str]:
+        """Return what signing adds to a report."""
+        return [f"{self.report_dir}/{name}" for name in (MANIFEST, ATTESTATION, SIGNER)]
+
     def finished_files(self) -> list[str]:
-        """Return what a finished run leaves for its reader; of one that is signed here also what
-        signing adds, and the word that it was verified.
-        """
-        signed = (MANIFEST, ATTESTATION, SIGNER) if self.request.unsigned_for is None else ()
-        files = [f"{self.report_dir}/{name}" for name in (*TEXTS, VERDICTS, *signed)]
-        return [*files, self.path(VERIFIED)] if signed else files
+        """Return what a finished run leaves for its reader, and the word that it was verified."""
+        return [self.path(VERIFIED), *self.rendered_files(), *self.signed_files()]
 
 
 def load_dag(root: Path, run_dir: str | None) -> Dag:

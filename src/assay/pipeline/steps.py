@@ -60,8 +60,8 @@ GATED = frozenset({str(Stage.BENCHMARK), str(Stage.PROFILE), str(Stage.STOPWATCH
 """Stages that measure what has passed the gate."""
 
 
-TOGETHER = {"report": ["judge", "report", "sign", "verify"]}
-"""Rules of several steps. A report that its holder signs elsewhere is only rendered."""
+TOGETHER = {"report": ["judge", "report"], "sign": ["sign", "verify"]}
+"""Rules of several steps."""
 
 
 class Steps(MeasuringSteps):
@@ -198,8 +198,6 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
         began, started = datetime.now(UTC), time.monotonic()
         try:
             steps = steps or Steps(root, run_dir)
-            if part == Stage.SIGN and steps.dag.request.unsigned_for is not None:
-                break
             if part == MEASURE:
                 waiting = steps.measure(**arguments)
                 continue

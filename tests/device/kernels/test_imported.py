@@ -3,6 +3,7 @@
 import hashlib
 
 import pytest
+import torch
 import yaml
 
 from assay.device.kernels import project_code
@@ -122,3 +123,54 @@ def test_a_pair_is_timed(project):
     found = run_process([pair["solution"], pair["reference"]], "reference", "seed", bench)
     assert found["wrong"] == {}
     assert {facts["arm"] for facts in found["arms"]} >= {"solution", "reference"}
+
+
+RELU = """
+import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+def get_inputs():
+    return [torch.randn(32, 64)]
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("patch", "computes"),
+    [
+        ("torch.relu = lambda x: x + 0", "x + 0"),
+        ("torch.randn = lambda *size, **_: torch.ones(*size)", "torch.ones_like(x)"),
+        ("torch.set_default_dtype(torch.float16)", "torch.relu(x)"),
+        (
+            "for each in list(sys.modules.values()):\n"
+            "    if 'problems' in each.__name__ and hasattr(each, 'Model'):\n"
+            "        each.Model.forward = lambda self, x: torch.ones_like(x)",
+            "torch.ones_like(x)",
+        ),
+    ],
+)
+def test_a_solution_cannot_change_its_problem(project, monkeypatch, patch, computes):
+    solution = f"""
+import sys
+import torch
+import torch.nn as nn
+{patch}
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return {computes}
+"""
+    for name in ("relu", "randn"):
+        monkeypatch.setattr(torch, name, getattr(torch, name))
+    found = project("kernelbench", {"1_relu.py": RELU, "1_relu_new.py": solution})
+    try:
+        (pair,) = found.values()
+        assert gate(pair["solution"])["status"] == "incorrect"
+    finally:
+        torch.set_default_dtype(torch.float32)

@@ -259,8 +259,9 @@ def finish(
     require_kept_report(root, catalog, request, plan, narrowed=narrowed)
     _tell_plan(catalog, request, plan, cores)
     require_trust(catalog, plan, trusted=trusted)
+    goal = "unsigned" if request.unsigned_for else None
     again = outputs_to_retry(run_dir(root, request), plan)
-    run_workflow(root, catalog, request, plan, cores=cores, again=again, verbose=verbose)
+    run_workflow(root, catalog, request, plan, cores=cores, goal=goal, again=again, verbose=verbose)
     tell_outcome(request, strict)
 
 

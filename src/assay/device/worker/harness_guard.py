@@ -1,8 +1,9 @@
 """Whether a stranger's code changed what measures it, in the process that both share.
 
 Watched are the functions by which launches are timed, copied and compared, those of this package,
-the clock, and what may run between others' calls: function modes of PyTorch, trace functions. What
-changes something and puts it back before its own launch ends is not seen: docs/cheats.md.
+those of PyTorch that a reference may call, the clock, and what may run between others' calls:
+function modes of PyTorch, trace functions. What changes something and puts it back before its own
+launch ends is not seen: docs/cheats.md.
 """
 
 import builtins
@@ -30,6 +31,22 @@ WATCHED: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("math", math, ("isfinite", "sqrt")),
 )  # fmt: skip
 """(name, owner, what of it)."""
+
+
+def _functions_of(module: ModuleType) -> tuple[str, ...]:
+    """Return the names of a module's public functions, but for one that torch.compile replaces."""
+    return tuple(
+        name
+        for name, value in vars(module).items()
+        if callable(value) and not isinstance(value, type) and name[0] != "_"
+        if name != "manual_seed"
+    )
+
+
+FUNCTIONS = tuple(
+    (each.__name__, each, _functions_of(each)) for each in (torch, torch.nn.functional)
+)
+LAYERS = tuple(each for each in vars(torch.nn).values() if isinstance(each, type))
 
 
 class HarnessGuard:
@@ -69,7 +86,10 @@ def _watched() -> dict[str, tuple[Any, ...]]:
         "the trace function": (sys.gettrace(),),
         "the profile function": (sys.getprofile(),),
     }
-    for name, owner, parts in WATCHED:
+    found["the default type"] = (torch.get_default_dtype(),)
+    for layer in LAYERS:
+        found[f"torch.nn.{layer.__name__}.forward"] = _parts(vars(layer).get("forward"))
+    for name, owner, parts in (*FUNCTIONS, *WATCHED):
         found |= {f"{name}.{part}": _parts(vars(owner).get(part)) for part in parts}
     found |= {f"torch.Tensor.{part}": _parts(each) for part, each in vars(torch.Tensor).items()}
     for name, module in list(sys.modules.items()):
