@@ -124,4 +124,5 @@ class TestEachJobByItself:
 def test_only_what_an_import_opens_keeps_modules_from_the_parent(monkeypatch, looks, usable):
     seen = iter(looks)
     monkeypatch.setattr(preload, "_holds_uvm", lambda: next(seen))
+    monkeypatch.setattr(preload, "_child_is_in_bad_fork", lambda: False)
     assert preload.preload(["json"]) is usable
