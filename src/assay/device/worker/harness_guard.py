@@ -26,7 +26,6 @@ WATCHED: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
                                 "stream", "synchronize")),
     ("torch.cuda.Event", torch.cuda.Event, ("elapsed_time", "query", "record", "synchronize")),
     ("torch.cuda.CUDAGraph", torch.cuda.CUDAGraph, ("replay",)),
-    ("torch", torch, ("allclose", "cat", "empty", "equal", "isfinite", "isnan", "norm", "zeros")),
     ("torch.linalg", torch.linalg, ("norm", "vector_norm")),
     ("math", math, ("isfinite", "sqrt")),
 )  # fmt: skip
@@ -38,8 +37,10 @@ def _functions_of(module: ModuleType) -> tuple[str, ...]:
     return tuple(
         name
         for name, value in vars(module).items()
-        if callable(value) and not isinstance(value, type) and name[0] != "_"
-        if name != "manual_seed"
+        if callable(value)
+        and not isinstance(value, type)
+        and not name.startswith("_")
+        and name != "manual_seed"
     )
 
 
