@@ -31,18 +31,19 @@ class _Trace:
 
 def import_flashinfer_bench(paths: Sequence[Path]) -> Imported:
     """Return each solution at each workload of its definition. Raises BadInput for a path that is
-    not there, or a file that is no JSON.
+    not there.
     """
     imported = Imported("Solutions to FlashInfer-Bench definitions", "flashinfer_bench.py")
     trace = _Trace()
     for path in below(paths, ".json", ".jsonl"):
-        for found in _objects(path):
-            _sort(trace, path, found)
+        with imported.leaving_out(path):
+            for found in _objects(path):
+                _sort(trace, path, found)
     for path, solution in trace.solutions:
-        if why := _why_not(trace, solution):
-            imported.left_out.append(f"{path}: {why}")
-            continue
-        _take(imported, trace, path, solution)
+        with imported.leaving_out(path):
+            if why := _why_not(trace, solution):
+                raise BadInput(f"{path}: {why}")
+            _take(imported, trace, path, solution)
     return imported
 
 

@@ -42,11 +42,7 @@ def imported_from(format_: BenchmarkFormat, paths: Sequence[Path], claimed: str 
     if not paths:
         raise BadInput(f"--from {format_.value}: name the files or folders to read")
     speedups = claimed_speedups(claimed)
-    try:
-        found = _IMPORTERS[format_](paths)
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        says = f"{type(error).__name__}: {error}"
-        raise BadInput(f"a file is not of the format {format_.value}: {says}") from error
+    found = _IMPORTERS[format_](paths)
     one = speedups.get("")
     if one is not None and len(found.pairs) > 1:
         raise BadInput(

@@ -34,21 +34,24 @@ SUBMISSION = "@SUBMISSION@"
 def import_gpu_mode(paths: Sequence[Path]) -> Imported:
     """Return each submission at each benchmark of its task: the one in its folder, or the only one.
 
-    Raises BadInput for a path that is not there, or a task that cannot be read.
+    Raises BadInput for a path that is not there.
     """
     imported = Imported("Submissions to GPU MODE's tasks", "gpu_mode.py")
-    tasks = {path.parent: _task(path) for path in below(paths, TASK) if path.name == TASK}
-    named = short_names(tasks)
-    for folder, task in tasks.items():
-        _take_task(imported, folder, f"tasks/{named[folder]}", task)
+    listed = [path for path in below(paths, TASK) if path.name == TASK]
+    named, tasks = short_names(path.parent for path in listed), dict[Path, dict[str, Any]]()
+    for path in listed:
+        with imported.leaving_out(path):
+            task = _task(path)
+            _take_task(imported, path.parent, f"tasks/{named[path.parent]}", task)
+            tasks[path.parent] = task
     for path in below(paths, ".py"):
-        if "custom_kernel" not in defined_names(read_source(path), "custom_kernel"):
-            continue
-        own = [each for each in path.parents if each in tasks] or list(tasks)
-        if own and (own[0] in path.parents or len(own) == 1):
+        with imported.leaving_out(path):
+            if "custom_kernel" not in defined_names(read_source(path), "custom_kernel"):
+                continue
+            own = [each for each in path.parents if each in tasks] or list(tasks)
+            if not own or (own[0] not in path.parents and len(own) > 1):
+                raise BadInput(f"{path}: no task was found that it is for")
             _add(imported, own[0], named[own[0]], tasks[own[0]], path)
-        else:
-            imported.left_out.append(f"{path}: no task was found that it is for")
     if tasks and not imported.pairs:
         imported.left_out.append(f"{next(iter(tasks))}: no file defines custom_kernel at its top")
     return imported

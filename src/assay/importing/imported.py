@@ -6,9 +6,10 @@ import io
 import re
 import sys
 import tokenize
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,6 +24,8 @@ from assay.shared.files import write_bytes
 LONGEST_ID = 80
 MOST_SOURCE = 1_000_000
 """Bytes of one file that is read: what a kernel's author writes."""
+SOURCES = (".cpp", ".cu", ".cuh", ".h")
+"""Endings of what a solution may compile when it is imported."""
 TOLERANCES = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2}
 """Largest relative error by element type, as KernelBench sets it for its comparisons."""
 
@@ -63,6 +66,26 @@ class Imported:
     left_out: list[str] = field(default_factory=list)
     """A sentence on each that is no pair."""
 
+    @contextlib.contextmanager
+    def leaving_out(self, path: Path) -> Iterator[None]:
+        """Leave ``path`` out, and say why, where what is done with it fails: one file of a stranger
+        that is not of the format is no reason to take none.
+        """
+        contents, pairs = dict(self.contents), list(self.pairs)
+        try:
+            yield
+        except (
+            AttributeError,
+            BadInput,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
+            self.contents, self.pairs = contents, pairs
+            says = f"{path}: is not of the format: {type(error).__name__}: {error}"
+            self.left_out.append(str(error) if isinstance(error, BadInput) else says)
+
     def add(self, name: str, content: bytes) -> None:
         """Take a file along. Raises BadInput for a name that no project can have, or that another
         file has already.
@@ -82,13 +105,11 @@ def write_project(folder: Path, imported: Imported, head: str) -> tuple[str, ...
     if not imported.pairs:
         why = "; ".join(imported.left_out[:3]) or "there is no file of that format"
         raise BadInput(f"no pair of a reference and a solution was found: {why}")
-    names = [pair.id for pair in imported.pairs]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise BadInput(f"two pairs are called '{twice[0]}': rename the files of one of them")
-    count, size = len(imported.contents) + 1, sum(map(len, imported.contents.values()))
-    if count > MOST_FILES or size > MOST_BYTES:
+    imported.pairs = _called_apart(imported.pairs)
+    many, size = len(imported.contents) + 1, sum(map(len, imported.contents.values()))
+    if many > MOST_FILES or size > MOST_BYTES:
         most = f"a project holds {MOST_FILES} and {MOST_BYTES:,} bytes; take fewer pairs"
-        raise BadInput(f"{counted(count, 'file')} of {size:,} bytes: {most}")
+        raise BadInput(f"{counted(many, 'file')} of {size:,} bytes: {most}")
     folders = {str(each) for name in imported.contents for each in PurePosixPath(name).parents}
     if clash := sorted(folders & imported.contents.keys()):
         raise BadInput(f"'{clash[0]}' would be a file and a folder: rename one of them")
@@ -99,6 +120,16 @@ def write_project(folder: Path, imported: Imported, head: str) -> tuple[str, ...
     write_bytes(folder / imported.adapter, code)
     write_bytes(folder / PROJECT_FILE, f"{head}{text}".encode())
     return PROJECT_FILE, imported.adapter
+
+
+def _called_apart(pairs: Iterable[Pair]) -> list[Pair]:
+    """Return the pairs, those that have the id of an earlier one with a number behind it."""
+    found: dict[str, Pair] = {}
+    for pair in pairs:
+        others = (f"{pair.id[: LONGEST_ID - 5]}_{number}" for number in count(2))
+        name = next(each for each in chain([pair.id], others) if each not in found)
+        found[name] = replace(pair, id=name)
+    return list(found.values())
 
 
 def _document(imported: Imported) -> dict[str, Any]:
@@ -163,16 +194,20 @@ def short_names(paths: Iterable[Path]) -> dict[Path, str]:
 
 
 def defined_names(data: bytes, missing: str) -> set[str]:
-    """Return the names that a Python file binds at its top; ``missing`` where it does not parse and
-    speaks of that: a solution that will fail.
+    """Return the names that a Python file binds at its top, under a condition, too; ``missing``
+    where it does not parse and speaks of that: a solution that will fail.
     """
     try:
         body = ast.parse(data).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {missing} if missing.encode() in data else set()
     found: set[str] = set()
-    for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    while body:
+        node = body.pop()
+        if isinstance(node, ast.If | ast.Try | ast.With):
+            body += [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]
+            body += [each for part in getattr(node, "handlers", ()) for each in part.body]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Assign):
             found |= {each.id for each in node.targets if isinstance(each, ast.Name)}
@@ -184,14 +219,13 @@ def defined_names(data: bytes, missing: str) -> set[str]:
 
 
 def helpers_of(path: Path, data: bytes) -> dict[str, bytes]:
-    """Return the files beside ``path`` that it imports by name, and those that they import, by
-    their names from its folder on. Raises BadInput for one that lies elsewhere.
+    """Return the files beside ``path`` that it imports or names, a CUDA source say, and those that
+    they do, by their names from its folder on. Raises BadInput for one that lies elsewhere.
     """
     found: dict[str, bytes] = {}
     left = [data]
     while left:
-        for module in sorted(_imported_modules(left.pop())):
-            name = f"{module.replace('.', '/')}.py"
+        for name in sorted(_named_files(left.pop())):
             own = path.parent / name
             if name not in found and own != path and own.is_file():
                 found[name] = read_below(path.parent, name)
@@ -199,9 +233,12 @@ def helpers_of(path: Path, data: bytes) -> dict[str, bytes]:
     return found
 
 
-def _imported_modules(data: bytes) -> set[str]:
-    """Return what a Python file may import, but for the standard library."""
+def _named_files(data: bytes) -> set[str]:
+    """Return the names of files that a Python file may import, but for the standard library, or
+    that stand in it as a text.
+    """
     found: set[str] = set()
+    texts: set[str] = set()
     try:
         nodes = list(ast.walk(ast.parse(data)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -211,7 +248,11 @@ def _imported_modules(data: bytes) -> set[str]:
             found |= {each.name for each in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
-    return {name for name in found if name.partition(".")[0] not in sys.stdlib_module_names}
+        elif isinstance(node, ast.Constant) and str(node.value).endswith(SOURCES):
+            texts |= {str(node.value)} if is_name(str(node.value)) else set()
+    modules = (name.split(".") for name in found)
+    paths = ["/".join(parts) for parts in modules if parts[0] not in sys.stdlib_module_names]
+    return texts | {f"{name}{end}" for name in paths for end in (".py", "/__init__.py")}
 
 
 def read_below(folder: Path, name: str, *, up: int = 0) -> bytes:

@@ -32,7 +32,10 @@ def import_kernelbench(paths: Sequence[Path]) -> Imported:
     the one that its name begins with. Raises BadInput for a path that is not there.
     """
     imported = Imported("Solutions to KernelBench problems", ADAPTER)
-    sources = {path: read_source(path) for path in below(paths, ".py")}
+    sources: dict[Path, bytes] = {}
+    for path in below(paths, ".py"):
+        with imported.leaving_out(path):
+            sources[path] = read_source(path)
     names = {path: defined_names(data, "ModelNew") for path, data in sources.items()}
     problems = [path for path in sources if names[path] >= PROBLEM]
     called = short_names(sources)
@@ -43,8 +46,8 @@ def import_kernelbench(paths: Sequence[Path]) -> Imported:
         if problem is None:
             imported.left_out.append(f"{path}: no problem was found that it solves")
         else:
-            given = (problem, "Model", path, "ModelNew")
-            _add(imported, given, sources, called)
+            with imported.leaving_out(path):
+                _add(imported, (problem, "Model", path, "ModelNew"), sources, called)
     return imported
 
 
@@ -75,14 +78,18 @@ def _add(
     called: Mapping[Path, str],
 ) -> None:
     problem, reference, path, solution = given
-    ours, theirs = f"solutions/{called[path]}.py", f"problems/{called[problem]}.py"
-    if path == problem:
-        ours = theirs
+    theirs, folder = f"problems/{called[problem]}.py", f"solutions/{called[path]}"
+    helpers = {
+        f"{folder}/{name}": data
+        for each in (problem, path)
+        for name, data in helpers_of(each, sources[each]).items()
+    }
+    own = theirs if path == problem else f"{folder}.py"
+    # What a solution compiles it looks for beside itself.
+    ours = f"{folder}/{called[path]}.py" if helpers else own
     imported.add(theirs, sources[problem])
-    imported.add(ours, sources[path])
-    for each in (problem, path):
-        for name, data in helpers_of(each, sources[each]).items():
-            imported.add(f"{ours.removesuffix('.py')}/{name}", data)
+    for name, data in {ours: sources[path], **helpers}.items():
+        imported.add(name, data)
     dtype = dtype_in(sources[problem])
     words = problem.stem.strip("_").replace("_", " ")
     imported.pairs.append(

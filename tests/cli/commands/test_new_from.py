@@ -122,6 +122,20 @@ def test_what_lies_elsewhere_or_is_of_no_such_form_is_refused(new, format_, chan
         assert "left out" in ended.err + ended.out
 
 
+def test_a_bad_file_refuses_no_others(new, tmp_path):
+    more = {
+        "solutions/bad.json": '{"sources": 1, "spec": {}, "definition": "scaled_sum_h8"}',
+        "solutions/no.json": "{",
+        "workloads/again.jsonl": FLASHINFER_BENCH["workloads/scaled.jsonl"],
+    }
+    ended, made = new(
+        write(tmp_path / "given", {**FLASHINFER_BENCH, **more}), "--from", "flashinfer-bench"
+    )
+    assert ended.code == 0, ended.err + ended.out
+    assert len({each["id"] for each in made["claims"]}) == 6
+    assert "bad.json" in ended.err + ended.out and "no.json" in ended.err + ended.out
+
+
 @pytest.mark.parametrize("claimed", ["0", "solution,speedup\nnobody,2\n"])
 def test_a_claim_of_no_solution_is_refused(new, claimed, tmp_path):
     given = write(tmp_path / "given", KERNELBENCH)

@@ -1,6 +1,7 @@
 """Adapters of other benchmarks' formats: honest solutions pass, wrong ones do not, on a CPU."""
 
 import hashlib
+from textwrap import indent
 
 import pytest
 import torch
@@ -72,23 +73,37 @@ def test_kernelbench(project):
 
 def test_kernelbench_solutions_take_helpers_along(project):
     plain = KERNELBENCH["runs/level_1_problem_7_sample_0_kernel.py"]
+    plain = plain.replace("min=0", "min=zero()")
+    uses = "CODE = 'add.cu'\nfrom scaled import zero\n"
     given = {
         **KERNELBENCH,
-        "runs/level_1_problem_7_sample_0_kernel.py": f"from scaled import zero\n{plain}".replace(
-            "min=0", "min=zero()"
-        ),
+        "runs/level_1_problem_7_sample_0_kernel.py": f"{uses}{plain}",
         "runs/scaled.py": "from deep.er import nothing\n\ndef zero():\n    return nothing\n",
         "runs/deep/er.py": "nothing = 0\n",
         "runs/unused.py": "",
+        "runs/add.cu": "",
     }
     found = project("kernelbench", given)["level_1_problem_7_sample_0_kernel"]["solution"]
     own = {name for name in found.workload.code.files if name.startswith("solutions/level_1")}
     folder = "solutions/level_1_problem_7_sample_0_kernel"
     assert {name for name in own if name.startswith(f"{folder}/")} == {
+        f"{folder}/level_1_problem_7_sample_0_kernel.py",
         f"{folder}/scaled.py",
+        f"{folder}/add.cu",
         f"{folder}/deep/er.py",
     }
     assert gate(found)["status"] == "correct"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("", "correct"), (".double()", "incorrect"), (".half()", "incorrect")]
+)
+def test_a_solution_gives_the_references_type(project, kind, status):
+    name = "runs/level_1_problem_7_sample_0_kernel.py"
+    other = KERNELBENCH[name].replace(" * factor", f".mul(factor){kind}")
+    wrapped = "try:\n    import nothing\nexcept ImportError:\n" + indent(other, "    ")
+    found = project("kernelbench", {**KERNELBENCH, name: wrapped})
+    assert gate(found["level_1_problem_7_sample_0_kernel"]["solution"])["status"] == status
 
 
 def test_a_function_of_several_results(project):
