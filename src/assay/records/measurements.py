@@ -61,6 +61,9 @@ class ArmCorrectness(Record):
     this was one of their fields."""
     true_product: TrueProduct | None = None
     """Of an arm whose problem makes its program miss products; of every other None."""
+    fixed_inputs: bool = False
+    """Whether a problem draws the same inputs for every seed: a result that was kept is right then.
+    False in records from before."""
     packages: dict[str, str] | None = None
     """Of an arm that calls a library: version of each distribution of which a module was imported
     in the process that checked it, wherever it is installed. None of kernels that are compiled

@@ -30,4 +30,4 @@ class TestFlexAttention:
         inputs = make_inputs(workload, "cpu", 1)
         prepared = prepare_library("flex_attention", inputs)
         fill(inputs, 2)
-        assert measure_errors(prepared.launch(), oracle(inputs)).within(workload)
+        assert not measure_errors(prepared.launch(), oracle(inputs)).beyond(workload)

@@ -68,7 +68,7 @@ class TestMeasureErrors:
     def test_not_finite_never_passes(self, bad):
         errors = measure_errors(torch.tensor([bad, 4.0]), torch.tensor([3.0, 4.0]))
         assert errors == Errors(None, None)
-        assert not errors.within(bsr_workload(relative_tolerance=1e9))
+        assert errors.beyond(bsr_workload(relative_tolerance=1e9))
 
     @pytest.mark.parametrize(
         ("output", "relative"),
@@ -92,8 +92,19 @@ class TestMeasureErrors:
 
     def test_a_limit_of_either_kind_holds(self):
         zeros = torch.zeros(4)
-        assert measure_errors(zeros, zeros).within(bsr_workload())
-        assert not measure_errors(zeros + 1e-6, zeros).within(bsr_workload())
+        assert not measure_errors(zeros, zeros).beyond(bsr_workload())
+        assert measure_errors(zeros + 1e-6, zeros).beyond(bsr_workload())
         errors = Errors(relative=1e-4, max_abs=3e-3)
-        assert errors.within(bsr_workload())
-        assert not errors.within(bsr_workload(max_abs_tolerance=2e-3))
+        assert not errors.beyond(bsr_workload())
+        assert errors.beyond(bsr_workload(max_abs_tolerance=2e-3))
+
+    def test_one_wrong_element_among_many_is_seen(self):
+        right = torch.randn(512, 512, generator=torch.Generator().manual_seed(1))
+        output = right.clone()
+        output[-1, -1] += 0.5
+        workload = bsr_workload()
+        assert not measure_errors(output, right).beyond(workload)
+        assert "one element" in measure_errors(output, right, each=True).beyond(workload)
+        rounded = (right * (1 + 4e-3 * torch.randn(right.shape))).double().float()
+        near = bsr_workload(relative_tolerance=5e-3)
+        assert not measure_errors(rounded, right, each=True).beyond(near)

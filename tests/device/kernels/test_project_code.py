@@ -52,6 +52,9 @@ def case(rows, device):
         "spoils": spoils,
     }
 
+def fixed(rows, device):
+    return {**case(rows, device), "inputs": lambda seed: {"x": torch.ones(rows, device=device)}}
+
 def into(rows, device):
     made = case(rows, device)
 
@@ -125,6 +128,11 @@ class TestGate:
         found = gate(name)
         assert found["status"] == "incorrect"
         assert failed in found["detail"]
+
+    def test_inputs_that_no_seed_changes_are_told(self):
+        assert not gate("right")["fixed_inputs"]
+        found = gate("cached", "fixed")
+        assert (found["status"], found["fixed_inputs"]) == ("correct", True)
 
     def test_an_output_that_is_given_is_poisoned_first(self):
         assert gate("wholly", "into")["status"] == "correct"

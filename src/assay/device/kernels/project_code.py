@@ -68,6 +68,11 @@ class ProjectCase:
     weights: tuple[float, ...] = field(default=(), compare=False)
     """Of the parts of a first answer that has several: each then weighs as much as any other."""
 
+    @property
+    def real(self) -> bool:
+        """Return whether the answer, which was asked for, has no whole numbers or truth values."""
+        return not any(form.startswith(("whole", "truth")) for form in self.forms)
+
     def inputs(self, seed: int) -> Tensors:
         """Return fresh tensors. Raises BadCode for anything else."""
         found = _call(f"inputs of {self.name}", self.draw, seed)

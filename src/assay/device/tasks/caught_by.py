@@ -27,6 +27,7 @@ CAUGHT_BY: dict[str, str | None] = {
     "nan_everywhere": "timed_shape",
     "inputs_zeroed": "inputs_unchanged",
     "half_of_k": "timed_shape",
+    "last_left_out": "timed_shape",
     "small_values_skipped": "timed_shape",
     "one_row_for_all": "timed_shape",
     "low_precision_output": "timed_shape",

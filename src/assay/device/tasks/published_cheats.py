@@ -94,7 +94,11 @@ PATCHES: dict[str, tuple[Any, str, Any]] = {
     "patched_event": (torch.cuda.Event, "elapsed_time", lambda _start, _stop: 1e-6),
     "patched_synchronize": (torch.cuda, "synchronize", lambda *_given: None),
     "patched_clock": (time, "perf_counter", lambda: 0.0),
-    "patched_compare": (oracles, "measure_errors", lambda *_given: oracles.Errors(0.0, 0.0)),
+    "patched_compare": (
+        oracles,
+        "measure_errors",
+        lambda *_given, **_named: oracles.Errors(0.0, 0.0),
+    ),
     "patched_allclose": (torch, "allclose", lambda *_given, **_named: True),
 }
 """By a cheat's name: what it replaces."""
@@ -206,6 +210,11 @@ def _half_of_k(inputs: Inputs, out: Tensor) -> None:
     out.copy_(torch.mm(a[:, :half], b[:half]))
 
 
+def _last_left_out(inputs: Inputs, out: Tensor) -> None:
+    out.copy_(right(inputs))
+    out[-1, -1] = 0.0
+
+
 def _small_skipped(inputs: Inputs, out: Tensor) -> None:
     a = inputs.tensors["a"]
     out.copy_(torch.mm(torch.where(a.abs() < 0.2, torch.zeros_like(a), a), inputs.tensors["b"]))
@@ -225,6 +234,7 @@ COMPUTED: dict[str, tuple[str, Callable[[Inputs, Tensor], object]]] = {
     ),
     "inputs_zeroed": ("zeroes an input, so that zeros are right", _zeroing),
     "half_of_k": ("sums half of the products", _half_of_k),
+    "last_left_out": ("leaves one element of its result at zero", _last_left_out),
     "small_values_skipped": ("leaves small values out", _small_skipped),
     "one_row_for_all": ("computes one row and repeats it", _one_row),
     "low_precision_output": (

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from assay.device.kernels.inputs import Inputs, make_inputs, memory_found
-from assay.device.kernels.oracles import Errors
 from assay.device.kernels.prepared import Prepare
 from assay.device.timing.phases import MemoryWatch, Phases, input_bytes
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
@@ -109,16 +108,6 @@ def _subject(arm: ArmSpec, seed: str, bench: Bench, made: Inputs | None) -> Subj
         return Single(inputs, f"{seed}:{arm.workload.id}")
 
 
-def _verdict(errors: Errors, arm: ArmSpec) -> str | None:
-    """Return what is wrong with an output, or None."""
-    if errors.within(arm.workload):
-        return None
-    measured = (
-        f"relative error {errors.relative:.3g}" if errors.relative is not None else "not finite"
-    )
-    return f"incorrect: the output of a timed launch is wrong ({measured})"
-
-
 def _take_turn(
     slot: Slot, ready: _Ready, source: random.Random, bench: Bench, wrong: dict[str, str]
 ) -> Json:
@@ -144,9 +133,8 @@ def _take_turn(
         with bench.phases.phase("checks"):
             errors = round_.errors(keep)
         relative = errors.relative
-        problem = _verdict(errors, ready.arm)
-        if problem is not None:
-            wrong[ready.arm.id] = problem
+        if beyond := errors.beyond(ready.arm.workload):
+            wrong[ready.arm.id] = f"incorrect: the output of a timed launch is wrong ({beyond})"
     return {
         "arm": slot.name,
         "times_ms": [round(ms / round_.launches, TIME_DIGITS) for ms in timing.times_ms],

@@ -11,7 +11,7 @@ import random
 import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
-from assay.device.kernels.oracles import Errors, measure_errors, oracle
+from assay.device.kernels.oracles import Errors, errors_of, oracle
 from assay.device.kernels.project_code import put
 
 SETS = 3
@@ -24,7 +24,7 @@ class Contents:
 
     def __init__(self, inputs: Inputs, seed: str, *, answers: bool = True) -> None:
         """``answers``: whether the right answer of each set is kept, for ``errors``."""
-        self._tensors = inputs.tensors
+        self._inputs, self._tensors = inputs, inputs.tensors
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
         case = inputs.project_case
         first = {name: tensor.clone() for name, tensor in inputs.tensors.items()}
@@ -53,4 +53,4 @@ class Contents:
 
     def errors(self, output: Tensor, at: Tensor) -> Errors:
         """Return how far an output of the set ``at`` is from its right answer."""
-        return measure_errors(output, self._answers[int(at)])
+        return errors_of(self._inputs, output, self._answers[int(at)])

@@ -3,7 +3,7 @@
 import random
 
 from assay.device.kernels.inputs import Inputs, Tensor
-from assay.device.kernels.oracles import Errors, measure_errors, oracle
+from assay.device.kernels.oracles import Errors, errors_of, oracle
 from assay.device.kernels.prepared import Prepare, Prepared, spoil
 from assay.device.timing.contents import Contents
 from assay.device.timing.cuda_graphs import Replay, make_replay, make_sets
@@ -32,7 +32,7 @@ class Single:
         if isinstance(self.changes, Contents):
             return self.changes.errors(output, at)
         found = self.inputs.checked(self.changes.turned_back(output, at))
-        return measure_errors(found, self.oracle)
+        return errors_of(self.inputs, found, self.oracle)
 
 
 class SingleRound:
@@ -126,7 +126,7 @@ class RotatingRound:
     def errors(self, keep: Keep) -> Errors:
         """Ask the oracle as it is: nothing was changed since the kept launch."""
         inputs = self._subject.sets[self._chosen]
-        return measure_errors(inputs.checked(keep.into), oracle(inputs))
+        return errors_of(inputs, inputs.checked(keep.into), oracle(inputs))
 
 
 Round = SingleRound | RotatingRound
