@@ -93,6 +93,12 @@ class TestRemedies:
         assert "a quieter machine" in noisy.explanation
         assert one(claim, b.benchmark()).status is Status.REPRODUCED
 
+    def test_a_one_sided_figure_far_beyond_the_noise_floor_needs_no_margin(self) -> None:
+        claim = b.claim("rate", rate(), value=OURS_RATE / 2, relation=Relation.AT_LEAST)
+        noisy = one(claim, b.benchmark(control_bias=0.2))
+        assert noisy.noise_floor is not None and noisy.noise_floor > 0.2
+        assert noisy.status is Status.REPRODUCED
+
 
 class TestModes:
     def test_a_bimodal_figure_is_shown_with_both_groups(self) -> None:

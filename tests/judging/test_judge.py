@@ -224,6 +224,15 @@ class TestCorrectnessGate:
         assert (verdict.status, verdict.reason) == expected
         assert "of a timed launch is wrong (relative error 0.9)" in verdict.explanation
 
+    def test_a_baseline_that_fails_too_is_to_blame(self) -> None:
+        claim = b.claim("ratio", rate(over="rival"), value=1.0, unit=Unit.RATIO)
+        wrong = b.correctness(statuses={"ours": "incorrect", "rival": "incorrect"})
+        assert verdict_on(claim, checks=[wrong]).status is Status.NOT_RUN
+        failed = wrong.arms[0].checks[0].model_copy(update={"name": "harness_unchanged"})
+        cheating = wrong.arms[0].model_copy(update={"checks": (failed,)})
+        caught = wrong.model_copy(update={"arms": (cheating, *wrong.arms[1:])})
+        assert verdict_on(claim, checks=[caught]).status is Status.INCORRECT
+
     @pytest.mark.parametrize(
         ("changes", "words"),
         [({"binaries": {"ours": b.digest("another")}}, "SHA-256"), ({"gpu": b.OTHER_GPU}, "GPU-")],

@@ -77,6 +77,7 @@ def verdict(given="", solution_ms=b.TIMES_MS["ours"], **evidence_changes):
         ("solutions/x.py", "solutions/x.py:ModelNew", True),
         ("solutions/x/deep/helper.py", "solutions/x.py:ModelNew", True),
         ("solutions/x/main.py", "solutions/x", True),
+        ("solutions/x/helper.py", "solutions/x/x.py:ModelNew", True),
         ("problems/x.py", "solutions/x.py:ModelNew", False),
     ],
 )
@@ -86,6 +87,26 @@ def test_a_remark_is_beside_the_verdict(file, given, remarked):
     assert plain.status == "reproduced"
     assert (f"{file}: gc.get_objects" in told.explanation) == remarked
     assert told.model_copy(update={"explanation": plain.explanation}) == plain
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"fixed_inputs": True}, 4e-4, "the same inputs for every seed"),
+        ({}, 5e-3, "less precision"),
+        ({}, 9e-4, ""),
+    ],
+)
+def test_what_the_gate_lets_pass_is_told(changes, error, words):
+    correct = b.correctness()
+    check = correct.arms[0].checks[0].model_copy(update={"relative_error": error})
+    arm = correct.arms[0].model_copy(update={"arm": "solution", "checks": (check,), **changes})
+    told = verdict(
+        correctness={("h100", "duel"): correct.model_copy(update={"arms": (arm, correct.arms[1])})}
+    )
+    plain = verdict()
+    assert told.status == plain.status
+    assert words in told.explanation and (told == plain) == (not words)
 
 
 def test_a_solution_faster_than_the_hardware_is_no_record():

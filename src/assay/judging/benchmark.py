@@ -10,7 +10,7 @@ from assay.evidence.stages import benchmark_path, correctness_path
 from assay.judging import formulas
 from assay.judging.case import Case, Failure, Measured, not_run, with_platform
 from assay.judging.formulas import Conversion, Counting
-from assay.judging.gates import absent, arms_of, gate_correctness, gate_record
+from assay.judging.gates import absent, arms_of, gate_record, gate_term
 from assay.judging.what_ran import what_ran
 from assay.records.builds import BuildRecord
 from assay.records.evaluations import Metric, NotRun, Term
@@ -53,9 +53,8 @@ def _gated(case: Case, target: str, term: Term) -> Failure | None:
     correctness = case.evidence.correctness.get((target, term.comparison))
     if correctness is None:
         return absent(case, target, term)
-    for arm in arms_of(term):
-        if failure := gate_correctness(case, correctness, arm, arm == term.arm):
-            return failure
+    if failure := gate_term(case, correctness, term):
+        return failure
     record = case.evidence.benchmarks.get((target, term.comparison))
     if record is None:
         text = f"Comparison {term.comparison} was checked but not timed."

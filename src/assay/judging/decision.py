@@ -16,11 +16,9 @@ A figure printed with a tilde stands for all that rounds to it, where that is mo
 
 An inconclusive decision carries a remedy: what would have decided it.
 
-A one-sided figure has no margin, so its distance to the measured one is held against the noise
-floor as well: what differs no more than a binary from itself is not told apart.
-
-Before either: a broken measurement, a missing A/A control or a noise floor above the declared
-margin makes the verdict inconclusive, whatever the interval says.
+Before either, a broken measurement or a missing A/A control makes the verdict inconclusive,
+whatever the interval says. So does the noise floor: above the declared margin of a two-sided
+figure, or above the distance of the measured figure from a one-sided one, which has no margin.
 
 Remedies are estimated from the samples at hand, as if the next run scattered like this one. A wider
 margin must be declared before a new run; it never rescues the run that suggested it.
@@ -77,10 +75,11 @@ def decide(
     """
     relation, summary = claim.relation, measured.summary
     margin = margin_of(claim, measured.unit, judging)
-    gate = _gate(measured, margin, judging)
-    if gate is not None:
+    if (gate := _gate(measured)) is not None:
         return gate
     if relation.two_sided:
+        if (noisy := _noisy(measured, margin, judging)) is not None:
+            return noisy
         better: Side = "below" if measured.unit is Unit.MS else "above"
         alike = relation is Relation.SAME  # of which neither side is the better one
         decision = equivalence(summary, claimed, margin, None if alike else better)
@@ -94,10 +93,9 @@ def decide(
     return _within_noise(measured, claimed, judging) or decision
 
 
-def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | None:
+def _gate(measured: Measured) -> Decision | None:
     """Return what makes any interval inconclusive."""
     processes, fewest = measured.summary.processes, measured.summary.fewest
-    control, floor = measured.control, measured.noise_floor
     if measured.broken is not None:
         return Decision(Status.INCONCLUSIVE, "below_roofline_bound", measured.broken, MENDED)
     if processes < fewest:
@@ -108,19 +106,23 @@ def _gate(measured: Measured, margin: float, judging: Judging) -> Decision | Non
         more = counted(fewest - processes, "more fresh process", "more fresh processes")
         words = f"{more} with usable samples"
         return Decision(Status.INCONCLUSIVE, "too_few_processes", clause, words)
-    if not measured.controlled:
-        return None
-    if control is None or floor is None:
+    if measured.controlled and measured.noise_floor is None:
         clause = "the A/A control has no usable samples, so the noise of this run is unknown"
         return Decision(Status.INCONCLUSIVE, "no_control", clause, CONTROLLED)
-    if floor > margin:
-        clause = (
-            f"the same binary against itself differs by up to {percent(floor)}"
-            f" in this run, more than the declared margin of {declared_percent(margin)}"
-        )
-        words = _quieter(control, margin, judging)
-        return Decision(Status.INCONCLUSIVE, "margin_below_noise_floor", clause, words)
     return None
+
+
+def _noisy(measured: Measured, margin: float, judging: Judging) -> Decision | None:
+    """Return an open decision where a binary differs from itself by more than the margin."""
+    control, floor = measured.control, measured.noise_floor
+    if control is None or floor is None or floor <= margin:
+        return None
+    clause = (
+        f"the same binary against itself differs by up to {percent(floor)}"
+        f" in this run, more than the declared margin of {declared_percent(margin)}"
+    )
+    words = _quieter(control, margin, judging)
+    return Decision(Status.INCONCLUSIVE, "margin_below_noise_floor", clause, words)
 
 
 def _within_noise(measured: Measured, claimed: float, judging: Judging) -> Decision | None:

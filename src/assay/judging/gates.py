@@ -57,6 +57,21 @@ _WITHOUT_OUTPUT = {
 }
 
 
+def gate_term(case: Case, correctness: CorrectnessRecord, term: Term) -> Failure | None:
+    """Let only a term whose arms were found correct have a time.
+
+    Where the baseline is as wrong as the arm, the baseline is to blame: a reference that is not
+    what its problem says in float64, or that draws at random, fails with all who solve it rightly.
+    """
+    found = {
+        arm: gate_correctness(case, correctness, arm, arm == term.arm) for arm in arms_of(term)
+    }
+    wrong = {entry.arm: entry for entry in correctness.arms if entry.status == "incorrect"}
+    if term.over in wrong and term.arm in wrong and not _refusal(wrong[term.arm]):
+        return found[term.over]
+    return next(filter(None, found.values()), None)
+
+
 def gate_correctness(
     case: Case, correctness: CorrectnessRecord, arm: str, own: bool
 ) -> Failure | None:
@@ -109,15 +124,20 @@ def _wrong(
 
 def _what_is_wrong(entry: ArmCorrectness, who: str) -> str:
     """Return what the gate objects to: a way to cheat by its name, else a wrong output."""
-    failed = [check for check in entry.checks if not check.passed]
-    cheat = next((each for each in failed if each.name in REFUSALS), None)
-    if cheat is not None:
+    if cheat := _refusal(entry):
         return f"{who} is refused: {cheat.detail}"
+    failed = [check for check in entry.checks if not check.passed]
     if changed := next((each for each in failed if each.name == "inputs_unchanged"), None):
         return f"{who} changes its inputs ({changed.detail.removeprefix('changed: ')})"
     if failed and all(check.name == "repeat" for check in failed):
         return f"{who} is right at first, and wrong once the same tensors hold other values"
     return f"The output of {who} is wrong ({_failed_checks(failed) or entry.detail})"
+
+
+def _refusal(entry: ArmCorrectness) -> Check | None:
+    """Return the failed check that says in words of its own what an arm does; None without one."""
+    refusals = (check for check in entry.checks if not check.passed and check.name in REFUSALS)
+    return next(refusals, None)
 
 
 def _failed_checks(failed: Sequence[Check]) -> str:

@@ -87,7 +87,7 @@ def _with_cause(ask: Question) -> Verdict:
     result = _judge_claim(ask)
     own = ask.case.own_statement(ask.claim.id)
     why = cause_of(result, ask.claim, own=own)
-    return ask.case.adding(result, suspicion_words(ask.case, ask.claim), why=why)
+    return ask.case.adding(result, suspicion_words(ask.case, ask.claim, ask.target), why=why)
 
 
 def _judge_claim(ask: Question) -> Verdict:

@@ -1,13 +1,17 @@
-"""What in a stranger's file is seldom needed by an honest kernel. It proves nothing. Pure."""
+"""What is seldom so of an honest kernel that a stranger wrote. It proves nothing. Pure."""
 
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import PurePosixPath
 
 from assay.base.printable import shortened
 from assay.judging.case import Case
 from assay.records.claims import Claim
-from assay.records.evaluations import Benchmark
+from assay.records.evaluations import Benchmark, Term
+from assay.records.measurements import ArmCorrectness
+from assay.records.units import number
+from assay.records.workloads import Workload
 
 ARM, PARAMETERS = "solution", ("solution", "submission")
 """The arm of a stranger, and the parameters that name its file or folder: as `./assay new --from`
@@ -28,24 +32,71 @@ SETTINGS = frozenset({"backends", "config"})
 
 LONGEST = 120
 """Characters of what is named of one file."""
+COARSER = 4.0
+"""Errors of an arm over those of its reference. Honest kernels were seen up to 2.1."""
+UNSEEN = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 1e-5}
+"""Relative errors by element type that are too small to speak of: two roundings of a result of 16
+bits; in float32 a hundredth of what TF32 leaves."""
 
 
-def suspicion_words(case: Case, claim: Claim) -> str:
-    """Return a sentence on each file of a stranger's solution that is worth a look; "" for none."""
-    asked, code, found = claim.evaluation, case.evidence.project_code, dict[str, str]()
-    for term in asked.terms if isinstance(asked, Benchmark) else ():
-        arms = {arm.id: arm for arm in case.catalog.comparisons[term.comparison].arms}
-        given = case.catalog.workloads[arms[term.arm].workload].parameters
-        strange = term.arm == ARM and case.catalog.variants[arms[ARM].variant].kind == "callable"
-        for name in PARAMETERS if strange else ():
-            file = str(given.get(name, "")).partition(":")[0]
-            below = f"{file.removesuffix('.py')}/"
-            for path in (each for each in code if each == file or each.startswith(below)):
-                if words := suspicions(code[path]):
-                    found[path] = shortened(", ".join(words), LONGEST)
-    return " ".join(
-        f"Worth a look in {path}: {words}; it proves nothing." for path, words in found.items()
-    )
+def suspicion_words(case: Case, claim: Claim, target: str) -> str:
+    """Return a sentence on each thing in a stranger's solution that is worth a look; "" for
+    none.
+    """
+    asked = claim.evaluation
+    strange = [
+        (term, workload)
+        for term in (asked.terms if isinstance(asked, Benchmark) else ())
+        if (workload := _of_project(case, term)) is not None
+    ]
+    files = {
+        path: words
+        for term, workload in strange
+        for path, words in (_files(case, workload) if term.arm == ARM else ())
+    }
+    gate = [words for term, each in strange for words in _of_gate(case, target, term, each)]
+    found = [
+        f"Worth a look in {path}: {words}; it proves nothing." for path, words in files.items()
+    ]
+    return " ".join([*dict.fromkeys(gate), *found])
+
+
+def _of_project(case: Case, term: Term) -> Workload | None:
+    """Return the problem of an arm that a project's code computes; None for another."""
+    arm = next(e for e in case.catalog.comparisons[term.comparison].arms if e.id == term.arm)
+    called = case.catalog.variants[arm.variant].kind == "callable"
+    return case.catalog.workloads[arm.workload] if called else None
+
+
+def _files(case: Case, workload: Workload) -> Iterator[tuple[str, str]]:
+    """Yield each file of a solution that is worth a look, and what stands there."""
+    code = case.evidence.project_code
+    for name in PARAMETERS:
+        file = str(workload.parameters.get(name, "")).partition(":")[0]
+        place = PurePosixPath(file)
+        own = place.parent if place.parent.name == place.stem else place.with_suffix("")
+        below = f"{own}/"
+        for path in (each for each in code if file and (each == file or each.startswith(below))):
+            if words := suspicions(code[path]):
+                yield path, shortened(", ".join(words), LONGEST)
+
+
+def _of_gate(case: Case, target: str, term: Term, workload: Workload) -> Iterator[str]:
+    """Yield what the gate lets pass of an arm that is right, in a sentence each."""
+    record = case.evidence.correctness.get((target, term.comparison))
+    arms = {each.arm: each for each in record.arms if each.status == "correct"} if record else {}
+    own, over = arms.get(term.arm), arms.get(term.over or "")
+    if own is not None and own.fixed_inputs:
+        yield "Its problem draws the same inputs for every seed, so a result that was kept passes."
+    if own is not None and over is not None:
+        error, known = _largest_error(own), _largest_error(over)
+        if error > max(COARSER * known, UNSEEN.get(workload.dtype, 1.0)):
+            than = f"{over.arm} is off by {number(known)}"
+            yield f"It is off by {number(error)} where {than}: it may compute in less precision."
+
+
+def _largest_error(arm: ArmCorrectness) -> float:
+    return max((check.relative_error or 0.0 for check in arm.checks), default=0.0)
 
 
 @lru_cache(maxsize=64)
