@@ -140,7 +140,7 @@ class Why(StrEnum):
     OWN_KERNEL_SLOWER = (
         "own_kernel_slower",
         "what is stated in this project's own name is not reached",
-        "own promise missed",
+        "own figure missed",
     )
     WRONG_OUTPUT = "wrong_output", "its output is wrong", "wrong output"
     HANGS_ON_UNSTATED = (

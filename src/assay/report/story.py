@@ -101,7 +101,7 @@ def _rounded(value: float) -> str:
 
 def leading_findings(catalog: Catalog, counted_things: Sequence[Outcome]) -> tuple[Sentence, ...]:
     """Return a sentence for each source, outcome and cause, the worst first: how many figures came
-    out so, and the one of them that is furthest off.
+    out so, and the one of them that is furthest off, where there is such a one.
     """
     groups: dict[tuple[str, str, Status, Why | None], list[Verdict]] = {}
     for each in counted_things:
@@ -122,7 +122,13 @@ def _leading(
     factors = {of: max(ratio, 1 / ratio) for of, ratio in ratios.items()}
     shown = max(leads, key=lambda lead: factors.get(id(lead), 1.0))
     title = entry_of(catalog, shown).statement
-    which = ", furthest off," if len(leads) > 1 else ""
+    which = ""
+    if len(leads) > 1:
+        # What holds of a bound, or has no figure, is not off by anything.
+        claim = catalog.claims.get(shown.claim)
+        bound = claim is not None and not claim.relation.two_sided
+        off = id(shown) in factors and not (bound and status is Status.REPRODUCED)
+        which = ", furthest off," if off else ", for one,"
     figures = f"claimed {claimed_text(catalog, shown)}"
     if shown.measured is not None:
         word = "a rebuild gives" if is_rebuilt(catalog, shown) else "measured"
