@@ -108,11 +108,11 @@ class TestSummaryArithmetic:
         assert rate.interval() == pytest.approx((2.0, 8.0))
 
     def test_program_runs_are_processes_of_one_block(self) -> None:
-        summary = stats.repeated_runs([600.0, 605.0, 610.0, 602.0, 607.0], b.judging())
+        summary = stats.repeated_runs((600.0, 605.0, 610.0, 602.0, 607.0), b.judging())
         assert summary is not None
         assert summary.value() == pytest.approx(605.0)
         assert summary.processes == 5
-        assert stats.repeated_runs([600.0], b.judging()) is None
+        assert stats.repeated_runs((600.0,), b.judging()) is None
 
 
 class TestMoreProcesses:

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from assay.evidence.model import build_record_path
 from assay.evidence.stages import benchmark_path, correctness_path
@@ -37,6 +38,7 @@ COUNTED = (Metric.RATE, Metric.RATE_RATIO, Metric.BANDWIDTH)
 """What counts work: a time does not."""
 
 
+@lru_cache(maxsize=2048)
 def measure_term(
     case: Case, target: str, metric: Metric, term: Term, formula: Counting
 ) -> Measured | Failure:

@@ -1,6 +1,6 @@
 """What all of the judge shares: the case, its questions, what was measured, failures, verdicts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -23,18 +23,21 @@ Ran = Literal["original", "library", "reimplemented"]
 """The artifacts of what was run."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
-    """Everything a judge may look at; the target is that of the answer being judged."""
+    """Everything a judge may look at; the target is that of the answer being judged.
+
+    What was measured of a case is kept by the case itself, not by what it holds.
+    """
 
     catalog: Catalog
     evidence: Evidence
-    summaries: dict[object, Summary | None] = field(default_factory=dict, repr=False)
-    """Many claims rest on the same samples: each arm and each pair of arms is summarised once."""
 
     def arm_time(self, target: str, comparison: str, arm: str) -> Summary | None:
         """Return ``stats.arm_time`` of a benchmark record that is among the evidence."""
-        return self._once(stats.arm_time, target, comparison, arm)
+        return stats.arm_time(
+            self.evidence.benchmarks[target, comparison], arm, self.catalog.judging
+        )
 
     def median_ms(self, target: str, comparison: str, arm: str) -> float | None:
         """Return ``stats.median_ms`` of a benchmark record that is among the evidence."""
@@ -42,17 +45,8 @@ class Case:
 
     def time_ratio(self, target: str, comparison: str, arm: str, over: str) -> Summary | None:
         """Return ``stats.time_ratio`` of a benchmark record that is among the evidence."""
-        return self._once(stats.time_ratio, target, comparison, arm, over)
-
-    def _once(
-        self, summarise: Callable[..., Summary | None], target: str, comparison: str, *arms: str
-    ) -> Summary | None:
-        judging = self.catalog.judging
-        key = (target, comparison, arms, judging)
-        if key not in self.summaries:
-            record = self.evidence.benchmarks[target, comparison]
-            self.summaries[key] = summarise(record, *arms, judging)
-        return self.summaries[key]
+        record = self.evidence.benchmarks[target, comparison]
+        return stats.time_ratio(record, arm, over, self.catalog.judging)
 
     def control(self, target: str, comparison: str) -> Summary | None:
         """Return the A/A control of a benchmark record that is among the evidence."""

@@ -16,6 +16,7 @@ one term fails even at the stricter level. docs/statistics.md has the levels tha
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from assay.base.errors import BadInput
 from assay.evidence.model import build_of
@@ -35,6 +36,7 @@ from assay.shared.counting import counted
 from assay.statistics.summaries import Summary
 
 
+@lru_cache(maxsize=2048)
 def measure_claim(case: Case, claim: Claim, target: str) -> Measured | Failure:
     """Return what was measured on ``target`` for a claim; of several terms, the worst."""
     own = own_program(case, claim, target)

@@ -146,7 +146,7 @@ def _printed(
         reason = reason if record.lacking is None else NotRun.NOT_INSTALLED
         return not_run(reason, f"The source's own program gave no figure: {values}", paths)
     based = [to_base(value, figure.unit) for value in values]  # a gain is no multiple of one
-    summary = repeated_runs([v for v, _ in based], case.catalog.judging)
+    summary = repeated_runs(tuple(v for v, _ in based), case.catalog.judging)
     if summary is None:
         text = "The source's own program ran only once: no interval can be formed."
         return Failure(Status.INCONCLUSIVE, "too_few_processes", text, paths)

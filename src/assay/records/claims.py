@@ -296,6 +296,12 @@ class Claim(ClaimText):
                 _check_baselines(reading.evaluation)
         return self
 
+    def __hash__(self) -> int:
+        """Return a number of this object: a claim of the catalog and one of the same words that a
+        reading stands for are measured otherwise.
+        """
+        return id(self)
+
     @property
     def as_printed(self) -> str:
         """Return its figure as the source prints it: its digits, a tilde, both ends of a range;

@@ -254,6 +254,10 @@ class BenchmarkRecord(GpuRecord):
     looks: tuple[int, ...] = ()
     """After how many processes a verdict was looked for; empty where their number was fixed."""
 
+    def __hash__(self) -> int:
+        """Return a number of few of its fields, for a mapping among them has none."""
+        return hash((self.target, self.comparison, self.recorded_at))
+
 
 class ProgramRun(Record):
     """One start of an original program."""

@@ -12,6 +12,7 @@ is the median of the process values; its interval is that of assay.statistics.in
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -99,6 +100,11 @@ class Summary:
         )
 
 
+KEPT = lru_cache(maxsize=2048)
+"""Many claims and pages ask for the same figures of a record."""
+
+
+@KEPT
 def arm_time(record: BenchmarkRecord, arm: str, judging: Judging) -> Summary | None:
     """Time of one launch of ``arm``, ln(ms).
 
@@ -107,12 +113,14 @@ def arm_time(record: BenchmarkRecord, arm: str, judging: Judging) -> Summary | N
     return _summarise_record(record, _record_cells(record, (arm,), (1.0,)), judging)
 
 
+@KEPT
 def median_ms(record: BenchmarkRecord, arm: str) -> float | None:
     """Return the estimate of ``arm_time`` on the linear scale, without its interval."""
     cells = _record_cells(record, (arm,), (1.0,))
     return None if cells is None else math.exp(float(np.median(cells.process_values)))
 
 
+@KEPT
 def time_ratio(record: BenchmarkRecord, arm: str, over: str, judging: Judging) -> Summary | None:
     """ln(time(over) / time(arm)): how many times faster ``arm`` is, paired within each block.
 
@@ -128,7 +136,8 @@ def floor_of(control: Summary | None) -> float | None:
     return math.expm1(max(abs(control.low), abs(control.high)))
 
 
-def repeated_runs(values: Sequence[float], judging: Judging) -> Summary | None:
+@KEPT
+def repeated_runs(values: tuple[float, ...], judging: Judging) -> Summary | None:
     """Return a positive figure printed by independent runs of a program: each run is one
     process.
     """
