@@ -1,5 +1,6 @@
 """Jobs beside the figures: what is timed again, and which kernels a sanitizer is given."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from assay.base.errors import CheckFailed
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
-from assay.measuring.device_jobs import sanitizer_job, stopwatch_job
+from assay.measuring.device_jobs import benchmark_job, sanitizer_job, stopwatch_job
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
 from assay.shared.files import sha256_file
@@ -66,3 +67,20 @@ def test_only_profiled_arms_that_passed_the_gate_are_timed_again(
     wrong = gate.arms[0].model_copy(update={"status": "incorrect"})
     failed = gate.model_copy(update={"arms": (wrong, *gate.arms[1:])})
     assert stopwatch_job(catalog, "h100", "demo_sweep", builds, failed).timed == ("bk96",)
+
+
+def test_an_arm_alone_is_timed_only_where_a_claim_asks_for_it_alone(
+    catalog: Catalog, builds: dict[str, tuple[BuildRecord, Path]], tmp_path: Path
+) -> None:
+    evidence = load_evidence(tmp_path / "repo" / "results" / "demo_run")
+    gate: CorrectnessRecord = evidence.correctness["h100", "demo_sweep"]
+    wrong = tuple(arm.model_copy(update={"status": "incorrect"}) for arm in gate.arms[1:])
+    artifact = builds[gate.arms[0].variant][0].artifact
+    assert artifact is not None
+    right = gate.arms[0].model_copy(update={"binary_sha256": artifact.sha256})
+    failed = gate.model_copy(update={"arms": (right, *wrong)})
+    asked = benchmark_job(catalog, "h100", "demo_sweep", builds, failed)
+    nobody = replace(catalog, claims={})
+    alone = benchmark_job(nobody, "h100", "demo_sweep", builds, failed)
+    assert (asked.timed, alone.timed) == (("bk32",), ())
+    assert set(alone.not_timed) == {arm.arm for arm in gate.arms}

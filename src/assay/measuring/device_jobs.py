@@ -16,6 +16,7 @@ from assay.measuring.device_process import run_device_job
 from assay.measuring.operator_kernels import Builds, told_to_device
 from assay.measuring.several_gpus import work_at_once
 from assay.records.builds import BuildRecord
+from assay.records.evaluations import Benchmark
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.originals import OriginalJob, OriginalSource
 from assay.records.plan import ProgramJob
@@ -123,16 +124,29 @@ def benchmark_job(
         if arm.status == "correct" and arm.binary_sha256 != digest:
             raise CheckFailed(f"{comparison}: the gate checked another binary of {arm.variant}")
     protocol = catalog.protocols[catalog.comparisons[comparison].protocol]
+    wrong = {arm.arm: f"{arm.status}: {arm.detail}" for arm in gate.arms if arm.status != "correct"}
+    right = [arm.arm for arm in gate.arms if arm.status == "correct"]
+    if wrong and len(right) == 1 and not _asked_alone(catalog, comparison, right[0]):
+        wrong[right.pop()] = "nothing is left that it would be compared with"
     return BenchmarkJob(
         as_spec(TargetSpec, catalog.targets[target]),
         comparison_spec(catalog, comparison, builds),
         as_spec(ProtocolSpec, protocol),
         first=0,
         processes=protocol.looks[0],
-        timed=tuple(arm.arm for arm in gate.arms if arm.status == "correct"),
-        not_timed={
-            arm.arm: f"{arm.status}: {arm.detail}" for arm in gate.arms if arm.status != "correct"
-        },
+        timed=tuple(right),
+        not_timed=wrong,
+    )
+
+
+def _asked_alone(catalog: Catalog, comparison: str, arm: str) -> bool:
+    """Return whether a claim, under some reading, asks for an arm's own time or rate."""
+    return any(
+        (term.comparison, term.arm, term.over) == (comparison, arm, None)
+        for claim in catalog.claims.values()
+        for asked in (claim.evaluation, *(each.evaluation for each in claim.all_readings()))
+        if isinstance(asked, Benchmark)
+        for term in asked.terms
     )
 
 
