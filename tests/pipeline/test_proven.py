@@ -74,6 +74,21 @@ def test_it_is_done_again_where_anything_differs_or_the_user_asks(
     assert runs.measure("second", card, **asked).count("correctness") == len(NAMES)
 
 
+def test_what_a_rival_was_tuned_to_is_taken_where_nothing_differs(runs: Runs) -> None:
+    def swept(run: str) -> Path:
+        return runs.box.root / "results" / run / "device_cache" / "sweeps" / "rival-problem.json"
+
+    swept("second").parent.mkdir(parents=True)
+    swept("second").write_text("{}")
+    runs.measure("second")
+    runs.measure("again")
+    runs.measure("asked", prove_again=True)
+    runs.change(driver="999.1")
+    runs.measure("other")
+    assert swept("again").is_file()
+    assert not swept("asked").exists() and not swept("other").exists()
+
+
 def test_a_programs_check_is_kept_where_the_program_ran_well(tmp_path: Path) -> None:
     run_dir = tmp_path / "results" / "first"
     artifact = ArtifactSpec(f"{run_dir}/builds/a", "a" * 64)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.io import dump_record, read_record, write_record
+from assay.base.io import dump_record, read_bytes, read_record, write_record
 from assay.base.isolation import DEVICE_PATH
 from assay.base.progress import say
 from assay.base.writable import cache_folder
@@ -65,7 +65,7 @@ from assay.runtimes.base import Place, Runtime
 from assay.runtimes.choose import open_runtime
 from assay.runtimes.host import HostRuntime
 from assay.shared.counting import counted
-from assay.shared.files import sha256_bytes, sha256_file
+from assay.shared.files import sha256_bytes, sha256_file, write_bytes
 from assay.shared.job import DeviceJob
 
 G = TypeVar("G", bound=GpuRecord)
@@ -291,6 +291,13 @@ class MeasuringStep:
         """
         if stage not in PROVEN:
             return None
+        folder = cache_folder(self.root) / "proven" / stage.stage / self.target.id
+        return Proofs(folder, self._machines())
+
+    def _machines(self) -> dict[str, str]:
+        """Return a digest of each GPU that takes part and of the software beside it, where that is
+        known.
+        """
         platform, machines = self._platform(), dict[str, str]()
         for gpu in self._gpus():
             found = platform.of_card(gpu)
@@ -298,7 +305,30 @@ class MeasuringStep:
                 software = found.model_dump(mode="json", include=SOFTWARE)
                 software["device"].pop("peers")
                 machines[gpu] = sha256_bytes(json.dumps(software, sort_keys=True).encode())
-        return Proofs(cache_folder(self.root) / "proven" / stage.stage / self.target.id, machines)
+        return machines
+
+    def _sweeps(self) -> tuple[Path, list[Path]]:
+        """Return where this run has the settings of rivals that it swept, and where all runs keep
+        those of each GPU, for the same software and the same code of ours.
+        """
+        code = self.dag.definitions(self.target.id).measurement(BENCHMARKS)
+        keys = [sha256_bytes(f"{code} {machine}".encode()) for machine in self._machines().values()]
+        kept = cache_folder(self.root) / "proven" / "sweeps" / self.target.id
+        return self.run_dir / "device_cache" / "sweeps", [kept / key for key in keys]
+
+    def _take_sweeps(self) -> None:
+        """Put what earlier runs swept where this one looks, unless it is to be proven again."""
+        here, folders = self._sweeps()
+        for path in (path for each in folders for path in sorted(each.glob("*.json"))):
+            if not self.dag.request.prove_again and not (here / path.name).exists():
+                write_bytes(here / path.name, read_bytes(path))
+
+    def _keep_sweeps(self) -> None:
+        """Keep what this run swept for later ones."""
+        here, folders = self._sweeps()
+        for path in here.glob("*.json"):
+            for each in folders:
+                write_bytes(each / path.name, read_bytes(path))
 
     def _take_proven(self, stage: TargetStage[Any, Any], items: Sequence[Item]) -> None:
         """Take what earlier runs proved, unless it is to be proven again."""

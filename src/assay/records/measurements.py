@@ -147,6 +147,8 @@ class RivalSweep(Record):
     """What the samples are of."""
     tried: Annotated[tuple[TriedConfiguration, ...], Field(min_length=1)]
     seconds: float
+    recorded_at: Moment | None = None
+    """When it was swept, by an earlier run perhaps; None in records from before."""
 
 
 class ArmFacts(Record):

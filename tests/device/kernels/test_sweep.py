@@ -1,9 +1,13 @@
 """sweep: what is tried is told, the fastest wins, and a run sweeps a workload once."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.device.kernels import sweep
+from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.sweep import Tried, Walk, sweep_grid
+from tests.device.helpers import bsr_workload
 
 GRID = [{"stages": stages} for stages in range(1, 8)]
 
@@ -38,6 +42,26 @@ def test_the_fastest_few_that_run_are_timed_longer_and_that_decides():
     again = [stages for stages, ms in machine.measured if ms == sweep.FINAL_MS]
     assert again == [1, 2, 3, 4]
     assert swept.chosen == {"stages": 2}
+
+
+def test_a_sweep_is_taken_over_for_the_very_same_problem(tmp_path, monkeypatch):
+    monkeypatch.setenv(sweep.SWEEPS_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(sweep._Keeping, "allowed", True)
+    monkeypatch.setattr(sweep, "_MADE_HERE", {})
+    made = []
+
+    def make():
+        made.append(1)
+        machine = Machine()
+        return sweep_grid(GRID, machine.launch, machine.measure)
+
+    problem = make_inputs(bsr_workload(), "cpu", 1)
+    first = sweep.once("rival", problem, make)
+    sweep._MADE_HERE.clear()
+    assert sweep.once("rival", problem, make) == first
+    other = replace(problem, workload=bsr_workload(relative_tolerance=0.5))
+    assert sweep.once("rival", other, make).chosen == first.chosen
+    assert len(made) == 2
 
 
 def test_a_walk_keeps_what_its_tuner_chose():

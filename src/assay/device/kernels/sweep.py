@@ -1,8 +1,9 @@
 """Recorded sweeps: a rival's configurations, tried on the inputs that it is then timed on.
 
 A rival counts when it is tuned as its own authors would, and when the record says what was tried.
-A sweep is made once for a workload in a run: the first process that has the GPU to itself leaves it
-in a folder of the run, and later ones take it over, so that all of them time one configuration.
+A sweep is made once for a workload: the first process that has the GPU to itself leaves it in a
+folder of the run, and later ones take it over, so that all of them time one configuration. So do
+later runs on the same GPU with the same software, to which the host gives it.
 """
 
 import json
@@ -10,13 +11,14 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 
 import torch
 
 from assay.device.kernels.inputs import Inputs
+from assay.device.worker.messages import utc_now
 from assay.device.worker.preload import SWEEPS_VARIABLE
 from assay.shared.files import write_json
 from assay.shared.job_file import build
@@ -54,6 +56,8 @@ class Swept:
     chosen: Configuration
     tried: tuple[Tried, ...]
     seconds: float
+    recorded_at: str = field(default_factory=utc_now)
+    """When: before the run, where an earlier one swept."""
 
 
 def bench_ms(launch: Callable[[], object], fill_ms: float) -> float:
@@ -158,11 +162,12 @@ def once(entry: str, inputs: Inputs, make: Callable[[], Swept]) -> Swept:
 
 
 def _where(inputs: Inputs) -> Json:
-    """What a sweep holds for: the GPU and the versions that compiled."""
+    """What a sweep holds for: the GPU, the versions that compiled, and all of the problem."""
     gpu = None
     if inputs.device.startswith("cuda"):
         gpu = str(getattr(torch.cuda.get_device_properties(0), "uuid", "unknown"))
-    return {"gpu": gpu, "torch": str(torch.__version__), "workload": inputs.workload.id}
+    problem = json.dumps(asdict(inputs.workload), sort_keys=True)
+    return {"gpu": gpu, "torch": str(torch.__version__), "workload": problem}
 
 
 def _read(place: Path, where: Json) -> Swept | None:
