@@ -105,7 +105,7 @@ class TestGuards:
         evidence.sanitizers.clear()
         first, second = guards(catalog, evidence, (), ())
         assert (first.words, first.held) == (
-            f"1 of {CHEATS} cheating kernels not caught (h100)",
+            f"1 of {CHEATS} cheating kernels of Assay's own not caught (h100)",
             False,
         )
         assert not second.held

@@ -208,9 +208,9 @@ def guards(
     limit = catalog.judging.stopwatch_agreement
     yield _share(
         [(on, bool(c.caught_by)) for on, of in cheats for c in of.cheats if c.meant is not None],
-        "cheating kernels caught",
-        "cheating kernels not caught",
-    ) or GuardWords("no cheating kernel was tried", held=False)
+        "cheating kernels of Assay's own caught",
+        "cheating kernels of Assay's own not caught",
+    ) or GuardWords("no cheating kernel of Assay's own was tried", held=False)
     clean = _share(
         [(on, r.status == "clean") for on, of in watched for r in of.runs
          if r.status != "unsupported"],

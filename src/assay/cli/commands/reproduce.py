@@ -98,7 +98,7 @@ def reproduce(
         bool,
         typer.Option(
             "--prove-again",
-            help="Repeat gates, cheats and sanitizers that an earlier run passed here with the "
+            help="Repeat gates, cheats, sanitizers and tuning of an earlier run here with the "
             "same code, GPU and software.",
         ),
     ] = False,
