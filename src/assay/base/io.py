@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -96,10 +97,20 @@ def load_yaml(model: type[R], path: Path) -> R:
     """Read a YAML file as ``model``. Raises BadInput with one sentence for any defect."""
     text = read_text(path)
     try:
-        data = parse_yaml(text)
+        found: R = _record_of_yaml(model, text)
     except Unreadable as error:
         raise BadInput(f"{path}: {error}", code=error.code) from error
-    return _validated(model, json.dumps(data), path)
+    except ValidationError as error:
+        raise BadInput(f"{path}: {_problem(error)}", code="record") from error
+    return found
+
+
+@lru_cache(maxsize=512)
+def _record_of_yaml(model: type[R], text: str) -> R:
+    """Return a text as a record, which nobody can change: a run reads the same configuration in the
+    checkout, in its own folder and in reports.
+    """
+    return model.model_validate_json(json.dumps(parse_yaml(text)))
 
 
 def read_record(model: type[R], path: Path) -> R:

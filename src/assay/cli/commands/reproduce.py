@@ -262,7 +262,7 @@ def finish(
     goal = "unsigned" if request.unsigned_for else None
     again = outputs_to_retry(run_dir(root, request), plan)
     run_workflow(root, catalog, request, plan, cores=cores, goal=goal, again=again, verbose=verbose)
-    tell_outcome(request, strict)
+    tell_outcome(request, strict, catalog)
 
 
 def tell_timings(root: Path, options: Options, began: float) -> None:
@@ -286,11 +286,14 @@ def _tell_plan(catalog: Catalog, request: Request, plan: Plan, cores: int) -> No
         tell_images(catalog, request.runtime)
 
 
-def tell_outcome(request: Request, strict: bool) -> None:
-    """Say where the report is and what it says; of an unsigned one, its signer's machine does."""
+def tell_outcome(request: Request, strict: bool, catalog: Catalog | None = None) -> None:
+    """Say where the report is and what it says; of an unsigned one, its signer's machine does.
+
+    ``catalog``: what the run was planned from, where it was read already.
+    """
     report = report_dir(checkout.ROOT, request)
     verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
-    catalog = load_catalog(report / "evidence")
+    catalog = catalog or load_catalog(report / "evidence")
     if request.unsigned_for is None:
         from assay.cli.run_figures import tell_figures  # noqa: PLC0415 - it imports pandas
 
