@@ -11,7 +11,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
-from assay.pipeline.original_requests import OriginalWishes, find_file_compiles, find_originals
+from assay.pipeline.original_requests import Given, find_originals
 from assay.records.originals import FileCompileRecord
 from assay.records.verdicts import Status
 from tests.library_checkout import REPOSITORY, add_to_claims
@@ -66,9 +66,8 @@ def theirs(tmp_path: Path, catalog: Catalog) -> Path:
 def test_it_is_compiled_for_each_architecture_and_nothing_runs(
     catalog: Catalog, theirs: Path
 ) -> None:
-    wishes = OriginalWishes((f"004={theirs}",))
-    assert find_originals(catalog, SOURCES, wishes, "host") == ()
-    found = find_file_compiles(catalog, SOURCES, wishes)
+    runs, found = find_originals(catalog, SOURCES, {"004": Given(theirs)}, "host")
+    assert runs == ()
     assert [each.job.key for each in found] == [("s004_triage", "sm_89")]
     assert {each.directory for each in found} == {str(theirs)}
     assert found[0].job.checkout.files == 1
@@ -88,8 +87,8 @@ def test_from_the_option_to_the_verdict(tmp_path: Path, monkeypatch: pytest.Monk
 
     def compiled(text: str) -> FileCompileRecord:
         file.write_text(text)
-        wishes = OriginalWishes((f"fixture={tmp_path / 'theirs'}",))
-        found = find_file_compiles(load_catalog(made.root), ["fixture"], wishes)
+        given = {"fixture": Given(tmp_path / "theirs")}
+        _, found = find_originals(load_catalog(made.root), ["fixture"], given, "host")
         made.request = made.request.model_copy(update={"compilations": found})
         return start()
 

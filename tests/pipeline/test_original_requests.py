@@ -10,7 +10,7 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.judging.judge import judge
-from assay.pipeline.original_requests import OriginalWishes, find_originals
+from assay.pipeline.original_requests import Given, find_originals, given_by_source
 from assay.records.originals import OriginalRunRecord
 from assay.records.verdicts import Status
 from tests.library_checkout import REPOSITORY, add_to_claims
@@ -75,8 +75,8 @@ def sparse(tmp_path: Path) -> Path:
 
 
 def find(catalog, *checkouts: str, builds=(), runs=(), runtime="host", sources=SOURCES):
-    wishes = OriginalWishes(checkouts, tuple(builds), tuple(runs))
-    return find_originals(catalog, sources, wishes, runtime)
+    found, _ = find_originals(catalog, sources, given_by_source(checkouts, builds, runs), runtime)
+    return found
 
 
 class TestWhoseLinesRun:
@@ -149,11 +149,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 
 def ask(made: Checkout) -> None:
     """Ask for the program, completing its build line."""
-    wishes = OriginalWishes(
-        (f"fixture={made.folder / 'theirs'}",),
-        ("fixture=g++ -O1 -DBK=7 src/winner.cpp -o winner",),
-    )
-    found = find_originals(load_catalog(made.root), ["fixture"], wishes, "host")
+    line = "g++ -O1 -DBK=7 src/winner.cpp -o winner"
+    given = {"fixture": Given(made.folder / "theirs", line)}
+    found, _ = find_originals(load_catalog(made.root), ["fixture"], given, "host")
     made.request = made.request.model_copy(update={"originals": found})
 
 

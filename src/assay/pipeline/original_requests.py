@@ -5,7 +5,7 @@ user completes, and that is recorded as the user's. A file that a claim says com
 published: of the checkouts given, or in a report taken over from.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from assay.building.recipe import file_command
 from assay.catalog.model import Catalog
 from assay.evidence.stages import file_compile_path
 from assay.records.originals import (
+    CheckoutCopy,
     FileCompileJob,
     FileCompileRecord,
     FileCompileRequest,
@@ -23,7 +24,6 @@ from assay.records.originals import (
     OriginalJob,
     OriginalRequest,
     OriginalSource,
-    PublishedFile,
     TypedLine,
 )
 
@@ -33,80 +33,107 @@ class Given:
     """What was given of one source."""
 
     checkout: Path
-    build: str | None
-    run: str | None
+    build: str | None = None
+    run: str | None = None
 
 
-@dataclass(frozen=True)
-class OriginalWishes:
-    """The options as they were typed, each SOURCE=REST."""
-
-    checkouts: tuple[str, ...] = ()
-    builds: tuple[str, ...] = ()
-    runs: tuple[str, ...] = ()
-
-    def by_source(self) -> dict[str, Given]:
-        """Return what was given of each source. Raises BadInput for what does not fit together."""
-        found: dict[str, dict[str, str]] = {}
-        options = {"original": self.checkouts, "original-build": self.builds,
-                   "original-run": self.runs}  # fmt: skip
-        for option, texts in options.items():
-            given = found.setdefault(option, {})
-            for text in texts:
-                source, equals, rest = text.partition("=")
-                if not (source and equals and rest.strip()):
-                    raise BadInput(f"--{option} '{text}': give it as SOURCE=...")
-                if source in given:
-                    raise BadInput(f"--{option} {source}=...: is given twice")
-                if option != "original" and source not in found["original"]:
-                    raise BadInput(f"a line of {source}: there is no --original {source}=DIR")
-                given[source] = rest
-        folders, builds, runs = found.values()
-        return {
-            source: Given(Path(folder), builds.get(source), runs.get(source))
-            for source, folder in folders.items()
-        }
+def given_by_source(
+    checkouts: Iterable[str], builds: Iterable[str], runs: Iterable[str]
+) -> dict[str, Given]:
+    """Return the options as they were typed, each SOURCE=REST, by source. Raises BadInput for what
+    does not fit together.
+    """
+    found: dict[str, dict[str, str]] = {}
+    options = {"original": checkouts, "original-build": builds, "original-run": runs}
+    for option, texts in options.items():
+        for text in texts:
+            source, _, rest = text.partition("=")
+            if not (source and rest.strip()):
+                raise BadInput(f"--{option} '{text}': give it as SOURCE=...")
+            given = found.setdefault(source, {})
+            if option in given:
+                raise BadInput(f"--{option} {source}=...: is given twice")
+            if "original" not in {option, *given}:
+                raise BadInput(f"a line of {source}: there is no --original {source}=DIR")
+            given[option] = rest
+    return {
+        source: Given(Path(of["original"]), of.get("original-build"), of.get("original-run"))
+        for source, of in found.items()
+    }
 
 
 def find_originals(
-    catalog: Catalog, sources: Sequence[str], wishes: OriginalWishes, runtime: str
-) -> tuple[OriginalRequest, ...]:
-    """Return what is to be built and run in which checkout.
+    catalog: Catalog, sources: Sequence[str], given: Mapping[str, Given], runtime: str
+) -> tuple[tuple[OriginalRequest, ...], tuple[FileCompileRequest, ...]]:
+    """Return what is to be built and run in which checkout, and what is compiled of it as
+    published: each file that claims of a source are about, for each architecture that they name.
 
-    Of a source whose claims name files to be compiled as published, and that types no whole run
-    line, nothing runs unless the user gives lines: see ``find_file_compiles``. Raises BadInput
-    for what does not fit together or is no checkout of the source's program, and for a runtime
-    whose images hold no compiler.
+    Of a source with such files that types no whole run line, nothing runs unless the user gives
+    lines; where something runs, a file may be absent. Raises BadInput for what does not fit
+    together or is no checkout of the source's, and for a runtime whose images hold no compiler.
     """
-    wanted, found = wishes.by_source(), list[OriginalRequest]()
-    if wanted and runtime != "host":
+    if given and runtime != "host":
         raise BadInput(
             f"--original needs --runtime host: the images of {runtime} hold no compiler for what "
             "the source builds"
         )
-    for source, given in wanted.items():
-        original = catalog.sources[source].original if source in catalog.sources else None
+    requests, compiles = list[OriginalRequest](), list[FileCompileRequest]()
+    for source, own in given.items():
+        entry = catalog.sources.get(source)
+        original = entry.original if entry else None
+        files = entry.compilations if entry and source in sources else ()
+        there = [each for each in files if (own.checkout / each.file).is_file()]
+        if files and not (there or own.build or own.run):
+            names = ", ".join(each.file for each in files)
+            raise BadInput(
+                f"--original {source}={own.checkout}: holds no file {names}, which the source names"
+            )
         typed_whole = original and original.run and original.run.lacks is None
-        lines = given.build or given.run or typed_whole
-        if not lines and _published_files(catalog, sources, source):
-            continue  # its checkout is there to be compiled from
-        if original is None:
-            known = [name for name, entry in catalog.sources.items() if entry.original]
+        runs = not files or own.build or own.run or typed_whole
+        if runs and original is None:
+            known = [name for name, each in catalog.sources.items() if each.original]
             raise BadInput(
                 f"--original {source}=...: no program of a source '{source}' runs from a checkout; "
                 f"known: {', '.join(known) or 'none'}"
             )
         if source not in sources:
             raise BadInput(f"--original {source}=...: source {source} is not asked for in this run")
-        first = _request(original, source, given)
-        found.append(first)
-        for other in catalog.sources[source].other_builds if first.job.build else ():
-            # The same program with other settings, where its build line has them.
-            line = other.built_by(first.job.build) if first.job.build else None
-            if line is not None and line != first.job.build:
-                changed = {"original": other.id, "build": line}
-                found.append(first.model_copy(update={"job": first.job.model_copy(update=changed)}))
-    return tuple(found)
+        copy, folder = describe_checkout(own.checkout), str(own.checkout.resolve())
+        if runs and original and entry:
+            for job in _jobs(original, entry.other_builds, source, own, copy):
+                requests.append(OriginalRequest(job=job, directory=folder))
+        for file, arch in ((each, arch) for each in there for arch in each.archs):
+            compiled = FileCompileJob(source=source, compilation=file.id, arch=arch, checkout=copy)
+            compiles.append(FileCompileRequest(job=compiled, directory=folder))
+    return tuple(requests), tuple(compiles)
+
+
+def _jobs(
+    original: OriginalSource,
+    others: Iterable[OriginalSource],
+    source: str,
+    own: Given,
+    copy: CheckoutCopy,
+) -> Iterator[OriginalJob]:
+    """Yield a source's program, and it with other settings, where its build line has them. Raises
+    BadInput without a line to run, or where the checkout lacks what the lines need.
+    """
+    build = _line(source, "build", original.build, own.build)
+    run = _line(source, "run", original.run, own.run)
+    if run is None:
+        raise BadInput(
+            f"--original {source}: the source types no run line: give one with "
+            f"--original-run '{source}=LINE'"
+        )
+    for name, there in ((original.file, Path.is_file), (original.directory, Path.is_dir)):
+        if name is not None and not there(own.checkout / name):
+            raise BadInput(f"--original {source}={own.checkout}: holds no {name}")
+    job = OriginalJob(source=source, original=original.id, checkout=copy, build=build, run=run)
+    yield job
+    for other in others:
+        line = other.built_by(build) if build else None
+        if line != build:
+            yield job.model_copy(update={"original": other.id, "build": line})
 
 
 def project_commands(
@@ -130,24 +157,6 @@ def project_commands(
     return tuple(found)
 
 
-def _request(original: OriginalSource, source: str, given: Given) -> OriginalRequest:
-    build_line = _line(source, "build", original.build, given.build)
-    run_line = _line(source, "run", original.run, given.run)
-    if run_line is None:
-        raise BadInput(
-            f"--original {source}: the source types no run line: give one with "
-            f"--original-run '{source}=LINE'"
-        )
-    copy = describe_checkout(given.checkout)
-    for name, there in ((original.file, Path.is_file), (original.directory, Path.is_dir)):
-        if name is not None and not there(given.checkout / name):
-            raise BadInput(f"--original {source}={given.checkout}: holds no {name}")
-    job = OriginalJob(
-        source=source, original=original.id, checkout=copy, build=build_line, run=run_line
-    )
-    return OriginalRequest(job=job, directory=str(given.checkout.resolve()))
-
-
 def _line(source: str, what: str, typed: TypedLine | None, given: str | None) -> GivenLine | None:
     """Return the line that runs: the source's own where that is whole, else the user's."""
     option = f"--original-{what}"
@@ -164,43 +173,6 @@ def _line(source: str, what: str, typed: TypedLine | None, given: str | None) ->
             f"lacks {typed.lacks}: complete it with {option} '{source}=LINE'"
         )
     return None if given is None else GivenLine(line=given, by="user")
-
-
-def find_file_compiles(
-    catalog: Catalog, sources: Sequence[str], wishes: OriginalWishes
-) -> tuple[FileCompileRequest, ...]:
-    """Return what is compiled of the checkouts that were given: each file that claims of a source
-    are about, for each architecture that they name.
-
-    Where a program of the source runs there, too, a file may be absent. Raises BadInput for a
-    checkout that holds no file of those, and what ``find_originals`` raises for one of another
-    source.
-    """
-    found: list[FileCompileRequest] = []
-    for source, given in wishes.by_source().items():
-        files = _published_files(catalog, sources, source)
-        if not files:
-            continue
-        there = [published for published in files if (given.checkout / published.file).is_file()]
-        if not (there or given.build or given.run):
-            names = ", ".join(published.file for published in files)
-            raise BadInput(
-                f"--original {source}={given.checkout}: holds no file {names}, which the source "
-                "names"
-            )
-        copy, folder = describe_checkout(given.checkout), str(given.checkout.resolve())
-        for file, arch in ((each, arch) for each in there for arch in each.archs):
-            job = FileCompileJob(source=source, compilation=file.id, arch=arch, checkout=copy)
-            found.append(FileCompileRequest(job=job, directory=folder))
-    return tuple(found)
-
-
-def _published_files(
-    catalog: Catalog, sources: Sequence[str], source: str
-) -> tuple[PublishedFile, ...]:
-    """Return the files that claims of a source that is asked for are about."""
-    known = source in catalog.sources and source in sources
-    return catalog.sources[source].compilations if known else ()
 
 
 def usable_file_compiles(now: Catalog, lock: str, records: Path) -> tuple[FileCompileJob, ...]:

@@ -22,8 +22,7 @@ from assay.measuring.host_machine import HostDriver, find_host_driver
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.measuring.slurm_grant import gpu_types
 from assay.pipeline.original_requests import (
-    OriginalWishes,
-    find_file_compiles,
+    Given,
     find_originals,
     project_commands,
 )
@@ -58,8 +57,8 @@ class Options:
     recorded: tuple[Path, ...] = ()
     keys: tuple[Path, ...] = ()
     host_image: bool = False
-    originals: OriginalWishes = field(default_factory=OriginalWishes)
-    """Checkouts of sources' own programs, and the lines that complete what the sources type."""
+    originals: Mapping[str, Given] = field(default_factory=dict)
+    """By source: checkouts of their own programs, and lines that complete what they type."""
     rebuild: bool = False
     """Whether everything is compiled, also where nothing of it runs."""
     gpu_minutes: float | None = None
@@ -117,8 +116,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     if options.takes_gpu_here and driver is not None:
         options = replace(options, targets=_with_gpus_here(catalog, options.targets, driver))
     runtime = _chosen_runtime(root, catalog, options, driver)
-    originals = find_originals(catalog, options.sources, options.originals, runtime)
-    compilations = find_file_compiles(catalog, options.sources, options.originals)
+    originals, compilations = find_originals(catalog, options.sources, options.originals, runtime)
     provisions, taken = _provisions(root, catalog, options, runtime, driver or cluster)
     measures = any(each.kind == "device" for each in provisions)
     if originals and not measures:

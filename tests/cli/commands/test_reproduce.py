@@ -11,7 +11,7 @@ from assay.cli import checkout
 from assay.cli.commands import reproduce
 from assay.cli.run_figures import MOST_CLAIMS
 from assay.evidence.timings import write_timing
-from assay.pipeline.original_requests import OriginalWishes
+from assay.pipeline.original_requests import Given
 from assay.pipeline.request import Options
 from tests.report_fixtures import (
     make_request,
@@ -70,9 +70,7 @@ class TestReproduce:
         answer = assay("reproduce", "--run", "demo_run", "--original", "demo=there", *lines)
         assert answer.code == 0, answer.err
         (given,) = asked
-        assert given.originals == OriginalWishes(
-            ("demo=there",), ("demo=nvcc a.cu -o a",), ("demo=./a 1",)
-        )
+        assert given.originals == {"demo": Given(Path("there"), "nvcc a.cu -o a", "./a 1")}
 
     def test_the_last_line_names_every_key_that_was_given(
         self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch

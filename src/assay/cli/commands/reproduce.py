@@ -39,7 +39,7 @@ from assay.evidence.load import load_evidence
 from assay.evidence.timings import step_timings
 from assay.judging.counts import failing_strict
 from assay.pipeline.failures import outputs_to_retry
-from assay.pipeline.original_requests import OriginalWishes
+from assay.pipeline.original_requests import given_by_source
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import require_compiler, require_kept_report, tell_images
 from assay.pipeline.project_check import impossible_remarks, project_remarks, sound_project
@@ -210,11 +210,7 @@ def reproduce(
         signs=unsigned_for is None,
         unsigned_for=unsigned_for,
         host_image=host_image,
-        originals=OriginalWishes(
-            tuple(original or ()),
-            tuple(original_build or ()),
-            tuple(original_run or ()),
-        ),
+        originals=given_by_source(original or (), original_build or (), original_run or ()),
         rebuild=rebuild,
         gpu_minutes=gpu_minutes,
         prove_again=prove_again,
