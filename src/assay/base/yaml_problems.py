@@ -2,11 +2,11 @@
 
 import difflib
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from itertools import islice
+from operator import getitem
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from assay.base.errors import BadInput
 from assay.base.io import plain_words, read_text
 from assay.base.printable import shortened, with_short_names
 from assay.base.strict_yaml import YamlPath, YamlPlaces, parse_yaml_with_places
-from assay.records.base import ID_PATTERN, Record
+from assay.records.base import Record
 from assay.shared.counting import counted
 from assay.shared.read_limits import Unreadable
 
@@ -28,9 +28,6 @@ MOST_TOLD = 50
 LONGEST_PROBLEM = 400
 FEW_KNOWN = 8
 """Names of which all are told where none is like what was typed."""
-KEY = "[key]"
-"""What pydantic adds to the place of a mapping's key that is wrong itself."""
-QUOTED = re.compile(r"'([^']*)'")
 MOST_KNOWN = 2000
 """Names of which one may be meant: to compare with each takes a tenth of a millisecond."""
 
@@ -74,7 +71,7 @@ class PlacedYaml:
 
     def part(self, at: YamlPath) -> Any:
         """Return the value at a path."""
-        return _at(self.value, at)
+        return reduce(getitem, at, self.value)
 
     def problem(self, at: YamlPath, says: str) -> YamlProblem:
         """Return what is wrong at a path."""
@@ -151,7 +148,7 @@ def _told(
             first, *others = dict.fromkeys(says for says, _ in here)
             sentences = [" or ".join([first, *(each.removeprefix("must be ") for each in others)])]
             if first == f"must be {MUST_BE['string']}" and not others:
-                is_number = isinstance(_at(value, path), int | float)
+                is_number = isinstance(reduce(getitem, path, value), int | float)
                 sentences = [f"{first}: put it into quotes" if is_number else first]
         where = ".".join(map(str, path if called else (*at, *path)))
         for says in sentences:
@@ -175,35 +172,12 @@ def _message(
         likely = meant_by(str(path[-1]), lacking)
         known = [likely] if likely else known_keys(model)
         # A key may be one of another part, and stand at the wrong place.
-        elsewhere = path[-1] in known
-        says += " here" if elsewhere else suggest(str(path[-1]), known)
-    elif error["type"] == "string_pattern_mismatch" and error["ctx"]["pattern"] == ID_PATTERN:
-        typed = path[-1] if missing == KEY else _at(value, path)
-        meant = re.sub(r"[^a-z0-9]+", "_", str(typed).lower()).strip("_")
-        says += f": did you mean '{meant}'?" if meant else ""
+        says += " here" if path[-1] in known else suggest(str(path[-1]), known)
     elif error["type"] == "missing":
         says = f"'{missing}' is missing"
-    elif error["type"] in ("literal_error", "enum"):
-        says += _word_meant(_at(value, path), error["ctx"]["expected"])
     elif error["type"] == "union_tag_invalid":
-        says += _word_meant(error["ctx"]["tag"], error["ctx"]["expected_tags"])
         path = (*path, error["ctx"]["discriminator"].strip("'"))
     return path, says, False
-
-
-def _word_meant(typed: Any, known: str) -> str:
-    """Return which of several words that stand quoted in ``known`` may be meant, as an addition to
-    a sentence that has them all.
-    """
-    words = QUOTED.findall(known)
-    found = meant_by(typed, words) if isinstance(typed, str) and len(words) > 1 else None
-    return f": did you mean '{found}'?" if found else ""
-
-
-def _at(value: Any, path: YamlPath) -> Any:
-    for name in path:
-        value = value[name]
-    return value
 
 
 def _is_said_below(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:
