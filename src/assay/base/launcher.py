@@ -249,21 +249,13 @@ def install(
 
 def creation(root: Path, venv: Path, base: Path, environ: Mapping[str, str]) -> list[Step]:
     """Return what makes an environment that holds only the pinned pip and build tools."""
-    with_pip = answers(base, "import venv, ensurepip")
-    if not with_pip and not answers(base, "import venv, pip"):
+    if not answers(base, "import venv, ensurepip"):
         raise MissingEnvironment(
-            f"{base} has no venv module or no pip: install them "
+            f"{base} has no venv module, or one that brings no pip: install it "
             "(apt-get install python3-venv) and start again"
         )
-    python, lock = venv / "bin" / "python", root / "requirements" / "build.txt"
-    # A Python with pip but without ensurepip (Debian's) lends its pip for this one step.
-    tools = (
-        pip_install(python, lock, environ)
-        if with_pip
-        else pip_install(base, lock, environ, "--python", str(python))
-    )
-    make = [str(base), "-m", "venv", *([] if with_pip else ["--without-pip"]), str(venv)]
+    tools = pip_install(venv / "bin" / "python", root / "requirements" / "build.txt", environ)
     return [
-        (f"making .venv with {base}", make, "create.log"),
+        (f"making .venv with {base}", [str(base), "-m", "venv", str(venv)], "create.log"),
         ("installing the pinned pip and build tools", tools, "install-build.log"),
     ]

@@ -19,13 +19,13 @@ REMEDY = (
 )
 
 
-def pip_install(python: Path, lock: Path, environ: Mapping[str, str], *options: str) -> list[str]:
-    """Command that installs ``lock``; ``options`` stand before ``install``.
+def pip_install(python: Path, lock: Path, environ: Mapping[str, str]) -> list[str]:
+    """Command that installs ``lock``.
 
     With ASSAY_WHEELHOUSE nothing is downloaded. Raises MissingEnvironment when that directory is
     missing.
     """
-    command = [str(python), "-m", "pip", *options, "install", *QUIET, *PINNED]
+    command = [str(python), "-m", "pip", "install", *QUIET, *PINNED]
     return [*command, *_sources(environ), "-r", str(lock)]
 
 
