@@ -30,11 +30,6 @@ from assay.records.originals import FileCompileRequest
 from assay.records.plan import BuildJob, EarlierReport, Plan, Request, TargetPlan
 from assay.records.platform import Target
 
-GPU_RESOURCES = (
-    "gpu", "gpu_model", "gres", "slurm_partition", "slurm_account", "qos", "constraint",
-    "slurm_extra", "runtime", "mem_mb", "cpus_per_task",
-)  # fmt: skip
-
 COSTS = "config/build_costs.json"
 MEMORY_PERCENT = 110
 """Of what the largest process takes: the shell, nvcc and Snakemake's own stand beside it."""
@@ -229,7 +224,8 @@ class Dag:
         def asked(name: str, wildcards: Any) -> int | str | None:
             return self.resources(wildcards.target).get(name)
 
-        return {name: partial(asked, name) for name in GPU_RESOURCES}
+        targets = [plan.target for plan in self.plan.targets][:1]
+        return {name: partial(asked, name) for each in targets for name in self.resources(each)}
 
     def resources(self, target: str) -> dict[str, int | str | None]:
         """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says.

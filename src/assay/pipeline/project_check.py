@@ -47,14 +47,6 @@ class ProjectProblem:
         return f"{self.file}, line {self.line}: {with_short_names(self.says)}"
 
 
-class ProjectProblems(BadInput):
-    """All that is wrong with a project; its text has a line for each, and their count."""
-
-    def __init__(self, folder: Path, problems: Sequence[ProjectProblem]) -> None:
-        head = f"{folder}: {counted(len(problems), 'problem')}"
-        super().__init__("\n  ".join([head, *told_problems(problems)]))
-
-
 def told_problems(problems: Sequence[ProjectProblem]) -> list[str]:
     """Return a line on each problem; of very many the first ones, and how many more there are."""
     told = [str(each) for each in problems[:MOST_TOLD]]
@@ -68,7 +60,8 @@ def sound_project(root: Path, folder: Path) -> Catalog:
     """
     checked = check_project(root, folder)
     if problems := every_problem(root, checked):
-        raise ProjectProblems(folder, problems)
+        head = f"{folder}: {counted(len(problems), 'problem')}"
+        raise BadInput("\n  ".join([head, *told_problems(problems)]))
     return checked.catalog
 
 
