@@ -4,11 +4,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from assay.base.printable import shown_json, shown_line
 from assay.base.progress import as_typed, show_line, terminal_width
 
@@ -61,8 +56,19 @@ def show_table(title: str, columns: Sequence[TableColumn], rows: Sequence[Sequen
     if not width:
         sys.stdout.writelines("\t".join(line) + "\n" for line in (heads, *cells))
         return
-    console = Console(file=sys.stdout, width=width, emoji=False, highlight=False)
-    table = _table(columns, heads, cells)
+    # It takes a tenth of a second to load, and only a table at a terminal needs it.
+    from rich.cells import cell_len  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    console, table = Console(file=sys.stdout, width=width, emoji=False, highlight=False), Table()
+    for number, (column, head) in enumerate(zip(columns, heads, strict=True)):
+        longest = max((cell_len(row[number]) for row in cells), default=0)
+        least = min(PROSE_WIDTH, longest) if column.prose else longest
+        table.add_column(Text(head), min_width=max(least, cell_len(head)), no_wrap=not column.prose)
+    for row in cells:
+        table.add_row(*map(Text, row))
     if table.__rich_measure__(console, console.options.update_width(WIDE)).minimum <= width:
         console.print(table, markup=False)
         return
@@ -70,14 +76,3 @@ def show_table(title: str, columns: Sequence[TableColumn], rows: Sequence[Sequen
         show_line(first, sys.stdout)
         told = (f"{head}: {cell}" for head, cell in zip(heads[1:], others, strict=True) if cell)
         show_line(f"    {'; '.join(told)}", sys.stdout, 4)
-
-
-def _table(columns: Sequence[TableColumn], heads: list[str], rows: Sequence[list[str]]) -> Table:
-    table = Table()
-    for number, (column, head) in enumerate(zip(columns, heads, strict=True)):
-        longest = max((cell_len(row[number]) for row in rows), default=0)
-        least = min(PROSE_WIDTH, longest) if column.prose else longest
-        table.add_column(Text(head), min_width=max(least, cell_len(head)), no_wrap=not column.prose)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table

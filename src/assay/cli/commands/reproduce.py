@@ -42,7 +42,6 @@ from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import given_by_source
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import require_compiler, require_kept_report, tell_images
-from assay.pipeline.project_check import impossible_remarks, project_remarks, sound_project
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.run_files import RESULTS, report_dir, require_own_places, run_dir
 from assay.pipeline.snakemake_run import run_workflow
@@ -188,10 +187,7 @@ def reproduce(
     require_own_places(home(folder))
     use_own_cache(folder)
     root = checkout.ROOT
-    catalog = load_catalog(root) if folder is None else sound_project(root, folder)
-    remarks = (*project_remarks(catalog), *impossible_remarks(catalog)) if folder else ()
-    for remark in remarks:
-        progress.say(remark)
+    catalog = load_catalog(root) if folder is None else _checked_project(root, folder)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)
     options = Options(
         run=run,
@@ -233,6 +229,20 @@ def reproduce(
         finally:  # also of a run that failed, or that --strict says did
             if timings:
                 tell_timings(checkout.ROOT, options, began)
+
+
+def _checked_project(root: Path, folder: Path) -> Catalog:
+    """Return the catalog of a project that passes ``check``; say what its figures mean, and which
+    cannot be right. Raises BadInput.
+    """
+    # It computes, and numpy takes a fifth of a second to load: other runs do without.
+    from assay.pipeline import project_check  # noqa: PLC0415
+
+    catalog = project_check.sound_project(root, folder)
+    remarks = project_check.project_remarks(catalog), project_check.impossible_remarks(catalog)
+    for remark in (each for of in remarks for each in of):
+        progress.say(remark)
+    return catalog
 
 
 def finish(
