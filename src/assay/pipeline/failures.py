@@ -24,7 +24,6 @@ from assay.records.attestation import MANIFEST, Manifest
 from assay.records.base import Record
 from assay.records.plan import Plan, TargetPlan
 from assay.shared.counting import counted
-from assay.verification.manifest import changed_files
 
 ERRORS: dict[int, type[AssayError]] = {
     kind.exit_code: kind for kind in (CheckFailed, BadInput, MissingEnvironment)
@@ -123,6 +122,8 @@ def is_damaged(report_dir: Path) -> bool:
     """
     if not (report_dir / MANIFEST).is_file():
         return False
+    from assay.verification.manifest import changed_files  # noqa: PLC0415 - no job asks
+
     try:
         manifest = read_record(Manifest, report_dir / MANIFEST)
         return changed_files(report_dir, manifest) != []

@@ -27,9 +27,6 @@ from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan, Provision, Request
 from assay.records.timings import Stage
 from assay.shared.files import write_bytes
-from assay.verification.attestation import load_public_key
-from assay.verification.sign import named_key, signing_key
-from assay.verification.trusted_keys import project_keys, trusted_keys
 
 REQUEST = "request.json"
 RESULTS, REPORTS = "results", "reports"
@@ -75,6 +72,11 @@ def bound_files(folder: Path) -> list[str]:
 
 def _files(root: Path, request: Request, plan: Plan) -> dict[str, bytes]:
     """Return what a run is bound to, by where it lies in the run's folder."""
+    # Every job of the workflow imports this module, and binds nothing.
+    from assay.verification.attestation import load_public_key  # noqa: PLC0415
+    from assay.verification.sign import named_key, signing_key  # noqa: PLC0415
+    from assay.verification.trusted_keys import project_keys, trusted_keys  # noqa: PLC0415
+
     home = None if request.home is None else Path(request.home)
     files = {name: (root / name).read_bytes() for name in base_files(root, claims=home is None)}
     if home is not None:

@@ -33,7 +33,6 @@ from assay.evidence.timings import write_timing
 from assay.images.stage import make_image
 from assay.pipeline.failures import StepFailure, failure_path
 from assay.pipeline.gpu_steps import MeasuringSteps
-from assay.pipeline.reuse import take_whole
 from assay.pipeline.run_files import MEASURED, VERIFIED
 from assay.pipeline.slurm_jobs import write_slurm_jobs
 from assay.pipeline.workflow_process import leave_with_owner
@@ -43,11 +42,6 @@ from assay.records.plan import Request
 from assay.records.timings import Stage
 from assay.shared.errors import ExitCode
 from assay.shared.files import write_bytes
-from assay.verification.made_again import Renderer
-from assay.verification.policy import Policy
-from assay.verification.sign import public_key_path, sign
-from assay.verification.trusted_keys import project_keys, trusted_keys
-from assay.verification.verify import verify
 
 TOLD_S = 1.0
 """A step that takes less, a build from the cache for one, is not told."""
@@ -81,6 +75,8 @@ class Steps(MeasuringSteps):
 
     def earlier(self, report: str) -> None:
         """Take over an earlier report whole."""
+        from assay.pipeline.reuse import take_whole  # noqa: PLC0415 - it verifies
+
         take_whole(self.dag.earlier_report(report), self.run_dir / evidence.earlier_path(report))
 
     def build(self, artifact: str, arch: str) -> None:
@@ -127,7 +123,7 @@ class Steps(MeasuringSteps):
 
     def judge(self) -> None:
         """Verdicts from the records alone."""
-        # What computes and draws takes a second to load: builds do without.
+        # What computes, draws and signs takes a second to load: builds do without.
         from assay.judging.judge import judge as judge_evidence  # noqa: PLC0415
 
         verdicts = judge_evidence(self.dag.catalog, load_evidence(self.run_dir))
@@ -142,6 +138,8 @@ class Steps(MeasuringSteps):
 
     def sign(self) -> None:
         """Manifest, attestation, provenance, public key; a time stamp where one was asked for."""
+        from assay.verification.sign import sign  # noqa: PLC0415
+
         sign(self.report_dir, Path(self.dag.request.signing_key))
 
     def verify(self) -> None:
@@ -262,6 +260,11 @@ def verify_own(root: Path, report_dir: Path, request: Request) -> str:
     must accept them. Where there is no history, nothing is proven of them. Raises CheckFailed.
     """
     from assay.report.render import render_contents  # noqa: PLC0415
+    from assay.verification.made_again import Renderer  # noqa: PLC0415
+    from assay.verification.policy import Policy  # noqa: PLC0415
+    from assay.verification.sign import public_key_path  # noqa: PLC0415
+    from assay.verification.trusted_keys import project_keys, trusted_keys  # noqa: PLC0415
+    from assay.verification.verify import verify  # noqa: PLC0415
 
     home = None if request.home is None else Path(request.home)
     own = public_key_path(Path(request.signing_key))
