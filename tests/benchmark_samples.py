@@ -163,14 +163,18 @@ WORKLOAD = {
 }
 
 
-def solution(name, body, **spec):
-    """Return a solution of one file."""
+def solution(name, body, more=(), **spec):
+    """Return a solution of a file, ``main.py`` unless its specification names another, and of
+    ``more``.
+    """
+    spec = {"language": "python", "entry_point": "main.py::run", **spec}
+    files = [(spec["entry_point"].partition("::")[0], body), *more]
     return {
         "name": name,
         "definition": "scaled_sum_h8",
         "author": "nobody",
-        "spec": {"language": "python", "entry_point": "main.py::run", **spec},
-        "sources": [{"path": "main.py", "content": body}],
+        "spec": spec,
+        "sources": [{"path": path, "content": content} for path, content in files],
     }
 
 
@@ -188,8 +192,14 @@ FLASHINFER_BENCH = {
     "solutions/returns.json": json.dumps(
         solution(
             "returns",
-            "def run(x, weight, factor):\n    out = x * weight + factor\n"
-            "    return {'total': out.sum(dim=1), 'out': out}\n",
+            "from .deep.sums import total\nfrom more import scaled\n"
+            "def run(x, weight, factor):\n    out = scaled(x, weight) + factor\n"
+            "    return {'total': total(out), 'out': out}\n",
+            [
+                ("src/deep/sums.py", "def total(out):\n    return out.sum(dim=1)\n"),
+                ("src/more.py", "def scaled(x, weight):\n    return x * weight\n"),
+            ],
+            entry_point="src/main.py::run",
             destination_passing_style=False,
         )
     ),
