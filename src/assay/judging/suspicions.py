@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import PurePosixPath
 
 from assay.base.printable import shortened
 from assay.judging.case import Case
@@ -73,9 +72,9 @@ def _files(case: Case, workload: Workload) -> Iterator[tuple[str, str]]:
     code = case.evidence.project_code
     for name in PARAMETERS:
         file = str(workload.parameters.get(name, "")).partition(":")[0]
-        place = PurePosixPath(file)
-        own = place.parent if place.parent.name == place.stem else place.with_suffix("")
-        below = f"{own}/"
+        plain = file.removesuffix(".py")
+        folder, _, stem = plain.rpartition("/")
+        below = f"{folder if folder.endswith(f'/{stem}') else plain}/"
         for path in (each for each in code if file and (each == file or each.startswith(below))):
             if words := suspicions(code[path]):
                 yield path, shortened(", ".join(words), LONGEST)
