@@ -9,12 +9,17 @@ and how much may come out of it is settled before anything does.
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any
 
+from assay.base.checkout_root import checkout_root
 from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
+from assay.base.writable import cache_folder
+from assay.evidence.stages import plan_path
+from assay.records.attestation import ATTESTATION, MANIFEST, VERDICTS
+from assay.shared.files import sha256_bytes, write_bytes
 from assay.shared.read_limits import (
     MOST_DOCUMENT,
     MOST_FILES,
@@ -36,6 +41,9 @@ DICTIONARY = 16 << 20
 """Bytes that packing looks back: all of a report."""
 MOST_MEMORY = 4 * DICTIONARY
 """Bytes that decompressing may take, beside what comes out."""
+PLAN = f"evidence/{plan_path()}"
+DOCUMENTS = (ATTESTATION, PLAN, MANIFEST, VERDICTS)
+"""What is asked of a report without the rest of it."""
 MOST_BEFORE = 16_000_000
 """Bytes that lie before one of an archive's early files."""
 STEP = 1 << 16
@@ -102,18 +110,30 @@ def pack_report(directory: Path) -> bytes:
 
 def read_archive(path: Path) -> dict[str, bytes]:
     """Return an archive's files by their paths in the report. Raises CheckFailed for any other."""
-    try:
-        data = whole_file_bytes(path, MOST_PACKED)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
-    except Unreadable as error:
-        problem = f"{path}: is no archive of a report: it {error}"
-        raise CheckFailed(problem, code=error.code) from error
+    data = _packed(path)
     try:
         return _unpacked(data, report_name(path.resolve()))
     except CheckFailed as error:
         problem = f"{path}: is no archive of a report: {error}"
         raise CheckFailed(problem, code=error.code) from error
+
+
+def archived_documents(path: Path) -> dict[str, bytes]:
+    """Return those of ``DOCUMENTS`` that an archive has. Raises as ``read_archive``.
+
+    They are kept in the cache by the archive's digest, for an archive ends with them and unpacking
+    it takes a tenth of a second. Nothing vouches for what is kept: whoever trusts it checks the
+    signature.
+    """
+    digest = sha256_bytes(_packed(path))
+    kept = cache_folder(checkout_root()) / "reports" / f"{digest}.tar"
+    with suppress(OSError, Unreadable, CheckFailed):
+        return _files(whole_file_bytes(kept, MOST_REPORT), digest)
+    every = read_archive(path)
+    found = {name: every[name] for name in DOCUMENTS if name in every}
+    with suppress(OSError):
+        write_bytes(kept, _tar(digest, found))
+    return found
 
 
 def early_file(path: Path, name: str) -> bytes:
@@ -142,6 +162,16 @@ def _grow(content: bytearray, reader: Any, end: int) -> None:
     """Decompress until ``content`` has ``end`` bytes, or there are no more."""
     while len(content) < end and not reader.eof and not reader.needs_input:
         content += reader.decompress(b"", STEP)
+
+
+def _packed(path: Path) -> bytes:
+    try:
+        return whole_file_bytes(path, MOST_PACKED)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+    except Unreadable as error:
+        problem = f"{path}: is no archive of a report: it {error}"
+        raise CheckFailed(problem, code=error.code) from error
 
 
 def _unpacked(data: bytes, top: str) -> dict[str, bytes]:

@@ -38,7 +38,7 @@ from assay.verification.manifest import (
     plain_bytes,
     walk,
 )
-from assay.verification.report_archive import is_archive, read_archive, report_name
+from assay.verification.report_archive import archived_documents, is_archive, report_name
 from assay.verification.trusted_keys import TrustedKey
 
 CHECKS = ("signature", "statement", "shape", "contents")
@@ -148,7 +148,7 @@ def signed_verdicts(report: Path, keys: Sequence[TrustedKey]) -> tuple[TrustedKe
     Nothing is judged again. Raises AssayError where none of them did.
     """
     sizes = {ATTESTATION: MOST_ENVELOPE, MANIFEST: MOST_DOCUMENT, VERDICTS: MOST_FILE}
-    packed = read_archive(report) if is_archive(report) else None
+    packed = archived_documents(report) if is_archive(report) else None
     envelope, manifest, data = (
         plain_bytes(report, name, most) if packed is None else packed.get(name, b"")
         for name, most in sizes.items()

@@ -2,25 +2,23 @@
 
 import base64
 from collections.abc import Collection
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from assay.base.errors import AssayError
-from assay.evidence.stages import plan_path
 from assay.records.attestation import ATTESTATION, MANIFEST
 from assay.shared.bounded_json import parse_bounded
 from assay.shared.read_limits import MOST_DOCUMENT, whole_file_bytes
 from assay.verification.report_archive import (
+    PLAN,
     SUFFIX,
+    archived_documents,
     early_file,
     is_archive,
-    read_archive,
     report_name,
 )
 
 UNREADABLE = (OSError, ValueError, AssayError, KeyError, TypeError, AttributeError)
-PLAN = f"evidence/{plan_path()}"
 UNMEASURED = ("not_run", "consistent", "inconsistent")
 """Verdicts that no measurement answers."""
 
@@ -128,11 +126,5 @@ def _stated(report: Path) -> tuple[int, str]:
 def _plan(report: Path) -> Any:
     """Return a report's plan as JSON. Raises one of UNREADABLE."""
     if is_archive(report):
-        return parse_bounded(_packed_plan(report, report.stat().st_mtime_ns))
+        return parse_bounded(archived_documents(report)[PLAN])
     return parse_bounded(whole_file_bytes(report / PLAN, MOST_DOCUMENT))
-
-
-@cache
-def _packed_plan(report: Path, changed_ns: int) -> bytes:
-    """Return a plan, unpacked once a process while the archive is as it was at ``changed_ns``."""
-    return read_archive(report)[PLAN]
