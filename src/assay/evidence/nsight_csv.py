@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from assay.records.side_evidence import ProfileRecord
 
@@ -120,10 +121,12 @@ def launch_clock_mhz(profile: ProfileRecord) -> float | None:
 def _column(page: str, metric: str) -> tuple[str, list[float]]:
     """Return the unit and the values of a metric of every kernel; none where one lacks it."""
     try:
-        kernels = profiled_kernels(page)
-        return kernels[0].units[metric], [kernel.values[metric] for kernel in kernels]
-    except (ValueError, KeyError):
+        header, units, *kernels = _rows(page)
+        column = header.index(metric)
+    except ValueError:
         return "", []
+    found = [value for row in kernels if (value := _number(row[column])) is not None]
+    return (units[column], found) if kernels and len(found) == len(kernels) else ("", [])
 
 
 def _numbers(header: Sequence[str], row: Sequence[str]) -> dict[str, float]:
@@ -131,6 +134,7 @@ def _numbers(header: Sequence[str], row: Sequence[str]) -> dict[str, float]:
     return {name: value for name, value in numbers if value is not None}
 
 
+@lru_cache(maxsize=8)
 def _rows(page: str) -> list[list[str]]:
     """Return the table of a raw page, without what the profiler says before and behind it."""
     table = page[page.index('"ID"') :] if '"ID"' in page else page

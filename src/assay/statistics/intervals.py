@@ -37,9 +37,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cells:
-    """Natural logs of all samples of one quantity.
+    """Natural logs of all samples of one quantity; each object of it has what is drawn of it once.
 
     ``samples`` is [arms, processes, blocks, samples], sorted along its last axis and padded with
     +inf there and with empty blocks behind the last; ``blocks`` [processes] and ``counts``
@@ -104,17 +104,15 @@ def interval(cells: Cells, judging: Judging) -> Interval:
     centre = float(values.mean())
     spread = float(values.std(ddof=1))
     half = half_width(spread, processes, judging)
-    chosen, drawn = _resample(cells, judging)
-    resampled = drawn.sum(axis=0) / processes
-    inside = resampled - values[chosen].sum(axis=0) / processes
+    middle, deviations, inside = _resampled(
+        cells, judging.bootstrap_resamples, judging.bootstrap_seed
+    )
     tail = (1 - judging.confidence) / 2
-    middle = float(resampled.mean())
-    deviations = resampled - middle
     deviation = float(deviations.std())
     stretch = half / (float(-ndtri(tail)) * deviation) if deviation > 0 else 0.0
     plain = _quantiles(deviations, tail)
     outer_low, outer_high = (stretch * q for q in plain)
-    inner_low, inner_high = _quantiles(inside - inside.mean(), 0.25)
+    inner_low, inner_high = _quantiles(inside, 0.25)
     return Interval(
         low=centre + min(-half, outer_low, inner_low),
         high=centre + max(half, outer_high, inner_high),
@@ -197,10 +195,23 @@ def _arm_draws(shape: tuple[int, int, int, int], samples: int, arm: int) -> _Arm
     return _ArmDraws(cells.cell * samples + ranks, bits.state)
 
 
-def _resample(cells: Cells, judging: Judging) -> tuple[IntArray, FloatArray]:
+@lru_cache(maxsize=16)
+def _resampled(cells: Cells, resamples: int, seed: int) -> tuple[float, FloatArray, FloatArray]:
+    """Return the mean of all resamples, each one's deviation from it, and that of the resamples
+    that draw inside processes only, [resamples]: of any confidence that is asked for.
+    """
+    chosen, drawn = _resample(cells, resamples, seed)
+    values = cells.process_values
+    every = drawn.sum(axis=0) / len(values)
+    inside = every - values[chosen].sum(axis=0) / len(values)
+    middle = float(every.mean())
+    return middle, every - middle, inside - inside.mean()
+
+
+def _resample(cells: Cells, resamples: int, seed: int) -> tuple[IntArray, FloatArray]:
     """Chosen processes and their values in each resample, both [processes, resamples]."""
     arms, processes, blocks, samples = cells.samples.shape
-    shape = (judging.bootstrap_resamples, judging.bootstrap_seed, processes, blocks)
+    shape = (resamples, seed, processes, blocks)
     draws = _cell_draws(*shape)
     flat = cells.samples.reshape(arms, -1)
     value: FloatArray = np.zeros(draws.uniform.shape)

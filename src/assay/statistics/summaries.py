@@ -244,6 +244,7 @@ def fewest_of(record: BenchmarkRecord) -> int:
     return record.looks[0] if record.looks else FEWEST_FIXED
 
 
+@KEPT
 def _record_cells(
     record: BenchmarkRecord, arms: tuple[str, ...], signs: tuple[float, ...]
 ) -> Cells | None:
