@@ -67,6 +67,7 @@ def slug(description: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", description.lower()).strip("_")
 
 
+@lru_cache(maxsize=256)
 def schedule(figure: str) -> str:
     """Return a figure's name without its tile: on another head size a schedule has another tile."""
     return re.sub(r"_\d+x\d+x\d+$", "", figure)

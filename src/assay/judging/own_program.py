@@ -6,6 +6,8 @@ the program is known to run and count: what it prints is then one reading more, 
 is no work done. Where it gives no figure, the verdict is what it would have been, and says why.
 """
 
+from functools import lru_cache
+
 from assay.evidence.stages import original_path
 from assay.judging.case import ORIGINAL, Case, Failure, Measured, not_run, with_platform
 from assay.judging.gates import last_words
@@ -68,7 +70,7 @@ def counted_otherwise(
     """
     counts = counts_of(case, claim)
     found = _printed(case, claim, target) if counts is not None else None
-    original = _described(case, claim)
+    original = _described(case, claim.id)
     known = claim is case.catalog.claims.get(claim.id) and target is not None
     if found is None and known and original is not None and original.defines:
         settings = " ".join(f"-D{name}={value}" for name, value in original.defines.items())
@@ -85,7 +87,7 @@ def as_typed(case: Case, claim: Claim, target: str) -> tuple[Reading, Measured |
     """Return what the line that the source types printed, where that is another than the one that
     runs the stated problem, with what it ran; None where there is none.
     """
-    original, found = _described(case, claim), _printed(case, claim, target, typed=True)
+    original, found = _described(case, claim.id), _printed(case, claim, target, typed=True)
     if original is None or found is None:
         return None
     record = case.evidence.originals[target, original.id]
@@ -112,13 +114,14 @@ def _size(size: ReportedSize, output: str) -> str:
 
 def counts_of(case: Case, claim: Claim) -> str | None:
     """Return the reading by which the source's own program runs and counts; None for its own."""
-    original = _described(case, claim)
+    original = _described(case, claim.id)
     figure = original.figure_of(claim.id) if original else None
     return figure.counts if figure else None
 
 
-def _described(case: Case, claim: Claim) -> OriginalSource | None:
-    found = case.catalog.program_of(claim.id) if claim.id in case.catalog.source_of else None
+@lru_cache(maxsize=2048)
+def _described(case: Case, claim: str) -> OriginalSource | None:
+    found = case.catalog.program_of(claim) if claim in case.catalog.source_of else None
     return found[1] if found else None
 
 
@@ -128,7 +131,7 @@ def _printed(
     """Return what the program printed for a claim as the catalog has it, by whatever count;
     ``typed``: by the line as typed.
     """
-    original = _described(case, claim)
+    original = _described(case, claim.id)
     figure = original.figure_of(claim.id) if original else None
     known = claim is case.catalog.claims.get(claim.id)
     if target is None or original is None or figure is None or not known:

@@ -30,5 +30,6 @@ def cutlass_41(batch: int, heads: int, seq_q: int, seq_kv: int, head_dim: int, c
 
     Causal counts the lower triangle (row r has min(r + 1, seq_kv) columns).
     """
-    columns = sum(min(row + 1, seq_kv) if causal else seq_kv for row in range(seq_q))
+    short = min(seq_q, seq_kv) if causal else 0  # rows that end before the last column
+    columns = short * (short + 1) // 2 + (seq_q - short) * seq_kv
     return batch * heads * (columns * (5 * head_dim + 3) - seq_q)

@@ -121,10 +121,9 @@ def drawn(
         y = short(power.up(limit_w))
         parts.append(f'<path d="M{LEFT:g} {y}H{RIGHT:g}" {stroke(svg.MUTED, 0.7, svg.DASHES)}/>')
     for number, of in enumerate(series.values()):
-        dots = "".join(
-            f'<use href="#{name}-0" x="{short(across(x))}" y="{short(times.up(y))}"/>'
-            for x, y in of
-        )
+        at, ratios = zip(*of, strict=True)
+        points = zip(_places(across, at), _places(times.up, ratios), strict=True)
+        dots = "".join(f'<use href="#{name}-0" x="{x}" y="{y}"/>' for x, y in points)
         parts.append(f'<g style="fill: {_colour(number)}">{dots}</g>')
     parts += [_shade(panel, *span) for panel in panels for span in spans]
     parts += _legend(series, columns, foot)
@@ -156,13 +155,20 @@ def _axes(panel: TracePanel, last: bool) -> Iterator[str]:
 
 def _line(panel: TracePanel, at: Sequence[float], values: Sequence[float], colour: str) -> str:
     """Return samples joined by a line; of equal ones in a row the first and the last."""
-    ys = [short(panel.up(value)) for value in values]
+    xs, ys = _places(panel.across, at), _places(panel.up, values)
     kept = [
-        f"{short(panel.across(second))} {y}"
-        for before, second, y, after in zip(["", *ys], at, ys, [*ys[1:], ""], strict=False)
+        f"{x} {y}"
+        for before, x, y, after in zip(["", *ys], xs, ys, [*ys[1:], ""], strict=False)
         if not before == y == after
     ]
     return f'<path d="M{" ".join(kept)}" {stroke(colour, 0.9)}/>'
+
+
+def _places(scale: Scale, values: Sequence[float]) -> list[str]:
+    """Return coordinates of many values: a record has some hundred thousand."""
+    every = np.asarray(values, dtype=float)
+    share = (every - scale.low) / (scale.high - scale.low)
+    return [short(at) for at in (scale.start + share * (scale.end - scale.start)).tolist()]
 
 
 def _colour(number: int) -> str:
