@@ -1,29 +1,30 @@
 """How a report is cited: an entry and a line of the same facts, whatever stands in them."""
 
-from dataclasses import replace
-from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from assay.report.quoted_report import CitedReport, bibtex
+import pandas as pd
 
-ROOT = Path(__file__).resolve().parents[2]
+from assay.report.quoted_report import bibtex
 
-REPORT = CitedReport(
-    run="a_run",
-    created="2026-11-22T00:00:00Z",
-    authors=("The authors",),
-    signer="A lab, first key",
-    keyid="ab",
-    manifest_sha256="cd" * 32,
-    commit=None,
-    products=("NVIDIA H100", "NVIDIA H200"),
-    project=None,
-    version="1.0",
-    address=None,
-)
+
+def cited(*authors: str, signer: str = "A lab, first key") -> str:
+    report: Any = SimpleNamespace(
+        run="a_run",
+        commit=None,
+        manifest_sha256="cd" * 32,
+        verdicts=pd.DataFrame({"gpu": ["NVIDIA H200", None, "NVIDIA H100", "NVIDIA H200"]}),
+        contents=SimpleNamespace(catalog=SimpleNamespace(project=None)),
+        signed=SimpleNamespace(
+            signer=SimpleNamespace(keyid="ab", name=signer),
+            statement=SimpleNamespace(predicate=SimpleNamespace(created="2026-11-22T00:00:00Z")),
+        ),
+    )
+    return bibtex(report, authors, "1.0", None)
 
 
 def test_the_entry_has_every_fact_once():
-    assert bibtex(REPORT) == (
+    assert cited("The authors") == (
         "@misc{assay_a_run_cdcdcdcd,\n"
         "  title        = {{Published GPU-kernel figures, measured again on NVIDIA H100 and "
         "NVIDIA H200}},\n"
@@ -38,6 +39,6 @@ def test_the_entry_has_every_fact_once():
 
 
 def test_what_tex_would_read_otherwise_is_escaped():
-    entry = bibtex(replace(REPORT, authors=("100 % & more", "B{"), signer="a_b"))
+    entry = cited("100 % & more", "B{", signer="a_b")
     assert r"{{100 \% \& more} and {B\{}}" in entry
     assert r"(a\_b)" in entry

@@ -4,7 +4,7 @@ All are derived from a report and no part of it: equal reports give equal bytes.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date
 from html import escape
 
@@ -13,8 +13,10 @@ from assay.findings.headline import KINDS, OF_WHAT
 from assay.records.report_figures import HeadlineCounts, ReportFigure, ReportFigures
 from assay.records.verdicts import Status
 from assay.report import formatting as fmt
+from assay.report.claims import project_stamp
 from assay.report.counts import status_words, told
 from assay.shared.counting import counted
+from assay.verification.open_report import OpenReport
 
 LABEL, DARK, NOBODY = "assay", "#3a3f47", "#5b6472"
 WIDTH, PADDING = 6.6, 6
@@ -121,48 +123,31 @@ SPECIAL = {
 """Characters that TeX reads otherwise than they stand."""
 
 
-@dataclass(frozen=True)
-class CitedReport:
-    """What a citation says of a report."""
+def bibtex(report: OpenReport, authors: Sequence[str], version: str, address: str | None) -> str:
+    """Return the entry of a signed report, which ends in a newline.
 
-    run: str
-    created: str
-    """When it was signed: UTC, ISO 8601."""
-    authors: tuple[str, ...]
-    """Who stands for the report, by name."""
-    signer: str
-    """The key that signed, as the verifier calls it."""
-    keyid: str
-    manifest_sha256: str
-    commit: str | None
-    products: tuple[str, ...]
-    """GPUs that its figures were measured on."""
-    project: str | None
-    """Title of the project whose claims are judged; None of this repository's own sources."""
-    version: str
-    """Of Assay, that writes this."""
-    address: str | None
-    """Where the report, or the repository with it, can be had; None where nobody says."""
-
-
-def bibtex(report: CitedReport) -> str:
-    """Return the entry of a report, which ends in a newline."""
-    what = f"Figures of {report.project}" if report.project else "Published GPU-kernel figures"
-    on = f" on {' and '.join(report.products)}" if report.products else ""
-    day = date.fromisoformat(report.created[:10])
+    ``authors``: who stands for it, by name; ``version``: of Assay; ``address``: where the report,
+    or the repository with it, can be had, if somebody says.
+    """
+    assert report.signed is not None
+    signed, stamp = report.signed, project_stamp(report.contents.catalog)
+    products = sorted(report.verdicts.gpu.dropna().unique().tolist())
+    what = f"Figures of {stamp.title}" if stamp else "Published GPU-kernel figures"
+    on = f" on {' and '.join(products)}" if products else ""
+    day = date.fromisoformat(signed.statement.predicate.created[:10])
     notes = [
         f"Signed report of run {report.run}, {day}",
         f"SHA-256 of manifest.json {report.manifest_sha256}",
-        f"signed by key {report.keyid} ({report.signer})",
+        f"signed by key {signed.signer.keyid} ({signed.signer.name})",
         *([f"judged by commit {report.commit}"] if report.commit else []),
     ]
     fields = {
         "title": "{" + _tex(f"{what}, measured again{on}") + "}",
-        "author": " and ".join("{" + _tex(name) + "}" for name in report.authors),
+        "author": " and ".join("{" + _tex(name) + "}" for name in authors),
         "year": str(day.year),
         "month": f"{day:%B}",
-        "howpublished": _tex(f"Assay {report.version}, report {report.run}"),
-        **({"url": report.address} if report.address else {}),
+        "howpublished": _tex(f"Assay {version}, report {report.run}"),
+        **({"url": address} if address else {}),
         "note": _tex("; ".join(notes)),
     }
     key = f"assay_{re.sub('[^A-Za-z0-9]+', '_', report.run)}_{report.manifest_sha256[:8]}"

@@ -30,8 +30,7 @@ from assay.cli.project_folder import ProjectOption, keys_of, project_folder
 from assay.findings.headline import headline_counts
 from assay.frames import TABLES
 from assay.records.citation import CitationFile
-from assay.report.claims import project_stamp
-from assay.report.quoted_report import CitedReport, badge, bibtex, markdown_summary
+from assay.report.quoted_report import badge, bibtex, markdown_summary
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes
 from assay.verification.open_report import OpenReport, open_report
@@ -152,27 +151,12 @@ def report_bibtex(report: OpenReport) -> str:
     """
     assert report.signed is not None
     told = load_yaml(CitationFile, checkout.ROOT / CITATION)
-    signer, stamp = report.signed.signer, project_stamp(report.contents.catalog)
-    stated = report.contents.pipeline.signing_key
+    signer, stated = report.signed.signer, report.contents.pipeline.signing_key
     named = stated.name if stated and stated.keyid == signer.keyid else None
     authors: tuple[str, ...] = (named or signer.name,)
     if signer.keyid in {key.keyid for key in load_trusted_keys(trusted_keys(checkout.ROOT))}:
         authors = tuple(author.full_name for author in told.authors)
-    return bibtex(
-        CitedReport(
-            run=report.run,
-            created=report.signed.statement.predicate.created,
-            authors=authors,
-            signer=signer.name,
-            keyid=signer.keyid,
-            manifest_sha256=report.manifest_sha256,
-            commit=report.commit,
-            products=tuple(sorted(report.verdicts.gpu.dropna().unique().tolist())),
-            project=stamp.title if stamp else None,
-            version=__version__,
-            address=told.url or told.repository_code,
-        )
-    )
+    return bibtex(report, authors, __version__, told.url or told.repository_code)
 
 
 def _write_tables(
