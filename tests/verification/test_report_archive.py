@@ -14,6 +14,7 @@ from assay.base.errors import CheckFailed
 from assay.verification import report_archive
 from assay.verification.report_archive import (
     SUFFIX,
+    archived_documents,
     opened_report,
     pack_report,
     report_name,
@@ -117,6 +118,21 @@ class TestWhatIsNoArchiveOfAReport:
         assert refusal(path) == "archive-size"
         monkeypatch.setattr(report_archive, "MOST_PACKED", 100)
         assert refusal(path) == "file-size"
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"no tar"])
+def test_what_says_what_a_report_holds_is_unpacked_once(
+    damage: bytes | None, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, cache = tmp_path / f"run{SUFFIX}", tmp_path / "cache"
+    path.write_bytes(pack_report(folder))
+    monkeypatch.setenv("ASSAY_CACHE", str(cache))
+    assert archived_documents(path) == {"attestation.json": b"{}\n"}
+    if damage is not None:
+        next(cache.glob("reports/*")).write_bytes(damage)
+    else:
+        monkeypatch.setattr(report_archive, "read_archive", None)
+    assert archived_documents(path) == {"attestation.json": b"{}\n"}
 
 
 class TestPublishedReports:
