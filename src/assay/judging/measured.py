@@ -57,8 +57,8 @@ def measure_claim(case: Case, claim: Claim, target: str) -> Measured | Failure:
 def _measure_stated(
     case: Case, claim: Claim, evaluation: ways.Program, target: str
 ) -> Measured | Failure:
-    arguments = evaluation.stated.arguments
-    runs = measure_program(case, target, evaluation, arguments, claim.counting)
+    asked = (evaluation.program, evaluation.figure, evaluation.stated.arguments)
+    runs = measure_program(case, target, *asked, claim.counting)
     if isinstance(runs, Failure) or shape_matches(runs.shape, evaluation.stated.shape):
         return runs
     text = f"The program ran another problem than stated: {runs.ran}."

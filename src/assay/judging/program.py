@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from assay.evidence.model import build_of, build_record_path
 from assay.evidence.stages import program_path
@@ -24,15 +25,15 @@ from assay.statistics.summaries import repeated_runs
 UNCONTROLLED = "A program that times itself has no A/A control."
 
 
+@lru_cache(maxsize=2048)
 def measure_program(
-    case: Case, target: str, evaluation: Program, arguments: Sequence[str], formula: Counting
+    case: Case, target: str, name: str, figure: str, arguments: tuple[str, ...], formula: Counting
 ) -> Measured | Failure:
-    """Return the figure of all runs of a program with ``arguments``, restated by ``formula``.
-
-    None leaves it as printed.
+    """Return a ``figure`` of all runs of the program ``name`` with ``arguments``, restated by
+    ``formula``: None leaves it as printed.
     """
-    program, arch = case.catalog.programs[evaluation.program], case.catalog.targets[target].arch
-    job, built = job_id(program.id, arguments), build_record_path(case.evidence, program.id, arch)
+    program, arch = case.catalog.programs[name], case.catalog.targets[target].arch
+    job, built = job_id(name, arguments), build_record_path(case.evidence, name, arch)
     record = case.evidence.programs.get((target, job))
     ran = () if record is None else (program_path(target, job),)
     paths = with_platform(case, target, (*ran, *((built,) if built else ())))
@@ -41,7 +42,7 @@ def measure_program(
     outputs = _outputs(program, record)
     if isinstance(outputs, Failure):
         return replace(outputs, evidence=paths)
-    return replace(_runs(case, target, evaluation, record, outputs, formula), evidence=paths)
+    return replace(_runs(case, target, program, figure, record, outputs, formula), evidence=paths)
 
 
 def _absent(case: Case, target: str, program: OriginalProgram) -> Failure:
@@ -84,13 +85,13 @@ def _outputs(program: OriginalProgram, record: ProgramRecord) -> list[ParsedOutp
 def _runs(
     case: Case,
     target: str,
-    evaluation: Program,
+    program: OriginalProgram,
+    figure: str,
     record: ProgramRecord,
     outputs: list[ParsedOutput],
     formula: Counting,
 ) -> Measured | Failure:
-    program = case.catalog.programs[evaluation.program]
-    figure, beside = _answering(program, record, evaluation.figure, outputs)
+    figure, beside = _answering(program, record, figure, outputs)
     passed, checked = verification(program, record, outputs, figure)
     if passed is False:
         text = f"{program.title} found its own output wrong; no performance is reported."

@@ -135,7 +135,7 @@ def judge_self_check(ask: Question, evaluation: ways.Program) -> Verdict | Failu
     """
     case, claim, target = ask.case, ask.claim, ask.target
     arguments = evaluation.stated.arguments
-    runs = measure_program(case, target, evaluation, arguments, None)
+    runs = measure_program(case, target, evaluation.program, evaluation.figure, arguments, None)
     if isinstance(runs, Failure):
         return runs
     program = case.catalog.programs[evaluation.program]

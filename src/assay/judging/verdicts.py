@@ -21,14 +21,15 @@ from assay.records.verdicts import Status, Verdict
 def judge_program(ask: Question, evaluation: Program) -> Verdict:
     """Judge the stated configuration; the command as typed is run, compared and told of."""
     case, claim, target = ask.case, ask.claim, ask.target
-    stated = measure_program(case, target, evaluation, evaluation.stated.arguments, claim.counting)
+    asked = (target, evaluation.program, evaluation.figure)
+    stated = measure_program(case, *asked, evaluation.stated.arguments, claim.counting)
     if isinstance(stated, Measured) and not shape_matches(stated.shape, evaluation.stated.shape):
         stated = _other_problem(evaluation, stated)
     typed: Measured | Failure | None = None
     same = evaluation.typed == evaluation.stated.arguments
     words = "This is the command as typed." if same else "The source types no command."
     if evaluation.typed is not None and not same:
-        typed = measure_program(case, target, evaluation, evaluation.typed, None)
+        typed = measure_program(case, *asked, evaluation.typed, None)
         words = _typed_words(claim, evaluation, typed)
     if isinstance(stated, Failure):
         # A typed run of the same problem never stands in: its arguments may differ in what the
