@@ -4,12 +4,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from assay.evidence.model import build_record_path
 from assay.evidence.stages import benchmark_path, correctness_path
 from assay.judging import formulas
-from assay.judging.case import Case, Failure, Measured, not_run, with_platform
+from assay.judging.case import Case, Failure, Measured, not_run, once, with_platform
 from assay.judging.formulas import Conversion, Counting
 from assay.judging.gates import absent, arms_of, gate_record, gate_term
 from assay.judging.what_ran import what_ran
@@ -38,7 +37,7 @@ COUNTED = (Metric.RATE, Metric.RATE_RATIO, Metric.BANDWIDTH)
 """What counts work: a time does not."""
 
 
-@lru_cache(maxsize=2048)
+@once
 def measure_term(
     case: Case, target: str, metric: Metric, term: Term, formula: Counting
 ) -> Measured | Failure:

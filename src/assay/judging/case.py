@@ -1,8 +1,9 @@
 """What all of the judge shares: the case, its questions, what was measured, failures, verdicts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
@@ -19,19 +20,20 @@ from assay.statistics.summaries import Summary
 
 SHOWN = "shown"
 """What is claimed where words are looked for."""
+P = ParamSpec("P")
+T = TypeVar("T")
 Ran = Literal["original", "library", "reimplemented"]
 """The artifacts of what was run."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Case:
-    """Everything a judge may look at; the target is that of the answer being judged.
-
-    What was measured of a case is kept by the case itself, not by what it holds.
-    """
+    """Everything a judge may look at; the target is that of the answer being judged."""
 
     catalog: Catalog
     evidence: Evidence
+    kept: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was found of it, by ``once``."""
 
     def arm_time(self, target: str, comparison: str, arm: str) -> Summary | None:
         """Return ``stats.arm_time`` of a benchmark record that is among the evidence."""
@@ -78,6 +80,21 @@ class Case:
         text = f"{to.explanation} {words}" if words else to.explanation
         paths = tuple(dict.fromkeys((*to.evidence, *self.reported(evidence))))
         return to.model_copy(update={"explanation": text, "evidence": paths, **changes})
+
+
+def once(find: Callable[Concatenate[Case, P], T]) -> Callable[Concatenate[Case, P], T]:
+    """Keep with a case what a function finds of it, for many claims ask the same; it goes with the
+    case.
+    """
+
+    @wraps(find)
+    def found(case: Case, /, *given: P.args, **named: P.kwargs) -> T:
+        key = (find, given, *named.items())
+        if key not in case.kept:
+            case.kept[key] = find(case, *given, **named)
+        return case.kept[key]  # type: ignore[no-any-return]
+
+    return found
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,11 @@ one term fails even at the stricter level. docs/statistics.md has the levels tha
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from assay.base.errors import BadInput
 from assay.evidence.model import build_of
 from assay.judging.benchmark import METRIC_UNIT, measure_term
-from assay.judging.case import Case, Failure, Measured, not_run
+from assay.judging.case import Case, Failure, Measured, not_run, once
 from assay.judging.own_program import counted_otherwise, counts_of, own_program
 from assay.judging.printed_figures import from_base
 from assay.judging.program import measure_program, shape_matches
@@ -36,7 +35,7 @@ from assay.shared.counting import counted
 from assay.statistics.summaries import Summary
 
 
-@lru_cache(maxsize=2048)
+@once
 def measure_claim(case: Case, claim: Claim, target: str) -> Measured | Failure:
     """Return what was measured on ``target`` for a claim; of several terms, the worst."""
     own = own_program(case, claim, target)

@@ -6,10 +6,8 @@ the program is known to run and count: what it prints is then one reading more, 
 is no work done. Where it gives no figure, the verdict is what it would have been, and says why.
 """
 
-from functools import lru_cache
-
 from assay.evidence.stages import original_path
-from assay.judging.case import ORIGINAL, Case, Failure, Measured, not_run, with_platform
+from assay.judging.case import ORIGINAL, Case, Failure, Measured, not_run, once, with_platform
 from assay.judging.gates import last_words
 from assay.judging.printed_figures import to_base
 from assay.records.claims import Claim
@@ -119,7 +117,7 @@ def counts_of(case: Case, claim: Claim) -> str | None:
     return figure.counts if figure else None
 
 
-@lru_cache(maxsize=2048)
+@once
 def _described(case: Case, claim: str) -> OriginalSource | None:
     found = case.catalog.program_of(claim) if claim in case.catalog.source_of else None
     return found[1] if found else None

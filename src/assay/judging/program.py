@@ -4,12 +4,11 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
 
 from assay.evidence.model import build_of, build_record_path
 from assay.evidence.stages import program_path
 from assay.judging import cutlass_output as cutlass
-from assay.judging.case import ORIGINAL, Case, Failure, Measured, not_run, with_platform
+from assay.judging.case import ORIGINAL, Case, Failure, Measured, not_run, once, with_platform
 from assay.judging.cutlass_output import MalformedOutput, ParsedOutput, Shape, job_id, parse
 from assay.judging.formulas import Counting, Uncounted, for_program
 from assay.judging.gates import not_built
@@ -25,7 +24,7 @@ from assay.statistics.summaries import repeated_runs
 UNCONTROLLED = "A program that times itself has no A/A control."
 
 
-@lru_cache(maxsize=2048)
+@once
 def measure_program(
     case: Case, target: str, name: str, figure: str, arguments: tuple[str, ...], formula: Counting
 ) -> Measured | Failure:
