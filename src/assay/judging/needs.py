@@ -47,7 +47,7 @@ def needed_on(catalog: Catalog, answers: Iterable[Answer], target: str) -> list[
 
 def comparisons_of(catalog: Catalog, claims: Iterable[Claim]) -> list[str]:
     """Return the ids of the comparisons that the claims need, in catalog order."""
-    every = (evaluation for claim in claims for evaluation in _evaluations(claim))
+    every = (evaluation for claim in claims for evaluation in evaluations_of(claim))
     named = {term.comparison for evaluation in every for term in terms_of(evaluation)}
     return [name for name in catalog.comparisons if name in named]
 
@@ -58,7 +58,7 @@ def programs_of(claims: Iterable[Claim]) -> list[ProgramJob]:
     The command as the source types it is one of its readings, where it runs another problem.
     """
     jobs: dict[str, ProgramJob] = {}
-    for evaluation in (each for claim in claims for each in _evaluations(claim)):
+    for evaluation in (each for claim in claims for each in evaluations_of(claim)):
         if isinstance(evaluation, ways.Program):
             program, arguments = evaluation.program, evaluation.stated.arguments
             job = job_id(program, arguments)
@@ -71,7 +71,7 @@ def measured_together(catalog: Catalog, claims: Iterable[Claim]) -> list[set[str
 
     On two cards their ratio would tell of the cards.
     """
-    every = (evaluation for claim in claims for evaluation in _evaluations(claim))
+    every = (evaluation for claim in claims for evaluation in evaluations_of(claim))
     derived = (evaluation for evaluation in every if isinstance(evaluation, ways.Derived))
     return [tie for evaluation in derived if (tie := _units_below(catalog, evaluation))]
 
@@ -86,7 +86,7 @@ def _units_below(catalog: Catalog, evaluation: Evaluation) -> set[str]:
         case ways.Derived(numerator=first, denominator=second, under=under):
             found = set[str]()
             for side in (catalog.claims[first], catalog.claims[second]):
-                meant = list(_evaluations(side))
+                meant = list(evaluations_of(side))
                 if under is not None:
                     named = (r.evaluation for r in side.all_readings() if r.id == under)
                     meant = [next(named, side.evaluation)]
@@ -105,7 +105,7 @@ def primary_terms(claims: Iterable[Claim]) -> Iterator[Term]:
         yield from terms_of(claim.evaluation)
 
 
-def _evaluations(claim: Claim) -> Iterator[Evaluation]:
+def evaluations_of(claim: Claim) -> Iterator[Evaluation]:
     """Yield the claim's own evaluation, then those of its other readings."""
     yield claim.evaluation
     yield from (reading.evaluation for reading in claim.all_readings())
@@ -127,7 +127,7 @@ def terms_of(evaluation: Evaluation, *, beside: bool = True) -> Iterator[Term]:
 
 def _named(claim: Claim) -> Iterator[str]:
     """Other claims that the evaluations of a claim name."""
-    for evaluation in _evaluations(claim):
+    for evaluation in evaluations_of(claim):
         match evaluation:
             case ways.Derived(numerator=first, denominator=second):
                 yield from (first, second)

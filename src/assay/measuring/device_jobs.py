@@ -12,11 +12,11 @@ from pathlib import Path
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
 from assay.catalog.model import Catalog
+from assay.judging.needs import evaluations_of, terms_of
 from assay.measuring.device_process import run_device_job
 from assay.measuring.operator_kernels import Builds, told_to_device
 from assay.measuring.several_gpus import work_at_once
 from assay.records.builds import BuildRecord
-from assay.records.evaluations import Benchmark
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.originals import OriginalJob, OriginalSource
 from assay.records.plan import ProgramJob
@@ -144,9 +144,8 @@ def _asked_alone(catalog: Catalog, comparison: str, arm: str) -> bool:
     return any(
         (term.comparison, term.arm, term.over) == (comparison, arm, None)
         for claim in catalog.claims.values()
-        for asked in (claim.evaluation, *(each.evaluation for each in claim.all_readings()))
-        if isinstance(asked, Benchmark)
-        for term in asked.terms
+        for evaluation in evaluations_of(claim)
+        for term in terms_of(evaluation)
     )
 
 
