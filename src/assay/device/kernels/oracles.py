@@ -27,7 +27,7 @@ class Errors:
 
     relative: float | None
     max_abs: float | None
-    worst: float | None = 0.0
+    worst: float = 0.0
     """Largest |out - oracle| / (|oracle| + root mean square of all of it); 0 where elements are not
     asked one by one."""
 
@@ -36,16 +36,12 @@ class Errors:
 
         An error that is not finite never does.
         """
-        if self.relative is None or self.max_abs is None or self.worst is None:
+        if self.relative is None or self.max_abs is None:
             return "the output holds NaN or infinities, or differs from an oracle of zeros"
         limits = (
             (self.relative, workload.relative_tolerance, "relative error"),
             (self.max_abs, workload.max_abs_tolerance, "largest absolute error"),
-            (
-                self.worst,
-                ONE_ELEMENT * workload.relative_tolerance,
-                "error of one element",
-            ),
+            (self.worst, ONE_ELEMENT * workload.relative_tolerance, "error of one element"),
         )
         found = (
             f"{name} {error:.3g}, tolerated {most:g}"

@@ -131,7 +131,9 @@ def _fresh(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Jso
 
 
 def _repeat(seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
-    """New contents in the same buffers: neither the last result nor a cached one will do."""
+    """The same buffers, which hold other contents by now: neither the last result nor a cached one
+    will do.
+    """
     prepared.refresh()
     return _launch_and_compare("repeat", seed + REPEAT_SEED, prepared, inputs)
 
@@ -195,9 +197,9 @@ def check_arm(
         if beside is None and b is not None and not patterns.columns_rise(b.row_ptr, b.col_idx):
             beside = _true_product(seed, prepared, inputs)
         note(f"repeat, seed {seed}")
-        before = inputs.snapshot() if inputs.case else {}
+        before = inputs.snapshot() if inputs.case else None
         fill(inputs, seed + REPEAT_SEED)
-        fixed = inputs.case is not None and not inputs.changed_since(before)
+        fixed = before is not None and not inputs.changed_since(before)
         checks += _repeat(seed, prepared, inputs)
     if arm.variant.kind == "kernel":
         large = ((name, workload, True) for name, workload in large_shapes(arm.workload))
