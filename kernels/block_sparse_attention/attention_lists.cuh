@@ -1,5 +1,5 @@
 // Which key blocks a block row of queries attends to, and which keys of such a block count: the device's side of
-// attention_call.cuh, for every kernel of this folder that works on stored blocks of 128 x 128.
+// attention_call.cuh, for the kernels of this folder that copy with all their threads.
 
 #pragma once
 
@@ -9,9 +9,13 @@
 
 #include "attention_call.cuh"
 
+#ifndef BLOCK  // queries and keys of a stored block: 128 or 64
+#define BLOCK 128
+#endif
+
 namespace attention {
 
-constexpr int kBlock = 128;          // queries and keys of a stored block
+constexpr int kBlock = BLOCK;
 constexpr int kBitWords = kBlock / 32;  // of a row of a partial block, as bits
 
 __host__ __device__ __forceinline__ int block_rows(const AssayAttention& call) {
@@ -72,6 +76,11 @@ struct KeyRange {
   }
   __device__ __forceinline__ bool has(int key) const {
     return first <= key && key < end && (words == nullptr || (words[key / 32] >> (key % 32) & 1) != 0);
+  }
+  // Of 32 keys from `32 * word` on, a bit each.
+  __device__ __forceinline__ uint32_t bits(int word) const {
+    const auto from = [word](int key) { return key <= 32 * word ? ~0u : key >= 32 * word + 32 ? 0u : ~0u << key % 32; };
+    return from(first) & ~from(end) & (words == nullptr ? ~0u : words[word]);
   }
 };
 

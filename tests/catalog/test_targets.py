@@ -22,6 +22,8 @@ PRODUCTS = {
     "NVIDIA GH200 480GB": "gh200",
     "NVIDIA GeForce RTX 4090": "rtx4090",
     "NVIDIA A100-SXM4-80GB": "a100",
+    "NVIDIA L40S": "l40s",
+    "NVIDIA RTX 6000 Ada Generation": "rtx6000ada",
     # Others, with other peaks than the products that their names begin as.
     "NVIDIA H100 80GB HBM3 MIG 1g.10gb": None,
     "NVIDIA H100 SXM5 64GB": None,

@@ -1,0 +1,82 @@
+"""attention_mma.cu on a CPU: its variants against float64, for every kind of mask.
+
+emulated_gpu.hpp stands in for the GPU. It shows that indices, masks, waits and products are right;
+that the instructions do what the emulation says, and how fast, only a GPU shows.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from assay.device.tasks import operator_problems
+from assay.device.tasks.operator_checks import _compare
+from assay.device.tasks.operator_problems import OperatorCase
+from assay.ops.attention_arguments import check_attention, empty_like, empty_lse
+from assay.ops.attention_launch import _addresses, _sizes
+from assay.shared.attention_call import attention_call, open_attention
+from tests.ops.helpers import kernel
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "kernels/block_sparse_attention"
+CATALOG = yaml.safe_load((FOLDER / "kernel.yaml").read_text())
+DEFINES = CATALOG["families"]["mma"]["defines"]
+VARIANTS = [each for each in CATALOG["variants"] if each.get("family") == "mma"]
+SHORT = ("d128", "d64_bf16", "d128_b64_bf16", "d64_b64")
+"""Each shape, in one of the two types: no index depends on the type."""
+
+
+SHARED = r"extern __shared__ .* memory\[\];", "unsigned char* memory = emulated::cta->shared;"
+LAUNCH = r"(?s)(\w+)<<<(.*?),\s*(\S+),.*?>>>\((.*?)\);", r"emulated::run(\1, \2, \3, \4);"
+ERROR = r"cudaGetLastError\(\)", "cudaSuccess"
+
+
+def emulated(source):
+    """The kernel's source with what C++ alone does not know left to the emulation."""
+    for pattern, instead in (SHARED, LAUNCH, ERROR):
+        source, found = re.subn(pattern, instead, source)
+        assert found == 1
+    return source
+
+
+@pytest.fixture(params=SHORT)
+def variant(request, tmp_path):
+    (found,) = (each for each in VARIANTS if each["id"] == f"attention_mma_{request.param}")
+    defines = {**DEFINES, **found.get("defines", {})}
+    for name in ("cuda_runtime.h", "common/launch.cuh", "common/mma.cuh", "common/ptx.cuh"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('#include "emulated_gpu.hpp"\n')
+    (tmp_path / "kernel.cpp").write_text(emulated((FOLDER / "attention_mma.cu").read_text()))
+    library = tmp_path / "kernel.so"
+    subprocess.run(
+        ["g++", "-O2", "-std=c++20", "-fPIC", "-shared", "-o", library, tmp_path / "kernel.cpp",
+         f"-I{tmp_path}", f"-I{ROOT / 'tests/ops'}", f"-I{FOLDER}",
+         *(f"-D{name}={value}" for name, value in defines.items())],
+        check=True,
+    )  # fmt: skip
+    side = defines["BLOCK"]
+    made = kernel(
+        operation="block_sparse_attention", block=(side, side), head_dim=defines["HEAD_DIM"],
+        dtype=("float16", "bfloat16")[defines["DTYPE"]], id=found["id"],
+    )  # fmt: skip
+    return made, open_attention(library)
+
+
+def test_is_right_for_every_kind_of_mask(variant, monkeypatch):
+    monkeypatch.setattr(operator_problems, "ROWS", 2)
+    monkeypatch.setattr(operator_problems, "COLUMNS", 3)
+    monkeypatch.setattr(operator_problems, "BATCHES", 1)
+    made, launcher = variant
+    case = OperatorCase(made, "cpu", "")
+    for call in case.calls():
+        right = call.right
+        if call.unread is not None:
+            for tensor in call.values[1:]:
+                tensor[:, :, call.unread] = float("nan")
+        given = check_attention(*call.values, **call.named)
+        o, lse = empty_like(given.q), empty_lse(given.q)
+        handed = attention_call(_sizes(given, o), _addresses(given, o, lse))
+        assert launcher.launch(handed, 0, 0, 0) == 0
+        _compare(case, call.name, (o, lse), right)
