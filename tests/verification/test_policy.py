@@ -1,9 +1,11 @@
 """A report's configuration is that of the verifier's own checkout."""
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from assay.base.errors import CheckFailed
 from assay.verification.policy import Policy
@@ -66,4 +68,20 @@ def test_other_words_for_the_same_are_no_difference(root: Path, own: Path) -> No
     assert check(report, own).holds
     (own / "config" / "more.yaml").write_text("x: 1\n")
     with pytest.raises(CheckFailed, match=r"more\.yaml is not among the evidence"):
+        check(report, own)
+
+
+def test_gpus_and_kernels_that_came_later_are_no_difference(root: Path, own: Path) -> None:
+    """What the report knows of kernels must be unchanged."""
+    report = signed_report(root)
+    target = own / "config/targets/later.yaml"
+    target.write_text("id: later\n")
+    kernels = next(own.glob("kernels/*/kernel.yaml"))
+    known = yaml.safe_load(kernels.read_text())
+    later = {**known["variants"][0], "id": "later"}
+    kernels.write_text(json.dumps({**known, "variants": [later, *known["variants"]]}))
+    assert check(report, own).holds
+    changed = {**known["variants"][0], "title": "another"}
+    kernels.write_text(json.dumps({**known, "variants": [changed, *known["variants"][1:]]}))
+    with pytest.raises(CheckFailed, match=r"kernel\.yaml says other things"):
         check(report, own)

@@ -1,12 +1,13 @@
 """Whose rules a report was judged by: its configuration against the verifier's own.
 
 Margins, confidence, tolerances, peaks, protocols, workloads and claims come with the evidence. They
-must be those of the verifier's own checkout.
+must be those of the verifier's own checkout, which may know GPUs and kernels that came later.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assay.base.check_log import CheckLog, listed
 from assay.base.errors import AssayError, CheckFailed
@@ -17,6 +18,9 @@ from assay.catalog.load import base_files
 from assay.catalog.project_folder import project_of
 from assay.shared.counting import counted
 from assay.shared.read_limits import MOST_YAML
+
+TARGETS, KERNELS = "config/targets/", "kernels/"
+"""Where entries may be added: a report tells of no GPU and no kernel that came after it."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +61,38 @@ def _differing(evidence: Path, own: Path, *, claims: bool) -> Iterator[str]:
     given, ours = (set(base_files(root, claims=claims)) for root in (evidence, own))
     for name in sorted(given | ours):
         if name not in given:
-            yield f"{name} is not among the evidence"
+            if not name.startswith(TARGETS):
+                yield f"{name} is not among the evidence"
         elif name not in ours:
             yield f"{name} is no file of theirs"
-        elif not _alike(*(read_bytes(root / name, MOST_YAML) for root in (evidence, own))):
+        elif not _alike(
+            *(read_bytes(root / name, MOST_YAML) for root in (evidence, own)),
+            grows=name.startswith(KERNELS),
+        ):
             yield f"{name} says other things"
     theirs, lock = evidence / TOOLCHAIN_LOCK, own / TOOLCHAIN_LOCK
     if theirs.is_file() and lock.is_file() and theirs.read_bytes() != lock.read_bytes():
         yield f"{TOOLCHAIN_LOCK}: pins other compilers, or other wheels"
 
 
-def _alike(one: bytes, other: bytes) -> bool:
-    """Return whether documents say the same, types and orders of their entries included."""
+def _alike(one: bytes, other: bytes, *, grows: bool) -> bool:
+    """Return whether documents say the same, types and orders of their entries included; where one
+    ``grows``, whether ``other`` says all that ``one`` does.
+    """
     try:
-        return one == other or repr(parse_yaml(one.decode())) == repr(parse_yaml(other.decode()))
+        return one == other or _says(parse_yaml(one.decode()), parse_yaml(other.decode()), grows)
     except (AssayError, ValueError):
         return False
+
+
+def _says(one: Any, other: Any, grows: bool) -> bool:
+    if not (grows and isinstance(one, dict) and isinstance(other, dict)):
+        return repr(one) == repr(other)
+    return all(set(_entries(one[key])) <= set(_entries(other.get(key))) for key in one)
+
+
+def _entries(value: Any) -> list[str]:
+    """Return what a list or mapping holds, or the value alone, as texts that show types."""
+    if isinstance(value, dict):
+        return [repr(entry) for entry in value.items()]
+    return [repr(entry) for entry in value] if isinstance(value, list) else [repr(value)]
