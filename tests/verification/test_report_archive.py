@@ -194,9 +194,10 @@ class TestPublishedReports:
         def order(*claims: str) -> list[str]:
             return [report_name(p) for p in reports_measuring(tmp_path, claims, ["h200"])]
 
-        assert order("a", "b", "c") == ["whole", "part", "odd"]
-        assert order("a", "c") == ["part", "whole", "odd"]
-        assert order("c") == ["part", "odd", "whole"]
+        assert order("a", "b", "c") == ["whole", "part"]
+        assert order("a", "c") == ["part", "whole"]
+        assert order("c") == ["part"]
+        assert order("d") == []
         self.keep(tmp_path, "open", "2026-01-02", packed=False, plan=plan(a="measure"))
         assert order("a", "b") == ["open"]
-        assert order("c") == ["part", "odd", "open", "whole"]
+        assert order("c") == ["part"]

@@ -35,7 +35,7 @@ from assay.evidence.stages import (
 from assay.pipeline.original_requests import usable_file_compiles
 from assay.records.attestation import MANIFEST, Manifest
 from assay.records.builds import BuildRecord
-from assay.records.kernels import Variant
+from assay.records.kernels import OperatorKernel, Variant
 from assay.records.originals import OriginalSource
 from assay.records.plan import EarlierReport, Plan, Provision, TargetPlan
 from assay.records.workloads import FEWEST_FIXED
@@ -176,9 +176,8 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
         if stage is ORIGINALS:
             return _same_original(now, then, key[1])
         if stage is OPERATORS:
-            names = [entry.variant for entry in now.operators]
-            same_kernels = all(now.variants[each] == then.variants.get(each) for each in names)
-            return same_kernels and now.operators == then.operators
+            behind = [_behind_operators(each, now.targets[target].arch) for each in (now, then)]
+            return behind[0] == behind[1]
         return True
 
     held: dict[str, Any] = {}
@@ -245,6 +244,12 @@ def _measured_alike(now: Catalog, then: Catalog, name: str) -> bool:
     return described(now) == described(then) and all(
         _same_variant(now.variants[each], then.variants[each]) for each in variants
     )
+
+
+def _behind_operators(catalog: Catalog, arch: str) -> list[tuple[OperatorKernel, Variant]]:
+    """Return what PyTorch's operators may call on an architecture."""
+    pairs = ((entry, catalog.variants[entry.variant]) for entry in catalog.operators)
+    return [(entry, variant) for entry, variant in pairs if arch in variant.archs]
 
 
 def _same_variant(now: Variant, then: Variant) -> bool:

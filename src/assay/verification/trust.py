@@ -35,7 +35,7 @@ def published_reports(root: Path, project: Path | None = None) -> list[Path]:
 def reports_measuring(
     root: Path, asked: Collection[str], targets: Collection[str], project: Path | None = None
 ) -> list[Path]:
-    """Return published reports, that first which measured most of ``asked`` on ``targets``.
+    """Return published reports that measured any of ``asked``, most of it on ``targets`` first.
 
     Archives are history: they are unpacked only where none that lies unpacked answers any of this.
     ``asked``: ids of claims, and of the comparisons and programs that answer them: of a project's
@@ -46,7 +46,8 @@ def reports_measuring(
     found = {report: _measured(report, asked, targets) for report in unpacked}
     if not any(answers for _, answers in found.values()):
         found |= {each: _measured(each, asked, targets) for each in stated.keys() - found.keys()}
-    return sorted(found, key=lambda each: (found[each][0], stated[each][1]), reverse=True)
+    best = sorted(found, key=lambda each: (found[each][0], stated[each][1]), reverse=True)
+    return [report for report in best if found[report] != (0, 0)]
 
 
 def _by_statement(root: Path, project: Path | None) -> dict[Path, tuple[int, str, str]]:
