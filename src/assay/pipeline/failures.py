@@ -9,6 +9,8 @@ from pathlib import Path
 
 from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
+from assay.building.inspect_device_code import find_installed
+from assay.catalog.model import Catalog
 from assay.evidence.entries import Purpose
 from assay.evidence.outcomes import came_to_nothing
 from assay.evidence.stages import (
@@ -17,12 +19,14 @@ from assay.evidence.stages import (
     CORRECTNESS,
     ORIGINALS,
     PLATFORMS,
+    inspections_path,
     of_purpose,
 )
 from assay.pipeline.run_files import MEASURED
 from assay.records.attestation import MANIFEST, Manifest
 from assay.records.base import Record
-from assay.records.plan import Plan, TargetPlan
+from assay.records.builds import InspectionsRecord
+from assay.records.plan import Plan, Request, TargetPlan
 from assay.shared.counting import counted
 
 ERRORS: dict[int, type[AssayError]] = {
@@ -106,6 +110,23 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
             )
         )
     ]
+
+
+def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> list[str]:
+    """Return the record of inspections, relative to ``run_dir``, where one of a package came to
+    nothing that the device's Python has by now.
+    """
+    path = run_dir / inspections_path()
+    if not path.is_file():
+        return []
+    lacking = {
+        each.rival
+        for each in read_record(InspectionsRecord, path).device_code
+        if each.status != "inspected" and each.rival in catalog.rivals
+    }
+    rivals = [catalog.rivals[each] for each in sorted(lacking)]
+    has = find_installed(request.device_python, rivals, [Path(p) for p in request.device_paths])
+    return [inspections_path()] if has else []
 
 
 def _lacked_compiler(path: Path) -> bool:

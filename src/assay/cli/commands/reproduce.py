@@ -38,7 +38,7 @@ from assay.cli.project_folder import (
 from assay.evidence.load import load_evidence
 from assay.evidence.timings import step_timings
 from assay.judging.counts import failing_strict
-from assay.pipeline.failures import outputs_to_retry
+from assay.pipeline.failures import inspections_to_retry, outputs_to_retry
 from assay.pipeline.original_requests import given_by_source
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import require_compiler, require_kept_report, tell_images
@@ -266,7 +266,8 @@ def finish(
     _tell_plan(catalog, request, plan, cores)
     require_trust(catalog, plan, trusted=trusted)
     goal = "unsigned" if request.unsigned_for else None
-    again = outputs_to_retry(run_dir(root, request), plan)
+    done = run_dir(root, request)
+    again = outputs_to_retry(done, plan) + inspections_to_retry(done, catalog, request)
     run_workflow(root, catalog, request, plan, cores=cores, goal=goal, again=again, verbose=verbose)
     tell_outcome(request, strict, catalog)
 
