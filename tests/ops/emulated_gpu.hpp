@@ -17,7 +17,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <memory>
+#include <initializer_list>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
