@@ -25,6 +25,13 @@ say "checking the files of this bundle"
 export ASSAY_WHEELHOUSE="$here/wheels" PIP_NO_INDEX=1
 [ -z "$BUNDLE_COMMIT" ] || export ASSAY_COMMIT="$BUNDLE_COMMIT"
 
+# Of the other sources the bundle holds no kernels.
+case " $* " in
+    *" --source"* | *" --claim"* | *" --project"*) ;;
+    *) # shellcheck disable=SC2086 # words of their own
+        set -- ${BUNDLE_SOURCES:-} "$@" ;;
+esac
+
 for version in $BUNDLE_PYTHONS; do
     python=$(command -v "python$version" || true)
     if [ -z "$python" ] && command -v python3 > /dev/null; then

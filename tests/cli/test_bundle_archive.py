@@ -54,7 +54,8 @@ def archive(checkout: Path, tmp_path: Path) -> Path:
     write(image / "image.tar", "layers")
     files = bundle_files(checkout, "h100", tmp_path / "wheels", run, image)
     python = f"3.{sys.version_info.minor}"
-    words = {"TARGET": "h100", "COMMIT": "0123abc", "PYTHONS": python, "IMAGE": "sha256:11"}
+    words = {"TARGET": "h100", "COMMIT": "0123abc", "PYTHONS": python, "IMAGE": "sha256:11",
+             "SOURCES": "--source 002"}  # fmt: skip
     environment = "".join(f"BUNDLE_{name}='{value}'\n" for name, value in words.items())
     pack("assay-h100", files, environment, tmp_path / "b.tar")
     return tmp_path / "b.tar"
@@ -115,6 +116,10 @@ class TestRunScript:
         ) in done.stdout
         assert f"wheels {top}/wheels" in done.stdout
         assert "commit 0123abc" in done.stdout
+
+    def test_it_runs_what_was_packed_unless_told_otherwise(self, top: Path):
+        assert "'--source', '002']" in run_script(top).stdout
+        assert "'002'" not in run_script(top, "--claim", "s003_e2e_latency").stdout
 
     def test_a_changed_file_is_refused(self, top: Path):
         (top / "prebuilt" / "builds" / "sm_90a" / "kernel.so").write_text("other machine code")

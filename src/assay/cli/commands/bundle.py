@@ -103,6 +103,7 @@ def bundle(
         f"BUNDLE_COMMIT='{commit if commit and clean else ''}'\n"
         f"BUNDLE_PYTHONS='{' '.join(versions)}'\n"
         f"BUNDLE_IMAGE='{image_id}'\n"
+        f"BUNDLE_SOURCES='{' '.join(f'--source {each}' for each in source or ())}'\n"
     )
     pack(f"assay-{target}", bundle_files(root, target, wheels, run_dir, image), environment, place)
     say(f"bundle: {place} ({place.stat().st_size / 1e6:.0f} MB)")
