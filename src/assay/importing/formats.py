@@ -35,46 +35,63 @@ _IMPORTERS: dict[BenchmarkFormat, Callable[[Sequence[Path]], Imported]] = {
 
 
 def imported_from(format_: BenchmarkFormat, paths: Sequence[Path], claimed: str | None) -> Imported:
-    """Return what the files of a format come to; ``claimed`` as ``claimed_speedups`` takes it.
+    """Return what the files of a format come to; ``claimed``: one number, for the one solution, or
+    the name of a CSV file with columns solution and speedup, whose rows name a solution by the last
+    parts of its path that tell it apart.
 
     Raises BadInput for files that are not there or not of the format.
     """
     if not paths:
         raise BadInput(f"--from {format_.value}: name the files or folders to read")
-    speedups = claimed_speedups(claimed)
+    one = _positive(claimed or "")
+    rows = _rows(claimed) if claimed is not None and one is None else []
     found = _IMPORTERS[format_](paths)
-    one = speedups.get("")
-    if one is not None and len(found.pairs) > 1:
+    solutions = sorted({pair.called for pair in found.pairs})
+    if one is not None and len(solutions) > 1:
         raise BadInput(
-            f"--claimed {claimed}: is of one solution, and there are several: give a CSV"
+            f"--claimed {claimed}: is of one solution, and there are {len(solutions)}: give a CSV"
         )
-    if lost := sorted(speedups.keys() - {"", *(pair.called for pair in found.pairs)}):
-        raise BadInput(f"{claimed}: '{lost[0]}' is none of the solutions that were found")
+    speedups: dict[str, float] = {}
+    for place, name, speedup in rows:
+        own = [each for each in solutions if _ends(each, name)]
+        lost = [why for each, why in found.lost.items() if _ends(each, name)]
+        if not own and lost:
+            found.left_out.append(f"{place} has no claim: {lost[0]}")
+            continue
+        if not own:
+            raise BadInput(f"{place} is none of the solutions that were found")
+        if len(own) > 1:
+            raise BadInput(f"{place} fits {own[0]} and {own[1]}: write more of it")
+        if own[0] in speedups:
+            raise BadInput(f"{place} is given twice")
+        speedups[own[0]] = speedup
     pairs = [replace(each, speedup=speedups.get(each.called, one)) for each in found.pairs]
     return replace(found, pairs=pairs)
 
 
-def claimed_speedups(claimed: str | None) -> dict[str, float]:
-    """Return the speed-up claimed for each solution, by its name without ending; under "" where
-    ``claimed`` is one number, and no CSV file with columns solution and speedup. Raises BadInput.
+def _rows(claimed: str) -> list[tuple[str, str, float]]:
+    """Return the rows of a CSV: a place for sentences, the solution's name without ending, and its
+    speed-up. Raises BadInput.
     """
-    if claimed is None:
-        return {}
-    if (number := _positive(claimed)) is not None:
-        return {"": number}
     if re.fullmatch(r"[-+0-9.eE]+x?", claimed):
         raise BadInput(f"--claimed {claimed}: is no speed-up")
     text = read_source(Path(claimed)).decode("utf-8-sig", "replace")
     rows = csv.DictReader(io.StringIO(text))
     if not {"solution", "speedup"} <= set(rows.fieldnames or ()):
         raise BadInput(f"{claimed}: has no columns 'solution' and 'speedup'")
-    found: dict[str, float] = {}
-    for line, row in enumerate(rows, start=2):
+    found: list[tuple[str, str, float]] = []
+    for row in rows:
+        line, name = f"{claimed}: line {rows.line_num}", (row["solution"] or "").strip()
         speedup = _positive(row["speedup"] or "")
         if speedup is None:
-            raise BadInput(f"{claimed}: line {line}: '{row['speedup']}' is no speed-up")
-        found[PurePath(row["solution"] or "").name.removesuffix(".py")] = speedup
+            raise BadInput(f"{line}: '{row['speedup']}' is no number above 0")
+        found.append((f"{line}: '{name}'", name.removesuffix(".py"), speedup))
     return found
+
+
+def _ends(called: str, name: str) -> bool:
+    parts = PurePath(name).parts
+    return PurePath(called).parts[-len(parts) :] == parts
 
 
 def _positive(text: str) -> float | None:

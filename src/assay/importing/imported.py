@@ -2,10 +2,8 @@
 
 import ast
 import contextlib
-import io
 import re
 import sys
-import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -19,9 +17,11 @@ from assay.base.errors import BadInput
 from assay.catalog.project_folder import CODE, MOST_BYTES, MOST_FILES, PROJECT_FILE, is_name
 from assay.records.base import ID_PATTERN
 from assay.shared.counting import counted
-from assay.shared.files import write_bytes
+from assay.shared.files import sha256_bytes, write_bytes
 
 LONGEST_ID = 80
+LONGEST_PAIR = LONGEST_ID - len("_reference")
+"""Of a pair's id, behind which its arms' names are written."""
 MOST_SOURCE = 1_000_000
 """Bytes of one file that is read: what a kernel's author writes."""
 SOURCES = (".cpp", ".cu", ".cuh", ".h")
@@ -48,7 +48,7 @@ class Pair:
     relative_tolerance: float | None = None
     """By default that of the element type."""
     called: str = ""
-    """The solution, as a list of claims calls it."""
+    """The solution: its path without ending, say; a list of claims gives the last parts of it."""
     speedup: float | None = None
     """As it is claimed; None where nobody claims one."""
 
@@ -65,11 +65,13 @@ class Imported:
     """Of the files of others, by their names below the project."""
     left_out: list[str] = field(default_factory=list)
     """A sentence on each that is no pair."""
+    lost: dict[str, str] = field(default_factory=dict)
+    """The same sentences, by what a list of claims calls the solution."""
 
     @contextlib.contextmanager
-    def leaving_out(self, path: Path) -> Iterator[None]:
+    def leaving_out(self, path: Path, called: str = "") -> Iterator[None]:
         """Leave ``path`` out, and say why, where what is done with it fails: one file of a stranger
-        that is not of the format is no reason to take none.
+        that is not of the format is no reason to take none. ``called`` as a pair has it.
         """
         contents, pairs = dict(self.contents), list(self.pairs)
         try:
@@ -78,13 +80,20 @@ class Imported:
             AttributeError,
             BadInput,
             LookupError,
+            OSError,
             RecursionError,
             TypeError,
             ValueError,
         ) as error:
             self.contents, self.pairs = contents, pairs
             says = f"{path}: is not of the format: {type(error).__name__}: {error}"
-            self.left_out.append(str(error) if isinstance(error, BadInput) else says)
+            if isinstance(error, OSError):
+                says = f"{path}: a file that it names cannot be read: {error.strerror}"
+            elif isinstance(error, BadInput):
+                says = str(error)
+            self.lost[called or str(path.with_suffix(""))] = says
+            if says not in self.left_out:
+                self.left_out.append(says)
 
     def add(self, name: str, content: bytes) -> None:
         """Take a file along. Raises BadInput for a name that no project can have, or that another
@@ -126,8 +135,9 @@ def _called_apart(pairs: Iterable[Pair]) -> list[Pair]:
     """Return the pairs, those that have the id of an earlier one with a number behind it."""
     found: dict[str, Pair] = {}
     for pair in pairs:
-        others = (f"{pair.id[: LONGEST_ID - 5]}_{number}" for number in count(2))
-        name = next(each for each in chain([pair.id], others) if each not in found)
+        short = pair.id[:LONGEST_PAIR].rstrip("_")
+        others = (f"{short[: LONGEST_PAIR - 5]}_{number}" for number in count(2))
+        name = next(each for each in chain([short], others) if each not in found)
         found[name] = replace(pair, id=name)
     return list(found.values())
 
@@ -171,10 +181,13 @@ def _claim(pair: Pair) -> dict[str, Any]:
 
 
 def identifier(*words: str) -> str:
-    """Return an id made of words: lower case, other characters as underscores."""
+    """Return an id made of words: lower case, other characters as underscores; of long ones the
+    beginning, and what tells them apart.
+    """
     text = re.sub(r"[^a-z0-9]+", "_", "_".join(words).lower()).strip("_")
     text = text if re.match(r"[a-z]", text) else f"p{text}"
-    text = text[:LONGEST_ID].rstrip("_")
+    if len(text) > LONGEST_ID:
+        text = f"{text[: LONGEST_ID - 9].rstrip('_')}_{sha256_bytes(text.encode())[:8]}"
     assert re.fullmatch(ID_PATTERN, text), text
     return text
 
@@ -223,36 +236,43 @@ def helpers_of(path: Path, data: bytes) -> dict[str, bytes]:
     they do, by their names from its folder on. Raises BadInput for one that lies elsewhere.
     """
     found: dict[str, bytes] = {}
-    left = [data]
+    left = [("", data)]
     while left:
-        for name in sorted(_named_files(left.pop())):
+        for name in sorted(_named_files(*left.pop())):
             own = path.parent / name
             if name not in found and own != path and own.is_file():
                 found[name] = read_below(path.parent, name)
-                left.append(found[name])
+                left.append((name, found[name]))
     return found
 
 
-def _named_files(data: bytes) -> set[str]:
-    """Return the names of files that a Python file may import, but for the standard library, or
-    that stand in it as a text.
+def _named_files(file: str, data: bytes) -> set[str]:
+    """Return the names of files that a Python file of this name may import, but for the standard
+    library, or that stand in it as a text.
     """
-    found: set[str] = set()
     texts: set[str] = set()
+    modules: list[list[str]] = []
     try:
         nodes = list(ast.walk(ast.parse(data)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return found
+        return texts
     for node in nodes:
         if isinstance(node, ast.Import):
-            found |= {each.name for each in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+            modules += [each.name.split(".") for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = _package(file, node.level) + (node.module.split(".") if node.module else [])
+            modules += [[*base, each.name] for each in node.names]
         elif isinstance(node, ast.Constant) and str(node.value).endswith(SOURCES):
             texts |= {str(node.value)} if is_name(str(node.value)) else set()
-    modules = (name.split(".") for name in found)
-    paths = ["/".join(parts) for parts in modules if parts[0] not in sys.stdlib_module_names]
+    own = [parts for parts in modules if parts[0] not in sys.stdlib_module_names]
+    paths = {"/".join(parts[: n + 1]) for parts in own for n in range(len(parts))}
     return texts | {f"{name}{end}" for name in paths for end in (".py", "/__init__.py")}
+
+
+def _package(file: str, level: int) -> list[str]:
+    """Return the folders that a relative import of this level begins with; none for level 0."""
+    folders, up = file.split("/")[:-1] if level else [], max(0, level - 1)
+    return [".."] * (up - len(folders)) + folders[: max(0, len(folders) - up)]
 
 
 def read_below(folder: Path, name: str, *, up: int = 0) -> bytes:
@@ -283,14 +303,15 @@ def below(paths: Sequence[Path], *endings: str) -> list[Path]:
     Raises BadInput for a path that is not there.
     """
     found: list[Path] = []
-    for path in paths:
+    for given in paths:
+        path = given.resolve() if given.is_dir() else given.parent.resolve() / given.name
         if path.is_dir():
             every = (each for each in path.rglob("*") if each.is_file() and not _hidden(each, path))
             found += sorted(each for each in every if each.name.endswith(endings))
         elif path.is_file():
             found.append(path)
         else:
-            raise BadInput(f"{path}: there is no such file or folder")
+            raise BadInput(f"{given}: there is no such file or folder")
     return list(dict.fromkeys(found))
 
 
@@ -299,12 +320,17 @@ def _hidden(path: Path, top: Path) -> bool:
 
 
 def dtype_in(data: bytes) -> str:
-    """Return the element type that a source names for its inputs, in code and no comment; float32
-    where it names none.
+    """Return the element type that a source names for its inputs, as PyTorch's type or by a method
+    that converts to it; float32 where it names none.
     """
     names = set[str]()
-    with contextlib.suppress(tokenize.TokenError, SyntaxError):
-        for token in tokenize.tokenize(io.BytesIO(data).readline):
-            names |= {token.string} if token.type == tokenize.NAME else set()
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        for node in ast.walk(ast.parse(data)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                names.add(node.func.attr)
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                names.add(node.attr if node.attr != "half" or node.value.id == "torch" else "")
+            elif isinstance(node, ast.ImportFrom) and node.module == "torch":
+                names |= {each.name for each in node.names}
     half = names & {"float16", "half"}
     return "bfloat16" if "bfloat16" in names else "float16" if half else "float32"
