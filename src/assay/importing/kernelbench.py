@@ -6,6 +6,7 @@ The format is that of the files in KernelBench's repository (ScalingIntelligence
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from assay.base.errors import BadInput
@@ -25,11 +26,14 @@ PROBLEM = {"Model", "get_inputs", "get_init_inputs"}
 LEVEL = re.compile(r"level\d+")
 GENERATED = re.compile(r"level_(\d+)_problem_(\d+)_sample_\d+")
 """Names of generated kernels in a folder of runs."""
+LAZY = re.compile(rb"^[ \t]+(from|import)\b", re.MULTILINE)
+"""An import that may come when a solution has brought another file of that name."""
 
 
 def import_kernelbench(paths: Sequence[Path]) -> Imported:
     """Return every solution with its problem: the one in its file, the only one in its folder, or
-    the one that its name begins with. Raises BadInput for a path that is not there.
+    the one that its name begins with, in its own folder or the nearest. Raises BadInput for a path
+    that is not there.
     """
     imported = Imported("Solutions to KernelBench problems", ADAPTER)
     sources: dict[Path, bytes] = {}
@@ -40,14 +44,12 @@ def import_kernelbench(paths: Sequence[Path]) -> Imported:
     problems = [path for path in sources if names[path] >= PROBLEM]
     called = short_names(sources)
     for path in sources:
-        if "ModelNew" not in names[path]:
-            continue
-        problem = _problem_of(path, problems)
-        if problem is None:
-            imported.left_out.append(f"{path}: no problem was found that it solves")
-        else:
+        if "ModelNew" in names[path]:
             with imported.leaving_out(path):
+                problem = _problem_of(path, problems, sources)
                 _add(imported, (problem, "Model", path, "ModelNew"), sources, called)
+    if problems and not imported.pairs and not imported.left_out:
+        imported.left_out.append(f"{problems[0]}: no file defines ModelNew, which solves it")
     return imported
 
 
@@ -78,18 +80,19 @@ def _add(
     called: Mapping[Path, str],
 ) -> None:
     problem, reference, path, solution = given
-    theirs, folder = f"problems/{called[problem]}.py", f"solutions/{called[path]}"
-    helpers = {
-        f"{folder}/{name}": data
-        for each in (problem, path)
-        for name, data in helpers_of(each, sources[each]).items()
-    }
-    own = theirs if path == problem else f"{folder}.py"
-    # What a solution compiles it looks for beside itself.
-    ours = f"{folder}/{called[path]}.py" if helpers else own
-    imported.add(theirs, sources[problem])
-    for name, data in {ours: sources[path], **helpers}.items():
-        imported.add(name, data)
+    helpers = {each: helpers_of(each, sources[each]) for each in (problem, path)}
+    apart = {name for name, _ in helpers[problem].items() ^ helpers[path].items()}
+    shared = apart & helpers[problem].keys() & helpers[path].keys()
+    if shared and any(map(LAZY.search, (sources[problem], *helpers[problem].values()))):
+        raise BadInput(f"{path}: another {min(shared)} is imported by its problem's functions")
+    files = {}
+    for each, place in ((path, "solutions"), (problem, "problems")):
+        # What a file imports or compiles it looks for beside itself.
+        folder = f"{place}/{called[each]}" if helpers[each] else place
+        files[each] = f"{folder}/{called[each]}.py"
+        for name, data in {f"{called[each]}.py": sources[each], **helpers[each]}.items():
+            imported.add(f"{folder}/{name}", data)
+    theirs, ours = files[problem], files[path]
     dtype = dtype_in(sources[problem])
     words = problem.stem.strip("_").replace("_", " ")
     imported.pairs.append(
@@ -100,27 +103,53 @@ def _add(
             parameters={"reference": f"{theirs}:{reference}", "solution": f"{ours}:{solution}"},
             file=ours,
             dtype=dtype,
-            called=path.name.removesuffix(".py"),
+            called=str(path.with_suffix("")),
         )
     )
 
 
-def _problem_of(solution: Path, problems: Sequence[Path]) -> Path | None:
+def _problem_of(solution: Path, problems: Sequence[Path], sources: Mapping[Path, bytes]) -> Path:
+    """Return the nearest problem that fits a solution's name. Raises BadInput where there is none,
+    or where others are as near.
+    """
     others = [path for path in problems if path != solution]
+    plain = re.sub(r"_new\b|new_|_new_", "_", solution.stem).replace("__", "_")
+    begun = [path for path in others if _begins(plain, path.stem.rstrip("_"))]
     if match := GENERATED.search(solution.stem):
         level, number = match.groups()
         leveled = any(LEVEL.fullmatch(part) for path in problems for part in path.parts)
-        listed = [path for path in others if re.match(rf"0*{number}_", path.stem)]
-        own = [path for path in listed if f"level{level}" in path.parts]
-        return next(iter(own if leveled else listed), None)
-    plain = re.sub(r"_new\b|new_|_new_", "_", solution.stem).replace("__", "_")
-    begun = [path for path in others if _begins(plain, path.stem.rstrip("_"))]
-    if begun:
-        return max(begun, key=lambda path: len(path.stem))
-    if solution in problems:
+        found = [path for path in others if re.match(rf"0*{number}_", path.stem)]
+        found = [path for path in found if not leveled or f"level{level}" in path.parts]
+    elif begun:
+        found = begun
+    elif solution in problems:
         return solution
-    beside = [path for path in others if path.parent == solution.parent]
-    return beside[0] if len(beside) == 1 else others[0] if len(others) == 1 else None
+    else:
+        beside = [path for path in others if path.parent == solution.parent]
+        only = beside if len(beside) == 1 else others if len(others) == 1 else []
+        found = [path for path in only if not _numbered_apart(path.stem, solution.stem)]
+    if not found:
+        raise BadInput(f"{solution}: no problem was found that it solves")
+    ranks = {path: _nearness(path, solution, named=match is None) for path in found}
+    best = [path for path in found if ranks[path] == max(ranks.values())]
+    if len({sources[path] for path in best}) > 1:
+        raise BadInput(f"{solution}: {best[0]} and {best[1]} fit it alike: put it beside its own")
+    return best[0]
+
+
+def _nearness(problem: Path, solution: Path, *, named: bool) -> tuple[int, ...]:
+    """Return how near a problem is: more for the same folder, a longer name, folders of the same
+    names above both, and a longer way in common.
+    """
+    ours, theirs = solution.parent.parts, problem.parent.parts
+    ways = (zip(ours[::-1], theirs[::-1], strict=False), zip(ours, theirs, strict=False))
+    alike = (len([*takewhile(lambda parts: len({*parts}) == 1, way)]) for way in ways)
+    return (int(ours == theirs), len(problem.stem) if named else 0, *alike)
+
+
+def _numbered_apart(*names: str) -> bool:
+    numbers = [int(found[0]) for name in names if (found := re.match(r"\d+", name))]
+    return len({*numbers}) > 1
 
 
 def _begins(name: str, with_name: str) -> bool:
