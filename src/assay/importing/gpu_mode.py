@@ -38,22 +38,30 @@ def import_gpu_mode(paths: Sequence[Path]) -> Imported:
     """
     imported = Imported("Submissions to GPU MODE's tasks", "gpu_mode.py")
     listed = [path for path in below(paths, TASK) if path.name == TASK]
+    templates: set[Path] = set()
     named, tasks = short_names(path.parent for path in listed), dict[Path, dict[str, Any]]()
     for path in listed:
         with imported.leaving_out(path):
             task = _task(path)
             _take_task(imported, path.parent, f"tasks/{named[path.parent]}", task)
+            given = (task.get("templates") or {}).values()
+            templates |= {(path.parent / name).resolve() for name in given}
             tasks[path.parent] = task
     for path in below(paths, ".py"):
         with imported.leaving_out(path):
-            if "custom_kernel" not in defined_names(read_source(path), "custom_kernel"):
+            names = defined_names(read_source(path), "custom_kernel")
+            if "custom_kernel" not in names or path.resolve() in templates:
                 continue
-            own = [each for each in path.parents if each in tasks] or list(tasks)
+            own = [each for each in path.parents if each in named] or list(named)
             if not own or (own[0] not in path.parents and len(own) > 1):
-                raise BadInput(f"{path}: no task was found that it is for")
+                raise BadInput(f"{path}: no {TASK} was found that it is for")
+            if own[0] not in tasks:
+                raise BadInput(f"{path}: its task is left out: {own[0] / TASK}")
             _add(imported, own[0], named[own[0]], tasks[own[0]], path)
-    if tasks and not imported.pairs:
-        imported.left_out.append(f"{next(iter(tasks))}: no file defines custom_kernel at its top")
+    if tasks and not imported.pairs and not imported.left_out:
+        imported.left_out.append(
+            f"{next(iter(tasks))}: no submission defines custom_kernel at its top"
+        )
     return imported
 
 
@@ -63,8 +71,15 @@ def _task(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise BadInput(f"{path}: is no YAML: {' '.join(str(error).split())[:200]}") from error
     shapes = found.get("benchmarks") if isinstance(found, dict) else None
-    if not isinstance(shapes, list) or not all(isinstance(shape, dict) for shape in shapes):
+    if not isinstance(shapes, list) or not shapes:
         raise BadInput(f"{path}: lists no benchmarks")
+    for shape in [*shapes, *(found.get("tests") or ())]:
+        if not isinstance(shape, dict):
+            raise BadInput(f"{path}: '{shape}' is no test or benchmark: name its sizes")
+        try:
+            json.dumps(shape)
+        except TypeError as error:
+            raise BadInput(f"{path}: {shape}: has a value that no JSON can hold") from error
     return dict(found)
 
 
@@ -81,13 +96,7 @@ def _take_task(imported: Imported, folder: Path, place: str, task: Mapping[str, 
         imported.add(f"{place}/{name}", read_below(folder, source, up=1))
 
 
-def _add(
-    imported: Imported,
-    folder: Path,
-    named: str,
-    task: Mapping[str, Any],
-    path: Path,
-) -> None:
+def _add(imported: Imported, folder: Path, named: str, task: Mapping[str, Any], path: Path) -> None:
     place = f"tasks/{named}"
     source = imported.contents.get(f"{place}/reference.py", b"")
     reference = source.decode("utf-8", "replace")
@@ -114,7 +123,7 @@ def _add(
                 file=file,
                 dtype=dtype,
                 relative_tolerance=max(_rtol(reference), TOLERANCES[dtype]),
-                called=path.name.removesuffix(".py"),
+                called=str(path.with_suffix("")),
             )
         )
 

@@ -115,8 +115,34 @@ def test_a_function_of_several_results(project):
         assert gate(pair["solution"])["status"] == status
 
 
+def test_a_solutions_files_take_the_place_of_no_other_file(project):
+    body = "class Model{}(nn.Module):\n    def forward(self, x):\n        return er.relu(x)\n"
+    uses = f"import torch\nfrom torch import nn\nfrom parts import er\n{body}"
+    makes = RELU[RELU.index("def get_inputs") :]
+    found = project(
+        "kernelbench",
+        {
+            "p/1_A.py": uses.format("") + makes,
+            "p/parts/er.py": "from torch import relu\n",
+            "s/1_A.py": uses.format("New"),
+            "s/parts/er.py": "def relu(x):\n    return x * 0\n",
+            "t/1_A.py": uses.format("New"),
+            "t/parts/er.py": "from .more import relu\n",
+            "t/parts/more/__init__.py": "from torch import relu\n",
+        },
+    )
+    for name, status in (("s_1_a", "incorrect"), ("t_1_a", "correct")):
+        assert gate(found[name]["reference"])["status"] == "correct"
+        assert gate(found[name]["solution"])["status"] == status
+
+
 def test_gpu_mode(project):
-    found = project("gpu-mode", GPU_MODE)
+    named = f"import colorsys\n{GPU_MODE['add/submission.py']}    colorsys.rgb_to_hsv(0, 0, 0)\n"
+    named = named.replace("    return out\n", "") + "    return out\n"
+    more = {"add/colorsys.py": named, "add/uses.py": named}
+    found = project("gpu-mode", {**GPU_MODE, **more})
+    for name in ("colorsys", "uses"):
+        assert gate(found[f"add_{name}_1"]["solution"])["status"] == "correct"
     assert gate(found["add_submission_1"]["solution"])["status"] == "correct"
     assert gate(found["add_submission_2"]["reference"])["status"] == "correct"
     refused = gate(found["add_other_1"]["solution"])
