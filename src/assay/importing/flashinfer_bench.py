@@ -4,8 +4,8 @@ The format is that of FlashInfer Trace (flashinfer-ai/flashinfer-bench, docs/fla
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -25,6 +25,8 @@ class _Trace:
     """What the files hold, by the names that they give themselves."""
 
     definitions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    defined: dict[str, list[Path]] = field(default_factory=dict)
+    """The files that define a name, each otherwise."""
     workloads: list[tuple[Path, dict[str, Any]]] = field(default_factory=list)
     solutions: list[tuple[Path, dict[str, Any]]] = field(default_factory=list)
 
@@ -37,31 +39,41 @@ def import_flashinfer_bench(paths: Sequence[Path]) -> Imported:
     trace = _Trace()
     for path in below(paths, ".json", ".jsonl"):
         with imported.leaving_out(path):
-            for found in _objects(path):
-                _sort(trace, path, found)
+            text = read_source(path).decode("utf-8-sig", "replace")
+            lines = text.split("\n") if path.suffix == ".jsonl" else [text]
+            for number, line in enumerate(lines, start=1):
+                with imported.leaving_out(path):
+                    _sort(trace, path, _object(path, number, line))
     for path, solution in trace.solutions:
-        with imported.leaving_out(path):
+        with imported.leaving_out(path, _called(path, solution)):
             if why := _why_not(trace, solution):
                 raise BadInput(f"{path}: {why}")
             _take(imported, trace, path, solution)
+    if trace.definitions and not imported.pairs and not imported.left_out:
+        imported.left_out.append(f"{next(iter(trace.definitions))}: no solution is among the files")
     return imported
 
 
-def _objects(path: Path) -> Iterator[dict[str, Any]]:
-    text = read_source(path).decode("utf-8", "replace")
-    lines = text.splitlines() if path.suffix == ".jsonl" else [text]
-    for line in filter(str.strip, lines):
-        try:
-            found = json.loads(line)
-        except ValueError as error:
-            raise BadInput(f"{path}: is no JSON: {error}") from error
-        if isinstance(found, dict):
-            yield found
+def _object(path: Path, number: int, text: str) -> dict[str, Any]:
+    """Return the object that a text from this line on is; empty for any other value."""
+    try:
+        found = json.loads(text) if text.strip() else {}
+    except json.JSONDecodeError as error:
+        line = number + error.lineno - 1
+        raise BadInput(f"{path}: line {line}: is no JSON: {error.msg}") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _called(path: Path, solution: Mapping[str, Any]) -> str:
+    return f"{solution['definition']}/{solution.get('name', path.stem)}"
 
 
 def _sort(trace: _Trace, path: Path, found: dict[str, Any]) -> None:
     if {"axes", "inputs", "outputs", "reference"} <= found.keys():
-        trace.definitions[str(found.get("name"))] = found
+        name = str(found.get("name"))
+        if trace.definitions.get(name) != found:
+            trace.defined.setdefault(name, []).append(path)
+        trace.definitions[name] = found
     elif {"sources", "spec", "definition"} <= found.keys():
         trace.solutions.append((path, found))
     elif isinstance(found.get("workload"), dict) and found.get("solution") is None:
@@ -73,6 +85,8 @@ def _why_not(trace: _Trace, solution: Mapping[str, Any]) -> str | None:
     name, spec = solution["definition"], solution["spec"]
     if name not in trace.definitions:
         return f"its definition '{name}' is not among the files"
+    if len(files := trace.defined[name]) > 1:
+        return f"two files define '{name}', each otherwise: {files[0]} and {files[1]}"
     if spec.get("language") not in LANGUAGES:
         return f"is written in {spec.get('language')}: {' and '.join(LANGUAGES)} can be measured"
     file = str(spec.get("entry_point", "")).partition("::")[0]
@@ -83,12 +97,8 @@ def _why_not(trace: _Trace, solution: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _take(
-    imported: Imported,
-    trace: _Trace,
-    path: Path,
-    solution: Mapping[str, Any],
-) -> None:
+def _take(imported: Imported, trace: _Trace, path: Path, solution: Mapping[str, Any]) -> None:
+    """Take a solution with each workload of its definition that can be drawn."""
     name, called = solution["definition"], str(solution.get("name", path.stem))
     definition, folder = trace.definitions[name], f"solutions/{identifier(name, called)}"
     described = f"definitions/{identifier(name)}.json"
@@ -97,26 +107,41 @@ def _take(
         imported.add(f"{folder}/{source['path']}", str(source["content"]).encode())
     imported.add(f"{folder}/spec.json", _text(solution["spec"]))
     dtypes = [each["dtype"] for each in definition["inputs"].values() if each.get("shape")]
+    pair = Pair(
+        id=called,
+        title=name,
+        solution=f"{called} by {solution.get('author', 'an author who is not named')}",
+        parameters={"definition": described, "solution": folder},
+        file=f"{folder}/{solution['spec']['entry_point'].partition('::')[0]}",
+        dtype=next((DTYPES[each] for each in dtypes if each in DTYPES), "float32"),
+        relative_tolerance=TOLERANCE,
+        called=_called(path, solution),
+    )
+    before = len(imported.pairs)
     for beside, found in trace.workloads:
-        if found["definition"] != name:
-            continue
-        workload = found["workload"]
-        uuid = str(workload["uuid"])
-        stored = f"workloads/{identifier(name, uuid)}.json"
-        imported.add(stored, _text(_with_tensors(imported, beside, workload)))
-        sizes = ", ".join(f"{axis}={size}" for axis, size in workload["axes"].items())
-        imported.pairs.append(
-            Pair(
-                id=identifier(called, uuid[:8]),
-                title=f"{name}, {sizes}",
-                solution=f"{called} by {solution.get('author', 'an author who is not named')}",
-                parameters={"definition": described, "workload": stored, "solution": folder},
-                file=f"{folder}/{solution['spec']['entry_point'].partition('::')[0]}",
-                dtype=next((DTYPES[each] for each in dtypes if each in DTYPES), "float32"),
-                relative_tolerance=TOLERANCE,
-                called=called,
-            )
+        if found["definition"] == name:
+            with imported.leaving_out(beside):
+                _add(imported, pair, beside, found["workload"])
+    if len(imported.pairs) == before:
+        raise BadInput(f"{path}: no workload of '{name}' can be drawn")
+
+
+def _add(imported: Imported, pair: Pair, beside: Path, workload: dict[str, Any]) -> None:
+    """Add a solution's pair at a workload. Raises BadInput for a workload that is not whole."""
+    if lacks := [each for each in ("uuid", "axes", "inputs") if each not in workload]:
+        raise BadInput(f"{beside}: a workload of '{pair.title}' has no '{lacks[0]}'")
+    uuid = str(workload["uuid"])
+    stored = f"workloads/{identifier(pair.title, uuid)}.json"
+    imported.add(stored, _text(_with_tensors(imported, beside, workload)))
+    sizes = ", ".join(f"{axis}={size}" for axis, size in workload["axes"].items())
+    imported.pairs.append(
+        replace(
+            pair,
+            id=identifier(pair.id, uuid[:8]),
+            title=f"{pair.title}, {sizes}",
+            parameters={**pair.parameters, "workload": stored},
         )
+    )
 
 
 def _with_tensors(imported: Imported, beside: Path, workload: dict[str, Any]) -> dict[str, Any]:
