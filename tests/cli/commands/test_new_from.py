@@ -136,6 +136,134 @@ def test_a_bad_file_refuses_no_others(new, tmp_path):
     assert "bad.json" in ended.err + ended.out and "no.json" in ended.err + ended.out
 
 
+PROBLEM, SOLUTION = list(KERNELBENCH.values())[:2]
+OTHER = f"{PROBLEM}# another\n"
+LONG = "78_" + "x" * 90
+WORKLOAD = FLASHINFER_BENCH["workloads/scaled.jsonl"]
+NAMELESS = WORKLOAD.replace("uuid", "name")
+FAR = WORKLOAD.replace("blobs/w", "w" * 300)
+TASK = GPU_MODE["add/task.yml"]
+DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
+
+
+@pytest.mark.parametrize(
+    ("format_", "files", "pairs", "says"),
+    [
+        ("kernelbench", {"p/19_ReLU.py": PROBLEM, "s/22_Tanh_new.py": SOLUTION}, 0, "22_Tanh_new"),
+        ("kernelbench", {"a/1.py": PROBLEM, "b/1.py": OTHER, "1_new.py": SOLUTION}, 0, "alike"),
+        ("kernelbench", {"1_A.py": PROBLEM}, 0, "ModelNew"),
+        ("kernelbench", {f"{LONG}.py": PROBLEM, f"{LONG}_new.py": SOLUTION}, 1, ""),
+        (
+            "kernelbench",
+            {
+                "p/1_A.py": f"{PROBLEM}    import own\n",
+                "p/own.py": "",
+                "s/1_A_new.py": f"import own\n{SOLUTION}",
+                "s/own.py": "own = 1",
+            },
+            0,
+            "own.py",
+        ),
+        ("kernelbench", {"1.py": PROBLEM, "1_new.py": f"from ..own import x\n{SOLUTION}"}, 0, ""),
+        ("gpu-mode", {**GPU_MODE, "add/task.yml": f"{TASK}templates: {{a: other.py}}\n"}, 2, ""),
+        ("gpu-mode", {**GPU_MODE, "add/task.yml": "benchmarks: []"}, 0, "no benchmarks"),
+        ("gpu-mode", {**GPU_MODE, "add/task.yml": f"{TASK}  - {{a: 2026-01-01}}\n"}, 0, "2026"),
+        ("gpu-mode", {**GPU_MODE, "b/task.yml": TASK.replace("../u", "u" * 300)}, 4, "b/task."),
+        ("flashinfer-bench", {"definitions/scaled.json": DEFINITION}, 0, "no solution"),
+        (
+            "flashinfer-bench",
+            {**FLASHINFER_BENCH, "d.json": DEFINITION.replace("+ factor", "- factor")},
+            0,
+            "two files define 'scaled_sum_h8'",
+        ),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": f"\n{{\n{WORKLOAD}"}, 3, "line 2"),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": NAMELESS + FAR}, 3, "no 'uuid'"),
+        (
+            "flashinfer-bench",
+            {**FLASHINFER_BENCH, "definitions/scaled.json": f"\ufeff{DEFINITION}"},
+            3,
+            "",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_told_is_left_out_alone(new, format_, files, pairs, says, tmp_path):
+    given = write(tmp_path / "given", files)
+    (tmp_path / "own.py").write_text("x = 1\n")
+    ended, made = new(given, given / "..", "--from", format_)
+    assert ended.code == (0 if pairs else 2), ended.err + ended.out
+    assert len(made["claims"] if made else ()) == pairs
+    assert says in ended.err + ended.out
+
+
+def test_a_problem_of_the_same_folder_or_level_comes_first(new, tmp_path):
+    given = {
+        "a/model.py": PROBLEM,
+        "a/model_new.py": SOLUTION,
+        "b/model.py": OTHER,
+        "b/model_new.py": SOLUTION,
+        "level1/1_A.py": PROBLEM,
+        "level2/1_A.py": OTHER,
+        "s/level2/1_A.py": SOLUTION,
+    }
+    ended, made = new(write(tmp_path / "given", given), "--from", "kernelbench")
+    assert ended.code == 0, ended.err + ended.out
+    pairs = {each["id"]: each["parameters"]["reference"] for each in made["measurements"]}
+    assert pairs == {
+        "a_model_new": "problems/a_model.py:Model",
+        "b_model_new": "problems/b_model.py:Model",
+        "s_level2_1_a": "problems/given_level2_1_a.py:Model",
+    }
+
+
+@pytest.mark.parametrize(
+    ("says", "dtype"),
+    [
+        ("half = 1", "float32"),
+        ("x = torch.half", "float16"),
+        ("x.half()", "float16"),
+        ("from torch import bfloat16 as b", "bfloat16"),
+    ],
+)
+def test_the_type_is_that_of_pytorch(new, says, dtype, tmp_path):
+    given = write(tmp_path / "given", {"1_A.py": f"{PROBLEM}{says}\n", "1_A_new.py": SOLUTION})
+    assert new(given, "--from", "kernelbench")[1]["measurements"][0]["dtype"] == dtype
+
+
+@pytest.mark.parametrize(
+    ("rows", "values"),
+    [
+        (["add/submission,2", "./more/submission.py,3"], {"2x", "3x"}),
+        (["submission,2"], None),
+        (["more/submission,2", "submission.py,2"], None),
+        (["more/submission,2", "given/more/submission,2"], None),
+        (["more/submission,n/a"], None),
+        (["add/other,2", "add/submission,3"], {"3x", "1x"}),
+        ([",2"], None),
+    ],
+)
+def test_a_row_of_claims_is_of_one_solution(new, rows, values, tmp_path):
+    files = {
+        **GPU_MODE,
+        "more/submission.py": GPU_MODE["add/submission.py"],
+        "add/other.py": "custom_kernel = 1" + "#" * 2_000_000,
+    }
+    claims = write(tmp_path, {"c.csv": "\n".join(["solution,speedup", *rows])}) / "c.csv"
+    given = write(tmp_path / "given", files)
+    ended, made = new(given, "--from", "gpu-mode", "--claimed", claims)
+    assert ended.code == (2 if values is None else 0), ended.err + ended.out
+    assert values is None or {each["value"] for each in made["claims"]} == values
+
+
+def test_one_number_is_of_every_benchmark_of_one_submission(new, tmp_path, monkeypatch):
+    files = {name: text for name, text in GPU_MODE.items() if "other" not in name}
+    monkeypatch.chdir(write(tmp_path / "given", files) / "add")
+    monkeypatch.setenv("ASSAY_TYPED", "../assay")
+    ended, made = new(".", "../add", "--from", "gpu-mode", "--claimed", "1.8")
+    assert [each["value"] for each in made["claims"]] == ["1.8x", "1.8x"]
+    assert made["measurements"][0]["title"] == "add, size=64"
+    assert "next: ../assay check" in ended.out + ended.err
+
+
 @pytest.mark.parametrize("claimed", ["0", "solution,speedup\nnobody,2\n"])
 def test_a_claim_of_no_solution_is_refused(new, claimed, tmp_path):
     given = write(tmp_path / "given", KERNELBENCH)

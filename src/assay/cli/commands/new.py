@@ -71,5 +71,4 @@ def new(
     if format_ is None:
         say(f"{folder}: {', '.join(EXAMPLE)}")
     for when, command in (("next", "check"), ("then", "reproduce")):
-        words = [checkout.command(), command, "--project", str(folder)]
-        say(f"{when}: {shlex.join(words)}")
+        say(f"{when}: ./assay {command} --project {shlex.quote(str(folder))}")
