@@ -7,6 +7,7 @@ Standard library only: the launcher uses this before anything is installed.
 import errno
 import fcntl
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -27,6 +28,8 @@ TYPED = "ASSAY_TYPED"
 """Variable by which the launcher says how it was called."""
 PLAIN = "./assay"
 """How every message names the command."""
+_COMMAND = re.compile(rf"(?<![^\s`'\"(]){re.escape(PLAIN)} ")
+"""The command in a message, and no path that ends so."""
 
 
 def typed_command(called: str, script: Path) -> str:
@@ -48,7 +51,8 @@ def command_here(environ: Mapping[str, str]) -> str:
 def as_typed(text: str) -> str:
     """Return a message in which the command stands as it is typed here."""
     command = command_here(os.environ)
-    return text if command == PLAIN else text.replace(f"{PLAIN} ", f"{shlex.quote(command)} ")
+    typed = f"{shlex.quote(command)} "
+    return text if command == PLAIN else _COMMAND.sub(lambda _: typed, text)
 
 
 def say(line: str) -> None:
