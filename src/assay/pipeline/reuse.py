@@ -32,10 +32,11 @@ from assay.evidence.stages import (
     plan_path,
     platform_path,
 )
+from assay.measuring.operator_kernels import offered
 from assay.pipeline.original_requests import usable_file_compiles
 from assay.records.attestation import MANIFEST, Manifest
 from assay.records.builds import BuildRecord
-from assay.records.kernels import OperatorKernel, Variant
+from assay.records.kernels import Variant
 from assay.records.originals import OriginalSource
 from assay.records.plan import EarlierReport, Plan, Provision, TargetPlan
 from assay.records.workloads import FEWEST_FIXED
@@ -176,8 +177,11 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
         if stage is ORIGINALS:
             return _same_original(now, then, key[1])
         if stage is OPERATORS:
-            behind = [_behind_operators(each, now.targets[target].arch) for each in (now, then)]
-            return behind[0] == behind[1]
+            kernels, before = (
+                [(entry, catalog.variants[entry.variant]) for entry in offered(catalog, target)]
+                for catalog in (now, then)
+            )
+            return kernels == before
         return True
 
     held: dict[str, Any] = {}
@@ -244,12 +248,6 @@ def _measured_alike(now: Catalog, then: Catalog, name: str) -> bool:
     return described(now) == described(then) and all(
         _same_variant(now.variants[each], then.variants[each]) for each in variants
     )
-
-
-def _behind_operators(catalog: Catalog, arch: str) -> list[tuple[OperatorKernel, Variant]]:
-    """Return what PyTorch's operators may call on an architecture."""
-    pairs = ((entry, catalog.variants[entry.variant]) for entry in catalog.operators)
-    return [(entry, variant) for entry, variant in pairs if arch in variant.archs]
 
 
 def _same_variant(now: Variant, then: Variant) -> bool:
