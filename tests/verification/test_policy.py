@@ -71,11 +71,11 @@ def test_other_words_for_the_same_are_no_difference(root: Path, own: Path) -> No
         check(report, own)
 
 
-def test_gpus_and_kernels_that_came_later_are_no_difference(root: Path, own: Path) -> None:
+def test_gpus_sources_and_kernels_that_came_later_are_no_difference(root: Path, own: Path) -> None:
     """What the report knows of kernels must be unchanged."""
     report = signed_report(root)
-    target = own / "config/targets/later.yaml"
-    target.write_text("id: later\n")
+    for folder in ("targets", "claims", "comparisons"):
+        (own / "config" / folder / "later.yaml").write_text("id: later\n")
     kernels = next(own.glob("kernels/*/kernel.yaml"))
     known = yaml.safe_load(kernels.read_text())
     later = {**known["variants"][0], "id": "later"}

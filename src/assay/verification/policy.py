@@ -1,7 +1,7 @@
 """Whose rules a report was judged by: its configuration against the verifier's own.
 
 Margins, confidence, tolerances, peaks, protocols, workloads and claims come with the evidence. They
-must be those of the verifier's own checkout, which may know GPUs and kernels that came later.
+must be those of the verifier's own checkout, which may know GPUs, sources and kernels that came later.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,10 @@ from assay.catalog.project_folder import project_of
 from assay.shared.counting import counted
 from assay.shared.read_limits import MOST_YAML
 
-TARGETS, KERNELS = "config/targets/", "kernels/"
-"""Where entries may be added: a report tells of no GPU and no kernel that came after it."""
+LATER = ("config/targets/", "config/claims/", "config/comparisons/", "config/workloads/")
+"""Where files may be added: a report tells of no GPU, source or comparison that came after it."""
+KERNELS = "kernels/"
+"""Where entries may be, for the same reason."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def _differing(evidence: Path, own: Path, *, claims: bool) -> Iterator[str]:
     given, ours = (set(base_files(root, claims=claims)) for root in (evidence, own))
     for name in sorted(given | ours):
         if name not in given:
-            if not name.startswith(TARGETS):
+            if not name.startswith(LATER):
                 yield f"{name} is not among the evidence"
         elif name not in ours:
             yield f"{name} is no file of theirs"
