@@ -4,11 +4,12 @@ The right answer is the definition's own reference, in float64 where that takes 
 drawn anew for each seed; those of files and the scalars stay as they are.
 """
 
-import importlib.util
+import importlib
 import json
 import math
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import torch
 
@@ -17,6 +18,12 @@ SAFE = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16"
         "I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8,
         "U8": torch.uint8, "BOOL": torch.bool, "F8_E4M3": torch.float8_e4m3fn,
         "F8_E5M2": torch.float8_e5m2}
+
+
+class Refused(Exception):
+    """A solution gives another type of elements than its definition says."""
+
+    refuses_output = True
 
 
 def case(definition: str, workload: str, solution: str, device: str) -> dict:
@@ -57,9 +64,16 @@ def case(definition: str, workload: str, solution: str, device: str) -> dict:
             place.copy_(each)
         return found
 
+    types = [dtype(entry) for entry in described["outputs"].values()]
+
     def theirs(out=(), **tensors):
         given = arguments(tensors)
-        return ours(*given, *out) if passed else ordered(ours(*given), names)
+        if passed:
+            return ours(*given, *out)
+        found = ordered(ours(*given), names)
+        if any(tensor(each) and each.dtype is not kind for each, kind in zip(found, types)):
+            raise Refused(f"it returns {[each.dtype for each in found]}, and not {types}")
+        return found
 
     @torch.no_grad()
     def oracle(**tensors):
@@ -115,14 +129,16 @@ def value_of(given: dict, device: str):
 
 
 def entry_of(folder: Path, entry_point: str):
-    """Return the function FILE::NAME of a solution, whose files import each other."""
+    """Return the function FILE::NAME of a solution, whose files import each other, as
+    those of a package, too.
+    """
     file, _, name = entry_point.partition("::")
-    sys.path.insert(0, str(folder))  # and stays: a function may import when it is called
-    spec = importlib.util.spec_from_file_location(f"solution_{folder.name}", folder / file)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return getattr(module, name)
+    # These stay: a function may import when it is called.
+    sys.path[:0] = [str((folder / file).parent), str(folder)]
+    package = sys.modules[f"solution_{folder.name}"] = ModuleType(f"solution_{folder.name}")
+    package.__path__ = [str(folder)]
+    module = ".".join([package.__name__, *Path(file).with_suffix("").parts])
+    return getattr(importlib.import_module(module), name)
 
 
 def ordered(found, names: list):

@@ -5,6 +5,7 @@ at the task's test shapes first, by the task's own check. A tensor of the input 
 returns is an output, which each launch gets anew.
 """
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -13,6 +14,12 @@ import torch
 
 HERE = Path(__file__).parent
 SEED = 42
+
+
+class Refused(Exception):
+    """The task's own check finds an output wrong."""
+
+    refuses_output = True
 
 
 def case(task: str, submission: str, shape: str, tests: str, device: str) -> dict:
@@ -72,24 +79,28 @@ def case(task: str, submission: str, shape: str, tests: str, device: str) -> dic
 
 
 def load(folder: Path, name: str, path: Path | None = None):
-    """Import a file as its own task's module: several tasks have files of one name."""
-    names = {each.stem for each in folder.glob("*.py")} | {"submission"}
+    """Import a file as its own task's module: several tasks have files of one name. A submission at
+    ``path`` hides nothing that has its name.
+    """
+    names = {each.stem for each in folder.glob("*.py")} | {name}
     kept = {each: sys.modules.pop(each) for each in names if each in sys.modules}
-    sys.path[:0] = [str((path or folder / name).parent), str(folder)]
+    sys.path.insert(0, str(folder))
     try:
-        if path is not None and path.stem != name:
-            names.add(path.stem)
-            name = path.stem
-        return __import__(name)
+        if path is None:
+            return __import__(name)
+        spec = importlib.util.spec_from_file_location(name, path)
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
     finally:
-        del sys.path[:2]
+        sys.path.remove(str(folder))
         for each in names:
             sys.modules.pop(each, None)
         sys.modules.update(kept)
 
 
 def accepted(theirs, ours, test: dict, device: str) -> None:
-    """Raise ValueError where the task's own check refuses a submission's output at a test shape."""
+    """Raise Refused where the task's own check refuses a submission's output at a test shape."""
     check = getattr(theirs, "check_implementation", None)
     if check is None:
         return
@@ -99,7 +110,7 @@ def accepted(theirs, ours, test: dict, device: str) -> None:
         found = check(given, ours(copy))
     good, says = found if isinstance(found, tuple) else (not found, found)
     if not good:
-        raise ValueError(f"test {test}: {says}")
+        raise Refused(f"the task's own check refuses its output at test {test}: {says}")
 
 
 def outputs_in(reference, example) -> tuple:
@@ -133,7 +144,8 @@ def rebuilt(data, value_of):
         if isinstance(part, dict):
             return {name: one(value) for name, value in part.items()}
         if isinstance(part, tuple | list):
-            return type(part)(one(value) for value in part)
+            values = [one(value) for value in part]
+            return type(part)(*values) if hasattr(part, "_fields") else type(part)(values)
         return value_of(next(numbers), part)
 
     return one(data)

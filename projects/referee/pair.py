@@ -12,7 +12,14 @@ from pathlib import Path
 
 import torch
 
+HERE = Path(__file__).parent
 SEED = 42
+
+
+class Refused(Exception):
+    """A solution gives another type of elements than the reference."""
+
+    refuses_output = True
 
 
 def case(reference: str, solution: str, device: str) -> dict:
@@ -21,13 +28,18 @@ def case(reference: str, solution: str, device: str) -> dict:
     theirs = made(problem, getattr(problem, name), device)
     exact = wide_copy(theirs)
     try:
+        # This takes the problem away, which the solution could find and change.
         module, name = load(solution)
         ours = made(problem, getattr(module, name), device)
         same_weights(theirs, ours)
     except Exception as error:  # of the solution alone: the reference is measured all the same
         ours = failing(error)
+    sys.path.append(str((HERE / reference).parent))  # for what it imports when it is called
 
-    constant = [None if tensor(value) else value for value in drawn(problem, SEED, device)]
+    example = drawn(problem, SEED, device)
+    constant = [None if tensor(value) else value for value in example]
+    with torch.no_grad():
+        types = types_of(theirs(*example))
 
     def inputs(seed: int) -> dict:
         values = drawn(problem, seed, device)
@@ -39,7 +51,10 @@ def case(reference: str, solution: str, device: str) -> dict:
     def arm(function):
         @torch.no_grad()
         def launch(**tensors):
-            return function(*arguments(tensors))
+            found = function(*arguments(tensors))
+            if types_of(found) != types:
+                raise Refused(f"it returns {words(types_of(found))}, and the reference {words(types)}")
+            return found
 
         return launch
 
@@ -57,10 +72,20 @@ def case(reference: str, solution: str, device: str) -> dict:
 
 
 def load(place: str):
-    """Return the module of FILE.py:NAME, and the name."""
+    """Return the module of FILE.py:NAME, and the name. It imports what lies beside it, as a package
+    does, too, and no file of that name that another brought.
+    """
     file, _, name = place.rpartition(":")
-    path = Path(__file__).parent / file
-    spec = importlib.util.spec_from_file_location(file.removesuffix(".py").replace("/", "_"), path)
+    path = HERE / file
+    for other, loaded in list(sys.modules.items()):
+        has = getattr(loaded, "__dict__", {})
+        places = [has.get("__file__") or "", *(has.get("__path__") or ())]
+        if any(HERE in Path(each).parent.parents for each in places):
+            del sys.modules[other]
+    sys.path[:] = [each for each in sys.path if HERE not in Path(each).parents]
+    sys.path.append(str(path.parent))
+    called, beside = file.removesuffix(".py").replace("/", "_"), [str(path.parent)]
+    spec = importlib.util.spec_from_file_location(called, path, submodule_search_locations=beside)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -91,7 +116,7 @@ def same_weights(theirs, ours) -> None:
         weights = theirs.state_dict()
         shapes = {name: value.shape for name, value in weights.items()}
         if shapes == {name: value.shape for name, value in ours.state_dict().items()}:
-            ours.load_state_dict(weights)
+            ours.load_state_dict({name: value.clone() for name, value in weights.items()})
 
 
 def wide_copy(theirs):
@@ -106,6 +131,15 @@ def wide_copy(theirs):
 
 def wide(value):
     return value.double() if tensor(value) and value.is_floating_point() else value
+
+
+def types_of(found) -> list:
+    parts = found if isinstance(found, tuple | list) else [found]
+    return [getattr(part, "dtype", type(part)) for part in parts]
+
+
+def words(types: list) -> str:
+    return ", ".join(str(each).removeprefix("torch.") for each in types)
 
 
 def failing(error: Exception):
