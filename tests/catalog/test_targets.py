@@ -7,9 +7,11 @@ import pytest
 
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
+from assay.evidence.stages import IN_ORDER
 from assay.pipeline.plan import make_plan
 from assay.records.evaluations import Support
 from assay.records.plan import Plan
+from assay.records.timings import Stage
 from tests.report_fixtures import make_request, provision
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,13 +47,15 @@ def catalog() -> Catalog:
 
 @pytest.mark.parametrize("product", PRODUCTS)
 def test_a_product_is_of_one_target_at_most(catalog: Catalog, product: str) -> None:
-    found = [t.id for t in catalog.targets.values() if re.fullmatch(t.product_pattern, product)]
+    timed = (target for target in catalog.targets.values() if target.timed)
+    found = [t.id for t in timed if re.fullmatch(t.product_pattern, product)]
     assert found == [name for name in (PRODUCTS[product],) if name]
 
 
 def test_every_target_has_a_product_of_its_own(catalog: Catalog) -> None:
-    assert catalog.targets.keys() == {name for name in PRODUCTS.values() if name}
-    models = [target.gpu_model for target in catalog.targets.values()]
+    timed = {name: target for name, target in catalog.targets.items() if target.timed}
+    assert timed.keys() == {name for name in PRODUCTS.values() if name}
+    models = [target.gpu_model for target in timed.values()]
     assert len(set(models)) == len(models)
 
 
@@ -59,6 +63,23 @@ def planned(catalog: Catalog, *targets: str) -> Plan:
     """As a run on machines with these GPUs, or a bundle for one, is planned."""
     asked = make_request("run", [provision(name) for name in targets], tuple(catalog.sources))
     return make_plan(catalog, asked.model_copy(update={"rebuild": True, "runtime": "docker"}))
+
+
+def test_where_a_driver_compiles_ptx_outputs_are_checked_and_nothing_is_timed(
+    catalog: Catalog,
+) -> None:
+    """An L4's kernels on a Hopper GPU: gates, sanitizers and operators; no time of any."""
+    asked = make_request("run", [provision("l4_on_h200")], ["sm_89"])
+    plan = make_plan(catalog, asked)
+    (there,) = plan.targets
+    stages = {stage.stage for stage in IN_ORDER if stage.keys(there)}
+    assert {Stage.CORRECTNESS, Stage.SANITIZER, Stage.CHEATS, Stage.OPERATORS} <= stages
+    assert not stages & {Stage.BENCHMARK, Stage.PROGRAM, Stage.STOPWATCH, Stage.PROFILE}
+    variants = {job.id for job in plan.builds if job.arch == "compute_89"}
+    assert variants == {*there.sanitized, *there.operators}
+    assert all("sm_89" in catalog.variants[name].archs for name in variants)
+    answered = {answer.claim for answer in plan.answers if answer.way == "measure"}
+    assert answered == {claim.id for claim in catalog.sources["sm_89"].claims}
 
 
 def test_a_target_that_nobody_asks_for_adds_nothing(catalog: Catalog) -> None:

@@ -18,7 +18,7 @@ LOGS = f"{RUN}/logs"
 
 
 wildcard_constraints:
-    arch="sm_[0-9]+a?",
+    arch="(sm|compute)_[0-9]+a?",
     target="|".join(ASSAY.targets) or "none",
     artifact="[a-z0-9_]+",
     report="[a-z0-9_]+",

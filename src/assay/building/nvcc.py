@@ -22,6 +22,7 @@ from assay.building.line_tables import code_digest
 from assay.building.recipe import CUTLASS, TOOL, Compilation, Tree
 from assay.building.toolchain import CUDA, DATE, Toolchain
 from assay.records.builds import CompileCost, FileDigest, KernelResources
+from assay.records.platform import PTX
 from assay.runtimes.base import Bind, CommandOutcome, Task
 from assay.shared.files import sha256_file
 
@@ -164,16 +165,18 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
     if outcome.exit_code != 0:
         return Compiled(None, (), (), None, None, last_lines(text, DIAGNOSTIC_LINES), cost)
     artifact = directory / job.output
-    kept = [path for path in (directory / KEEP).glob("*.cubin") if "_dlink" not in path.name]
+    is_ptx = job.arch.startswith(PTX)
+    found = (directory / KEEP).glob("*.ptx" if is_ptx else "*.cubin")
+    kept = [path for path in found if "_dlink" not in path.name]
     cubins = [artifact] if job.kind == "probe" else sorted(kept)
-    machine_code = [cubin.read_bytes() for cubin in cubins]
+    device_code = [cubin.read_bytes() for cubin in cubins]
     return Compiled(
         artifact,
         tuple(map(file_digest, cubins)),
         parse_ptxas(text),
         # Built without -DNDEBUG, and some ``assert`` was not optimised away.
-        any(ASSERTION_HANDLER in code for code in machine_code),
-        code_digest(machine_code),
+        any(ASSERTION_HANDLER in code for code in device_code),
+        None if is_ptx else code_digest(device_code),
         "",
         cost,
     )

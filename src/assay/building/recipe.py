@@ -18,6 +18,7 @@ from assay.catalog.project_folder import EVIDENCE_FOLDER
 from assay.records.base import PATH_PATTERN
 from assay.records.builds import BuildRecord, FileDigest, is_safe_word
 from assay.records.kernels import OriginalProgram, Probe, Variant
+from assay.records.platform import PTX
 from assay.shared.files import sha256_bytes
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ VARIANT_INCLUDES = (
 PROGRAM_INCLUDES = ("nvidia/cu13/include/cccl",)
 SUFFIX: dict[Kind, str] = {"variant": ".so", "program": ".exe", "probe": ".cubin"}
 
-_ARCH = re.compile(r"sm_[0-9]{2,3}[a-z]?")
+_ARCH = re.compile(r"(sm|compute)_[0-9]{2,3}[a-z]?")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
 
 
@@ -220,9 +221,8 @@ def file_command(file: str, arch: str) -> tuple[str, ...]:
 
 
 def gencode(arch: str) -> str:
-    """Return the option for one architecture's machine code, without PTX to compile later."""
-    number = arch.removeprefix("sm_")
-    return f"-gencode=arch=compute_{number},code=sm_{number}"
+    """Return the option for one architecture's machine code and no PTX, or for PTX alone."""
+    return f"-gencode=arch={arch.replace('sm_', PTX)},code={arch}"
 
 
 def local_sources(tree: Tree, source: str) -> tuple[FileDigest, ...]:

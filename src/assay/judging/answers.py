@@ -11,6 +11,10 @@ from assay.records import evaluations as ways
 from assay.records.claims import Claim
 from assay.records.evaluations import NotRun
 from assay.records.plan import Answer, Provision, Request, TargetPlan
+from assay.records.platform import Target, is_for
+
+UNTIMED = (ways.Execution, ways.Accuracy, ways.Completeness)
+"""What the gate alone answers."""
 
 
 @dataclass(frozen=True)
@@ -122,15 +126,14 @@ def _given(catalog: Catalog, asked: Asked, claim: Claim) -> bool:
 
 
 def _answer_on(catalog: Catalog, asked: Asked, claim: Claim, provision: Provision) -> Answer:
-    name, arch = provision.target, catalog.targets[provision.target].arch
+    name = provision.target
     if provision.kind == "none":
         reason = provision.reason or NotRun.NO_DEVICE
         return _answer(claim.id, name, "not_run", reason, f"{provision.detail.rstrip('.')}.")
     if provision.kind == "device" and _given(catalog, asked, claim):
         return _answer(claim.id, name, "measure", None, provision.detail)
-    if not _arch_supported(catalog, claim, arch):
-        detail = f"What the claim needs is not built for {arch}."
-        return _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, detail)
+    if unfit := _unfit(catalog, claim, catalog.targets[name]):
+        return _answer(claim.id, name, "not_run", NotRun.UNSUPPORTED_ARCH, unfit)
     held = next((each for each in asked.held if each.target == name), None)
     if held is None or _is_recorded(catalog, claim, held):
         way = "measure" if provision.kind == "device" else "recorded"
@@ -153,6 +156,15 @@ def _parts(catalog: Catalog, evaluation: ways.Derived) -> tuple[Claim, Claim]:
     return catalog.claims[evaluation.numerator], catalog.claims[evaluation.denominator]
 
 
+def _unfit(catalog: Catalog, claim: Claim, target: Target) -> str | None:
+    """Return why a target cannot answer a claim, whatever machine it is measured on."""
+    if not _arch_supported(catalog, claim, target.arch):
+        return f"What the claim needs is not built for {target.arch}."
+    if not target.timed and not isinstance(claim.evaluation, UNTIMED):
+        return f"{target.id} shows what code computes, and of its speed nothing."
+    return None
+
+
 def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
     evaluation = claim.evaluation
     if isinstance(evaluation, ways.Program):
@@ -165,7 +177,7 @@ def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
         for arm in catalog.comparisons[term.comparison].arms
         if arm.id in (term.arm, term.over)
     )
-    return all(not named or arch in named for named in archs)
+    return all(not named or is_for(named, arch) for named in archs)
 
 
 def _is_recorded(catalog: Catalog, claim: Claim, held: TargetPlan) -> bool:

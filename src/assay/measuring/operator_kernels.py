@@ -8,6 +8,7 @@ from assay.base.errors import CheckFailed
 from assay.catalog.model import Catalog
 from assay.records.builds import BuildRecord, FileDigest
 from assay.records.kernels import OperatorKernel
+from assay.records.platform import is_for
 from assay.records.rivals import KernelEntry, TuningChoice
 from assay.records.workload_specs import as_spec
 from assay.shared.files import sha256_file
@@ -39,7 +40,7 @@ def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
     chose.
     """
     arch = catalog.targets[target].arch
-    listed = [e for e in catalog.operators if arch in catalog.variants[e.variant].archs]
+    listed = [e for e in catalog.operators if is_for(catalog.variants[e.variant].archs, arch)]
     chosen = [
         OperatorKernel(
             variant=choice.variant,

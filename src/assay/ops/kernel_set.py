@@ -36,7 +36,7 @@ class Call:
         """Return whether the kernel computes this case on this GPU."""
         case = (kernel.operation, kernel.dtype, kernel.block, kernel.block_b, kernel.head_dim)
         wanted = (self.operation, self.dtype, self.block, self.block_b, self.head_dim)
-        return case == wanted and kernel.arch in _archs(self.capability)
+        return case == wanted and _runs(kernel.arch, self.capability)
 
     def problem(self, target: str) -> Problem:
         """Return the case as choices were made for it; of rows, only the mean length is known."""
@@ -165,12 +165,15 @@ def _case(kernel: Kernel) -> str:
     return f"{kernel.operation} {kernel.dtype} {blocks} {kernel.arch}"
 
 
-def _archs(capability: tuple[int, int]) -> tuple[str, str]:
-    """Return names of the machine code that runs there: it is compiled for one capability and no
-    PTX.
+def _runs(arch: str, capability: tuple[int, int]) -> bool:
+    """Return whether code runs there: machine code on the capability that it is compiled for, PTX
+    (compute_89) on later ones, too.
     """
-    name = f"sm_{capability[0]}{capability[1]}"
-    return name, f"{name}a"
+    form, _, number = arch.partition("_")
+    here = capability[0] * 10 + capability[1]
+    if form == "compute":
+        return int(number) <= here
+    return number.removesuffix("a") == str(here)
 
 
 def _shape(block: Block) -> str:

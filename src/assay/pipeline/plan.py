@@ -21,6 +21,7 @@ from assay.measuring.operator_kernels import offered
 from assay.records.claims import Claim
 from assay.records.evaluations import Support
 from assay.records.plan import Answer, BuildJob, Plan, Provision, Request, TargetPlan
+from assay.records.platform import is_for
 
 
 def make_plan(catalog: Catalog, request: Request) -> Plan:
@@ -96,9 +97,9 @@ def _builds(
                 jobs[BuildJob(kind="program", id=program, arch=arch)] = None
     for name, variant in catalog.variants.items():
         compiled = name in variants and variant.kind == "kernel"
-        for arch in variant.archs if compiled else ():
-            if arch in archs:
-                jobs[BuildJob(kind="variant", id=name, arch=arch)] = None
+        for of in sorted(archs) if compiled else ():
+            if is_for(variant.archs, of):
+                jobs[BuildJob(kind="variant", id=name, arch=of)] = None
     for claim in claims:
         if isinstance(claim.evaluation, Support):
             probe, wanted = claim.evaluation.probe, claim.evaluation.arch
@@ -184,7 +185,8 @@ def _target_plan(
     what is neither made in this run nor held by another.
     """
     target, claims = provision.target, needed_on(catalog, answers, provision.target)
-    arch, measured = catalog.targets[target].arch, provision.kind == "device"
+    arch, timed = catalog.targets[target].arch, catalog.targets[target].timed
+    measured = provision.kind == "device"
     nothing = TargetPlan(
         target=target, provision=provision, comparisons=(), programs=(), profiles=()
     )
@@ -196,7 +198,7 @@ def _target_plan(
         if name in wanted and (measured or name in held.comparisons)
     )
     programs = [job for job in programs_of(claims) if arch in catalog.programs[job.program].archs]
-    profiled = {name: catalog.comparisons[name].profile for name in comparisons}
+    profiled = {name: catalog.comparisons[name].profile for name in comparisons if timed}
     variants = variants_of(catalog, comparisons)
     built = {job.id for job in builds if job.arch == arch}
     # As with sweeps, other sources do not pay for the variants behind PyTorch's operators.
@@ -204,6 +206,7 @@ def _target_plan(
     plan = TargetPlan(
         target=target,
         provision=provision,
+        timed=timed,
         comparisons=comparisons,
         programs=tuple(programs),
         profiles=tuple((name, arm) for name, arms in profiled.items() for arm in arms),
@@ -212,7 +215,7 @@ def _target_plan(
         sanitized=tuple(
             name
             for name, variant in catalog.variants.items()
-            if name in variants and variant.kind == "kernel" and arch in variant.archs
+            if name in variants and variant.kind == "kernel" and is_for(variant.archs, arch)
         ),
         operators=tuple(entry.variant for entry in behind if entry.variant in built),
         originals=held.originals or tuple(original.job for original in request.originals),

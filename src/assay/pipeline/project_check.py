@@ -23,6 +23,7 @@ from assay.pipeline.run_files import foreign_place
 from assay.records.evaluations import Benchmark, Derived, Inspection, NotRun, Unanswerable
 from assay.records.kernels import Variant
 from assay.records.plan import Provision
+from assay.records.platform import is_for
 from assay.records.units import EXACT, Unit, short, with_unit
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
@@ -222,7 +223,7 @@ def _kernel_problems(
         yield f'{file} has no extern "C" in it: nobody would find its launcher'
     for target in targets:
         arch = catalog.targets[target].arch
-        if arch not in variant.archs:
+        if not is_for(variant.archs, arch):
             says = f"archs: it is not compiled for {arch}, which {target} of a claim needs"
             yield f"{says}: add {arch}"
 

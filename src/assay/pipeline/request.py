@@ -246,7 +246,7 @@ def _with_gpus_here(
     added: list[str] = []
     for name, target in catalog.targets.items():
         gpus = driver.gpus_of(target, os.environ)
-        if gpus and name not in targets:
+        if gpus and target.timed and name not in targets:
             say(f"this machine has {gpus[0].product}: target {name} is measured too")
             added.append(name)
     return (*targets, *added)

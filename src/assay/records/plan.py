@@ -78,6 +78,8 @@ class TargetPlan(Record):
 
     target: Identifier
     provision: Provision
+    timed: bool = True
+    """Whether anything is: not where a driver compiles another GPU's PTX."""
     comparisons: tuple[Identifier, ...]
     programs: tuple[ProgramJob, ...]
     profiles: tuple[tuple[Identifier, Identifier], ...]

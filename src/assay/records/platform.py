@@ -1,6 +1,7 @@
 """GPU products that a run asks for, and the machines that it found."""
 
 import re
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
@@ -9,6 +10,15 @@ from assay.records.base import Identifier, Moment, Record, Sha256, SlurmName
 
 PATTERN = re.compile(r"(?:[A-Za-z0-9 ._/|<>,:&'-]|\[[A-Za-z0-9-]+\]|\.\*)+")
 MOST_STARS = 2
+PTX = "compute_"
+"""Begins the architecture of a target whose driver compiles PTX: compute_89."""
+
+
+def is_for(archs: Collection[str], arch: str) -> bool:
+    """Return whether what is built for ``archs`` is built for ``arch``, too: what is machine code
+    for sm_89 is PTX for compute_89.
+    """
+    return arch.replace(PTX, "sm_") in archs
 
 
 def _regular(text: str) -> str:
@@ -46,7 +56,8 @@ class Target(Record):
     product_pattern: Annotated[str, StringConstraints(max_length=200), AfterValidator(_regular)]
     """Regular expression that NVML's product name must match in full."""
     arch: Identifier
-    """Architecture key of the builds this target runs: sm_80, sm_89 or sm_90a."""
+    """Architecture key of the builds this target runs: sm_80, sm_89 or sm_90a; compute_89 where its
+    driver compiles another GPU's PTX, which shows what it computes, and of its speed nothing."""
     compute_capability: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]$")]
     gpu_model: SlurmName
     """Slurm's typed-GPU name (``gres=gpu:<gpu_model>``) and Snakemake's gpu_model resource."""
@@ -56,6 +67,11 @@ class Target(Record):
     max_shared_bytes_per_block: Annotated[int, Field(gt=0)]
     power_limit_w: Annotated[float, Field(gt=0)]
     peaks: Peaks
+
+    @property
+    def timed(self) -> bool:
+        """Return whether times taken there are those of the architecture that was built for."""
+        return not self.arch.startswith(PTX)
 
 
 class Gpu(Record):
