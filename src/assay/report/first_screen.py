@@ -123,7 +123,7 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> tuple[st
         name = (provision.recorded_in or "").rsplit("/", 1)[-1].removesuffix(".tar.xz")
         where = f"taken from report {name}"
     facts = f"driver {platform.device.driver}{limit}, {fmt.moment(platform.recorded_at)}"
-    return gpu.product, facts, where
+    return (gpu.product if plan.timed else catalog.targets[plan.target].product), facts, where
 
 
 def cause_chips(of: Sequence[Outcome], kind: str = FIGURES) -> list[tuple[int, Why, str]]:

@@ -56,6 +56,7 @@ def _comparison(
         "comparison": comparison,
         "target": target,
         "arms": arms,
+        "timed": catalog.targets[target].timed,
         "tells_memory": any(arm["memory"] for arm in arms),
         "noise": fmt.NOTHING,
         "discarded": fmt.NOTHING,
