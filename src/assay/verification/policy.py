@@ -1,7 +1,8 @@
 """Whose rules a report was judged by: its configuration against the verifier's own.
 
 Margins, confidence, tolerances, peaks, protocols, workloads and claims come with the evidence. They
-must be those of the verifier's own checkout, which may know GPUs, sources and kernels that came later.
+must be those of the verifier's own checkout, which may know GPUs, sources and kernels that came
+later.
 """
 
 from collections.abc import Iterator

@@ -62,6 +62,12 @@ class TestCudaStopwatch:
             sizes.append(size)
             return Buffer(fake.log)
 
+        late = SimpleNamespace(
+            begin=lambda output: fake.log.append("early"),
+            end=lambda: fake.log.append("late"),
+            seen=lambda: True,
+        )
+        monkeypatch.setattr(module, "LateWrites", lambda: late)
         monkeypatch.setattr(module.torch, "cuda", fake)
         monkeypatch.setattr(module.torch, "empty", empty)
         monkeypatch.setattr(module, "reset_persisting_lines", lambda: fake.log.append("reset"))
@@ -90,10 +96,10 @@ class TestCudaStopwatch:
         # The copy comes before the host waits: unfinished work elsewhere would be missing in it.
         assert fake.log == [
             *("reset", "synchronize", "sleep 3000000", "stamp 0"),
-            *("before 0", *sample, "copy"),
+            *("before 0", *sample, "early", "copy", "late"),
             *("before 1", *sample, "stamp 1", "synchronize"),
         ]
-        assert (timing.times_ms, timing.clock_mhz) == ([0.5, 0.5], 1755.0)
+        assert (timing.times_ms, timing.clock_mhz, timing.late) == ([0.5, 0.5], 1755.0, True)
 
     def test_a_warm_unchecked_turn_neither_flushes_nor_keeps(self, fake):
         CudaStopwatch(cold=False).turn(lambda: self.launch(fake), 1)

@@ -5,6 +5,7 @@ TIMED = "timed_run"
 CAUGHT_BY: dict[str, str | None] = {
     "honest": None,
     "other_stream": "timed_shape",
+    "busy_stream": TIMED,
     "cached_by_pointer": "repeat",
     "cached_by_content": TIMED,
     "part_written": "poisoned",

@@ -37,6 +37,8 @@ GATE_LAUNCHES = 2 * len(SEEDS)
 """Launches of an arm bound in the gate: two for each seed, each seed bound anew."""
 SPIN_CYCLES = 40_000_000
 """Some 20 ms: longer than the host needs to copy what is not there yet."""
+REPEATS = 8
+"""Of work whose last part alone need be right."""
 WORKLOAD = WorkloadSpec(
     "cheats", "dense_gemm", "float16", "normal", 1, relative_tolerance=1e-3, m=2048, n=2048, k=2048
 )
@@ -63,6 +65,20 @@ def _other_stream(inputs: Inputs) -> Prepared:
         with torch.cuda.stream(side):
             torch.cuda._sleep(SPIN_CYCLES)
             out.copy_(_right(inputs))
+        return out
+
+    return Prepared(launch, out)
+
+
+def _busy_stream(inputs: Inputs) -> Prepared:
+    """Repeats its work so that whatever copies the output waits for cores, and finds it done."""
+    out, side = inputs.new_output(), torch.cuda.Stream()
+
+    def launch() -> Tensor:
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(REPEATS):
+                out.copy_(_right(inputs))
         return out
 
     return Prepared(launch, out)
@@ -180,6 +196,7 @@ class Cheat:
 CHEATS: dict[str, Cheat] = {
     "honest": Cheat("nothing: the control", _honest),
     "other_stream": Cheat("leaves its work on another stream and returns", _other_stream, True),
+    "busy_stream": Cheat("leaves its work on a stream that fills the GPU", _busy_stream, True),
     "cached_by_pointer": Cheat(
         "keeps its result by the address of an input",
         _cached(lambda inputs: inputs.tensors["b"].data_ptr()),

@@ -135,6 +135,8 @@ def _take_turn(
         relative = errors.relative
         if beyond := errors.beyond(ready.arm.workload):
             wrong[ready.arm.id] = f"incorrect: the output of a timed launch is wrong ({beyond})"
+        elif timing.late:
+            wrong[ready.arm.id] = "incorrect: it still writes its output when its time has ended"
     return {
         "arm": slot.name,
         "times_ms": [round(ms / round_.launches, TIME_DIGITS) for ms in timing.times_ms],

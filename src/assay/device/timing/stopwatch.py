@@ -11,6 +11,7 @@ import torch
 from assay.device.kernels.inputs import Tensor
 from assay.device.kernels.prepared import as_it_is
 from assay.device.timing.clocks import Clocks, CycleCounter
+from assay.device.timing.late_writes import LateWrites
 from assay.device.worker.cuda import DEVICE, reset_persisting_lines
 from assay.shared.limits import lead_ms, settling_launches, turn_samples
 from assay.shared.specs import ProtocolSpec
@@ -36,6 +37,8 @@ class Timing:
     times_ms: list[float]
     host_ms: float
     clock_mhz: float | None = None
+    late: bool = False
+    """Whether the output that was kept still changed once its launch's time had ended."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class CudaStopwatch:
         size = FLUSH_FACTOR * int(torch.cuda.get_device_properties(0).L2_cache_size)
         self._flush: Any = torch.empty(size, dtype=torch.uint8, device=DEVICE) if cold else None
         self._counter = counter
+        self._late_writes = LateWrites()
 
     def turn(
         self,
@@ -97,13 +101,16 @@ class CudaStopwatch:
             stop.record()
             if keep is not None and keep.number == number:
                 # In stream order, before the host waits: work that a launch left on another
-                # stream is missing here.
+                # stream is missing here, or ends meanwhile.
+                self._late_writes.begin(output)
                 copy_output(output, keep)
+                self._late_writes.end()
         host_ms = (time.monotonic() - began) * 1e3 / samples
         self._stamp(1)
         wait_for_gpu()
         times = [start.elapsed_time(stop) for start, stop in events]
-        return Timing(times, host_ms, self._counter.read() if self._counter else None)
+        late = keep is not None and self._late_writes.seen()
+        return Timing(times, host_ms, self._counter.read() if self._counter else None, late)
 
     def _stamp(self, which: int) -> None:
         """Note cycles and time; a counter that fails is given up, the turn is not."""
