@@ -62,16 +62,12 @@ class TestCudaStopwatch:
             sizes.append(size)
             return Buffer(fake.log)
 
-        late = SimpleNamespace(
-            begin=lambda output: fake.log.append("early"),
-            end=lambda: fake.log.append("late"),
-            seen=lambda: True,
-        )
-        monkeypatch.setattr(module, "LateWrites", lambda: late)
         monkeypatch.setattr(module.torch, "cuda", fake)
         monkeypatch.setattr(module.torch, "empty", empty)
         monkeypatch.setattr(module, "reset_persisting_lines", lambda: fake.log.append("reset"))
         monkeypatch.setattr(module, "wait_for_gpu", lambda: fake.log.append("synchronize"))
+        for name in ("hold_all", "record_all"):
+            monkeypatch.setattr(module, name, lambda _event, name=name: fake.log.append(name))
         fake.sizes = sizes
         return fake
 
@@ -96,10 +92,21 @@ class TestCudaStopwatch:
         # The copy comes before the host waits: unfinished work elsewhere would be missing in it.
         assert fake.log == [
             *("reset", "synchronize", "sleep 3000000", "stamp 0"),
-            *("before 0", *sample, "early", "copy", "late"),
+            *("before 0", *sample, "copy"),
             *("before 1", *sample, "stamp 1", "synchronize"),
         ]
-        assert (timing.times_ms, timing.clock_mhz, timing.late) == ([0.5, 0.5], 1755.0, True)
+        assert (timing.times_ms, timing.clock_mhz) == ([0.5, 0.5], 1755.0)
+
+    def test_what_runs_beside_a_stranger_s_launch_is_held_and_timed(self, fake):
+        """The GPU is empty before; nothing begins before the launch, all of it ends behind."""
+        timing = CudaStopwatch(cold=True).turn(
+            lambda: self.launch(fake), 1, 1.0, keep=Keep(0, Buffer(fake.log), alone=True)
+        )
+        assert fake.log[3:] == [
+            *("synchronize", "sleep 2000000", "flush", "event", "hold_all", "launch", "event"),
+            *("record_all", "event", "copy", "synchronize"),
+        ]
+        assert timing.after_ms == 0.5
 
     def test_a_warm_unchecked_turn_neither_flushes_nor_keeps(self, fake):
         CudaStopwatch(cold=False).turn(lambda: self.launch(fake), 1)

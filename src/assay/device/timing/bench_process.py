@@ -11,6 +11,7 @@ from assay.device.timing.phases import MemoryWatch, Phases, input_bytes
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
 from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
 from assay.device.timing.stopwatch import CudaStopwatch, WarmUp, settle, warm_up
+from assay.device.timing.whole_gpu import STILL_MS
 from assay.device.worker.forks import Note
 from assay.device.worker.harness_guard import HarnessGuard, changed_words
 from assay.shared.launch_facts import launch_facts
@@ -135,8 +136,9 @@ def _take_turn(
         relative = errors.relative
         if beyond := errors.beyond(ready.arm.workload):
             wrong[ready.arm.id] = f"incorrect: the output of a timed launch is wrong ({beyond})"
-        elif timing.late:
-            wrong[ready.arm.id] = "incorrect: it still writes its output when its time has ended"
+        elif timing.after_ms > STILL_MS:
+            after = f"another stream works on for {timing.after_ms:.3f} ms"
+            wrong[ready.arm.id] = f"incorrect: when the time of a launch has ended, {after}"
     return {
         "arm": slot.name,
         "times_ms": [round(ms / round_.launches, TIME_DIGITS) for ms in timing.times_ms],

@@ -58,7 +58,7 @@ class SingleRound:
         self._number, self._poisoned = number, poisoned
         if number is None:
             return None
-        return Keep(number, self._subject.kept, self._prepared.arranged)
+        return _keep(number, self._subject.kept, self._prepared)
 
     def before(self, number: int) -> None:
         """Called ahead of each launch, outside its timing."""
@@ -115,7 +115,7 @@ class RotatingRound:
         self._last, self._poisoned = samples - 1, poisoned and number is not None
         if number is None:
             return None
-        return Keep(samples - 1, self._subject.kept, self._replay.bound[0].arranged)
+        return _keep(samples - 1, self._subject.kept, self._replay.bound[0])
 
     def before(self, number: int) -> None:
         """Change the chosen set each time, so that its last output is no old one."""
@@ -127,6 +127,10 @@ class RotatingRound:
         """Ask the oracle as it is: nothing was changed since the kept launch."""
         inputs = self._subject.sets[self._chosen]
         return errors_of(inputs, inputs.checked(keep.into), oracle(inputs))
+
+
+def _keep(number: int, into: Tensor, prepared: Prepared) -> Keep:
+    return Keep(number, into, prepared.arranged, alone=prepared.stranger)
 
 
 Round = SingleRound | RotatingRound

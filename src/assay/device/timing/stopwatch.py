@@ -11,7 +11,7 @@ import torch
 from assay.device.kernels.inputs import Tensor
 from assay.device.kernels.prepared import as_it_is
 from assay.device.timing.clocks import Clocks, CycleCounter
-from assay.device.timing.late_writes import LateWrites
+from assay.device.timing.whole_gpu import hold_all, record_all
 from assay.device.worker.cuda import DEVICE, reset_persisting_lines
 from assay.shared.limits import lead_ms, settling_launches, turn_samples
 from assay.shared.specs import ProtocolSpec
@@ -37,8 +37,9 @@ class Timing:
     times_ms: list[float]
     host_ms: float
     clock_mhz: float | None = None
-    late: bool = False
-    """Whether the output that was kept still changed once its launch's time had ended."""
+    after_ms: float = 0.0
+    """How much longer than the stream that is timed others had work, behind the launch whose output
+    is kept; 0 where it is not ``alone``."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,19 @@ class Keep:
     into: Tensor
     arranged: Callable[[Tensor], Tensor] = as_it_is
     """Put an output into the operation's shape first."""
+    alone: bool = False
+    """Whether no other work of this process may run until that launch begins."""
+
+
+def _event() -> Any:
+    return torch.cuda.Event(enable_timing=True)
+
+
+def _wait(lead_ms: float) -> None:
+    """Wait until the GPU has nothing to do, then let the host run ahead of it."""
+    wait_for_gpu()
+    if lead_ms > 0:
+        torch.cuda._sleep(int(lead_ms * CYCLES_PER_MS))
 
 
 def copy_output(output: Tensor, keep: Keep) -> None:
@@ -67,7 +81,6 @@ class CudaStopwatch:
         size = FLUSH_FACTOR * int(torch.cuda.get_device_properties(0).L2_cache_size)
         self._flush: Any = torch.empty(size, dtype=torch.uint8, device=DEVICE) if cold else None
         self._counter = counter
-        self._late_writes = LateWrites()
 
     def turn(
         self,
@@ -82,35 +95,38 @@ class CudaStopwatch:
         ``lead_ms`` of idle GPU work go first, so that the host runs ahead of the GPU. Raises
         RuntimeError for any CUDA error of the turn.
         """
-        events = [
-            tuple(torch.cuda.Event(enable_timing=True) for _ in range(2)) for _ in range(samples)
-        ]
+        events = [tuple(_event() for _ in range(2)) for _ in range(samples)]
+        alone, all_done, free = keep.number if keep and keep.alone else None, _event(), _event()
         reset_persisting_lines()
-        wait_for_gpu()
-        if lead_ms > 0:
-            torch.cuda._sleep(int(lead_ms * CYCLES_PER_MS))
+        _wait(lead_ms)
         self._stamp(0)
         began = time.monotonic()
         for number, (start, stop) in enumerate(events):
+            if number == alone:
+                _wait(lead_ms)
             before(number)
             if self._flush is not None:
                 # Enqueued before the start event: it evicts L2 and hides the launch gap.
                 self._flush.zero_()
             start.record()
+            if number == alone:
+                hold_all(start)
             output = launch()
             stop.record()
+            if number == alone:
+                record_all(all_done)
+                free.record()
             if keep is not None and keep.number == number:
                 # In stream order, before the host waits: work that a launch left on another
-                # stream is missing here, or ends meanwhile.
-                self._late_writes.begin(output)
+                # stream is missing here.
                 copy_output(output, keep)
-                self._late_writes.end()
         host_ms = (time.monotonic() - began) * 1e3 / samples
         self._stamp(1)
         wait_for_gpu()
         times = [start.elapsed_time(stop) for start, stop in events]
-        late = keep is not None and self._late_writes.seen()
-        return Timing(times, host_ms, self._counter.read() if self._counter else None, late)
+        clock = self._counter.read() if self._counter else None
+        after = 0.0 if alone is None else free.elapsed_time(all_done)
+        return Timing(times, host_ms, clock, after)
 
     def _stamp(self, which: int) -> None:
         """Note cycles and time; a counter that fails is given up, the turn is not."""
