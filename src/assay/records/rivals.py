@@ -2,7 +2,7 @@
 
 import shlex
 from itertools import combinations
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -273,25 +273,6 @@ class OperatorOutcome(Record):
     detail: str
     checks: tuple[OperatorCheck, ...]
     seconds: Measurable
-
-    @model_validator(mode="after")
-    def _status_is_what_the_checks_say(self) -> "OperatorOutcome":
-        """A check that was left out reads as none that passed; FP8 products have no gradient, and
-        products are not captured.
-        """
-        names = [check.name for check in self.checks]
-        wanted = set(get_args(CheckName))
-        if self.dtype == "float8_e4m3":
-            wanted -= {"gradient"}
-        if self.operator != Operation.BLOCK_SPARSE_ATTENTION.value:
-            wanted -= {"cuda_graph"}
-        whole = len(set(names)) == len(names) and wanted <= set(names)
-        said = {"passed": True, "wrong": False}.get(self.status)
-        if said is not None and said != all(c.passed for c in self.checks):
-            raise ValueError(f"{self.variant} is {self.status}, but its checks say otherwise")
-        if self.status == "passed" and not whole:
-            raise ValueError(f"{self.variant} is passed, but not every check was made, and once")
-        return self
 
 
 class OperatorsRecord(GpuRecord):
