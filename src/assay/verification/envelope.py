@@ -32,15 +32,7 @@ def seal(payload: bytes, signer: CryptoSigner) -> bytes:
 
 def dump_envelope(envelope: Envelope) -> bytes:
     """Return the canonical form: JSON of two spaces, members in order."""
-    document = {
-        "payload": base64.b64encode(envelope.payload).decode(),
-        "payloadType": envelope.payload_type,
-        "signatures": [
-            {"keyid": keyid, "sig": base64.b64encode(bytes.fromhex(each.signature)).decode()}
-            for keyid, each in envelope.signatures.items()
-        ],
-    }
-    return (json.dumps(document, indent=2, sort_keys=True) + "\n").encode()
+    return (json.dumps(envelope.to_dict(), indent=2, sort_keys=True) + "\n").encode()
 
 
 def parse_envelope(data: bytes) -> Envelope:
