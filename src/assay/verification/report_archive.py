@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePath
 from types import ModuleType
-from typing import Any
 
 from assay.base.checkout_root import checkout_root
 from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
@@ -21,7 +20,6 @@ from assay.evidence.stages import plan_path
 from assay.records.attestation import ATTESTATION, MANIFEST, VERDICTS
 from assay.shared.files import sha256_bytes, write_bytes
 from assay.shared.read_limits import (
-    MOST_DOCUMENT,
     MOST_FILES,
     MOST_REPORT,
     Unreadable,
@@ -44,10 +42,6 @@ MOST_MEMORY = 4 * DICTIONARY
 PLAN = f"evidence/{plan_path()}"
 DOCUMENTS = (ATTESTATION, PLAN, MANIFEST, VERDICTS)
 """What is asked of a report without the rest of it."""
-MOST_BEFORE = 16_000_000
-"""Bytes that lie before one of an archive's early files."""
-STEP = 1 << 16
-"""Bytes that come out at a time where the rest may not be needed."""
 
 
 def is_archive(path: Path) -> bool:
@@ -134,34 +128,6 @@ def archived_documents(path: Path) -> dict[str, bytes]:
     with suppress(OSError):
         write_bytes(kept, _tar(digest, found))
     return found
-
-
-def early_file(path: Path, name: str) -> bytes:
-    """Return one of the first files of an archive, of which no more is unpacked; nothing is checked
-    but bounds. Raises one of OSError, ValueError, AssayError, KeyError where there is none.
-    """
-    lzma = _lzma()
-    reader = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
-    content, offset = bytearray(), 0
-    try:
-        content += reader.decompress(whole_file_bytes(path, MOST_PACKED), STEP)
-        while offset < MOST_BEFORE:
-            _grow(content, reader, offset + BLOCK)
-            info = tarfile.TarInfo.frombuf(content[offset : offset + BLOCK], "utf-8", "strict")
-            offset += BLOCK
-            if info.name == f"{report_name(path)}/{name}" and info.size <= MOST_DOCUMENT:
-                _grow(content, reader, offset + info.size)
-                return bytes(content[offset : offset + info.size])
-            offset += info.size + -info.size % BLOCK
-    except (lzma.LZMAError, EOFError, tarfile.TarError) as error:
-        raise KeyError(name) from error
-    raise KeyError(name)
-
-
-def _grow(content: bytearray, reader: Any, end: int) -> None:
-    """Decompress until ``content`` has ``end`` bytes, or there are no more."""
-    while len(content) < end and not reader.eof and not reader.needs_input:
-        content += reader.decompress(b"", STEP)
 
 
 def _packed(path: Path) -> bytes:

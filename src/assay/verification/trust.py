@@ -13,7 +13,6 @@ from assay.verification.report_archive import (
     PLAN,
     SUFFIX,
     archived_documents,
-    early_file,
     is_archive,
     report_name,
 )
@@ -69,7 +68,7 @@ def reports_in(folder: Path) -> list[Path]:
 def may_speak_of(report: Path, claim: str) -> bool:
     """Return whether a report's plan names a claim; of one that cannot be read nobody knows."""
     try:
-        return any(each["claim"] == claim for each in _plan(report)["answers"])
+        return any(each["claim"] == claim for each in _document(report, PLAN)["answers"])
     except UNREADABLE:
         return True
 
@@ -81,7 +80,7 @@ def may_measure(report: Path, targets: Collection[str]) -> bool:
     try:
         return any(
             each["target"] in targets and each["provision"]["kind"] != "none"
-            for each in _plan(report)["targets"]
+            for each in _document(report, PLAN)["targets"]
         )
     except UNREADABLE:
         return True
@@ -92,7 +91,7 @@ def _measured(report: Path, asked: Collection[str], targets: Collection[str]) ->
     ``targets``; none where it cannot be read.
     """
     try:
-        plan = _plan(report)
+        plan = _document(report, PLAN)
         answers = [
             each["claim"]
             for each in plan["answers"]
@@ -111,12 +110,8 @@ def _stated(report: Path) -> tuple[int, str]:
     nothing where it cannot be read.
     """
     try:
-        data = (
-            early_file(report, ATTESTATION)
-            if is_archive(report)
-            else whole_file_bytes(report / ATTESTATION, MOST_DOCUMENT)
-        )
-        stated = parse_bounded(base64.b64decode(parse_bounded(data)["payload"]))["predicate"]
+        payload = base64.b64decode(_document(report, ATTESTATION)["payload"])
+        stated = parse_bounded(payload)["predicate"]
         counts = stated["verdicts"].items()
         measured = sum(count for status, count in counts if status not in UNMEASURED)
         return measured, str(stated["created"])
@@ -124,8 +119,8 @@ def _stated(report: Path) -> tuple[int, str]:
         return 0, ""
 
 
-def _plan(report: Path) -> Any:
-    """Return a report's plan as JSON. Raises one of UNREADABLE."""
+def _document(report: Path, name: str) -> Any:
+    """Return one of a report's ``DOCUMENTS`` as JSON. Raises one of UNREADABLE."""
     if is_archive(report):
-        return parse_bounded(archived_documents(report)[PLAN])
-    return parse_bounded(whole_file_bytes(report / PLAN, MOST_DOCUMENT))
+        return parse_bounded(archived_documents(report)[name])
+    return parse_bounded(whole_file_bytes(report / name, MOST_DOCUMENT))
