@@ -13,6 +13,7 @@ from assay.judging.formulas import Conversion, Counting
 from assay.judging.gates import absent, arms_of, gate_record, gate_term
 from assay.judging.what_ran import what_ran
 from assay.records.builds import BuildRecord
+from assay.records.claims import METRIC_UNITS
 from assay.records.evaluations import Metric, NotRun, Term
 from assay.records.measurements import ArmFacts, BenchmarkRecord
 from assay.records.units import Unit, quantity, short
@@ -24,14 +25,8 @@ from assay.statistics import summaries as stats
 from assay.statistics.looks import look_of
 from assay.statistics.summaries import Summary
 
-METRIC_UNIT: dict[Metric, Unit] = {
-    Metric.RATE: Unit.TFLOP_PER_S,
-    Metric.TIME: Unit.MS,
-    Metric.BANDWIDTH: Unit.GB_PER_S,
-    Metric.RATE_RATIO: Unit.RATIO,
-    Metric.TIME_RATIO: Unit.RATIO,
-}
-
+METRIC_UNIT = {metric: min(units).base for metric, units in METRIC_UNITS.items()}
+"""The unit that a metric is judged in, whichever of its own a claim has."""
 
 COUNTED = (Metric.RATE, Metric.RATE_RATIO, Metric.BANDWIDTH)
 """What counts work: a time does not."""
@@ -86,12 +81,13 @@ def _measure(
     facts = {entry.arm: entry for entry in record.processes[0].arms}
     mine = facts[term.arm]
     workload = case.catalog.workloads[mine.workload]
+    judging, control = case.catalog.judging, case.catalog.comparisons[term.comparison].control
     summary = (
-        case.time_ratio(target, term.comparison, term.arm, term.over)
+        stats.time_ratio(record, term.arm, term.over, judging)
         if term.over
-        else case.arm_time(target, term.comparison, term.arm)
+        else stats.arm_time(record, term.arm, judging)
     )
-    times = {arm: case.median_ms(target, term.comparison, arm) for arm in arms_of(term)}
+    times = {arm: stats.median_ms(record, arm) for arm in arms_of(term)}
     own_ms = times[term.arm]
     if summary is None or own_ms is None:
         return Failure(Status.INCONCLUSIVE, "no_usable_blocks", _unusable(record, term))
@@ -100,15 +96,16 @@ def _measure(
     workloads = case.catalog.workloads
     parts = [describe(facts[arm], workloads[facts[arm].workload]) for arm in arms_of(term)]
     l2 = f"{case.catalog.protocols[record.protocol].l2} L2"
-    runs = counted(len(record.processes), "process", "processes")
+    runs, remarks = counted(len(record.processes), "process", "processes"), ""
     if record.looks:
         runs += f" (look {look_of(record.looks, len(record.processes))} of {len(record.looks)})"
+        remarks = "; ".join(record.remarks)
     return Measured(
         summary=summary,
         unit=METRIC_UNIT[metric],
         code=what_ran(case, target, [facts[arm].variant for arm in arms_of(term)]),
         controlled=True,
-        control=case.control(target, term.comparison),
+        control=stats.time_ratio(record, control, stats.CONTROL, judging),
         roofline_fraction=roofline.fraction(own_ms, mine, workload.dtype, peaks) or None,
         broken=_broken(case, target, record, facts, times),
         limit=limit,
@@ -118,7 +115,7 @@ def _measure(
         work_ratio=counts.factor if metric is Metric.RATE else None,
         notes=(
             *((counts.sentence,) if counts.sentence and metric in COUNTED else ()),
-            *_remarks(record),
+            *([f"Its record remarks: {remarks}."] if remarks else []),
             *_of_earlier_sources(case, target, [facts[arm] for arm in arms_of(term)]),
         ),
         evidence=(),
@@ -152,12 +149,6 @@ def _same_code(then: BuildRecord, now: BuildRecord | None) -> bool | None:
         return True
     known = then.code_sha256 is not None and now.code_sha256 is not None
     return then.code_sha256 == now.code_sha256 if known else None
-
-
-def _remarks(record: BenchmarkRecord) -> Iterator[str]:
-    """Sentences on what did not go as a sequential design asked, or why it ended."""
-    if record.looks and record.remarks:
-        yield f"Its record remarks: {'; '.join(record.remarks)}."
 
 
 def _unusable(record: BenchmarkRecord, term: Term) -> str:

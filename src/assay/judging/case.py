@@ -35,26 +35,6 @@ class Case:
     kept: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was found of it, by ``once``."""
 
-    def arm_time(self, target: str, comparison: str, arm: str) -> Summary | None:
-        """Return ``stats.arm_time`` of a benchmark record that is among the evidence."""
-        return stats.arm_time(
-            self.evidence.benchmarks[target, comparison], arm, self.catalog.judging
-        )
-
-    def median_ms(self, target: str, comparison: str, arm: str) -> float | None:
-        """Return ``stats.median_ms`` of a benchmark record that is among the evidence."""
-        return stats.median_ms(self.evidence.benchmarks[target, comparison], arm)
-
-    def time_ratio(self, target: str, comparison: str, arm: str, over: str) -> Summary | None:
-        """Return ``stats.time_ratio`` of a benchmark record that is among the evidence."""
-        record = self.evidence.benchmarks[target, comparison]
-        return stats.time_ratio(record, arm, over, self.catalog.judging)
-
-    def control(self, target: str, comparison: str) -> Summary | None:
-        """Return the A/A control of a benchmark record that is among the evidence."""
-        arm = self.catalog.comparisons[comparison].control
-        return self.time_ratio(target, comparison, arm, stats.CONTROL)
-
     def own_statement(self, claim: str) -> bool:
         """Return whether this project itself published the claim: then nothing was rebuilt."""
         return self.catalog.sources[self.catalog.source_of[claim]].source.file is None

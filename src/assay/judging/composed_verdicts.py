@@ -13,8 +13,8 @@ from assay.judging.case import Failure, Measured, Question
 from assay.judging.decision import Decision, one_sided_remedy
 from assay.judging.measured import TermFigure, lowest_is_worst, measure_terms, stricter, worst_of
 from assay.judging.verdicts import REMEDY, claimed_value, decided, decision_on, fail
-from assay.records.claims import METRIC_UNITS, Claim, Relation
-from assay.records.evaluations import Benchmark, Metric
+from assay.records.claims import TIME_UNITS, Claim, Relation
+from assay.records.evaluations import Benchmark
 from assay.records.units import number, quantity, readable
 from assay.records.verdicts import Status, Verdict, Why
 from assay.shared.counting import agreeing, counted
@@ -87,10 +87,6 @@ def _term_words(claim: Claim, term: TermFigure, status: Status) -> str:
 
 GOOD = (Status.REPRODUCED, Status.EXCEEDED)
 """Statuses that take nothing from a ratio."""
-TIMES = frozenset(unit.value for unit in METRIC_UNITS[Metric.TIME])
-"""Units of which less is better."""
-
-
 LEFT_OPEN = (Why.HANGS_ON_UNSTATED, Why.READING_MISSING)
 """Causes of an open ratio that has readings under which its parts hold, too, or may."""
 
@@ -181,5 +177,5 @@ def _outrun(parts: Mapping[str, Verdict]) -> str | None:
     if len(parts) < 2 or any(status not in GOOD for status in judged):
         return None
     numerator, denominator = parts.items()
-    name, against = numerator if numerator[1].unit in TIMES else denominator
+    name, against = numerator if numerator[1].unit in TIME_UNITS else denominator
     return name if against.status is Status.EXCEEDED else None

@@ -16,14 +16,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.records.claims import METRIC_UNITS, Claim, ClaimKind
+from assay.records.claims import SPEED_UNITS, Claim, ClaimKind
 from assay.records.evaluations import Arithmetic, Benchmark, Completeness, Derived, Metric, Term
 from assay.records.verdicts import Status, Verdict, Why
 
 Tally = dict[Status, int]
 
-SPEED_UNITS = frozenset().union(*METRIC_UNITS.values())
-"""Units of rates, times, bandwidths and their ratios."""
 RATIOS = frozenset({Metric.RATE_RATIO, Metric.TIME_RATIO})
 COUNTED_APART = ("published", "elsewhere", "ratios", "own", "probes", "arithmetic", "assumed")
 """What is counted apart: published speed figures, those measured on other hardware alone (by what

@@ -32,7 +32,7 @@ from assay.records.units import Unit, percent, quantity
 from assay.records.verdicts import Nearest
 from assay.records.workloads import Judging
 from assay.shared.counting import counted
-from assay.statistics.summaries import Summary
+from assay.statistics.summaries import Summary, median_ms, time_ratio
 
 
 @once
@@ -256,13 +256,13 @@ def _paired(
     if len(terms) < 2 or any(term.over for term in terms):
         return None
     first, second = terms
-    record = first.comparison
-    if record != second.comparison:
+    if first.comparison != second.comparison:
         return None
-    ratio = case.time_ratio(target, record, first.arm, second.arm)  # ln(second ms / first ms)
+    record, judging = case.evidence.benchmarks[target, first.comparison], case.catalog.judging
+    ratio = time_ratio(record, first.arm, second.arm, judging)  # ln(second ms / first ms)
     if ratio is None or top.unit is Unit.MS:
         return ratio and ratio.inverse()
-    first_ms, second_ms = (case.median_ms(target, record, term.arm) for term in (first, second))
+    first_ms, second_ms = (median_ms(record, term.arm) for term in (first, second))
     if first_ms is None or second_ms is None:
         return None
     return ratio.scaled(top.summary.value() * first_ms / (bottom.summary.value() * second_ms))

@@ -107,8 +107,6 @@ class Hardware(Record):
 
 RATE_UNITS = frozenset({Unit.PFLOP_PER_S, Unit.TFLOP_PER_S, Unit.GFLOP_PER_S})
 TIME_UNITS = frozenset({Unit.S, Unit.MS, Unit.US, Unit.NS})
-LESS_IS_BETTER = TIME_UNITS | {Unit.MAX_ABS_ERROR}
-"""Units of figures of which the smaller is the better one."""
 METRIC_UNITS: dict[Metric, frozenset[Unit]] = {
     Metric.RATE: RATE_UNITS,
     Metric.TIME: TIME_UNITS,
@@ -120,7 +118,9 @@ METRIC_UNITS: dict[Metric, frozenset[Unit]] = {
 MOST_DECIMALS = 12
 """Beyond them no source prints a figure."""
 
-NEVER_ZERO_UNITS = frozenset().union(*METRIC_UNITS.values()) - {Unit.PERCENT}
+SPEED_UNITS = frozenset().union(*METRIC_UNITS.values())
+"""Units of rates, times, bandwidths and their ratios."""
+NEVER_ZERO_UNITS = SPEED_UNITS - {Unit.PERCENT}
 """Times, rates and ratios are judged by measured over claimed; a gain may well be 0 %."""
 
 

@@ -7,9 +7,9 @@ from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import bound_mark, computed_mark, printed_digits
 from assay.findings.report_comparison import linear
 from assay.judging.counts import outcome
-from assay.records.claims import LESS_IS_BETTER, METRIC_UNITS, Audit, Claim, ClaimKind, Relation
-from assay.records.evaluations import Derived, Metric, Program
-from assay.records.units import PRECISE, Unit, short
+from assay.records.claims import TIME_UNITS, Audit, Claim, ClaimKind, Relation
+from assay.records.evaluations import Derived, Program
+from assay.records.units import LESS, PRECISE, Unit, short
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.figures.svg import Mark, verdict_mark
@@ -32,7 +32,7 @@ def ratio_of(verdict: Verdict) -> Ratio | None:
     whole, value, low, high = (linear(v, verdict.unit) for v in (claimed, measured, *ci))
     if min(whole, value, low, high) <= 0:
         return None
-    if verdict.unit in LESS_IS_BETTER:
+    if verdict.unit in LESS:
         return Ratio(whole / value, whole / high, whole / low)
     return Ratio(value / whole, low / whole, high / whole)
 
@@ -44,7 +44,7 @@ def toward_better(catalog: Catalog, verdict: Verdict) -> Ratio | None:
     much, and of a rival's lead.
     """
     ratio = ratio_of(verdict)
-    if ratio is None or verdict.unit in LESS_IS_BETTER:
+    if ratio is None or verdict.unit in LESS:
         return ratio
     at_most = verdict.relation == Relation.AT_MOST.value
     if not at_most and not _is_a_rivals_lead(catalog, verdict.claim):
@@ -71,7 +71,7 @@ def _is_a_rivals_lead(catalog: Catalog, name: str) -> bool:
     rivals = [side.kind is ClaimKind.COMPARATOR for side in (above, below)]
     if not any(rivals):
         rivals = [isinstance(side.evaluation, Program) for side in (above, below)]
-    leads = (False, True) if above.unit in METRIC_UNITS[Metric.TIME] else (True, False)
+    leads = (False, True) if above.unit in TIME_UNITS else (True, False)
     return tuple(rivals) == leads
 
 
