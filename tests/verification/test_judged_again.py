@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.catalog.load import load_catalog
-from assay.judging.rules import RULES
+from assay.judging import RULES
 from assay.pipeline.reuse import find_recorded
 from assay.records.verification import ProofState
 from assay.verification import verify as verifying

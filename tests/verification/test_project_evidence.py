@@ -7,7 +7,7 @@ from tools.project_results import archives, project_tables, replaced
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.judging.rules import RULES
+from assay.judging import RULES
 from assay.records.attestation import VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.verification.made_again import OtherVersion

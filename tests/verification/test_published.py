@@ -14,7 +14,7 @@ from tools.readme_table import newest_tables, replaced
 from assay.base.io import read_record
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import pipeline_path
-from assay.judging.rules import RULES
+from assay.judging import RULES
 from assay.records.attestation import VERDICTS, PipelineRecord
 from assay.records.verdicts import VerdictsFile
 from assay.report.render import render_contents

@@ -12,16 +12,23 @@ from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import plan_path
+from assay.judging import RULES
 from assay.judging.case import Case, Failure, Measured, Question
 from assay.judging.causes import as_elsewhere, cause_of, say_what_is_shared, with_known_causes
 from assay.judging.composed_verdicts import Part, judge_worst_term, no_better_than_parts
 from assay.judging.measured import measure_claim, nearest
 from assay.judging.own_program import answers_alone, counted_otherwise, how_to_get_it, own_program
 from assay.judging.readings import weigh_readings
-from assay.judging.rules import RULES
 from assay.judging.suspicions import suspicion_words
-from assay.judging.untimed_verdicts import judge_execution, judge_gate_figure, judge_self_check
-from assay.judging.verdicts import decided, decision_on, fail, judge_program
+from assay.judging.verdicts import (
+    decided,
+    decision_on,
+    fail,
+    judge_execution,
+    judge_gate_figure,
+    judge_program,
+    judge_self_check,
+)
 from assay.judging.without_gpu import (
     judge_arithmetic,
     judge_audit,

@@ -13,7 +13,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.report_contents import ReportContents, read_contents
-from assay.judging.rules import RULES
+from assay.judging import RULES
 from assay.records.attestation import Predicate
 from assay.shared.counting import counted
 from assay.verification.completeness import check_complete
