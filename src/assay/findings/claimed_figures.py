@@ -1,6 +1,6 @@
 """Claimed figures as their sources print them. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from assay.judging.printed_figures import operand_text, resolve, show
 from assay.records.claims import Audit, Claim, Relation
@@ -14,27 +14,7 @@ RELATIONS = {
 }
 """What stands before a claimed figure; nothing before one that an audit holds against others."""
 COMPUTED = " (computed)"
-
-
-def computed_mark(entry: Claim | Audit | None) -> str:
-    """Return what stands behind a figure that its source does not print itself; else nothing."""
-    return COMPUTED if isinstance(entry, Claim) and entry.computed else ""
-
-
-def printed_digits(
-    entry: Claim | Audit | None, claimed: float, claims: Mapping[str, Claim] | None = None
-) -> str:
-    """Return a claimed figure with as many digits as its source prints.
-
-    ``entry``: the claim, or the relation between figures of ``claims``, that it is the figure of;
-    of any other all digits that it has are told.
-    """
-    if isinstance(entry, Claim) and entry.value == claimed:
-        return entry.as_printed
-    operand = entry.claimed if isinstance(entry, Audit) else None
-    if operand is not None and claims is not None and resolve(operand, claims).value == claimed:
-        return operand_text(operand, claims) if operand.formula is None else show(claimed)
-    return printed(claimed, None)
+"""What stands behind a figure that its source does not print itself."""
 
 
 def claimed_figure(
@@ -43,15 +23,22 @@ def claimed_figure(
     relation: str = "",
     entry: Claim | Audit | None = None,
     claims: Mapping[str, Claim] | None = None,
+    joined: Callable[[str, str | None], str] = with_unit,
 ) -> str:
-    """Return a claimed figure with its relation and unit, or the words that stand for one."""
+    """Return a claimed figure with its relation and unit, or the words that stand for one.
+
+    ``entry``: the claim, or the relation between figures of ``claims``, that it is the figure of:
+    it has as many digits as its source prints; of any other all digits that it has are told. A
+    range has both ends, and no relation before them.
+    """
     if not isinstance(claimed, float):
         return claimed or ""
-    figure = with_unit(printed_digits(entry, claimed, claims), unit)
-    return f"{bound_mark(relation, entry)}{figure}{computed_mark(entry)}"
-
-
-def bound_mark(relation: str, entry: Claim | Audit | None) -> str:
-    """Return what stands before a claimed figure: nothing before a range, which has both ends."""
-    two_ends = isinstance(entry, Claim) and entry.to is not None
-    return "" if two_ends else RELATIONS.get(relation, "")
+    claim = entry if isinstance(entry, Claim) else None
+    operand = entry.claimed if isinstance(entry, Audit) else None
+    digits = printed(claimed, None)
+    if claim is not None and claim.value == claimed:
+        digits = claim.as_printed
+    elif operand is not None and claims is not None and resolve(operand, claims).value == claimed:
+        digits = operand_text(operand, claims) if operand.formula is None else show(claimed)
+    before = "" if claim and claim.to is not None else RELATIONS.get(relation, "")
+    return f"{before}{joined(digits, unit)}{COMPUTED if claim and claim.computed else ''}"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.claimed_figures import bound_mark, computed_mark, printed_digits
+from assay.findings.claimed_figures import claimed_figure
 from assay.findings.report_comparison import linear
-from assay.judging.counts import outcome
+from assay.judging.counts import one_a_claim, outcome
 from assay.records.claims import TIME_UNITS, Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import Derived, Program
 from assay.records.units import LESS, PRECISE, Unit, short
@@ -107,11 +107,7 @@ def lead_of(rows: Sequence[Verdict]) -> Verdict:
     That is the worst on hardware that the source names, else the first that was measured
     elsewhere, else the first.
     """
-    there = [row for row in rows if row.status not in (Status.ELSEWHERE, Status.NOT_RUN)]
-    elsewhere = [row for row in rows if row.status is Status.ELSEWHERE]
-    if there:
-        return min(there, key=lambda row: row.status.facts.severity)
-    return (elsewhere or rows)[0]
+    return min(one_a_claim(rows), key=lambda row: row.status.facts.severity)
 
 
 def entry_of(catalog: Catalog, verdict: Verdict) -> Claim | Audit:
@@ -121,12 +117,9 @@ def entry_of(catalog: Catalog, verdict: Verdict) -> Claim | Audit:
 
 def claimed_text(catalog: Catalog, verdict: Verdict) -> str:
     """Return the claimed figure with as many digits as its source prints."""
-    if verdict.claimed is None or isinstance(verdict.claimed, str):
-        return verdict.claimed or fmt.NOTHING
+    stated = verdict.claimed, verdict.unit, verdict.relation
     entry = entry_of(catalog, verdict)
-    digits = printed_digits(entry, verdict.claimed, catalog.claims)
-    figure = fmt.with_unit(digits, verdict.unit)
-    return f"{bound_mark(verdict.relation, entry)}{figure}{computed_mark(entry)}"
+    return claimed_figure(*stated, entry, catalog.claims, fmt.with_unit) or fmt.NOTHING
 
 
 def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:

@@ -165,10 +165,7 @@ def _line(panel: TracePanel, at: Sequence[float], values: Sequence[float], colou
 
 
 def _places(scale: Scale, values: Sequence[float]) -> list[str]:
-    """Return coordinates of many values: a record has some hundred thousand."""
-    every = np.asarray(values, dtype=float)
-    share = (every - scale.low) / (scale.high - scale.low)
-    return [short(at) for at in (scale.start + share * (scale.end - scale.start)).tolist()]
+    return [short(scale(value)) for value in values]
 
 
 def _colour(number: int) -> str:
