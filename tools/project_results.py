@@ -14,7 +14,7 @@ from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import COMPUTED
-from assay.findings.headline import ELSEWHERE, headed, headline_of, outcomes
+from assay.findings.headline import ELSEWHERE, headed, outcomes, splits_of
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import Outcome, outcome
 from assay.records.attestation import VERDICTS
@@ -98,9 +98,9 @@ def _measured_on(verdicts: Sequence[Verdict]) -> str:
 
 def _counts(catalog: Catalog, once: Sequence[Outcome]) -> tuple[str, str]:
     """Return what became of the figures, and of the relations between them."""
-    figures = headline_of(once)
-    found, relations = headed(catalog, figures), told(figures.apart["relations"].statuses)
-    elsewhere = told(figures.apart[ELSEWHERE].statuses)
+    splits = splits_of(once)
+    found, relations = splits[headed(catalog, splits)], told(splits["relations"].statuses)
+    elsewhere = told(splits[ELSEWHERE].statuses)
     return (
         f"{told(found.statuses, found.away)}"
         f"{f'; on another GPU than named: {elsewhere}' if elsewhere else ''}",

@@ -13,7 +13,7 @@ from assay.base.io import read_record, read_text
 from assay.base.printable import capital
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, headline_of, outcomes
+from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, outcomes, splits_of
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import Outcome
 from assay.records.attestation import VERDICTS
@@ -62,7 +62,7 @@ def _measured_on(entries: Sequence[Verdict], once: Sequence[Outcome], report: st
     told_places = " and ".join(f"{product} ({day})" for product, day in sorted(places))
     name = report.rsplit("/", 1)[-1]
     lines = [f"Report [{name}]({report}/report.md), measured on {markdown(told_places)}."]
-    if number := headline_of(once).apart[ELSEWHERE].total:
+    if number := splits_of(once)[ELSEWHERE].total:
         lines.append(
             f"{counted(number, 'published figure')} {agreeing(number, 'was', 'were')} measured on "
             f"another GPU than {agreeing(number, 'its', 'their')} source names, and "

@@ -10,11 +10,12 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.headline import (
     ELSEWHERE,
-    PublishedFigures,
+    FIGURES,
+    Splits,
     causes,
     headline_counts,
     outcomes,
-    published_figures,
+    splits_of,
 )
 from assay.judging.causes import with_known_causes
 from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
@@ -30,15 +31,15 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return load_catalog(report / "evidence"), verdicts
 
 
-def headline(told: Told, claim: str = "", **changes: Any) -> PublishedFigures:
+def headline(told: Told, claim: str = "", **changes: Any) -> Splits:
     """Return the headline, with fields of one claim's verdict changed."""
     catalog, verdicts = told
     rows = [v.model_copy(update=changes) if v.claim == claim else v for v in verdicts]
-    return published_figures(catalog, with_known_causes(rows))
+    return splits_of(outcomes(catalog, with_known_causes(rows)))
 
 
 def test_figures_are_counted_once_each_by_status(told: Told) -> None:
-    found = headline(told).split
+    found = headline(told)[FIGURES]
     assert found.statuses == {
         Status.REPRODUCED: 2, Status.MISSTATED: 1, Status.NOT_RUN: 1,
     }  # fmt: skip
@@ -48,11 +49,11 @@ def test_figures_are_counted_once_each_by_status(told: Told) -> None:
 def test_a_figure_measured_elsewhere_counts_apart_by_what_it_would_be(told: Told) -> None:
     """Never in the headline: nobody claimed it of that GPU."""
     found = headline(told)
-    assert found.split.away == {}
-    assert found.apart[ELSEWHERE].statuses == {Status.NOT_REPRODUCED: 1}
+    assert found[FIGURES].away == {}
+    assert found[ELSEWHERE].statuses == {Status.NOT_REPRODUCED: 1}
     other = headline(told, "demo_there", as_if=Status.REPRODUCED)
-    assert other.split == found.split
-    assert other.apart[ELSEWHERE].statuses == {Status.REPRODUCED: 1}
+    assert other[FIGURES] == found[FIGURES]
+    assert other[ELSEWHERE].statuses == {Status.REPRODUCED: 1}
 
 
 def test_a_badge_counts_own_claims_where_no_document_is_quoted(told: Told) -> None:
@@ -82,7 +83,7 @@ def test_claims_of_the_same_samples_are_one_figure(told: Told) -> None:
     claims = catalog.claims | {
         "twin": catalog.claims["demo_rate"].model_copy(update={"id": "twin"})
     }
-    found = published_figures(replace(catalog, claims=claims), [same, twin]).split
+    found = splits_of(outcomes(replace(catalog, claims=claims), [same, twin]))[FIGURES]
     assert (found.total, found.statuses) == (1, {Status.MISSTATED: 1})
 
 

@@ -10,7 +10,7 @@ import pytest
 import assay
 from assay import frames
 from assay.base.errors import BadInput, CheckFailed
-from assay.findings.headline import published_figures
+from assay.findings.headline import FIGURES, outcomes, splits_of
 from assay.judging.counts import counted_once
 from assay.report.first_screen import headline_words
 from assay.verification.report_archive import pack_report
@@ -118,12 +118,12 @@ def test_the_lines_of_the_documentation_draw_the_headlines_numbers(tmp_path: Pat
     )
     picture = (tmp_path / "figures.svg").read_text()
     contents = assay.open_report(ROOT / "reports/published/hopper_20261128").contents
-    figures = published_figures(contents.catalog, contents.verdicts.verdicts)
+    figures = splits_of(outcomes(contents.catalog, contents.verdicts.verdicts))
     drawn = re.findall(r"<!-- (\d+) (\w+) -->", picture)
     assert {(int(number), outcome) for number, outcome in drawn} == {
-        (number, status.value) for status, number in figures.split.statuses.items()
+        (number, status.value) for status, number in figures[FIGURES].statuses.items()
     }
-    assert len(figures.split.statuses) > 3
-    assert f"{figures.split.total} published speed figures: " in headline_words(
+    assert len(figures[FIGURES].statuses) > 3
+    assert f"{figures[FIGURES].total} published speed figures: " in headline_words(
         contents.catalog, figures
     )

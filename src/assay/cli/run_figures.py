@@ -7,7 +7,8 @@ from assay.catalog.model import Catalog
 from assay.cli.console import say
 from assay.evidence.model import Evidence
 from assay.findings.binary_matches import binary_matches
-from assay.findings.headline import FIGURES, headline_of, outcomes
+from assay.findings.headline import FIGURES, outcomes, splits_of
+from assay.judging.counts import rows_by_claim
 from assay.records.verdicts import Status, Verdict
 from assay.report.checks import binaries_guard
 from assay.report.claims import project_stamp
@@ -27,10 +28,9 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
     to.
     """
     counted_things = outcomes(catalog, verdicts)
-    figures = headline_of(counted_things)
     if (stamp := project_stamp(catalog)) is not None:
         say(f"{stamp.title}: its claims are its signer's own, not Assay's: project {stamp.sha256}")
-    say(headline_words(catalog, figures))
+    say(headline_words(catalog, splits_of(counted_things)))
     published = [each for each in counted_things if each.kind == FIGURES]
     idle = [each for each in published if each.status is Status.NOT_RUN]
     if why_not := cause_chips([each for each in published if each not in idle]):
@@ -48,9 +48,7 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
 
 def telling(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdict of each claim, or of those that say most where there are many."""
-    rows: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        rows.setdefault(verdict.claim, []).append(verdict)
+    rows = rows_by_claim(verdicts)
     names = list(rows)
     if len(names) > MOST_CLAIMS:
         leading = [s.rests_on for s in leading_findings(catalog, outcomes(catalog, verdicts))]

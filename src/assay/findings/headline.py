@@ -32,8 +32,8 @@ KINDS = {
 }
 """What a page counts, apart from each other: of one, of several."""
 OF_WHAT = {
-    False: ("published speed figure", "published speed figures"),
-    True: ("figure that this project states", "figures that this project states"),
+    FIGURES: KINDS[FIGURES],
+    "own": ("figure that this project states", "figures that this project states"),
 }
 """What the headline counts, and of a project that quotes no document."""
 PAGE_KINDS = {"published": FIGURES, "arithmetic": "relations"}
@@ -60,17 +60,6 @@ class Split:
         return sum(self.away.values())
 
 
-@dataclass(frozen=True)
-class PublishedFigures:
-    """Published speed figures on the GPUs that their sources name, measurements counted, and what
-    is counted apart from them.
-    """
-
-    split: Split
-    apart: dict[str, Split]
-    """Everything else by its kind, one of ``KINDS``."""
-
-
 def outcomes(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[Outcome, ...]:
     """Return all that counts in a run, each thing once, in the order of the verdicts."""
     once = counted_once(catalog, verdicts)
@@ -83,39 +72,32 @@ def page_kind(catalog: Catalog, verdict: Verdict) -> str:
     return PAGE_KINDS.get(kind, kind)
 
 
-def published_figures(catalog: Catalog, verdicts: Iterable[Verdict]) -> PublishedFigures:
-    """Return the headline of a run's verdicts."""
-    return headline_of(outcomes(catalog, verdicts))
+Splits = dict[str, Split]
+"""Of each of ``KINDS`` how many came out how."""
+
+
+def splits_of(counted: Iterable[Outcome]) -> Splits:
+    """Return how what counts in a run came out, kind by kind."""
+    every = tuple(counted)
+    return {kind: split(each for each in every if each.kind == kind) for kind in KINDS}
+
+
+def headed(catalog: Catalog, splits: Splits) -> str:
+    """Return the kind that the headline counts: published speed figures, or those that a project
+    states which quotes no document's.
+    """
+    only_own = not splits[FIGURES].total and splits["own"].total
+    return "own" if catalog.project is not None and only_own else FIGURES
 
 
 def headline_counts(catalog: Catalog, verdicts: Iterable[Verdict]) -> HeadlineCounts:
     """Return what a badge counts of a run, which shows no more of it than that: published speed
     figures, or the signer's own claims where it has none.
     """
-    figures = published_figures(catalog, verdicts)
-    own = figures.apart["own"]
-    shown = figures.split if figures.split.total or not own.total else own
-    return HeadlineCounts(own=shown is own, statuses=shown.statuses, away=shown.away)
-
-
-def only_own(catalog: Catalog, figures: PublishedFigures) -> bool:
-    """Return whether a project has figures of its own and quotes no document's."""
-    own = figures.apart["own"].total
-    return catalog.project is not None and not figures.split.total and bool(own)
-
-
-def headed(catalog: Catalog, figures: PublishedFigures) -> Split:
-    """Return how many of what the headline counts came out how: published speed figures, or those
-    that a project states which quotes no document's.
-    """
-    return figures.apart["own"] if only_own(catalog, figures) else figures.split
-
-
-def headline_of(counted: Iterable[Outcome]) -> PublishedFigures:
-    """Return the headline of what counts in a run."""
-    every = tuple(counted)
-    split_of = {kind: split(e for e in every if e.kind == kind) for kind in KINDS}
-    return PublishedFigures(split=split_of.pop(FIGURES), apart=split_of)
+    splits = splits_of(outcomes(catalog, verdicts))
+    own = not splits[FIGURES].total and bool(splits["own"].total)
+    shown = splits["own" if own else FIGURES]
+    return HeadlineCounts(own=own, statuses=shown.statuses, away=shown.away)
 
 
 def tally(found: Iterable[Status]) -> Tally:

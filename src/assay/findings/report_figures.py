@@ -10,7 +10,7 @@ from assay.base.printable import shortened
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.claimed_figures import claimed_figure
-from assay.findings.headline import FIGURES, headline_counts, headline_of, outcomes, page_kind
+from assay.findings.headline import headline_counts, outcomes, page_kind, splits_of
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import one_a_claim
 from assay.records.evaluations import Benchmark, Derived
@@ -37,6 +37,8 @@ LONGEST_WORD = 80
 """Characters of a code, a unit or a name in it: ids have as many."""
 SIZES = ("m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv", "head_dim")
 """Of a workload: what is asked, and not what is stored of it."""
+OF_A_VERDICT = ReportFigure.model_fields.keys() & Verdict.model_fields.keys()
+"""What a figure says in its verdict's own words."""
 DIGITS = 12
 """Of a protocol's digest: enough to tell protocols of one name apart."""
 
@@ -56,7 +58,6 @@ def report_figures(
     numbers = {
         (row.claim, row.target): number for number, each in enumerate(counting) for row in each.rows
     }
-    headline = headline_of(counting)
     return ReportFigures(
         schema="assay/report_figures/1",
         run=verdicts.run,
@@ -71,11 +72,7 @@ def report_figures(
         ),
         claims=dict(_claims(catalog, verdicts.verdicts)),
         headline=headline_counts(catalog, verdicts.verdicts),
-        counts={
-            kind: split.statuses
-            for kind, split in {FIGURES: headline.split, **headline.apart}.items()
-            if split.total
-        },
+        counts={kind: of.statuses for kind, of in splits_of(counting).items() if of.total},
         rates=tuple(arm_rates(catalog, evidence)) if with_rates else (),
     )
 
@@ -193,22 +190,9 @@ def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str
 
 def _figure(catalog: Catalog | None, verdict: Verdict, number: int | None = None) -> ReportFigure:
     return ReportFigure(
-        claim=verdict.claim,
-        source=verdict.source,
-        target=verdict.target,
-        status=verdict.status,
-        why=verdict.why,
-        reason=verdict.reason,
-        as_if=verdict.as_if,
-        claimed=verdict.claimed,
-        measured=verdict.measured,
-        unit=verdict.unit,
-        ci90=verdict.ci90,
-        roofline_fraction=verdict.roofline_fraction,
+        **{name: getattr(verdict, name) for name in OF_A_VERDICT},
         protocol=protocol_of(catalog, verdict.evidence) if catalog else None,
-        binary_sha256=verdict.binary_sha256,
         question=question_of(catalog, verdict.claim) if catalog and verdict.ci90 else None,
-        gpu_uuid=verdict.gpu_uuid,
         taken_over=verdict.measured_on is not None and not verdict.measured_on.in_this_run,
         better=-1 if verdict.relation == "at_most" else better(verdict.unit, verdict.relation),
         counted_as=number,

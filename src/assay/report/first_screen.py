@@ -23,6 +23,7 @@ from assay.shared.counting import agreeing, counted
 
 TREES = {True: "", False: " with uncommitted changes", None: " (tree state not known)"}
 """What is said of a commit, by whether its tree was clean."""
+NOTHING_COUNTS = "No published speed figure is among the claims."
 
 
 def first_screen(
@@ -35,9 +36,9 @@ def first_screen(
 ) -> Row:
     """Return the first screen of one run's report."""
     plans = evidence.plan.targets
-    figures = headline.headline_of(counted_things)
-    split = headline.headed(catalog, figures)
-    kind = "own" if headline.only_own(catalog, figures) else FIGURES
+    splits = headline.splits_of(counted_things)
+    kind = headline.headed(catalog, splits)
+    split = splits[kind]
     members = [each for each in counted_things if each.kind == kind]
     idle = [each for each in members if each.status is Status.NOT_RUN]
     return {
@@ -51,19 +52,19 @@ def first_screen(
             _machine(catalog, evidence, plan)
             for plan in sorted(plans, key=lambda plan: plan.provision.kind == "none")
         ],
-        "conclusion": conclusion(catalog, figures),
+        "conclusion": conclusion(kind, split),
         "chips": [
             (split.statuses[each], words, mark_of(each), choice_of(kind, status=each))
             for each, words in status_words(split.statuses, split.away, named="").items()
         ],
-        "headline": headline_words(catalog, figures) if split.total else "",
+        "headline": headline_words(catalog, splits) if split.total else "",
         "brackets": split.elsewhere
         and f"In brackets: on the GPU named; hollow: on another ({split.elsewhere}).",
         "causes": cause_chips([each for each in members if each not in idle], kind),
         "not_run": cause_chips(idle, kind),
         "apart": [
             (counted(of.total, *KINDS[each]), told(of.statuses, of.away), choice_of(each))
-            for each, of in figures.apart.items()
+            for each, of in splits.items()
             if each != kind and of.total
         ],
         "guards": [each for each in guarded if each.held],
@@ -72,16 +73,15 @@ def first_screen(
     }
 
 
-def conclusion(catalog: Catalog, figures: headline.PublishedFigures) -> str:
+def conclusion(kind: str, split: headline.Split) -> str:
     """Return in one sentence how many of what the headline counts hold."""
-    split = headline.headed(catalog, figures)
     if not split.total:
-        return "No published speed figure is among the claims."
+        return NOTHING_COUNTS
     facts = {status: status.facts for status in split.statuses}
     fail = sum(number for status, number in split.statuses.items() if facts[status].strict)
     hold = sum(number for status, number in split.statuses.items()
                if facts[status].decided and not facts[status].strict)  # fmt: skip
-    of = counted(split.total, *OF_WHAT[headline.only_own(catalog, figures)])
+    of = counted(split.total, *OF_WHAT[kind])
     parts = [f"{hold or 'None'} of {of} {agreeing(hold or 1, 'holds', 'hold')}"]
     parts += [f"{fail} {agreeing(fail, 'does', 'do')} not"] if fail else []
     idle = split.total - hold - fail
@@ -89,14 +89,15 @@ def conclusion(catalog: Catalog, figures: headline.PublishedFigures) -> str:
     return f"{', '.join(parts)}."
 
 
-def headline_words(catalog: Catalog, figures: headline.PublishedFigures) -> str:
+def headline_words(catalog: Catalog, splits: headline.Splits) -> str:
     """Return the counts of published speed figures in one sentence; of a project that quotes no
     document those of its own.
     """
-    split = headline.headed(catalog, figures)
+    kind = headline.headed(catalog, splits)
+    split = splits[kind]
     if not split.total:
-        return "No published speed figure is among the claims."
-    total = counted(split.total, *OF_WHAT[headline.only_own(catalog, figures)])
+        return NOTHING_COUNTS
+    total = counted(split.total, *OF_WHAT[kind])
     return f"{total}: {told(split.statuses, split.away)}."
 
 

@@ -9,7 +9,7 @@ from datetime import date
 from html import escape
 
 from assay.base.printable import shown, shown_line
-from assay.findings.headline import KINDS, OF_WHAT
+from assay.findings.headline import FIGURES, KINDS, OF_WHAT
 from assay.records.report_figures import HeadlineCounts, ReportFigure, ReportFigures
 from assay.records.verdicts import Status
 from assay.report import formatting as fmt
@@ -46,7 +46,7 @@ def badge_words(headline: HeadlineCounts | None) -> str:
     if headline is None:
         return "unverified"
     statuses = {each: headline.statuses[each] for each in Status if each in headline.statuses}
-    total = counted(sum(statuses.values()), *OF_WHAT[headline.own])
+    total = counted(sum(statuses.values()), *OF_WHAT["own" if headline.own else FIGURES])
     return f"{total}: {told(statuses, headline.away)}" if statuses else total
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.findings.headline import published_figures
+from assay.findings.headline import FIGURES, outcomes, splits_of
 from assay.judging.counts import outcome, rows_by_claim
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.counts import told
@@ -44,7 +44,7 @@ class TestClaims:
         assert answer.err.startswith(
             f"{len(catalog.claims)} claims, {len(catalog.audits)} audits of their arithmetic; "
         )
-        headline = published_figures(catalog, judged()).split
+        headline = splits_of(outcomes(catalog, judged()))[FIGURES]
         assert f"{headline.total} published speed figures: {told(headline.statuses)}" in answer.err
         assert len(answer.out.splitlines()) == 1 + len(catalog.claims) + len(catalog.audits)
 
