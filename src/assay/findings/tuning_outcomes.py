@@ -12,10 +12,10 @@ from enum import StrEnum
 
 from assay.judging.benchmark import measure_term
 from assay.judging.case import Case, Failure, Measured
+from assay.judging.decision import gate, noisy
 from assay.records.evaluations import Metric, Term
 from assay.records.rivals import TuningChoice
-from assay.records.units import declared_percent, number, percent
-from assay.shared.counting import agreeing, counted
+from assay.records.units import number
 from assay.statistics.summaries import Summary
 
 
@@ -97,7 +97,8 @@ def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
         return _unmeasured(choice, "No rival of it has a result.", own.evidence)
     margin = case.catalog.judging.ratio_margin
     summaries = {rival: measured.summary for rival, measured in ratios.items()}
-    objection = _objection(own, margin)
+    kept = gate(own) or noisy(own, margin, case.catalog.judging)
+    objection = kept and kept.clause
     standing, rival = decide(summaries, margin)
     untimed = [arm for arm in lacking if _is_right(case, target, name, arm)]
     if objection is None and standing is ChoiceStanding.CONFIRMED and untimed:
@@ -147,20 +148,3 @@ def decide(ratios: Mapping[str, Summary], margin: float) -> tuple[ChoiceStanding
     if ratios[closest].low < edge:
         return ChoiceStanding.CANNOT_TELL, closest
     return ChoiceStanding.CONFIRMED, min(ratios, key=lambda rival: ratios[rival].estimate)
-
-
-def _objection(own: Measured, margin: float) -> str | None:
-    """Return what keeps any ratio of this sweep from deciding, or None."""
-    floor = own.noise_floor
-    if own.summary.processes < own.summary.fewest:
-        few = own.summary.processes
-        word = agreeing(few, "has", "have")
-        return f"only {counted(few, 'process', 'processes')} {word} usable samples"
-    if floor is None:
-        return "the A/A control has no usable samples, so the noise of the sweep is unknown"
-    if floor > margin:
-        return (
-            f"the same binary against itself differs by up to {percent(floor)}, more than the "
-            f"margin of {declared_percent(margin)}"
-        )
-    return None

@@ -75,11 +75,11 @@ def decide(
     """
     relation, summary = claim.relation, measured.summary
     margin = margin_of(claim, measured.unit, judging)
-    if (gate := _gate(measured)) is not None:
-        return gate
+    if (found := gate(measured)) is not None:
+        return found
     if relation.two_sided:
-        if (noisy := _noisy(measured, margin, judging)) is not None:
-            return noisy
+        if (found := noisy(measured, margin, judging)) is not None:
+            return found
         better: Side = "below" if measured.unit is Unit.MS else "above"
         alike = relation is Relation.SAME  # of which neither side is the better one
         decision = equivalence(summary, claimed, margin, None if alike else better)
@@ -93,7 +93,7 @@ def decide(
     return _within_noise(measured, claimed, judging) or decision
 
 
-def _gate(measured: Measured) -> Decision | None:
+def gate(measured: Measured) -> Decision | None:
     """Return what makes any interval inconclusive."""
     processes, fewest = measured.summary.processes, measured.summary.fewest
     if measured.broken is not None:
@@ -112,7 +112,7 @@ def _gate(measured: Measured) -> Decision | None:
     return None
 
 
-def _noisy(measured: Measured, margin: float, judging: Judging) -> Decision | None:
+def noisy(measured: Measured, margin: float, judging: Judging) -> Decision | None:
     """Return an open decision where a binary differs from itself by more than the margin."""
     control, floor = measured.control, measured.noise_floor
     if control is None or floor is None or floor <= margin:
