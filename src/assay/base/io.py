@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -62,24 +64,32 @@ LONGEST_PROBLEM = 400
 """Characters of a sentence on a record that does not fit: it may quote what the record holds."""
 
 
+@contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Raise BadInput with one sentence on ``path`` for what is unreadable, or no such record."""
+    try:
+        yield
+    except Unreadable as error:
+        raise BadInput(f"{path}: {error}", code=error.code) from error
+    except ValidationError as error:
+        raise BadInput(f"{path}: {_problem(error)}", code="record") from error
+
+
 def parse_record(model: type[R], text: str | bytes, path: Path) -> R:
     """Validate JSON ``text`` as ``model``. Raises BadInput with one sentence naming ``path``."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    try:
+    with _told_of(path):
         parse_bounded(data)
-    except Unreadable as error:
-        raise BadInput(f"{path}: {error}", code=error.code) from error
-    return _validated(model, data, path)
+        return model.model_validate_json(data)
 
 
 def read_bytes(path: Path, most: int = MOST_DOCUMENT) -> bytes:
     """Return what a plain file of at most ``most`` bytes holds. Raises BadInput."""
     try:
-        return whole_file_bytes(path, most)
+        with _told_of(path):
+            return whole_file_bytes(path, most)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file", code="file-missing") from None
-    except Unreadable as error:
-        raise BadInput(f"{path}: {error}", code=error.code) from error
     except OSError as error:
         problem = f"{path}: cannot be read: {error.strerror or error}"
         raise BadInput(problem, code="file-unreadable") from error
@@ -96,12 +106,8 @@ def read_text(path: Path, most: int = MOST_YAML) -> str:
 def load_yaml(model: type[R], path: Path) -> R:
     """Read a YAML file as ``model``. Raises BadInput with one sentence for any defect."""
     text = read_text(path)
-    try:
+    with _told_of(path):
         found: R = _record_of_yaml(model, text)
-    except Unreadable as error:
-        raise BadInput(f"{path}: {error}", code=error.code) from error
-    except ValidationError as error:
-        raise BadInput(f"{path}: {_problem(error)}", code="record") from error
     return found
 
 
@@ -117,18 +123,9 @@ def read_record(model: type[R], path: Path) -> R:
     """Read a JSON record, gzip-compressed when the name ends in .gz. Raises BadInput."""
     data = read_bytes(path)
     if path.suffix == ".gz":
-        try:
+        with _told_of(path):
             data = gunzipped(data)
-        except Unreadable as error:
-            raise BadInput(f"{path}: {error}", code=error.code) from error
     return parse_record(model, data, path)
-
-
-def _validated(model: type[R], text: str | bytes, path: Path) -> R:
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        raise BadInput(f"{path}: {_problem(error)}", code="record") from error
 
 
 def _problem(error: ValidationError) -> str:
