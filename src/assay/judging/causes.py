@@ -6,16 +6,9 @@ from collections.abc import Iterable, Sequence
 from assay.judging.case import Case
 from assay.judging.counts import outcome, rows_by_claim
 from assay.judging.program import answering_figure
+from assay.records import evaluations as ways
 from assay.records.claims import Claim, Relation
-from assay.records.evaluations import (
-    Compiles,
-    Completeness,
-    DeviceCode,
-    Execution,
-    NotRun,
-    Program,
-    Support,
-)
+from assay.records.evaluations import NotRun, Program
 from assay.records.verdicts import Status, Verdict, Why
 
 _BY_REASON: dict[str, Why] = {
@@ -58,7 +51,7 @@ def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
         return verdict.why or _BY_STATUS[verdict.status]
     if verdict.status is Status.NOT_RUN:
         return _BY_REASON.get(verdict.reason or "", Why.NOT_MEASURED)
-    of_outcome = Support | Execution | DeviceCode | Compiles | Completeness
+    of_outcome = ways.Support | ways.Execution | ways.DeviceCode | ways.Compiles | ways.Completeness
     if claim is not None and isinstance(claim.evaluation, of_outcome):
         return Why.OTHER_OUTCOME
     if own:

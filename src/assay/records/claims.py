@@ -10,29 +10,10 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from assay.records import evaluations as ways
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256, require
-from assay.records.evaluations import (
-    AS_TYPED,
-    PRIMARY,
-    Accuracy,
-    Benchmark,
-    Compiles,
-    Completeness,
-    Derived,
-    DeviceCode,
-    Evaluation,
-    Execution,
-    FlopFormula,
-    Formulated,
-    Inspection,
-    Invocation,
-    Metric,
-    Program,
-    Reading,
-    Support,
-    Unanswerable,
-)
+from assay.records.evaluations import Evaluation, FlopFormula, Formulated, Metric, Reading
 from assay.records.originals import OriginalSource, PublishedFile
 from assay.records.units import Unit, printed
 from assay.records.verdicts import Status
@@ -124,7 +105,7 @@ NEVER_ZERO_UNITS = SPEED_UNITS - {Unit.PERCENT}
 """Times, rates and ratios are judged by measured over claimed; a gain may well be 0 %."""
 
 
-def _check_baselines(evaluation: Benchmark) -> None:
+def _check_baselines(evaluation: ways.Benchmark) -> None:
     ratio = evaluation.metric in (Metric.RATE_RATIO, Metric.TIME_RATIO)
     over = [term.over is not None for term in evaluation.terms]
     require(
@@ -221,30 +202,32 @@ class Claim(ClaimText):
                 "what is the same as something else is claimed as a ratio of 1",
             ),
             (
-                not (same and isinstance(answer, Benchmark) and len(answer.terms) > 1),
+                not (same and isinstance(answer, ways.Benchmark) and len(answer.terms) > 1),
                 "of several terms none is the worst where no side is the better one",
             ),
             (
                 self.kind is ClaimKind.SUPPORT
-                or not isinstance(answer, Support | Execution | DeviceCode | Compiles),
+                or not isinstance(
+                    answer, ways.Support | ways.Execution | ways.DeviceCode | ways.Compiles
+                ),
                 "only a support statement is answered by a compilation, a run without a figure "
                 "or a look at device code",
             ),
         )
-        if isinstance(answer, Benchmark):
+        if isinstance(answer, ways.Benchmark):
             allowed = METRIC_UNITS[answer.metric]
             names = " or ".join(sorted(each.typed for each in allowed))
             metric = f"metric {answer.metric.value}, which is measured in {names}"
             require((unit in allowed, f"unit {named} does not fit {metric}"))
             _check_baselines(answer)
-        accurate = isinstance(answer, Accuracy) == (unit is Unit.MAX_ABS_ERROR)
+        accurate = isinstance(answer, ways.Accuracy) == (unit is Unit.MAX_ABS_ERROR)
         require(
             (
-                not isinstance(answer, Inspection) or unit in (Unit.LINES, Unit.COUNT),
+                not isinstance(answer, ways.Inspection) or unit in (Unit.LINES, Unit.COUNT),
                 "an inspection counts lines or bytes: its unit is lines or count",
             ),
             (
-                accurate or isinstance(answer, Unanswerable),
+                accurate or isinstance(answer, ways.Unanswerable),
                 "accuracy is claimed in max_abs_error, and nothing else is",
             ),
             (
@@ -264,7 +247,7 @@ class Claim(ClaimText):
                 "a figure printed with a tilde has a resolution: what rounds to it",
             ),
             (
-                not isinstance(answer, Completeness) or unit is Unit.PERCENT,
+                not isinstance(answer, ways.Completeness) or unit is Unit.PERCENT,
                 "completeness is a share, and claimed in percent",
             ),
             (
@@ -277,11 +260,11 @@ class Claim(ClaimText):
     @model_validator(mode="after")
     def _readings_fit(self) -> "Claim":
         names = [reading.id for reading in self.readings]
-        measured = isinstance(self.evaluation, Benchmark | Program | Derived)
+        measured = isinstance(self.evaluation, ways.Benchmark | ways.Program | ways.Derived)
         require(
             (
-                len(set(names)) == len(names) and not {AS_TYPED, PRIMARY} & set(names),
-                f"each reading has an id of its own; {PRIMARY} and {AS_TYPED} are taken",
+                len(set(names)) == len(names) and not {ways.AS_TYPED, ways.PRIMARY} & set(names),
+                f"each reading has an id of its own; {ways.PRIMARY} and {ways.AS_TYPED} are taken",
             ),
             (
                 not names or self.reading is not None,
@@ -290,7 +273,7 @@ class Claim(ClaimText):
             (not names or measured, "only what is measured has readings"),
         )
         for reading in self.readings:
-            if isinstance(reading.evaluation, Benchmark):
+            if isinstance(reading.evaluation, ways.Benchmark):
                 fits = self.unit in METRIC_UNITS[reading.evaluation.metric]
                 require((fits, f"reading '{reading.id}' is not measured in the claim's unit"))
                 _check_baselines(reading.evaluation)
@@ -338,14 +321,14 @@ class Claim(ClaimText):
     def all_readings(self) -> tuple[Reading, ...]:
         """Return its readings but the primary one; a command that is typed otherwise is one."""
         evaluation = self.evaluation
-        if not isinstance(evaluation, Program) or evaluation.typed in (
+        if not isinstance(evaluation, ways.Program) or evaluation.typed in (
             None,
             evaluation.stated.arguments,
         ):
             return self.readings
-        stated = Invocation(arguments=evaluation.typed, shape={})
+        stated = ways.Invocation(arguments=evaluation.typed, shape={})
         typed = Reading(
-            id=AS_TYPED,
+            id=ways.AS_TYPED,
             says="the command as the source types it, with the figure that it prints",
             differs="problem",
             evaluation=evaluation.model_copy(update={"typed": None, "stated": stated}),
