@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.judging.gates import timed_binaries
 from assay.records.builds import BuildRecord
 
 
@@ -48,14 +49,9 @@ class BinaryMatch:
 def binary_matches(catalog: Catalog, evidence: Evidence) -> tuple[BinaryMatch, ...]:
     """Return every binary that was timed, once a target, beside the build of the same name here."""
     measured = {
-        (facts.variant, target, facts.binary_sha256)
-        for (target, _), benchmark in evidence.benchmarks.items()
-        for process in benchmark.processes
-        for facts in process.arms
-        if facts.binary_sha256 is not None
-    } | {
-        (program.program, target, program.binary_sha256)
-        for (target, _), program in evidence.programs.items()
+        (artifact, target, digest)
+        for target, artifact, digest in timed_binaries(evidence)
+        if digest is not None
     }
     found = []
     for artifact, target, digest in sorted(measured):

@@ -1,7 +1,8 @@
 """Gates before a benchmark's numbers count: right outputs, one binary, one GPU, one problem."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from assay.evidence.model import Evidence
 from assay.judging.case import Case, Failure, not_run
 from assay.judging.what_ran import what_ran
 from assay.records.builds import BuildRecord
@@ -20,6 +21,15 @@ from assay.records.verdicts import Status
 def arms_of(term: Term) -> tuple[str, ...]:
     """Return the arm of a term, and its baseline where it has one."""
     return (term.arm,) if term.over is None else (term.arm, term.over)
+
+
+def timed_binaries(evidence: Evidence) -> Iterator[tuple[str, str, str | None]]:
+    """Yield (target, variant or program, SHA-256) of all that was timed."""
+    for (target, _), benchmark in evidence.benchmarks.items():
+        for arm in (arm for process in benchmark.processes for arm in process.arms):
+            yield target, arm.variant, arm.binary_sha256
+    for (target, _), program in evidence.programs.items():
+        yield target, program.program, program.binary_sha256
 
 
 def absent(case: Case, target: str, term: Term) -> Failure:

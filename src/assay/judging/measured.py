@@ -14,7 +14,7 @@ So a claim is reproduced only when every term alone is (an intersection-union te
 one term fails even at the stricter level. docs/statistics.md has the levels that come of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.base.errors import BadInput
@@ -282,31 +282,20 @@ UNPAIRED = "Both sides were measured apart, so their uncertainties are added."
 
 
 def nearest(case: Case, claim: Claim) -> tuple[Nearest, ...]:
-    """Return what was measured that comes nearest to a claim without an answer of its own.
+    """Return what was measured that comes nearest to a claim, and is shown beside its verdict.
 
-    For a claim that nothing can answer, what its author listed; beside a build, what ran; else what
-    its author listed beside its own evaluation. The same figure on other hardware is a verdict of
-    its own.
+    For a claim that nothing can answer, what its author listed; beside a build, what ran; else
+    other readings of the source. The same figure on other hardware is a verdict of its own.
     """
+    given: tuple[Quantity, ...] = ()
     match claim.evaluation:
         case ways.Unanswerable(nearest=listed):
             return tuple(entry for each in listed for entry in _nearest(case, each))
-        case ways.Support(nearest=given) | ways.Execution(nearest=given):
-            return _measured_quantities(case, given)
-        case ways.Compiles(nearest=given):
-            return _measured_quantities(case, given)
-    return alternatives(case, claim)
-
-
-def alternatives(case: Case, claim: Claim) -> tuple[Nearest, ...]:
-    """Return other readings of the source, measured too and shown beside the verdict."""
-    evaluation = claim.evaluation
-    given = evaluation.alternatives if isinstance(evaluation, ways.Benchmark) else ()
-    return _measured_quantities(case, given)
-
-
-def _measured_quantities(case: Case, quantities: Iterable[Quantity]) -> tuple[Nearest, ...]:
-    found = (entry for quantity in quantities for entry in _nearest(case, quantity))
+        case ways.Support() | ways.Execution() | ways.Compiles() as evaluation:
+            given = evaluation.nearest
+        case ways.Benchmark() as evaluation:
+            given = evaluation.alternatives
+    found = (entry for each in given for entry in _nearest(case, each))
     return tuple(entry for entry in found if entry.measured is not None)
 
 

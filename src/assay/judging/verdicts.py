@@ -10,7 +10,7 @@ from assay.judging.case import Case, Failure, Measured, Question, not_run, signi
 from assay.judging.cutlass_output import job_id, parse
 from assay.judging.decision import Decision, decide, margin_of
 from assay.judging.gates import absent, gate_correctness
-from assay.judging.measured import alternatives, modes_sentence, nearest
+from assay.judging.measured import modes_sentence, nearest
 from assay.judging.own_program import counted_otherwise
 from assay.judging.printed_figures import BOUNDS, from_base, to_base
 from assay.judging.program import describe as describe_program
@@ -151,7 +151,7 @@ def decided(
         binary_sha256=measured.binary_sha256,
         gpu_uuid=measured.gpu_uuid,
         ran=measured.ran,
-        nearest=alternatives(case, claim),
+        nearest=nearest(case, claim) if isinstance(claim.evaluation, ways.Benchmark) else (),
         evidence=measured.evidence,
     )
 

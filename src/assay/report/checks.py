@@ -8,6 +8,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence, binaries_of
 from assay.evidence.stages import cheats_path, sanitizer_path
 from assay.findings.binary_matches import BinaryMatch, Sameness
+from assay.judging.gates import timed_binaries
 from assay.records.side_evidence import CheatOutcome, CheatsRecord, Sanitized, SanitizerRecord
 from assay.report import formatting as fmt
 from assay.report.formatting import Row, link
@@ -97,14 +98,7 @@ def _cheat_row(cheat: CheatOutcome) -> Row:
 def _foreign(catalog: Catalog, evidence: Evidence, record: SanitizerRecord) -> set[str]:
     """Return the variants whose watched binary this run neither compiled nor timed."""
     arch = catalog.targets[record.target].arch
-    timed = {
-        facts.binary_sha256
-        for (target, _), benchmark in evidence.benchmarks.items()
-        if target == record.target
-        for process in benchmark.processes
-        for facts in process.arms
-        if facts.binary_sha256 is not None
-    }
+    timed = {sha256 for on, _, sha256 in timed_binaries(evidence) if on == record.target}
     return {
         run.variant
         for run in record.runs

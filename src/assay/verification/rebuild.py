@@ -30,6 +30,7 @@ from assay.catalog.project_folder import MOST_BYTES, project_of
 from assay.evidence.load import load_evidence
 from assay.evidence.model import BuildKey, Evidence, builds_of
 from assay.evidence.stages import pipeline_path
+from assay.judging.gates import timed_binaries
 from assay.records.attestation import PipelineRecord
 from assay.records.builds import BuildRecord, FileDigest, ToolchainRecord
 from assay.shared.counting import agreeing, counted
@@ -175,14 +176,8 @@ def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
 
 def _measured(catalog: Catalog, evidence: Evidence) -> set[BuildKey]:
     """Return the builds whose artifact was measured."""
-    ran = {
-        (facts.variant, catalog.targets[target].arch)
-        for (target, _), benchmark in evidence.benchmarks.items()
-        for process in benchmark.processes
-        for facts in process.arms
-    }
-    programs = evidence.programs.items()
-    return ran | {(run.program, catalog.targets[target].arch) for (target, _), run in programs}
+    timed = timed_binaries(evidence)
+    return {(artifact, catalog.targets[target].arch) for target, artifact, _ in timed}
 
 
 def _source(job: _Job, source: FileDigest) -> bytes:
