@@ -84,7 +84,7 @@ class TestTheToolchainImage:
         assert packages["libc6"].version.startswith("2.36-")
 
     def test_the_toolchain_is_unpacked_as_on_the_host(self, built: Built):
-        site = load_inputs(ROOT).roles.toolchain.site
+        site = load_inputs(ROOT).roles["toolchain"].site
         code = f"""
 import hashlib, os
 for folder, _, files in os.walk("{site}"):

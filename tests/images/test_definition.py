@@ -29,7 +29,7 @@ class TestInputs:
         assert load_inputs(ROOT).base.source_date_epoch == DATE
 
     def test_the_runner_holds_what_the_device_side_imports(self):
-        pins = lock_versions(ROOT / load_inputs(ROOT).roles.runner.lock)
+        pins = lock_versions(ROOT / load_inputs(ROOT).roles["runner"].lock)
         assert {"torch", "numpy", "nvidia-ml-py", "triton"} <= pins.keys()
 
 

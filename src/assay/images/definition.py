@@ -31,7 +31,7 @@ class Definition:
     @property
     def mine(self) -> RoleInputs:
         """Return the inputs of this role."""
-        return self.inputs.role(self.role)
+        return self.inputs.roles[self.role]
 
     @property
     def lock(self) -> Path:
@@ -57,7 +57,7 @@ def load_inputs(root: Path) -> ImagesFile:
 def define(root: Path, role: Role) -> Definition:
     """Digest everything that decides on an image. Raises BadInput."""
     inputs = load_inputs(root)
-    mine = inputs.role(role)
+    mine = inputs.roles[role]
     parts = (
         FORMAT,
         role,

@@ -108,13 +108,6 @@ class RoleInputs(Record):
     debian_packages: Annotated[tuple[DebianName, ...], Field(min_length=1)]
 
 
-class RolesInputs(Record):
-    """Both roles."""
-
-    toolchain: RoleInputs
-    runner: RoleInputs
-
-
 class HostImport(Record):
     """The part of a machine's own file system that becomes a runner image."""
 
@@ -128,12 +121,8 @@ class ImagesFile(Record):
 
     schema_: Literal["assay/images/1"] = Field(alias="schema")
     base: BaseInputs
-    roles: RolesInputs
+    roles: Annotated[dict[Role, RoleInputs], Field(min_length=2)]
     environment: dict[Symbol, str]
     """Variables of every container."""
     labels: dict[str, str]
     host_import: HostImport
-
-    def role(self, role: Role) -> RoleInputs:
-        """Return the inputs of one role."""
-        return self.roles.toolchain if role == "toolchain" else self.roles.runner
