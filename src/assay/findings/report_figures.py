@@ -148,7 +148,7 @@ def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
     for (target, name), record in evidence.benchmarks.items():
         comparison = catalog.comparisons[name]
         facts_of = {facts.arm: facts for process in record.processes for facts in process.arms}
-        control = next(arm for arm in comparison.arms if arm.id == comparison.control)
+        control = comparison.arm(comparison.control)
         for arm in comparison.arms:
             facts = facts_of.get(arm.id)
             time = arm_time(record, arm.id, catalog.judging) if facts else None

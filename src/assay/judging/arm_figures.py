@@ -93,7 +93,7 @@ class Launches:
         return Launch(done, 0.0, DTYPES[parser], counted)
 
     def _arm(self, comparison: str, name: str) -> tuple[ArmFacts, Workload]:
-        arm = next(arm for arm in self.catalog.comparisons[comparison].arms if arm.id == name)
+        arm = self.catalog.comparisons[comparison].arm(name)
         workload = self.catalog.workloads[arm.workload]
         if arm.workload not in self._facts:
             spec = workload_spec(workload)

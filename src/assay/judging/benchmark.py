@@ -65,11 +65,11 @@ def evidence_paths(case: Case, target: str, term: Term) -> tuple[str, ...]:
     """Return the records that a term rests on, as far as they exist."""
     key, evidence = (target, term.comparison), case.evidence
     arch = case.catalog.targets[target].arch
-    arms = {arm.id: arm.variant for arm in case.catalog.comparisons[term.comparison].arms}
+    arms = map(case.catalog.comparisons[term.comparison].arm, arms_of(term))
     paths = (
         benchmark_path(*key) if key in evidence.benchmarks else None,
         correctness_path(*key) if key in evidence.correctness else None,
-        *(build_record_path(evidence, arms[name], arch) for name in arms_of(term)),
+        *(build_record_path(evidence, arm.variant, arch) for arm in arms),
     )
     return with_platform(case, target, tuple(filter(None, paths)))
 

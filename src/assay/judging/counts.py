@@ -168,9 +168,8 @@ def _relates_figures(catalog: Catalog, claim: Claim) -> bool:
 
 def _sides(catalog: Catalog, term: Term) -> list[tuple[str, str]]:
     """Return the kernels of a term, each with its problem."""
-    arms = {arm.id: arm for arm in catalog.comparisons[term.comparison].arms}
-    named = (arms[name] for name in (term.arm, term.over) if name is not None)
-    return [(arm.variant, arm.workload) for arm in named]
+    arms = map(catalog.comparisons[term.comparison].arm, filter(None, (term.arm, term.over)))
+    return [(arm.variant, arm.workload) for arm in arms]
 
 
 def _members(catalog: Catalog, row: Verdict) -> tuple[str, ...]:

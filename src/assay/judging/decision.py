@@ -37,7 +37,6 @@ from assay.shared.counting import agreeing, counted
 from assay.statistics.summaries import (
     MOST_PROCESSES,
     Summary,
-    floor_of,
     processes_needed,
 )
 
@@ -121,7 +120,9 @@ def noisy(measured: Measured, margin: float, judging: Judging) -> Decision | Non
         f"the same binary against itself differs by up to {percent(floor)}"
         f" in this run, more than the declared margin of {declared_percent(margin)}"
     )
-    words = _quieter(control, margin, judging)
+    quiet = f"a quieter machine, with a noise floor below {declared_percent(margin)}"
+    options = (*_settling(control, math.log1p(margin), judging), quiet, _rounded_up(floor))
+    words = "; or ".join(options)
     return Decision(Status.INCONCLUSIVE, "margin_below_noise_floor", clause, words)
 
 
@@ -135,7 +136,8 @@ def _within_noise(measured: Measured, claimed: float, judging: Judging) -> Decis
         f"that is no further from the figure than the same binary is from itself in this run, "
         f"{percent(floor)}"
     )
-    words = _beyond_noise(control, distance, judging)
+    quiet = f"a quieter machine, with a noise floor below {percent(math.expm1(distance))}"
+    words = "; or ".join((*_settling(control, distance, judging), quiet))
     return Decision(Status.INCONCLUSIVE, "within_noise_floor", clause, words)
 
 
@@ -189,19 +191,6 @@ def one_sided_remedy(summary: Summary, claimed: float, judging: Judging) -> str:
     """Return what helps an interval that straddles ``claimed``."""
     distance = abs((summary.low + summary.high) / 2 - math.log(claimed))
     return "; or ".join(_narrower(summary, distance, judging, "the claimed figure"))
-
-
-def _quieter(control: Summary, margin: float, judging: Judging) -> str:
-    """Return what helps where the A/A control's interval reaches beyond the margin."""
-    quiet = f"a quieter machine, with a noise floor below {declared_percent(margin)}"
-    wider = _rounded_up(floor_of(control) or 0.0)
-    return "; or ".join([*_settling(control, math.log1p(margin), judging), quiet, wider])
-
-
-def _beyond_noise(control: Summary, distance: float, judging: Judging) -> str:
-    """Return what helps a one-sided figure inside the noise floor."""
-    quiet = f"a quieter machine, with a noise floor below {percent(math.expm1(distance))}"
-    return "; or ".join([*_settling(control, distance, judging), quiet])
 
 
 def _settling(control: Summary, edge: float, judging: Judging) -> list[str]:

@@ -35,9 +35,8 @@ def timed_binaries(evidence: Evidence) -> Iterator[tuple[str, str, str | None]]:
 def absent(case: Case, target: str, term: Term) -> Failure:
     """Return why there is no correctness record: the build failed, or the run did."""
     arch, comparison = case.catalog.targets[target].arch, case.catalog.comparisons[term.comparison]
-    variants = {arm.id: arm.variant for arm in comparison.arms}
     for arm in arms_of(term):
-        build = case.evidence.builds.get((variants[arm], arch))
+        build = case.evidence.builds.get((comparison.arm(arm).variant, arch))
         if build is not None and build.status == "failed":
             return not_built(build)
     text = f"No result of comparison {comparison.id} on {target} is among the evidence."

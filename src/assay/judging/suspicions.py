@@ -62,7 +62,7 @@ def suspicion_words(case: Case, claim: Claim, target: str) -> str:
 
 def _of_project(case: Case, term: Term) -> Workload | None:
     """Return the problem of an arm that a project's code computes; None for another."""
-    arm = next(e for e in case.catalog.comparisons[term.comparison].arms if e.id == term.arm)
+    arm = case.catalog.comparisons[term.comparison].arm(term.arm)
     called = case.catalog.variants[arm.variant].kind == "callable"
     return case.catalog.workloads[arm.workload] if called else None
 

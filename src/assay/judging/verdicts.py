@@ -19,11 +19,10 @@ from assay.judging.what_ran import program_version, versions_words, what_ran
 from assay.records import evaluations as ways
 from assay.records import units
 from assay.records.claims import Claim, Relation
-from assay.records.evaluations import NotRun, Program, Term
+from assay.records.evaluations import NotRun, Program
 from assay.records.measurements import ArmCorrectness
 from assay.records.units import Unit, number, quantity
 from assay.records.verdicts import Status, Verdict
-from assay.records.workloads import Arm
 from assay.shared.counting import counted
 
 
@@ -281,7 +280,7 @@ def judge_execution(ask: Question, evaluation: ways.Execution) -> Verdict | Fail
     """
     case, target = ask.case, ask.target
     paths = tuple(path for term in evaluation.terms for path in evidence_paths(case, target, term))
-    arms = [_planned(case, term) for term in evaluation.terms]
+    arms = [case.catalog.comparisons[t.comparison].arm(t.arm) for t in evaluation.terms]
     names = [f"{arm.variant} on {arm.workload}" for arm in arms]
     words, refused, gpu = [], False, None
     for term, name in zip(evaluation.terms, names, strict=True):
@@ -307,10 +306,6 @@ def judge_execution(ask: Question, evaluation: ways.Execution) -> Verdict | Fail
         nearest=nearest(case, ask.claim),
         evidence=paths,
     )
-
-
-def _planned(case: Case, term: Term) -> Arm:
-    return next(a for a in case.catalog.comparisons[term.comparison].arms if a.id == term.arm)
 
 
 def judge_self_check(ask: Question, evaluation: Program) -> Verdict | Failure:

@@ -259,6 +259,10 @@ class Comparison(Record):
     profile: tuple[Identifier, ...] = ()
     """Arms that Nsight Compute profiles."""
 
+    def arm(self, name: str) -> Arm:
+        """Return an arm by its id. Raises StopIteration where there is none."""
+        return next(arm for arm in self.arms if arm.id == name)
+
     @model_validator(mode="after")
     def _arms_known(self) -> "Comparison":
         ids = [arm.id for arm in self.arms]
