@@ -22,7 +22,7 @@ from assay.records.report_figures import (
     ReportMachine,
 )
 from assay.records.units import better
-from assay.records.verdicts import Verdict, VerdictsFile
+from assay.records.verdicts import Verdict, VerdictInShort, VerdictsFile
 from assay.statistics import roofline
 from assay.statistics.summaries import arm_time
 
@@ -37,8 +37,6 @@ LONGEST_WORD = 80
 """Characters of a code, a unit or a name in it: ids have as many."""
 SIZES = ("m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv", "head_dim")
 """Of a workload: what is asked, and not what is stored of it."""
-OF_A_VERDICT = ReportFigure.model_fields.keys() & Verdict.model_fields.keys()
-"""What a figure says in its verdict's own words."""
 DIGITS = 12
 """Of a protocol's digest: enough to tell protocols of one name apart."""
 
@@ -190,7 +188,7 @@ def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str
 
 def _figure(catalog: Catalog | None, verdict: Verdict, number: int | None = None) -> ReportFigure:
     return ReportFigure(
-        **{name: getattr(verdict, name) for name in OF_A_VERDICT},
+        **{name: getattr(verdict, name) for name in VerdictInShort.model_fields},
         protocol=protocol_of(catalog, verdict.evidence) if catalog else None,
         question=question_of(catalog, verdict.claim) if catalog and verdict.ci90 else None,
         taken_over=verdict.measured_on is not None and not verdict.measured_on.in_this_run,

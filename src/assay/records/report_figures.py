@@ -6,31 +6,18 @@ from pydantic import Field
 
 from assay.records.base import Identifier, Record, Sha256
 from assay.records.evaluations import NotRun
-from assay.records.verdicts import Status, Why
+from assay.records.verdicts import Status, VerdictInShort
 
 BROKEN = frozenset({NotRun.BUILD_FAILED.value, NotRun.RUN_FAILED.value})
 """Reasons by which a report says that a figure cannot be had."""
 
 
-class ReportFigure(Record):
+class ReportFigure(VerdictInShort):
     """One verdict, in short."""
 
-    claim: Identifier
-    source: Identifier
-    target: Identifier | None
-    status: Status
-    why: Why | None
-    reason: str | None
-    as_if: Status | None
-    claimed: float | str | None
-    measured: float | str | None
-    unit: str | None
-    ci90: tuple[float, float] | None
-    roofline_fraction: float | None
     protocol: str | None
     """The protocols of what it was measured by, each with a digest of its values; None where
     nothing was."""
-    binary_sha256: Sha256 | None
     question: str | None
     """Digest of what is measured for the claim: figures of other questions are not comparable; None
     where nothing was measured."""

@@ -219,8 +219,8 @@ class MeasuredOn(Record):
     vbios: str | None = None
 
 
-class Verdict(Record):
-    """One claim on one target."""
+class VerdictInShort(Record):
+    """What a verdict, and a report's figure, say of one claim on one target."""
 
     claim: Identifier
     source: Identifier
@@ -230,9 +230,23 @@ class Verdict(Record):
     measured: float | str | None
     unit: str | None
     ci90: tuple[float, float] | None
-    artifact: Artifact | None
     reason: str | None
     """Code, for not_run and for reproductions that fail for a nameable cause."""
+    roofline_fraction: float | None
+    """Measured rate over the roofline bound of the target's datasheet."""
+    binary_sha256: Sha256 | None
+    gpu_uuid: str | None
+    why: Why | None = None
+    """The cause that is known of the figure, where the claim does not plainly hold. By rules before
+    5 only what was found on this verdict's own GPU."""
+    as_if: Status | None = None
+    """Of a figure measured elsewhere: what it would be, were that the claimed hardware."""
+
+
+class Verdict(VerdictInShort):
+    """One claim on one target."""
+
+    artifact: Artifact | None
     explanation: str
     """One or two sentences that name what was run and how it stands to the claim."""
     relation: str
@@ -241,10 +255,6 @@ class Verdict(Record):
     """Largest |log ratio| inside the A/A control's interval, as a fraction."""
     samples: int | None
     discarded_blocks: int | None
-    roofline_fraction: float | None
-    """Measured rate over the roofline bound of the target's datasheet."""
-    binary_sha256: Sha256 | None
-    gpu_uuid: str | None
     measured_on: MeasuredOn | None
     ran: str | None
     """The problem that really ran, as the program or the record reports it."""
@@ -253,13 +263,8 @@ class Verdict(Record):
     """Other claims judged by the very same samples: their verdicts are not independent of this."""
     evidence: tuple[str, ...]
     """Paths inside the report directory."""
-    why: Why | None = None
-    """The cause that is known of the figure, where the claim does not plainly hold. By rules before
-    5 only what was found on this verdict's own GPU."""
     why_on: Identifier | None = None
     """The target whose verdict on the same claim found the cause; None where this one did."""
-    as_if: Status | None = None
-    """Of a figure measured elsewhere: what it would be, were that the claimed hardware."""
     readings: tuple[VerdictReading, ...] = ()
     """Every meaning of the claim's words that was tried, the primary one first; none where the
     words have but one."""
