@@ -68,10 +68,10 @@ def counted_otherwise(
     """
     counts = counts_of(case, claim)
     found = _printed(case, claim, target) if counts is not None else None
-    original = _described(case, claim.id)
+    described = _described(case, claim.id)
     known = claim is case.catalog.claims.get(claim.id) and target is not None
-    if found is None and known and original is not None and original.defines:
-        settings = " ".join(f"-D{name}={value}" for name, value in original.defines.items())
+    if found is None and known and described is not None and (defines := described[0].defines):
+        settings = " ".join(f"-D{name}={value}" for name, value in defines.items())
         text = f"The source's own program was not built with {settings} here."
         found = not_run(NotRun.ORIGINAL_UNAVAILABLE, text)
     if found is None:
@@ -85,9 +85,10 @@ def as_typed(case: Case, claim: Claim, target: str) -> tuple[Reading, Measured |
     """Return what the line that the source types printed, where that is another than the one that
     runs the stated problem, with what it ran; None where there is none.
     """
-    original, found = _described(case, claim.id), _printed(case, claim, target, typed=True)
-    if original is None or found is None:
+    described, found = _described(case, claim.id), _printed(case, claim, target, typed=True)
+    if described is None or found is None:
         return None
+    original = described[0]
     record = case.evidence.originals[target, original.id]
     if record.typed_line is None:
         return None
@@ -112,15 +113,16 @@ def _size(size: ReportedSize, output: str) -> str:
 
 def counts_of(case: Case, claim: Claim) -> str | None:
     """Return the reading by which the source's own program runs and counts; None for its own."""
-    original = _described(case, claim.id)
-    figure = original.figure_of(claim.id) if original else None
-    return figure.counts if figure else None
+    found = _described(case, claim.id)
+    return found[1].counts if found else None
 
 
 @once
-def _described(case: Case, claim: str) -> OriginalSource | None:
+def _described(case: Case, claim: str) -> tuple[OriginalSource, FigurePattern] | None:
+    """Return the program that prints a claim's figure, and what finds it; None where none does."""
     found = case.catalog.program_of(claim) if claim in case.catalog.source_of else None
-    return found[1] if found else None
+    figure = found and found[1].figure_of(claim)
+    return (found[1], figure) if found and figure else None
 
 
 def _printed(
@@ -129,11 +131,10 @@ def _printed(
     """Return what the program printed for a claim as the catalog has it, by whatever count;
     ``typed``: by the line as typed.
     """
-    original = _described(case, claim.id)
-    figure = original.figure_of(claim.id) if original else None
-    known = claim is case.catalog.claims.get(claim.id)
-    if target is None or original is None or figure is None or not known:
+    described = _described(case, claim.id)
+    if target is None or described is None or claim is not case.catalog.claims.get(claim.id):
         return None
+    original, figure = described
     record = case.evidence.originals.get((target, original.id))
     if record is None:
         return None
@@ -175,12 +176,12 @@ def rebuilt_reading(case: Case, claim: Claim, target: str) -> tuple[Reading, ...
 
 def how_to_get_it(case: Case, verdict: Verdict) -> str:
     """Return how the source's own program would run, for a verdict on what was rebuilt."""
-    source, original = case.catalog.program_of(verdict.claim) or (verdict.source, None)
-    figure = original.figure_of(verdict.claim) if original else None
-    if verdict.artifact != "reimplemented" or original is None or figure is None:
+    found = case.catalog.program_of(verdict.claim)
+    described = _described(case, verdict.claim)
+    if verdict.artifact != "reimplemented" or found is None or described is None:
         return ""
-    text = ", ".join(original.options_of(source))
-    gives = "it decides" if figure.counts is None else "what it prints is a reading too"
+    text = ", ".join(described[0].options_of(found[0]))
+    gives = "it decides" if described[1].counts is None else "what it prints is a reading too"
     return f"With a checkout of it, {gives}: {text}, on a machine's own compiler (--runtime host)."
 
 

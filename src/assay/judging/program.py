@@ -15,7 +15,7 @@ from assay.judging.gates import not_built
 from assay.judging.printed_figures import to_base
 from assay.records.evaluations import FlopFormula, NotRun, Program
 from assay.records.kernels import OriginalProgram
-from assay.records.measurements import ProgramRecord
+from assay.records.measurements import ProgramRecord, ProgramRun
 from assay.records.units import Unit, quantity
 from assay.records.verdicts import Status
 from assay.statistics import roofline
@@ -62,12 +62,8 @@ def _outputs(program: OriginalProgram, record: ProgramRecord) -> list[ParsedOutp
         try:
             output = parse(program.parser, run.stdout)
         except MalformedOutput as error:
-            last = run.stderr.strip().splitlines()[-1:] or [str(error)]
-            text = (
-                f"Run {number} of {program.title} gave no result "
-                f"(exit code {run.exit_code}): {last[0]}"
-            )
-            return not_run(NotRun.RUN_FAILED, text)
+            text = f"Run {number} of {program.title} gave no result (exit code {run.exit_code}): "
+            return not_run(NotRun.RUN_FAILED, text + _last_line(run, error))
         if run.exit_code != 0 and output.passed is not False:
             text = f"Run {number} of {program.title} ended with exit code {run.exit_code}."
             return not_run(NotRun.RUN_FAILED, text)
@@ -79,6 +75,10 @@ def _outputs(program: OriginalProgram, record: ProgramRecord) -> list[ParsedOutp
         text = f"The runs of {program.title} report different problems."
         return not_run(NotRun.RUN_FAILED, text)
     return outputs
+
+
+def _last_line(run: ProgramRun, error: MalformedOutput) -> str:
+    return (run.stderr.strip().splitlines()[-1:] or [str(error)])[0]
 
 
 def _runs(
@@ -216,8 +216,7 @@ def verification(
         if problem is None and (figure not in output.figures or output.passed is None):
             problem = "it prints no outcome of a check"
     except MalformedOutput as error:
-        last = run.stderr.strip().splitlines()[-1:] or [str(error)]
-        problem = f"exit code {run.exit_code}: {last[0]}"
+        problem = f"exit code {run.exit_code}: {_last_line(run, error)}"
     if problem is None:
         return True, "The program checked its output once, untimed, and it passed."
     why = problem.rstrip(".")

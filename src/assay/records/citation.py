@@ -1,8 +1,8 @@
 """``CITATION.cff``: whom a report of this repository is cited by, and where the repository lies."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from assay.records.base import Record
 
@@ -33,17 +33,10 @@ class CitedAuthor(Record):
 
 
 class CitationFile(Record):
-    """The file, as far as the format's version 1.2.0 is used here."""
+    """What an export takes of the file; the rest is for other readers of it."""
 
-    cff_version: Literal["1.2.0"] = Field(alias="cff-version")
-    title: str
-    message: str
-    type: Literal["software"]
+    model_config = ConfigDict(extra="ignore")
     authors: Annotated[tuple[CitedAuthor, ...], Field(min_length=1)]
-    version: str
-    date_released: str = Field(alias="date-released")
-    license: str
-    keywords: tuple[str, ...] = ()
     repository_code: Address | None = Field(None, alias="repository-code")
     """Where the repository can be had; None where that is nowhere said."""
     url: Address | None = None

@@ -39,7 +39,11 @@ def load_signer(path: Path) -> CryptoSigner:
         key = load(data, None)
     except (TypeError, ValueError, UnsupportedAlgorithm) as error:
         if isinstance(error, TypeError) or (openssh and "encrypted" in str(error)):
-            raise BadInput(_passphrase(path), code="key-passphrase") from error
+            problem = (
+                f"{path}: the key has a passphrase; give one without (ssh-keygen -p -N '' makes a "
+                "copy of an OpenSSH key one, ./assay key new a new key)"
+            )
+            raise BadInput(problem, code="key-passphrase") from error
         problem = f"{path}: is not a private key in PEM or OpenSSH form"
         raise BadInput(problem, code="key-form") from error
     if not isinstance(key, Ed25519PrivateKey):
@@ -62,13 +66,6 @@ def load_public_key(path: Path) -> SSlibKey:
     if not isinstance(key, Ed25519PublicKey):
         raise BadInput(f"{path}: is not an Ed25519 key", code="key-type")
     return SSlibKey.from_crypto(key)
-
-
-def _passphrase(path: Path) -> str:
-    return (
-        f"{path}: the key has a passphrase; give one without "
-        f"(ssh-keygen -p -N '' makes a copy of an OpenSSH key one, ./assay key new a new key)"
-    )
 
 
 def public_pem(key: SSlibKey) -> bytes:

@@ -109,7 +109,9 @@ def drawn(
         panels.append(TracePanel(label, across, svg.scale_of(values, top + height, top)))
         top += height + GAP
     clock, power, times = panels
-    columns = _legend_columns(series)
+    # Entries side by side: four, or as many as the longest leaves room.
+    longest = LETTER * LEGEND_SIZE * max(map(len, series), default=0)
+    columns = max(1, min(4, int((RIGHT - LEFT) / (12 + longest))))
     foot = times.up.start + 32
     parts = [
         f'<defs><circle id="{name}-0" r="{DOT}"/></defs>',
@@ -180,12 +182,6 @@ def _shade(panel: TracePanel, start: float, end: float) -> str:
         f'height="{panel.up.start - panel.up.end:g}" '
         f'style="fill: {svg.themed(Status.NOT_REPRODUCED.facts.light)}; fill-opacity: 0.15"/>'
     )
-
-
-def _legend_columns(labels: dict[str, list[tuple[float, float]]]) -> int:
-    """Return how many entries stand side by side: four, or as many as the longest leaves room."""
-    longest = max(map(len, labels), default=0)
-    return max(1, min(4, int((RIGHT - LEFT) / (12 + LETTER * LEGEND_SIZE * longest))))
 
 
 def _legend(
