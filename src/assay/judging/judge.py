@@ -12,7 +12,7 @@ from assay.base.errors import BadInput
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import plan_path
-from assay.judging import RULES
+from assay.judging import RULES, without_gpu
 from assay.judging.case import Case, Failure, Measured, Question
 from assay.judging.causes import as_elsewhere, cause_of, say_what_is_shared, with_known_causes
 from assay.judging.composed_verdicts import Part, judge_worst_term, no_better_than_parts
@@ -29,14 +29,6 @@ from assay.judging.verdicts import (
     judge_program,
     judge_self_check,
 )
-from assay.judging.without_gpu import (
-    judge_arithmetic,
-    judge_audit,
-    judge_compiles,
-    judge_device_code,
-    judge_inspection,
-    judge_support,
-)
 from assay.records import evaluations as ways
 from assay.records.evaluations import NotRun
 from assay.records.plan import Answer
@@ -46,11 +38,11 @@ NO_GPU = (NotRun.NO_DEVICE, NotRun.DRIVER_TOO_OLD, NotRun.NOT_SELECTED)
 """Reasons of a plan for which nothing runs on a target."""
 Judged = Callable[[Question, Any], Verdict | Failure]
 WITHOUT_GPU: dict[type, Judged] = {
-    ways.Arithmetic: judge_arithmetic,
-    ways.Inspection: judge_inspection,
-    ways.DeviceCode: judge_device_code,
-    ways.Support: judge_support,
-    ways.Compiles: judge_compiles,
+    ways.Arithmetic: without_gpu.judge_arithmetic,
+    ways.Inspection: without_gpu.judge_inspection,
+    ways.DeviceCode: without_gpu.judge_device_code,
+    ways.Support: without_gpu.judge_support,
+    ways.Compiles: without_gpu.judge_compiles,
 }
 UNTIMED: dict[type, Judged] = {
     ways.Execution: judge_execution,
@@ -81,7 +73,7 @@ def judged(case: Case, target: str | None = None) -> list[tuple[Answer, Verdict]
 def _judge_answer(case: Case, answer: Answer) -> Verdict:
     entry = case.catalog.audits.get(answer.claim)
     if entry is not None:
-        result = judge_audit(Question(case, answer), entry)
+        result = without_gpu.judge_audit(Question(case, answer), entry)
         return result.model_copy(update={"why": cause_of(result, None, own=False)})
     claim = case.catalog.claims.get(answer.claim)
     if claim is None:

@@ -13,18 +13,8 @@ from assay.base.io import dump_record, read_record, read_text, write_record
 from assay.base.pip_locks import TOOLCHAIN_LOCK, lock_digest
 from assay.base.printable import shown
 from assay.catalog.load import catalog_files
+from assay.evidence import stages
 from assay.evidence.report_contents import ReportContents, read_contents
-from assay.evidence.stages import (
-    BUILDS,
-    earlier_path,
-    nested_reports,
-    pipeline_path,
-    plan_path,
-    run_files,
-    slurm_jobs_path,
-    target_paths,
-    timings_path,
-)
 from assay.evidence.timings import collect_timings
 from assay.records.attestation import APPENDIX, ATTESTATION, PAGE, TEXT, VERDICTS
 from assay.records.plan import Plan
@@ -59,7 +49,7 @@ def render(root: Path, run_dir: Path, out_dir: Path) -> None:
 
 def _build(root: Path, run_dir: Path, report: Path) -> None:
     evidence_dir = report / "evidence"
-    plan = read_record(Plan, run_dir / plan_path())
+    plan = read_record(Plan, run_dir / stages.plan_path())
     for path in sorted(set(_evidence_files(run_dir, plan))):
         _copy(run_dir / path, evidence_dir / path)
     for path in catalog_files(run_dir):
@@ -67,7 +57,7 @@ def _build(root: Path, run_dir: Path, report: Path) -> None:
     _copy_lock(root, evidence_dir, plan)
     timings = collect_timings(run_dir, plan)
     if timings.steps:
-        write_record(timings, evidence_dir / timings_path())
+        write_record(timings, evidence_dir / stages.timings_path())
     verdicts = read_record(VerdictsFile, run_dir / VERDICTS)
     write_bytes(report / VERDICTS, dump_record(verdicts))
     for name, text in texts_of(root, report).items():
@@ -111,15 +101,15 @@ def slim(page: str) -> str:
 
 def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
     """Yield every record of the plan that exists, and all files of reports that are taken over."""
-    yield plan_path()
-    yield pipeline_path()
+    yield stages.plan_path()
+    yield stages.pipeline_path()
     measured = (each for each in plan.targets if each.provision.kind == "device")
-    records = (path for each in measured for path in target_paths(each))
-    for path in (slurm_jobs_path(), *run_files(plan), *records):
+    records = (path for each in measured for path in stages.target_paths(each))
+    for path in (stages.slurm_jobs_path(), *stages.run_files(plan), *records):
         if (run_dir / path).is_file():
             yield path
-    for name in nested_reports(plan.targets):
-        nested = run_dir / earlier_path(name)
+    for name in stages.nested_reports(plan.targets):
+        nested = run_dir / stages.earlier_path(name)
         if not (nested / ATTESTATION).is_file():
             raise BadInput(f"{nested}: missing, so nothing vouches for what is taken from it")
         files = (path for path in nested.rglob("*") if not path.is_dir())
@@ -128,9 +118,9 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
 
 def _copy_lock(root: Path, evidence_dir: Path, plan: Plan) -> None:
     """Add the lock that the compilers came by, where it is the one that the build records name."""
-    lock, paths = root / TOOLCHAIN_LOCK, BUILDS.paths(plan).values()
+    lock, paths = root / TOOLCHAIN_LOCK, stages.BUILDS.paths(plan).values()
     builds = [evidence_dir / path for path in paths if (evidence_dir / path).is_file()]
-    locked = {read_record(BUILDS.record, path).toolchain.lock_sha256 for path in builds}
+    locked = {read_record(stages.BUILDS.record, path).toolchain.lock_sha256 for path in builds}
     if lock.is_file() and locked == {lock_digest(lock)}:
         _copy(lock, evidence_dir / TOOLCHAIN_LOCK)
 

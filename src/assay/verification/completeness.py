@@ -4,18 +4,9 @@ from collections.abc import Iterator
 
 from assay.base.check_log import CheckUnderWay, names
 from assay.catalog.model import Catalog
+from assay.evidence import stages
 from assay.evidence.entries import Purpose
 from assay.evidence.model import Evidence
-from assay.evidence.stages import (
-    BENCHMARKS,
-    BUILDS,
-    ORIGINALS,
-    PLATFORMS,
-    PROGRAMS,
-    TARGET_STAGES,
-    file_compile_path,
-    inspections_path,
-)
 from assay.records.evaluations import Inspection
 from assay.records.plan import Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
@@ -69,16 +60,16 @@ def _missing(catalog: Catalog, evidence: Evidence) -> Iterator[tuple[str, str]]:
     plan = evidence.plan
     for job in plan.builds:
         if (job.id, job.arch) not in evidence.builds:
-            yield "record-missing", BUILDS.path(job.id, job.arch)
+            yield "record-missing", stages.BUILDS.path(job.id, job.arch)
     looked_into = {each.claim for each in plan.answers if each.way == "compute"}
     for claim in sorted(looked_into & catalog.claims.keys()) if not plan.judges_only else ():
         inspected = isinstance(catalog.claims[claim].evaluation, Inspection)
         if inspected and claim not in evidence.inspections:
-            yield "record-missing", f"{inspections_path()} of {claim}"
+            yield "record-missing", f"{stages.inspections_path()} of {claim}"
     recorded = (job for target in plan.targets for job in target.compilations)
     for compilation in (*plan.compilations, *recorded):
         if compilation.key not in evidence.file_compiles:
-            yield "record-missing", file_compile_path(*compilation.key)
+            yield "record-missing", stages.file_compile_path(*compilation.key)
     for target in plan.targets:
         if target.provision.kind != "none":
             yield from _missing_of(catalog, evidence, target)
@@ -93,14 +84,14 @@ def _missing_of(
         arch = catalog.targets[plan.target].arch
         builds = ((job.id, evidence.builds.get((job.program, arch))) for job in plan.programs)
         unbuilt = {job for job, build in builds if build and build.status == "failed"}
-    for stage in TARGET_STAGES:
+    for stage in stages.TARGET_STAGES:
         held = getattr(evidence, stage.collection)
         for key, path in stage.paths(plan).items():
-            if key in held or (stage is PROGRAMS and key[1] in unbuilt):
+            if key in held or (stage is stages.PROGRAMS and key[1] in unbuilt):
                 continue
             beside = stage.purpose is Purpose.BESIDE
             code = "guard-missing" if beside else "record-missing"
-            code = "platform-missing" if stage is PLATFORMS else code
+            code = "platform-missing" if stage is stages.PLATFORMS else code
             yield code, path
 
 
@@ -110,7 +101,7 @@ def _check_counts(catalog: Catalog, evidence: Evidence, says: CheckUnderWay) -> 
     """
     recorded = {each.target for each in evidence.plan.targets if each.provision.kind == "recorded"}
     for key, record in evidence.benchmarks.items():
-        path, comparison = BENCHMARKS.path(*key), catalog.comparisons[key[1]]
+        path, comparison = stages.BENCHMARKS.path(*key), catalog.comparisons[key[1]]
         count, planned = len(record.processes), catalog.protocols[comparison.protocol].looks
         if not record.looks and len(planned) > 1 and key[0] in recorded:
             # Taken over from a report of a time when their number was fixed.
@@ -127,10 +118,12 @@ def _check_counts(catalog: Catalog, evidence: Evidence, says: CheckUnderWay) -> 
         elif [process.index for process in record.processes] != list(range(count)):
             says.refuse("processes", f"{path} has not the first {count} processes of its protocol")
     wanted = catalog.judging.program_runs
-    counts = [(PROGRAMS.path(*key), len(each.runs)) for key, each in evidence.programs.items()]
+    counts = [
+        (stages.PROGRAMS.path(*key), len(each.runs)) for key, each in evidence.programs.items()
+    ]
     for key, original in evidence.originals.items():
         lines = filter(None, (original.runs, original.typed_runs))
-        counts += [(ORIGINALS.path(*key), len(runs)) for runs in lines]
+        counts += [(stages.ORIGINALS.path(*key), len(runs)) for runs in lines]
     for path, count in counts:
         if count != wanted:
             how = f"has {count} runs, and its program was to run {wanted} times"

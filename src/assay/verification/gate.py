@@ -9,15 +9,8 @@ from collections.abc import Iterator
 
 from assay.base.check_log import CheckUnderWay, names
 from assay.catalog.model import Catalog
+from assay.evidence import stages
 from assay.evidence.model import Evidence
-from assay.evidence.stages import (
-    BENCHMARKS,
-    CORRECTNESS,
-    PROGRAMS,
-    SANITIZERS,
-    STOPWATCHES,
-    TARGET_STAGES,
-)
 from assay.records.base import GpuRecord
 
 Ran = tuple[str, str, str | None]
@@ -36,7 +29,7 @@ def check_machines(catalog: Catalog, evidence: Evidence, says: CheckUnderWay) ->
             if re.fullmatch(target.product_pattern, gpu.product) is None or gpu.mig:
                 which = f"'{gpu.product}'{', a MIG slice' if gpu.mig else ''}"
                 says.refuse("gpu-product", f"{target.id}: measured on {which}, which it is not")
-        for stage in TARGET_STAGES:
+        for stage in stages.TARGET_STAGES:
             held = getattr(evidence, stage.collection)
             for key, path in stage.paths(plan).items():
                 record = held.get(key)
@@ -62,7 +55,7 @@ def check_gates(catalog: Catalog, evidence: Evidence, says: CheckUnderWay) -> No
         timed = {(arm.arm, arm.binary_sha256) for each in benchmark.processes for arm in each.arms}
         if wrong := {arm for arm, _ in timed - correct}:
             how = f"timed, and not correct before by the same binary: {names(wrong)}"
-            says.refuse("gate-checks", f"{BENCHMARKS.path(*key)}: {how}")
+            says.refuse("gate-checks", f"{stages.BENCHMARKS.path(*key)}: {how}")
 
 
 def check_binaries(catalog: Catalog, evidence: Evidence, says: CheckUnderWay) -> None:
@@ -86,14 +79,14 @@ def _ran_on(evidence: Evidence, target: str) -> Iterator[Ran]:
     for key, benchmark in evidence.benchmarks.items():
         for arm in (arm for process in benchmark.processes for arm in process.arms):
             if key[0] == target:
-                yield BENCHMARKS.path(*key), arm.variant, arm.binary_sha256
-    for stage in (CORRECTNESS, STOPWATCHES):
+                yield stages.BENCHMARKS.path(*key), arm.variant, arm.binary_sha256
+    for stage in (stages.CORRECTNESS, stages.STOPWATCHES):
         for key, record in getattr(evidence, stage.collection).items():
             for arm in record.arms if key[0] == target else ():
                 yield stage.path(*key), arm.variant, arm.binary_sha256
     for key, program in evidence.programs.items():
         if key[0] == target:
-            yield PROGRAMS.path(*key), program.program, program.binary_sha256
+            yield stages.PROGRAMS.path(*key), program.program, program.binary_sha256
     if target in evidence.sanitizers:
         for run in evidence.sanitizers[target].runs:
-            yield SANITIZERS.path(target), run.variant, run.binary_sha256
+            yield stages.SANITIZERS.path(target), run.variant, run.binary_sha256

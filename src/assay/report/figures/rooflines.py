@@ -9,21 +9,8 @@ from assay.evidence.model import Evidence
 from assay.judging.needs import primary_terms
 from assay.records.measurements import ArmFacts, BenchmarkRecord
 from assay.records.platform import Target
-from assay.report.figures.svg import (
-    GRID,
-    INK,
-    MUTED,
-    SERIES,
-    SIZE,
-    LogScale,
-    beside,
-    inline_svg,
-    line,
-    marked,
-    short,
-    stroke,
-    text_at,
-)  # fmt: skip
+from assay.report.figures import svg
+from assay.report.figures.svg import LogScale, beside, line, marked, short, stroke, text_at
 from assay.report.formatting import Row
 from assay.shared.counting import counted
 from assay.statistics import roofline
@@ -146,25 +133,25 @@ def _drawn(
     top, foot = up(peak), up(low * slope)
     parts = [
         *_axes(across, up),
-        line([(across.start, foot), (across(ridge), top), (across.end, top)], INK, 1.3),
+        line([(across.start, foot), (across(ridge), top), (across.end, top)], svg.INK, 1.3),
         text_at(across.end - 2, top - 4, f"{peak:g} TFLOP/s tensor peak", "end"),
         text_at(across.start + 6, foot + 10, f"{memory_gb_per_s:g} GB/s", "start"),
-        *(marked(across(p.intensity), up(p.rate), "o", 2.5, MUTED) for p in others),
+        *(marked(across(p.intensity), up(p.rate), "o", 2.5, svg.MUTED) for p in others),
     ]
     taken: list[tuple[float, float]] = []
     for number, point in enumerate(named, start=1):
-        colour, shape = (SERIES[0], "o") if point.ours else (SERIES[1], "s")
+        colour, shape = (svg.SERIES[0], "o") if point.ours else (svg.SERIES[1], "s")
         x, y = across(point.intensity), up(point.rate)
         place = _free(x + 5, y, taken)
         taken.append(place)
         parts.append(marked(x, y, shape, 5, colour))
-        parts += [line([(x, y), place], MUTED, 0.35)] if place != (x + 5, y) else []
+        parts += [line([(x, y), place], svg.MUTED, 0.35)] if place != (x + 5, y) else []
         parts.append(beside(*place, str(number), "start"))
     below, middle = "arithmetic intensity, FLOP/byte", (up.start + up.end) / 2
     parts.append(text_at((across.start + across.end) / 2, up.start + 27, below, "middle"))
     parts.append(text_at(11, middle, "rate, TFLOP/s", "middle", turned=True))
     title = "Roofline: measured rates below the datasheet's ceilings"
-    return inline_svg(title, width, height, parts)
+    return svg.inline_svg(title, width, height, parts)
 
 
 def _axes(across: LogScale, up: LogScale) -> Iterator[str]:
@@ -181,15 +168,15 @@ def _axes(across: LogScale, up: LogScale) -> Iterator[str]:
 
 def _axis(ticks: Sequence[str], grid: str, mark: str, frame: str) -> Iterator[str]:
     if ticks:
-        yield f'<path d="{"".join(tick + grid for tick in ticks)}" {stroke(GRID, 0.6)}/>'
-    yield f'<path d="{frame}{"".join(tick + mark for tick in ticks)}" {stroke(MUTED, 0.7)}/>'
+        yield f'<path d="{"".join(tick + grid for tick in ticks)}" {stroke(svg.GRID, 0.6)}/>'
+    yield f'<path d="{frame}{"".join(tick + mark for tick in ticks)}" {stroke(svg.MUTED, 0.7)}/>'
 
 
 def _free(x: float, y: float, taken: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Return a place for a number beside a mark that covers no other number."""
-    step, tried = SIZE + 0.5, 0
+    step, tried = svg.SIZE + 0.5, 0
     first = y
-    while any(abs(x - across) < 1.6 * SIZE and abs(y - up) < step for across, up in taken):
+    while any(abs(x - across) < 1.6 * svg.SIZE and abs(y - up) < step for across, up in taken):
         tried += 1
         # Above and below in turn, each time a little further.
         y = first + step * (tried + 1) / 2 * (-1) ** tried
