@@ -170,7 +170,7 @@ class TestArchive:
     def test_any_bytes(self, data: bytes) -> None:
         for tried in (data, b"\xfd7zXZ\0" + data, lzma.compress(data)):
             with pytest.raises(CheckFailed):
-                report_archive._unpacked(tried, "run")
+                report_archive._files(report_archive._decompressed(tried), "run")
 
     @bounded
     @given(st.dictionaries(st.text(min_size=1, max_size=20), st.binary(max_size=600), max_size=4),

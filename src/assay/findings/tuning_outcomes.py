@@ -100,7 +100,9 @@ def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
     kept = gate(own) or noisy(own, margin, case.catalog.judging)
     objection = kept and kept.clause
     standing, rival = decide(summaries, margin)
-    untimed = [arm for arm in lacking if _is_right(case, target, name, arm)]
+    # What passed the gate, so that only its time is missing, may be the fastest.
+    gated = case.evidence.correctness[target, name].arms
+    untimed = [a for a in lacking if any(g.arm == a and g.status == "correct" for g in gated)]
     if objection is None and standing is ChoiceStanding.CONFIRMED and untimed:
         objection = f"{', '.join(untimed)} gave the right output and has no usable time"
     if objection is not None:
@@ -121,14 +123,6 @@ def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
 
 def _unmeasured(choice: TuningChoice, why: str, evidence: tuple[str, ...]) -> SweepOutcome:
     return SweepOutcome(choice, ChoiceStanding.NOT_MEASURED, None, None, None, why, evidence)
-
-
-def _is_right(case: Case, target: str, comparison: str, arm: str) -> bool:
-    """Return whether an arm passed the gate, so that only its time is missing: it may be the
-    fastest.
-    """
-    gate = case.evidence.correctness.get((target, comparison))
-    return gate is not None and any(a.arm == arm and a.status == "correct" for a in gate.arms)
 
 
 def decide(ratios: Mapping[str, Summary], margin: float) -> tuple[ChoiceStanding, str]:

@@ -92,9 +92,8 @@ def _relations(catalog: Catalog) -> Iterator[tuple[str, str | ValueError]]:
     ]
     asked += [(each.id, each, each.claimed, Relation.EQUALS) for each in catalog.audits.values()]
     for name, entry, printed, relation in asked:
-        figure = printed if entry.formula.claims_a_figure else None
         try:
-            result = audit(entry.formula, entry.operands, figure, catalog.claims, relation)
+            result = audit(entry.formula, entry.operands, printed, catalog.claims, relation)
         except ValueError as error:
             yield name, error
             continue

@@ -24,8 +24,7 @@ from assay.shared.counting import counted
 
 def judge_arithmetic(ask: Question, evaluation: ways.Arithmetic) -> Verdict:
     """Judge a printed figure that is recomputed from others of its source."""
-    printed = Operand(claim=ask.claim.id) if evaluation.formula.claims_a_figure else None
-    return _audited(ask, evaluation, printed, ask.claim.note)
+    return _audited(ask, evaluation, Operand(claim=ask.claim.id), ask.claim.note)
 
 
 def judge_audit(ask: Question, entry: Audit) -> Verdict:

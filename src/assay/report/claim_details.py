@@ -122,11 +122,8 @@ def _facts(verdict: Verdict, claim: Claim | None) -> Iterator[Fact]:
 
 def _near(near: Nearest, verdict: Verdict) -> str:
     beside = verdict.claimed if near.unit == verdict.unit else None
-    interval = fmt.interval_of(near.measured, near.unit, near.ci90, beside)
-    return (
-        f"{near.what}{' on ' + near.target if near.target else ''}: "
-        f"{fmt.figure(near.measured, near.unit, beside)}{f' {interval}' if interval else ''}"
-    )
+    figure = fmt.with_interval(near.measured, near.unit, near.ci90, beside)
+    return f"{near.what}{' on ' + near.target if near.target else ''}: {figure}"
 
 
 def _work_by_reading(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> dict[str, ArmFacts]:

@@ -112,9 +112,7 @@ def cell(figure: ReportFigure | None) -> str:
     said = figure.said
     if figure.measured is None:
         return f"{said} ({fmt.words(figure.reason or 'no figure')})"
-    said += f": {fmt.figure(figure.measured, figure.unit, figure.claimed)}"
-    if figure.ci90 is not None:
-        said += f" {fmt.interval_of(figure.measured, figure.unit, figure.ci90, figure.claimed)}"
+    said += f": {fmt.with_interval(figure.measured, figure.unit, figure.ci90, figure.claimed)}"
     return said if figure.why is None else f"{said} ({figure.why.short})"
 
 

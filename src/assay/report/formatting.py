@@ -106,6 +106,17 @@ def interval_of(
     return interval((ci[0] * factor, ci[1] * factor))
 
 
+def with_interval(
+    value: float | str | None,
+    unit: str | None,
+    ci: tuple[float, float] | None,
+    beside: float | str | None = None,
+) -> str:
+    """Return a value as ``figure`` writes it, and its interval where there is one."""
+    ends = interval_of(value, unit, ci, beside)
+    return f"{figure(value, unit, beside)}{f' {ends}' if ends else ''}"
+
+
 def interval(ci: tuple[float, float] | None) -> str | None:
     """``[low, high]``, without a unit: it stands beside a value that has one."""
     return None if ci is None else f"[{number(ci[0])}, {number(ci[1])}]"

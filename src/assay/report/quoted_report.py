@@ -102,14 +102,12 @@ def markdown_summary(figures: ReportFigures) -> str:
 
 def _markdown_row(figures: ReportFigures, figure: ReportFigure) -> str:
     said = figures.claims.get(figure.claim)
-    measured = fmt.figure(figure.measured, figure.unit, figure.claimed)
-    interval = fmt.interval_of(figure.measured, figure.unit, figure.ci90, figure.claimed) or ""
     cells = (
         figure.said,
         said.title if said else figure.claim,
         figure.target or "",
         said.claimed if said else "",
-        f"{measured} {interval}".strip(),
+        fmt.with_interval(figure.measured, figure.unit, figure.ci90, figure.claimed),
     )
     return f"| {' | '.join(str(fmt.markdown(cell)) for cell in cells)} |"
 

@@ -98,7 +98,7 @@ def pack_report(directory: Path) -> bytes:
     preset = 9 | lzma.PRESET_EXTREME
     filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "dict_size": DICTIONARY}]
     data: bytes = lzma.compress(_tar(top, files), lzma.FORMAT_XZ, lzma.CHECK_CRC64, None, filters)
-    _unpacked(data, top)  # what is packed can be opened
+    _files(_decompressed(data), top)  # what is packed can be opened
     return data
 
 
@@ -106,7 +106,7 @@ def read_archive(path: Path) -> dict[str, bytes]:
     """Return an archive's files by their paths in the report. Raises CheckFailed for any other."""
     data = _packed(path)
     try:
-        return _unpacked(data, report_name(path.resolve()))
+        return _files(_decompressed(data), report_name(path.resolve()))
     except CheckFailed as error:
         problem = f"{path}: is no archive of a report: {error}"
         raise CheckFailed(problem, code=error.code) from error
@@ -138,10 +138,6 @@ def _packed(path: Path) -> bytes:
     except Unreadable as error:
         problem = f"{path}: is no archive of a report: it {error}"
         raise CheckFailed(problem, code=error.code) from error
-
-
-def _unpacked(data: bytes, top: str) -> dict[str, bytes]:
-    return _files(_decompressed(data), top)
 
 
 def _tar(top: str, files: Mapping[str, bytes]) -> bytes:

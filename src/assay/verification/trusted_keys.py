@@ -61,9 +61,7 @@ def trusted_keys(root: Path) -> list[Path]:
     Raises BadInput where ``keys.yaml`` is there and does not name exactly the files beside it, and
     where anything else is that somebody may have meant to be read.
     """
-    folder = root / "config" / FOLDER
-    _notes(folder)
-    return sorted(folder.glob("*.pub"))
+    return project_keys(root / "config")
 
 
 def project_keys(folder: Path | None) -> list[Path]:
