@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from assay.findings.given_report import GivenReport
-from assay.findings.report_comparison import Standing
+from assay.findings.report_comparison import GivenReport, Standing
 from assay.records.report_figures import ClaimInShort, ReportFigure, ReportFigures
 from assay.records.verdicts import Status
 from assay.report.comparison_page import (

@@ -12,7 +12,7 @@ import pytest
 
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
-from assay.findings.given_report import GivenReport
+from assay.findings.report_comparison import GivenReport
 from assay.findings.report_figures import report_figures
 from assay.judging.judge import judge
 from assay.report.comparison_page import comparison_page, comparison_view

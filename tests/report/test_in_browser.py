@@ -13,7 +13,7 @@ import pytest
 
 from assay.cli.commands.site import built, write_pages
 from assay.cli.given_reports import figures_of_contents
-from assay.findings.given_report import GivenReport
+from assay.findings.report_comparison import GivenReport
 from assay.report.comparison_page import comparison_page, comparison_view
 from assay.report.site import Site
 from assay.verification.open_report import open_report

@@ -1,6 +1,6 @@
 """What a site makes of several reports: whom it counts, and what it ranks."""
 
-from assay.findings.given_report import GivenReport
+from assay.findings.report_comparison import GivenReport
 from assay.records.report_figures import ArmRate, ReportFigures
 from assay.report.site import Site, SiteClaim
 from tests.findings.short_reports import figure, machine, report

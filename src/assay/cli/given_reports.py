@@ -17,7 +17,7 @@ from assay.cli.commands.verify import check_report
 from assay.cli.options import require_report
 from assay.cli.project_folder import keys_of
 from assay.evidence.report_contents import ReportContents
-from assay.findings.given_report import GivenReport
+from assay.findings.report_comparison import GivenReport
 from assay.findings.report_figures import (
     MOST_STATED,
     UNWRITTEN,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from assay.findings.claim_history import HistoryLine
-from assay.findings.given_report import GivenReport
+from assay.findings.report_comparison import GivenReport
 from assay.records.report_figures import ReportFigure, ReportMachine
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.records.verification import MeasuredAgain, Replication

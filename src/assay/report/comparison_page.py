@@ -9,10 +9,9 @@ from pathlib import Path
 from assay.base.printable import shown
 from assay.findings import report_comparison as comparing
 from assay.findings.claim_history import HistoryLine
-from assay.findings.given_report import GivenReport
 from assay.findings.headline import KINDS
 from assay.findings.replication import again_between, again_line
-from assay.findings.report_comparison import ComparedFigure, Standing
+from assay.findings.report_comparison import ComparedFigure, GivenReport, Standing
 from assay.records.report_figures import ReportFigure
 from assay.report import formatting as fmt
 from assay.report.static_page import static_page

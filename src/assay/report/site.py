@@ -12,9 +12,9 @@ from urllib.parse import quote
 from assay.base.printable import shown
 from assay.findings.claim_history import HistoryEntry, HistoryLine, in_order, report_entries
 from assay.findings.claimed_figures import claimed_figure
-from assay.findings.given_report import GivenReport
 from assay.findings.headline import KINDS
 from assay.findings.replication import again_in_history, again_line
+from assay.findings.report_comparison import GivenReport
 from assay.records.attestation import PAGE
 from assay.records.report_figures import ArmRate, ClaimInShort, ReportMachine
 from assay.records.units import SYMBOLS

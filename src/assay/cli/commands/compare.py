@@ -12,9 +12,8 @@ from assay.cli.console import TableColumn, say
 from assay.cli.given_reports import given_reports
 from assay.cli.options import KeyOption, found_reports
 from assay.cli.project_folder import ProjectOption, project_folder
-from assay.findings.given_report import GivenReport
 from assay.findings.replication import again_between, again_line
-from assay.findings.report_comparison import Standing, regressions
+from assay.findings.report_comparison import GivenReport, Standing, regressions
 from assay.report.comparison_page import cell, comparison_page, comparison_view, difference
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes

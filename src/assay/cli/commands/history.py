@@ -15,8 +15,8 @@ from assay.cli.options import KeyOption, ReportsArgument
 from assay.cli.project_folder import ProjectOption, project_folder
 from assay.findings.claim_history import HistoryLine, claim_history
 from assay.findings.claimed_figures import claimed_figure
-from assay.findings.given_report import GivenReport
 from assay.findings.replication import again_in_history, again_line
+from assay.findings.report_comparison import GivenReport
 from assay.report.comparison_page import carriers, cell, judged_otherwise
 from assay.shared.counting import agreeing, counted
 

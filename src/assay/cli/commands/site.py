@@ -22,7 +22,7 @@ from assay.cli.console import say
 from assay.cli.given_reports import given_reports
 from assay.cli.options import KeyOption, ReportsArgument
 from assay.cli.project_folder import ProjectOption, home, keys_of, project_folder
-from assay.findings.given_report import GivenReport
+from assay.findings.report_comparison import GivenReport
 from assay.records.base import Record
 from assay.report.quoted_report import badge
 from assay.report.site import INDEX, TITLE, Site, report_folder
