@@ -36,7 +36,7 @@ class Modes:
     second: float
     share: float
 
-    def moved(self, shift: float, sign: float = 1.0) -> "Modes":
+    def moved(self, shift: float, sign: float) -> "Modes":
         """Return the modes of ``shift + sign * x``."""
         first, second = shift + sign * self.first, shift + sign * self.second
         return replace(self, first=first, second=second)

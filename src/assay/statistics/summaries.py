@@ -65,25 +65,17 @@ class Summary:
 
     def scaled(self, factor: float) -> "Summary":
         """Return the same quantity times a positive constant."""
-        shift = math.log(factor)
-        return replace(
-            self,
-            estimate=self.estimate + shift,
-            low=self.low + shift,
-            high=self.high + shift,
-            modes=self.modes.moved(shift) if self.modes else None,
-        )
+        return self._moved(math.log(factor), 1.0)
 
     def inverse(self, numerator: float = 1.0) -> "Summary":
         """``numerator`` over this quantity: a rate from a time."""
-        shift = math.log(numerator)
-        return replace(
-            self,
-            estimate=shift - self.estimate,
-            low=shift - self.high,
-            high=shift - self.low,
-            modes=self.modes.moved(shift, -1.0) if self.modes else None,
-        )
+        return self._moved(math.log(numerator), -1.0)
+
+    def _moved(self, shift: float, sign: float) -> "Summary":
+        """Return ``shift + sign * x`` for this x, a log."""
+        low, high = sorted((shift + sign * self.low, shift + sign * self.high))
+        modes = self.modes.moved(shift, sign) if self.modes else None
+        return replace(self, estimate=shift + sign * self.estimate, low=low, high=high, modes=modes)
 
     def over(self, other: "Summary") -> "Summary":
         """This over an independently measured quantity, by interval arithmetic: conservative."""

@@ -135,21 +135,15 @@ def rebuild(
     records.sort(key=lambda record: (record.id, record.arch) not in measured)
     project = project_of(report_dir / "evidence")
     job = _Job(root, toolchain, catalog, commit, project)
-    done: list[str] = []
-
-    def one(record: BuildRecord) -> Rebuilt:
+    done: list[Rebuilt] = []
+    for number, record in enumerate(records, start=1):
         started = monotonic()
         status, detail = _rebuild_one(record, job)
-        result = Rebuilt(
-            record.id, record.arch, status, detail, (record.id, record.arch) in measured
-        )
-        done.append(result.name)
-        count = f"{len(done)} of {len(records)}"
-        progress(f"rebuild {count}: {result.name}: {status} ({monotonic() - started:.0f} s)")
-        return result
-
-    left_out = len(builds_of(evidence)) - len(records)
-    return RebuildResult(tuple(map(one, records)), commit, left_out)
+        rests = (record.id, record.arch) in measured
+        done.append(Rebuilt(record.id, record.arch, status, detail, rests))
+        took = f"{status} ({monotonic() - started:.0f} s)"
+        progress(f"rebuild {number} of {len(records)}: {done[-1].name}: {took}")
+    return RebuildResult(tuple(done), commit, len(builds_of(evidence)) - len(records))
 
 
 def check_only(report_dir: Path, only: Sequence[str]) -> None:
@@ -302,10 +296,8 @@ def _device_reason(record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
         if outcome.resources == record.resources:
             return None
         return "ptxas reports other registers or memory than the evidence says"
-    then = {cubin.path: cubin for cubin in record.cubins}
-    now = {cubin.path: cubin for cubin in outcome.cubins}
-    names = sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
-    reason = f"other device code in {', '.join(names)}"
+    names = {cubin.path for cubin in {*record.cubins} ^ {*outcome.cubins}}
+    reason = f"other device code in {', '.join(sorted(names))}"
     if OPTION in record.command:
         reason += (
             f" ({_by_whom(record, ours)}: its line tables name headers of the C++ library with "
