@@ -8,10 +8,8 @@ least ten times what the largest published report holds, unless its reason says 
 import os
 import stat
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 MOST_DOCUMENT: Final = 16_000_000
 """Bytes of one record, after decompression. The longest benchmark on record has 1.2 million."""
@@ -78,12 +76,11 @@ class Unreadable(ValueError):
         self.code = code
 
 
-@contextmanager
-def opened_plainly(path: Path | str, most: int, *, follow: bool = True) -> Iterator[BinaryIO]:
-    """Open a plain file of at most ``most`` bytes, as far as it says so itself.
+def whole_file_bytes(path: Path, most: int, *, follow: bool = True) -> bytes:
+    """Return the content of a plain file of at most ``most`` bytes.
 
     Never waits, as for a pipe without a writer. Without ``follow``, a link is no plain file. Raises
-    Unreadable for what is no plain file or has more, OSError where it cannot be opened.
+    Unreadable for what is no plain file or has more, OSError where it cannot be read.
     """
     kind = os.stat(path, follow_symlinks=follow)  # noqa: PTH116 - of thousands, quickly
     if not stat.S_ISREG(kind.st_mode):  # opening a device may already do something
@@ -93,19 +90,8 @@ def opened_plainly(path: Path | str, most: int, *, follow: bool = True) -> Itera
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable("file-kind", "is not a plain file")
-        if status.st_size > most:
-            raise Unreadable("file-size", f"has more than {most:,} bytes")
-        yield stream
-
-
-def whole_file_bytes(path: Path, most: int, *, follow: bool = True) -> bytes:
-    """Return the content of a plain file of at most ``most`` bytes.
-
-    Raises Unreadable for what is no plain file or has more, OSError where it cannot be read.
-    """
-    with opened_plainly(path, most, follow=follow) as stream:
-        data = stream.read(most + 1)
-    if len(data) > most:
+        data = b"" if status.st_size > most else stream.read(most + 1)
+    if max(status.st_size, len(data)) > most:
         raise Unreadable("file-size", f"has more than {most:,} bytes")
     return data
 

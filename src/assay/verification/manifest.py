@@ -4,7 +4,6 @@ The folder may be an enemy's: what is too much, and what only a file system can 
 soon as it is seen, and a file is read no further than the manifest says.
 """
 
-import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,13 +20,13 @@ from assay.records.attestation import (
     Manifest,
 )
 from assay.records.builds import FileDigest
+from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import (
     MOST_FILE,
     MOST_FILES,
     MOST_FOLDERS_DEEP,
     MOST_REPORT,
     Unreadable,
-    opened_plainly,
     whole_file_bytes,
 )
 
@@ -37,8 +36,6 @@ every report has, is held by its digest in the statement."""
 TOLD = frozenset({VERDICTS, *TEXTS})
 """Files at its top that the manifest lists; all others lie below evidence/."""
 EVIDENCE = "evidence/"
-PIECE = 1 << 20
-"""Bytes that are digested at a time."""
 
 
 def walk(directory: Path) -> Iterator[str]:
@@ -81,8 +78,8 @@ def _walk(directory: str, prefix: str, seen: list[int]) -> Iterator[str]:
 
 
 def plain_bytes(directory: Path, name: str, most: int) -> bytes:
-    """Return a file at the top of a report. Raises CheckFailed unless it is a plain file of at most
-    ``most`` bytes.
+    """Return a file of a report. Raises CheckFailed unless it is a plain one of at most ``most``
+    bytes.
     """
     try:
         return whole_file_bytes(directory / name, most, follow=False)
@@ -99,20 +96,8 @@ def digest_of(directory: Path, path: str, most: int = MOST_FILE) -> FileDigest:
 
     Raises CheckFailed when it cannot be read; for one of more than ``most`` bytes before it is.
     """
-    digest, size = hashlib.sha256(), 0
-    try:
-        file = os.path.join(directory, path)  # noqa: PTH118 - thousands of files, quickly
-        with opened_plainly(file, most, follow=False) as stream:
-            while piece := stream.read(PIECE):
-                digest.update(piece)
-                size += len(piece)
-                if size > most:
-                    raise Unreadable("file-size", f"has more than {most:,} bytes")
-    except Unreadable as error:
-        raise CheckFailed(f"{path} {error}", code=error.code) from error
-    except OSError as error:
-        raise CheckFailed(f"{path}: cannot be read: {error.strerror}") from error
-    return FileDigest(path=path, sha256=digest.hexdigest(), bytes=size)
+    data = plain_bytes(directory, path, most)
+    return FileDigest(path=path, sha256=sha256_bytes(data), bytes=len(data))
 
 
 def build_manifest(directory: Path, run: str) -> Manifest:
