@@ -18,6 +18,7 @@ WIDE_OUTPUT_BYTES = 4
 INDEX_BYTES = 4
 SUM_BYTES = 4
 """Sums of tile rows are float32."""
+OF_A_PRODUCT = ("products", "block_m", "block_k", "block_n")
 
 
 @dataclass(frozen=True)
@@ -45,25 +46,19 @@ def _used_columns(blocks: Blocks, limit: int) -> int:
     return min(limit, len(np.unique(blocks.col_idx)) * blocks.block_cols)
 
 
-def _gemm(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> tuple[int, int]:
-    """FLOPs and bytes of a matrix product; what no stored block of A meets is not read."""
+def _gemm_bytes(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> int:
+    """Bytes of a matrix product; what no stored block of A meets is not read."""
     element = ELEMENT_BYTES[w.dtype]
     output = (WIDE_OUTPUT_BYTES if w.output_dtype == "float32" else OUTPUT_BYTES) * w.m * w.n
     if a is None:
-        groups = w.groups or 1
-        flop = flops.grouped_gemm(groups, w.m, w.n, w.k)
-        return flop, groups * (element * (w.m * w.k + w.k * w.n) + output)
+        return (w.groups or 1) * (element * (w.m * w.k + w.k * w.n) + output)
     if b is None:
-        flop = 2 * _value_count(a) * w.n
         elements = _value_count(a) + _used_columns(a, w.k) * w.n
-        return flop, element * elements + output + _index_bytes(a)
-    found = b.found()
-    products = patterns.count_found(a.col_idx, found)
-    flop = 2 * products * a.block_rows * a.block_cols * b.block_cols
+        return element * elements + output + _index_bytes(a)
     # At each place a search finds another block, so none is counted twice.
-    b_blocks = int((found[np.unique(a.col_idx)] >= 0).sum())
+    b_blocks = int((b.found()[np.unique(a.col_idx)] >= 0).sum())
     elements = _value_count(a) + b_blocks * b.block_rows * b.block_cols
-    return flop, element * elements + output + _index_bytes(a) + _index_bytes(b)
+    return element * elements + output + _index_bytes(a) + _index_bytes(b)
 
 
 def _attention(w: WorkloadSpec, blocks: Blocks | None) -> tuple[int, int]:
@@ -86,7 +81,7 @@ def _load(w: WorkloadSpec) -> tuple[int, int]:
 
 
 def _gemm_counts(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> dict[str, float]:
-    """Counts of a product; 2 * products * block_m * block_k * block_n are its FLOPs.
+    """Counts of a product: twice those ``OF_A_PRODUCT`` are its FLOPs.
 
     A dense operand is one block: a dense B has one block row for each block column of A.
     """
@@ -141,28 +136,27 @@ def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float
     }
 
 
-def problem_counts(workload: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> dict[str, float]:
-    """Return what a FLOP formula may name of a problem; docs/claims.md explains each name."""
-    if workload.operation.endswith("attention"):
-        return _attention_counts(workload, a)
-    if workload.operation == "tma_load":
-        return {"m": workload.m, "k": workload.k}
-    if workload.operation == "callable":
-        return workload.numbers
-    return _gemm_counts(workload, a, b)
-
-
 def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks | None) -> Facts:
-    """Return facts of one launch. The hash covers A's pattern, and B's too where B is sparse."""
+    """Return facts of one launch. The hash covers A's pattern, and B's too where B is sparse.
+
+    Its counts are what a FLOP formula may name of the problem; docs/claims.md explains each.
+    """
+    counts: dict[str, float]
     if workload.operation.endswith("attention"):
         flop, bytes_ = _attention(workload, blocks)
+        counts = _attention_counts(workload, blocks)
     elif workload.operation == "tma_load":
         flop, bytes_ = _load(workload)
+        counts = {"m": workload.m, "k": workload.k}
     elif workload.operation == "callable":
         flop, bytes_ = workload.counted(workload.flops), workload.counted(workload.bytes)
+        counts = workload.numbers
     else:
-        flop, bytes_ = _gemm(workload, blocks, blocks_b)
-    counts = problem_counts(workload, blocks, blocks_b)
+        counts, bytes_ = (
+            _gemm_counts(workload, blocks, blocks_b),
+            _gemm_bytes(workload, blocks, blocks_b),
+        )
+        flop = int(2 * math.prod(counts[name] for name in OF_A_PRODUCT))
     if blocks is None:
         return Facts(flop, bytes_, None, None, None, counts)
     row_ptr, col_idx = blocks.row_ptr, blocks.col_idx
