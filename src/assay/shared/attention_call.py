@@ -18,6 +18,12 @@ TENSORS = ("q", "k", "v", "o")
 LISTS = ("full_counts", "full_columns", "partial_counts", "partial_columns")
 """Lists of key blocks, int32: counts [mask_batches, mask_heads, rows], columns [..., pitch]."""
 
+COUNTS = (
+    "full_pitch", "partial_pitch", "mask_batches", "mask_heads", "batches", "heads", "kv_heads",
+    "queries", "keys", "window_left", "window_right",
+)  # fmt: skip
+"""Whole numbers of a call, in the order of the structure."""
+
 Strides = tuple[int, int, int]
 """Elements from one batch, head and row to the next; elements of a row are neighbours."""
 
@@ -51,15 +57,9 @@ class AttentionCall(ctypes.Structure):
             for step in ("batch", "head", "row")
         ],
         *[(name, ctypes.c_void_p) for name in (*LISTS, "partial_bits", "order")],
-        *[
-            (name, ctypes.c_int)
-            for name in (
-                "full_pitch", "partial_pitch", "mask_batches", "mask_heads", "batches", "heads",
-                "kv_heads", "queries", "keys", "window_left", "window_right",
-            )
-        ],
+        *[(name, ctypes.c_int) for name in COUNTS],
         ("scale", ctypes.c_float),
-    ]  # fmt: skip
+    ]
 
 
 @dataclass(frozen=True)
@@ -101,18 +101,7 @@ def attention_call(sizes: AttentionSizes, addresses: Mapping[str, int | None]) -
         **{name: addresses[name] for name in TENSORS},
         **optional,
         **steps,
-        full_pitch=sizes.full_pitch,
-        partial_pitch=sizes.partial_pitch,
-        mask_batches=sizes.mask_batches,
-        mask_heads=sizes.mask_heads,
-        batches=sizes.batches,
-        heads=sizes.heads,
-        kv_heads=sizes.kv_heads,
-        queries=sizes.queries,
-        keys=sizes.keys,
-        window_left=sizes.window_left,
-        window_right=sizes.window_right,
-        scale=sizes.scale,
+        **{name: getattr(sizes, name) for name in (*COUNTS, "scale")},
     )
 
 
