@@ -85,7 +85,7 @@ def printed_flop(parser: ParserName, shape: Shape, arguments: Sequence[str]) -> 
     if parser == "cutlass_57":
         keys = ("groups", "m", "n", "k")
         sizes = [int(shape[key]) for key in keys if key in shape]
-        return flops.grouped_gemm(*sizes) if len(sizes) == len(keys) else None
+        return 2 * math.prod(sizes) if len(sizes) == len(keys) else None
     if parser == "cutlass_88":
         full = attention_flop(parser, shape)
         return full // 2 if shape["causal"] else full
@@ -98,7 +98,7 @@ def printed_flop(parser: ParserName, shape: Shape, arguments: Sequence[str]) -> 
 
 def attention_flop(parser: ParserName, shape: Shape) -> int:
     """Return 4 B H Q K D of an attention program's shape."""
-    return flops.dense_attention(*attention_sizes(parser, shape))
+    return 4 * math.prod(attention_sizes(parser, shape))
 
 
 REFERENCE_ROW_BYTES = 227 * 1024

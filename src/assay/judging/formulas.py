@@ -39,15 +39,10 @@ AS_IS = Conversion(1.0, None)
 _UNSTATED = "The source does not say which FLOPs it counted; those of {} are taken."
 
 
-def score_elements(seq_q: int, seq_kv: int, causal: bool) -> int:
-    """Return the score elements of one head; causal from the top left."""
-    return sum(min(row + 1, seq_kv) for row in range(seq_q)) if causal else seq_q * seq_kv
-
-
 def cutlass_41_per_flop(seq_q: int, seq_kv: int, head_dim: int, causal: bool) -> float:
     """Return what example 41 counts for each of the 4 D FLOPs that a score element really costs."""
     counted = flops.cutlass_41(1, 1, seq_q, seq_kv, head_dim, causal)
-    return counted / (4 * head_dim * score_elements(seq_q, seq_kv, causal))
+    return counted / (4 * head_dim * flops.score_elements(seq_q, seq_kv, causal))
 
 
 class Uncounted(ValueError):
@@ -194,7 +189,7 @@ def _program_41(formula: FlopFormula, shape: Shape, causal: bool) -> Conversion:
         return Conversion(claimed / own, sentence)
     factor = 1 / own
     if formula in WHOLE and causal:
-        factor *= score_elements(*sizes[:2], False) / score_elements(*sizes[:2], True)
+        factor *= flops.score_elements(*sizes[:2], False) / flops.score_elements(*sizes[:2], True)
     sentence = (
         f"The program counts {short(own)} times the FLOPs of the two products; the claim does "
         f"not, so the printed rate is restated by {short(factor)} before it is compared."

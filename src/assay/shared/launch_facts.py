@@ -65,11 +65,8 @@ def _attention(w: WorkloadSpec, blocks: Blocks | None) -> tuple[int, int]:
     keys = w.seq_kv if blocks is None else _used_columns(blocks, w.seq_kv)
     read = w.batch * (w.heads * 2 * w.seq_q + w.key_heads * 2 * keys)
     bytes_ = ELEMENT_BYTES[w.dtype] * w.head_dim * read + (_index_bytes(blocks) if blocks else 0)
-    if w.causal:
-        scores = w.seq_q * (w.seq_q + 1) // 2
-    elif blocks is None:
-        scores = w.seq_q * w.seq_kv
-    else:
+    scores = flops.score_elements(w.seq_q, w.seq_kv, w.causal)
+    if blocks is not None:
         scores = seen_scores(blocks, w) if w.windowed else _value_count(blocks)
     return 4 * w.batch * w.heads * scores * w.head_dim, bytes_
 
