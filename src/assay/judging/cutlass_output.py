@@ -59,14 +59,6 @@ def parse(parser: ParserName, stdout: str) -> ParsedOutput:
     return _PARSERS[parser](stdout)
 
 
-def slug(description: str) -> str:
-    """Return a printed description as a figure's name.
-
-    ``tma ws ping-pong 128x64x64`` becomes ``tma_ws_ping_pong_128x64x64``.
-    """
-    return re.sub(r"[^a-z0-9]+", "_", description.lower()).strip("_")
-
-
 @lru_cache(maxsize=256)
 def schedule(figure: str) -> str:
     """Return a figure's name without its tile: on another head size a schedule has another tile."""
@@ -172,7 +164,8 @@ def _parse_88(stdout: str) -> ParsedOutput:
         rf"^\s?\[(OK|--|FAIL)\]\s+(\S.*?)\s+:\s+{NUMBER} TFLOPS/s\s*$", stdout, re.MULTILINE
     )
     for mark, description, figure in lines:
-        name = slug(description)
+        # ``tma ws ping-pong 128x64x64`` becomes ``tma_ws_ping_pong_128x64x64``.
+        name = re.sub(r"[^a-z0-9]+", "_", description.lower()).strip("_")
         if name in figures or name in failed:
             raise MalformedOutput(f"the output states '{description}' twice")
         if mark == "FAIL":

@@ -1,5 +1,6 @@
 """The claims' part of the report: one line a claim, and what is folded below it."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -156,7 +157,8 @@ def _line(
     claimed, place = claimed_text(catalog, lead), entry.place
     page, line = place.page, place.line
     ratio = None if has_no_better_side(lead) else toward_better(catalog, lead)
-    at = 50 + 50 * fmt.log_share(ratio.value, BAR_OF) if ratio else 50.0
+    share = math.log(ratio.value) / math.log(BAR_OF) if ratio else 0.0
+    at = 50 + 50 * max(-1.0, min(1.0, share))
     gpus = {row.target for row in rows if row.target and row.measured_on}
     order = [lead, *(row for row in rows if row is not lead)]
     says = [f"By arithmetic alone: {impossible}"] if impossible else []

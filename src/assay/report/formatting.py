@@ -1,6 +1,5 @@
 """Numbers, units, names and links as a reader sees them. Pure: formats, never computes."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -208,8 +207,3 @@ def markdown(value: object) -> object:
     text = text.replace("<", "&lt;").replace(">", "&gt;")
     # Inside a word an underscore is just an underscore.
     return re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)
-
-
-def log_share(ratio: float, most: float) -> float:
-    """Return where a ratio lies between 1 / ``most`` (-1), 1 (0) and ``most`` (1), cut there."""
-    return max(-1.0, min(1.0, math.log(ratio) / math.log(most)))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
@@ -25,13 +25,14 @@ def remarks(catalog: Catalog, evidence: Evidence, created: str, now: datetime) -
         platform = evidence.platforms.get(plan.target)
         for device in platform.devices if platform is not None else ():
             yield from _other_product(catalog.targets[plan.target], device.gpu)
-    made = _moment(created)
+    made = datetime.fromisoformat(created)
+    records = [r for each in TARGET_STAGES for r in getattr(evidence, each.collection).values()]
+    stated = [at for r in records if (at := getattr(r, "recorded_at", None)) is not None]
     if made > now + SKEW:
         yield f"the report says that it was made in the future: {created}"
-    if late := [at for at in _recorded(evidence) if at > made + SKEW]:
-        records = counted(len(late), "record")
-        be = agreeing(len(late), "is", "are")
-        yield f"the report says that it was made at {created}, and {records} {be} later"
+    if late := sum(datetime.fromisoformat(at) > made + SKEW for at in stated):
+        of, be = counted(late, "record"), agreeing(late, "is", "are")
+        yield f"the report says that it was made at {created}, and {of} {be} later"
 
 
 def _other_product(target: Target, gpu: Gpu) -> Iterator[str]:
@@ -47,16 +48,3 @@ def _other_product(target: Target, gpu: Gpu) -> Iterator[str]:
     memory_gb = gpu.memory_bytes / 1e9
     if named is not None and not NEAR[0] <= memory_gb / int(named[1]) <= NEAR[1]:
         yield f"{target.id}: {memory_gb:.0f} GB of memory on record, of {target.product} {named[1]}"
-
-
-def _recorded(evidence: Evidence) -> Iterator[datetime]:
-    """Yield when each record of a target was made, where it says so."""
-    for stage in TARGET_STAGES:
-        for record in getattr(evidence, stage.collection).values():
-            if (at := getattr(record, "recorded_at", None)) is not None:
-                yield _moment(at)
-
-
-def _moment(text: str) -> datetime:
-    at = datetime.fromisoformat(text)
-    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
