@@ -18,10 +18,9 @@ from assay.findings.report_comparison import GivenReport
 from assay.records.attestation import PAGE
 from assay.records.report_figures import ArmRate, ClaimInShort, ReportMachine
 from assay.records.units import SYMBOLS
-from assay.records.verdicts import Status
 from assay.report import formatting as fmt
 from assay.report.comparison_page import cell, judged_otherwise
-from assay.report.figures.svg import mark_of, symbols
+from assay.report.figures.svg import symbols, verdict_mark
 from assay.report.figures.trend import TrendPoint, trend
 from assay.report.formatting import Row
 from assay.report.quoted_report import outcome_lines
@@ -275,7 +274,10 @@ class Site:
                        lines=_told(claim), more=max(0, len(claim.lines) - SHOWN),
                        picture=claim.picture(),
                        again=again_line(again_in_history(claim.lines, claim.holders)))  # fmt: skip
-        rows = [(each, [(e, _mark(e), cell(e.figure)) for e in each.newest]) for each in claims]
+        rows = [
+            (each, [(e, verdict_mark(e.figure), cell(e.figure)) for e in each.newest])
+            for each in claims
+        ]
         yield page("claims.html", "site_claims.html.j2", rows=rows)
         rankings = self.rankings()
         targets = sorted({each.machine.target for each in rankings})
@@ -345,15 +347,11 @@ class Site:
         return {m.gpu_uuid: m for m in sorted(every, key=lambda m: m.recorded_at)}
 
 
-def _mark(entry: HistoryEntry) -> object:
-    figure = entry.figure
-    return mark_of(figure.as_if or figure.status, hollow=figure.status is Status.ELSEWHERE)
-
-
 def _told(claim: SiteClaim) -> list[tuple[HistoryLine, object, str]]:
     """Return the newest lines of a claim with their marks and what they say, the newest first."""
     lines = sorted(claim.lines, key=lambda line: line.last.at, reverse=True)[:SHOWN]
     return [
-        (line, _mark(line.last), "; ".join([cell(line.last.figure), *judged_otherwise(line)]))
+        (line, verdict_mark(figure), "; ".join([cell(figure), *judged_otherwise(line)]))
         for line in lines
+        for figure in [line.last.figure]
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Status, VerdictInShort
 
 INK, MUTED, GRID = "#1c2128", "#5b6472", "#d5d9e0"
 SERIES = ("#2f5fa8", "#a8480e", "#3b8132", "#8a4fb0", "#a8324a", "#7a6a16", "#17808a", "#6b6f78")
@@ -182,7 +182,7 @@ def mark_of(status: Status, *, hollow: bool = False) -> Mark:
     return Mark(_symbol(shape), status.value, hollow or status.facts.badge == "ring")
 
 
-def verdict_mark(verdict: Verdict) -> Mark:
+def verdict_mark(verdict: VerdictInShort) -> Mark:
     """Return the mark of a verdict: measured elsewhere, hollow and by what it would be there."""
     return mark_of(verdict.as_if or verdict.status, hollow=verdict.status is Status.ELSEWHERE)
 
