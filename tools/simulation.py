@@ -185,7 +185,7 @@ def batch(scenario: Scenario, number: int, rules: Judging) -> tuple[list[int], l
     for _ in range(BATCH):
         cells = draw(scenario, generator)
         found = interval(cells, rules)
-        summary = summary_of(cells, found, int(cells.counts.sum()), 0, rules)
+        summary = summary_of(cells, found, rules)
         counts += outcomes(summary, found)
         halves.append((summary.high - summary.low) / 2)
     return [int(count) for count in counts], halves

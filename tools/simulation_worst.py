@@ -75,7 +75,7 @@ def outcomes(own: Sequence[Summary], wide: Sequence[Summary]) -> list[bool]:
 
 
 def _summary(cells: Cells, rules: Judging) -> Summary:
-    return summary_of(cells, interval(cells, rules), int(cells.counts.sum()), 0, rules)
+    return summary_of(cells, interval(cells, rules), rules)
 
 
 def batch(case: Case, number: int, rules: Judging) -> list[int]:

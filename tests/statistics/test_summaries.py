@@ -16,17 +16,17 @@ from tests import builders as b
 class TestEstimate:
     def test_is_the_median_over_processes_of_the_median_over_blocks(self) -> None:
         values = [[0.1, 0.2, 9.0], [0.3, 0.3, 0.3], [0.5, 0.4, -9.0]]
-        summary = stats.summarise(values, 9, 0, b.judging())
+        summary = stats.summarise(values, b.judging())
         assert summary.estimate == pytest.approx(0.3)
         assert (summary.processes, summary.blocks, summary.samples) == (3, 9, 9)
 
     def test_processes_may_have_other_numbers_of_blocks(self) -> None:
         values = [[1.0, 2.0, 4.0, 8.0, 16.0], [0.0, 2.0], [7.0]]
-        assert stats.summarise(values, 8, 0, b.judging()).estimate == pytest.approx(4.0)
+        assert stats.summarise(values, b.judging()).estimate == pytest.approx(4.0)
 
     def test_a_single_process_has_no_interval(self) -> None:
         with pytest.raises(ValueError, match="at least two processes"):
-            stats.summarise([[1.0, 2.0]], 2, 0, b.judging())
+            stats.summarise([[1.0, 2.0]], b.judging())
 
     @given(
         st.lists(st.lists(st.floats(-2, 2), min_size=1, max_size=5), min_size=2, max_size=7),
@@ -36,8 +36,8 @@ class TestEstimate:
     def test_interval_holds_the_estimate_and_moves_with_the_data(
         self, values: list[list[float]], shift: float
     ) -> None:
-        summary = stats.summarise(values, 1, 0, b.judging())
-        moved = stats.summarise([[v + shift for v in row] for row in values], 1, 0, b.judging())
+        summary = stats.summarise(values, b.judging())
+        moved = stats.summarise([[v + shift for v in row] for row in values], b.judging())
         assert summary.low <= summary.estimate <= summary.high
         for name in ("estimate", "low", "high"):
             assert getattr(moved, name) == pytest.approx(getattr(summary, name) + shift, abs=1e-9)
@@ -46,7 +46,7 @@ class TestEstimate:
 class TestInterval:
     def test_is_at_least_the_t_interval_over_processes(self) -> None:
         values = [[-0.1], *([[0.0]] * 7), [0.1]]
-        summary = stats.summarise(values, 9, 0, b.judging(width_factor=1.0))
+        summary = stats.summarise(values, b.judging(width_factor=1.0))
         # t(0.95, 8 degrees of freedom) = 1.8595; the deviation is 0.05, of the mean a third of it.
         half = 1.8595 * 0.05 / 3
         assert -1.1 * half < summary.low <= -half + 1e-6
@@ -55,7 +55,7 @@ class TestInterval:
 
     def test_processes_that_agree_by_luck_still_show_the_scatter_inside_them(self) -> None:
         blocks = [-0.1, 0.0, 0.1]
-        summary = stats.summarise([blocks] * 5, 15, 0, b.judging())
+        summary = stats.summarise([blocks] * 5, b.judging())
         assert summary.spread == 0
         assert summary.low < -0.01 and summary.high > 0.01
 
@@ -128,7 +128,7 @@ class TestModes:
 
     def test_processes_at_two_clocks(self) -> None:
         values = [[0.0, 0.001], [0.001, 0.0], [0.05, 0.051], [0.051, 0.05], [0.0, 0.001]]
-        modes = stats.summarise(values, 10, 0, b.judging()).modes
+        modes = stats.summarise(values, b.judging()).modes
         assert modes is not None and (modes.of, modes.share) == ("processes", 0.6)
         assert modes.first == pytest.approx(0.0, abs=0.001)
         assert modes.second == pytest.approx(0.05, abs=0.001)

@@ -135,7 +135,7 @@ def repeated_runs(values: tuple[float, ...], judging: Judging) -> Summary | None
     """
     if len(values) < 2:
         return None
-    return summarise([[math.log(value)] for value in values], len(values), 0, judging)
+    return summarise([[math.log(value)] for value in values], judging)
 
 
 def processes_needed(spread: float, distance: float, judging: Judging, least: int) -> int | None:
@@ -150,20 +150,16 @@ def processes_needed(spread: float, distance: float, judging: Judging, least: in
     return None
 
 
-def summarise(
-    processes: Sequence[Sequence[float]], samples: int, discarded: int, judging: Judging
-) -> Summary:
+def summarise(processes: Sequence[Sequence[float]], judging: Judging) -> Summary:
     """Summary of log values, one sequence of block values a process; needs two processes."""
     if len(processes) < 2 or not all(processes):
         raise ValueError("a summary needs at least two processes, each with a block")
     blocks = [[[[value] for value in row] for row in processes]]
     cells = _cells(blocks, (1.0,))
-    return summary_of(cells, interval(cells, judging), samples, discarded, judging)
+    return summary_of(cells, interval(cells, judging), judging)
 
 
-def summary_of(
-    cells: Cells, found: Interval, samples: int, discarded: int, judging: Judging
-) -> Summary:
+def summary_of(cells: Cells, found: Interval, judging: Judging) -> Summary:
     """Summary of the logs of all samples, whose interval is known."""
     centres = cells.process_values
     estimate = float(np.median(centres))
@@ -173,8 +169,8 @@ def summary_of(
         high=max(found.high, estimate),
         processes=len(centres),
         blocks=int(cells.blocks.sum()),
-        samples=samples,
-        discarded_blocks=discarded,
+        samples=int(cells.counts.sum()),
+        discarded_blocks=0,
         spread=found.spread,
         modes=_modes(cells, judging),
     )
@@ -225,7 +221,7 @@ def summary_at_look(cells: Cells, looks: Sequence[int], ran: int, judging: Judgi
     these ``looks``.
     """
     rules = at_look(judging, looks, ran)
-    summary = summary_of(cells, interval(cells, rules), int(cells.counts.sum()), 0, rules)
+    summary = summary_of(cells, interval(cells, rules), rules)
     least = least_half_width(judging, looks, summary.processes)
     low, high = summary.estimate - least, summary.estimate + least
     return replace(summary, low=min(summary.low, low), high=max(summary.high, high))
