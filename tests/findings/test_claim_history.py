@@ -30,7 +30,7 @@ def test_a_measurement_is_one_line_with_all_reports_that_carry_it():
     (line,) = claim_history("rate", reports)
     assert [entry.place for entry in line.entries] == [1, 2, 0]
     assert line.last.figure.status is Status.MISSTATED
-    assert list(line.judged_otherwise()) == [(3, "not reproduced")]
+    assert list(line.judged_otherwise()) == ["not reproduced by rules 3"]
 
 
 def test_what_nobody_vouches_for_is_no_part_of_a_measurement_and_changes_nothing():

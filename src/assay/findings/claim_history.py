@@ -58,15 +58,13 @@ class HistoryLine:
         own = tuple(entry for entry in self.entries if not entry.figure.taken_over)
         return own, tuple(entry for entry in self.entries if entry.figure.taken_over)
 
-    def judged_otherwise(self) -> Iterator[tuple[int, str]]:
-        """Yield the rules of earlier reports that judged the same measurement otherwise, and how it
-        came out by them, each once.
-        """
+    def judged_otherwise(self) -> Iterator[str]:
+        """Yield in words how earlier reports judged the same measurement otherwise, each once."""
         seen = {self.last.figure.said}
         for entry in reversed(self.entries):
             if entry.figure.said not in seen:
                 seen.add(entry.figure.said)
-                yield entry.rules, entry.figure.said
+                yield f"{entry.figure.said} by rules {entry.rules}"
 
 
 def claim_history(claim: str, reports: Iterable[ReportFigures]) -> list[HistoryLine]:

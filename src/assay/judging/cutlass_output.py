@@ -79,18 +79,13 @@ def printed_flop(parser: ParserName, shape: Shape, arguments: Sequence[str]) -> 
         sizes = [int(shape[key]) for key in keys if key in shape]
         return 2 * math.prod(sizes) if len(sizes) == len(keys) else None
     if parser == "cutlass_88":
-        full = attention_flop(parser, shape)
+        full = 4 * math.prod(attention_sizes(parser, shape))
         return full // 2 if shape["causal"] else full
     batch, heads, seq_q, seq_kv, _ = attention_sizes(parser, shape)
     head_dim, value_dim = int(shape["head_size"]), int(shape["head_size_v"])
     if head_dim != value_dim:
         return None
     return flops.cutlass_41(batch, heads, seq_q, seq_kv, head_dim, causal_41(arguments))
-
-
-def attention_flop(parser: ParserName, shape: Shape) -> int:
-    """Return 4 B H Q K D of an attention program's shape."""
-    return 4 * math.prod(attention_sizes(parser, shape))
 
 
 REFERENCE_ROW_BYTES = 227 * 1024

@@ -163,17 +163,17 @@ def for_program(
         return Conversion(1.0, _UNSTATED.format("the program's own count"))
     if parser == "cutlass_41":
         return _program_41(formula, shape, causal_41(arguments))
-    return _program_88(formula, shape, printed)
+    return _program_88(formula, shape)
 
 
-def _program_88(formula: FlopFormula, shape: Shape, printed: int) -> Conversion:
+def _program_88(formula: FlopFormula, shape: Shape) -> Conversion:
     if formula not in WHOLE or not shape["causal"]:
         return AS_IS
     sentence = (
         "The claim counts the whole score matrix, the program half of it; the printed rate is "
         "restated before it is compared."
     )
-    return Conversion(outputs.attention_flop("cutlass_88", shape) / printed, sentence)
+    return Conversion(2.0, sentence)
 
 
 def _program_41(formula: FlopFormula, shape: Shape, causal: bool) -> Conversion:

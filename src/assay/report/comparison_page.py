@@ -123,11 +123,6 @@ def carriers(line: HistoryLine, names: Mapping[int, str]) -> str:
     return "; ".join([*([own] if own else []), *([f"taken over by {later}"] if later else [])])
 
 
-def judged_otherwise(line: HistoryLine) -> tuple[str, ...]:
-    """Return in words how earlier reports judged the same measurement, where that is otherwise."""
-    return tuple(f"{status} by rules {rules}" for rules, status in line.judged_otherwise())
-
-
 def difference(figure: ComparedFigure) -> str:
     """Return how far the last figure lies from the first."""
     if figure.asked_otherwise:

@@ -19,7 +19,7 @@ from assay.records.attestation import PAGE
 from assay.records.report_figures import ArmRate, ClaimInShort, ReportMachine
 from assay.records.units import SYMBOLS
 from assay.report import formatting as fmt
-from assay.report.comparison_page import cell, judged_otherwise
+from assay.report.comparison_page import cell
 from assay.report.figures.svg import symbols, verdict_mark
 from assay.report.figures.trend import TrendPoint, trend
 from assay.report.formatting import Row
@@ -351,7 +351,7 @@ def _told(claim: SiteClaim) -> list[tuple[HistoryLine, object, str]]:
     """Return the newest lines of a claim with their marks and what they say, the newest first."""
     lines = sorted(claim.lines, key=lambda line: line.last.at, reverse=True)[:SHOWN]
     return [
-        (line, verdict_mark(figure), "; ".join([cell(figure), *judged_otherwise(line)]))
+        (line, verdict_mark(figure), "; ".join([cell(figure), *line.judged_otherwise()]))
         for line in lines
         for figure in [line.last.figure]
     ]

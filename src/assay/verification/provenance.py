@@ -100,6 +100,7 @@ def _without_none(value: Any) -> Any:
 
 def _statement(evidence_dir: Path, evidence: Evidence) -> Entry:
     builds = [build for _, build in sorted(evidence.builds.items()) if build.artifact]
+    binaries = (_file(made.path, made.sha256) for build in builds if (made := build.artifact))
     images = _images(evidence)
     records = list(images.values())
     toolchains = _distinct(build.toolchain for build in builds)
@@ -107,7 +108,7 @@ def _statement(evidence_dir: Path, evidence: Evidence) -> Entry:
     runtimes = {each.runtime for each in toolchains} | {each.runtime for each in records}
     return {
         "_type": STATEMENT_TYPE,
-        "subject": [*_binaries(builds), *_image_subjects(records)],
+        "subject": [*binaries, *_image_subjects(records)],
         "predicateType": "https://slsa.dev/provenance/v1",
         "predicate": {
             "buildDefinition": {
@@ -153,11 +154,6 @@ def _images(evidence: Evidence) -> dict[str, ImageRecord]:
     runners = evidence.runner_images
     found |= {runner_image_path(name): runners[name] for name in here if name in runners}
     return dict(sorted(found.items()))
-
-
-def _binaries(builds: Iterable[BuildRecord]) -> Iterator[Entry]:
-    artifacts = (build.artifact for build in builds if build.artifact)
-    return (_file(artifact.path, artifact.sha256) for artifact in artifacts)
 
 
 def _image_subjects(images: Iterable[ImageRecord]) -> Iterator[Entry]:

@@ -17,7 +17,7 @@ from assay.findings.claim_history import HistoryLine, claim_history
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.replication import again_in_history, again_line
 from assay.findings.report_comparison import GivenReport
-from assay.report.comparison_page import carriers, cell, judged_otherwise
+from assay.report.comparison_page import carriers, cell
 from assay.shared.counting import agreeing, counted
 
 COLUMNS = (
@@ -78,7 +78,7 @@ def _row(line: HistoryLine, reports: Sequence[GivenReport]) -> tuple[str, ...]:
     return (
         last.target,
         last.at[:16].replace("T", " ") if on else "not measured",
-        "; ".join([figure, *judged_otherwise(line)]),
+        "; ".join([figure, *line.judged_otherwise()]),
         ", ".join([*status, *line.changed]),
         on.gpu_uuid[:12] if on else "",
         on.driver if on else "",
