@@ -232,9 +232,7 @@ def parts_of(case: Case, evaluation: ways.Derived) -> list[Claim]:
     under = evaluation.under
     if under == ways.PRINTED:
         under = next((name for each in claims if (name := counts_of(case, each))), None)
-    parts = [
-        next((part.under(r) for r in part.all_readings() if r.id == under), part) for part in claims
-    ]
+    parts = [part.read_as(under) for part in claims]
     if evaluation.flops is None:
         return parts
     return [part.model_copy(update={"flops": evaluation.flops}) for part in parts]

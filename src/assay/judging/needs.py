@@ -86,10 +86,8 @@ def _units_below(catalog: Catalog, evaluation: Evaluation) -> set[str]:
         case ways.Derived(numerator=first, denominator=second, under=under):
             found = set[str]()
             for side in (catalog.claims[first], catalog.claims[second]):
-                meant = list(evaluations_of(side))
-                if under is not None:
-                    named = (r.evaluation for r in side.all_readings() if r.id == under)
-                    meant = [next(named, side.evaluation)]
+                every = under is None
+                meant = evaluations_of(side) if every else [side.read_as(under).evaluation]
                 found |= set().union(*(_units_below(catalog, each) for each in meant))
             return found
         case ways.Program(program=program):

@@ -131,15 +131,14 @@ def versions_words(case: Case, target: str, claim: Claim) -> str:
     programs = dict.fromkeys(part.program for part in of if isinstance(part, Program))
     told = [program_version(case, target, claim, name) for name in programs]
     if platform is not None:
-        device = platform.device
-        ran = {
-            ("CUDA", "cuda"): (device.cuda_runtime, CUDA_PARTS),
-            ("driver", "driver"): (device.driver, None),
-        }
+        ran = (
+            ("CUDA", platform.device.cuda_runtime, CUDA_PARTS),
+            ("driver", platform.device.driver, None),
+        )
         others = [
             (name, version, stated)
-            for (name, key), (version, parts) in ran.items()
-            if (stated := claim.software.get(key)) and not _alike(version, stated, parts)
+            for name, version, parts in ran
+            if (stated := claim.software.get(name.lower())) and not _alike(version, stated, parts)
         ]
         here = " and ".join(f"{name} {version}" for name, version, _ in others)
         there = " and ".join(f"{name} {stated}" for name, _, stated in others)

@@ -336,6 +336,10 @@ class Claim(ClaimText):
         )
         return (typed, *self.readings)
 
+    def read_as(self, name: str | None) -> "Claim":
+        """Return the claim under one of its readings; itself where it has none of that id."""
+        return next((self.under(each) for each in self.all_readings() if each.id == name), self)
+
     def under(self, reading: Reading) -> "Claim":
         """Return the claim with a reading's meaning in place of its own."""
         return self.model_copy(

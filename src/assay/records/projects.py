@@ -41,10 +41,8 @@ ProjectDtype = Literal["float16", "bfloat16", "float8_e4m3", "float32"]
 
 def _day(text: str) -> str:
     try:
-        year, month, day = (*map(int, text.split("-")), 1, 1)[:3]
-        if text != f"{year:04}-{month:02}-{day:02}"[: len(text)]:
+        if not date.fromisoformat(f"{text}-01-01"[:10]).isoformat().startswith(text):
             raise ValueError(text)
-        date(year, month, day)
     except ValueError:
         raise ValueError(f"'{text}' is no date: YYYY, YYYY-MM or YYYY-MM-DD") from None
     return text

@@ -115,13 +115,10 @@ class ShapeClass(Record):
         """Return whether some problem is in both classes."""
         if self.ragged is not None and other.ragged not in (None, self.ragged):
             return False
-        pairs = zip(self.ranges(), other.ranges(), strict=True)
-        return all(_overlap(first, second) for first, second in pairs)
-
-
-def _overlap(first: tuple[float, float | None], second: tuple[float, float | None]) -> bool:
-    (low, high), (least, most) = first, second
-    return (most is None or low <= most) and (high is None or least <= high)
+        return all(
+            (most is None or low <= most) and (high is None or least <= high)
+            for (low, high), (least, most) in zip(self.ranges(), other.ranges(), strict=True)
+        )
 
 
 class SweepArm(Record):
