@@ -1,6 +1,6 @@
 """Gates before a benchmark's numbers count: right outputs, one binary, one GPU, one problem."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assay.evidence.model import Evidence
 from assay.judging.case import Case, Failure, not_run
@@ -140,24 +140,19 @@ def _what_is_wrong(entry: ArmCorrectness, who: str) -> str:
         return f"{who} changes its inputs ({changed.detail.removeprefix('changed: ')})"
     if failed and all(check.name == "repeat" for check in failed):
         return f"{who} is right at first, and wrong once the same tensors hold other values"
-    return f"The output of {who} is wrong ({_failed_checks(failed) or entry.detail})"
+    if not failed:
+        return f"The output of {who} is wrong ({entry.detail})"
+    worst, more = failed[0], f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+    off = worst.relative_error
+    error = "" if off is None else f", relative error {number(off)}"
+    says = f"check {worst.name} with seed {worst.seed}{error}{more}"
+    return f"The output of {who} is wrong ({says})"
 
 
 def _refusal(entry: ArmCorrectness) -> Check | None:
     """Return the failed check that says in words of its own what an arm does; None without one."""
     refusals = (check for check in entry.checks if not check.passed and check.name in REFUSALS)
     return next(refusals, None)
-
-
-def _failed_checks(failed: Sequence[Check]) -> str:
-    if not failed:
-        return ""
-    worst = failed[0]
-    error = (
-        "" if worst.relative_error is None else f", relative error {number(worst.relative_error)}"
-    )
-    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
-    return f"check {worst.name} with seed {worst.seed}{error}{more}"
 
 
 def gate_record(

@@ -90,14 +90,11 @@ def claim_lines(
     }
 
 
-def claim_groups(
-    catalog: Catalog, verdicts: Sequence[Verdict], lines: Mapping[str, ClaimLine]
-) -> list[Row]:
+def claim_groups(catalog: Catalog, lines: Mapping[str, ClaimLine]) -> list[Row]:
     """Return what was measured first, then what is folded below it, each claim in one of them."""
-    lead = {verdict.claim: verdict for verdict in reversed(verdicts)}
     groups: dict[str, list[ClaimLine]] = {name: [] for name in TITLES}
-    for claim, line in lines.items():
-        group = FOLDED.get(kind_of(catalog, lead[claim]), "measured")
+    for line in lines.values():
+        group = FOLDED.get(kind_of(catalog, line.verdict), "measured")
         groups["notrun" if line.lead.status is Status.NOT_RUN else group].append(line)
     return [
         {

@@ -51,7 +51,7 @@ def build_view(
         "impossible": [
             (name, lines[name].entry.statement, says) for name, says in impossible.items()
         ],
-        "groups": claim_groups(catalog, every, lines),
+        "groups": claim_groups(catalog, lines),
         "filters": list(filters(catalog, [f for line in lines.values() for f in line.facets])),
         "sources": list(source_rows(catalog, plan.sources, counted_things, lines)),
         "method": _method_section(catalog, evidence, verdicts),
