@@ -3,6 +3,7 @@
 Pure: numpy and nothing else.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,23 +68,21 @@ def _offset(blocks: Blocks, workload: WorkloadSpec) -> Int64Array:
 def _cut(blocks: Blocks, workload: WorkloadSpec) -> NDArray[np.bool_]:
     """Which stored blocks have a score that the window hides."""
     height, width = _extents(blocks, workload)
-    offset = _offset(blocks, workload)
-    cut = np.zeros(blocks.stored, dtype=bool)
-    if workload.window_left is not None:
-        cut |= offset - (height - 1) < -workload.window_left
-    if workload.window_right is not None:
-        cut |= offset + (width - 1) > workload.window_right
+    offset, (least, most) = _offset(blocks, workload), _bounds(workload)
+    cut: NDArray[np.bool_] = (offset - (height - 1) < least) | (offset + (width - 1) > most)
     return cut
 
 
 def _seen(workload: WorkloadSpec, offset: int, height: int, width: int) -> int:
     place = offset + np.arange(width)[None, :] - np.arange(height)[:, None]
-    seen = np.ones(place.shape, dtype=bool)
-    if workload.window_left is not None:
-        seen &= place >= -workload.window_left
-    if workload.window_right is not None:
-        seen &= place <= workload.window_right
-    return int(seen.sum())
+    least, most = _bounds(workload)
+    return int(((place >= least) & (place <= most)).sum())
+
+
+def _bounds(workload: WorkloadSpec) -> tuple[float, float]:
+    """Return the least and the most that a key which counts may lie beyond its query."""
+    left, right = workload.window_left, workload.window_right
+    return -math.inf if left is None else -left, math.inf if right is None else right
 
 
 def _listed(blocks: Blocks, rows: Int64Array, chosen: NDArray[np.bool_]) -> BlockList:
