@@ -80,16 +80,16 @@ def figure(value: float | str | None, unit: str | None, beside: float | str | No
     ``beside``: the claimed figure that it stands beside. Where that is a number, which is told as
     its source prints it, both have the source's unit.
     """
-    if value is None or isinstance(value, str):
-        return quantity(value, unit)
     factor, better = _read_in(value, unit, beside)
-    return quantity(value * factor, better)
+    return quantity(value * factor if isinstance(value, float) else value, better)
 
 
 def _read_in(
-    value: float, unit: str | None, beside: float | str | None
+    value: float | str | None, unit: str | None, beside: float | str | None
 ) -> tuple[float, str | None]:
-    return (1.0, unit) if isinstance(beside, float) else units.readable(value, unit)
+    if isinstance(beside, float) or not isinstance(value, float):
+        return 1.0, unit
+    return units.readable(value, unit)
 
 
 def interval_of(
@@ -99,10 +99,8 @@ def interval_of(
     beside: float | str | None = None,
 ) -> str | None:
     """Return the interval of a value that ``figure`` writes, in the same unit."""
-    if ci is None or value is None or isinstance(value, str):
-        return interval(ci)
     factor, _ = _read_in(value, unit, beside)
-    return interval((ci[0] * factor, ci[1] * factor))
+    return interval(ci and (ci[0] * factor, ci[1] * factor))
 
 
 def with_interval(

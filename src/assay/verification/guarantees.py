@@ -87,18 +87,17 @@ def verification_record(
             for each in (() if signed is None else (signed.signer,))
         ),
         guarantees=tuple(_guaranteed(log.checks)),
-        checks=tuple(map(_entry, log.checks)),
+        checks=tuple(
+            CheckEntry(
+                id=check.name,
+                state=check.state,
+                code=check.code or None,
+                says=shown_line(check.detail),
+                unproven=tuple(map(shown_line, check.unproven)),
+            )
+            for check in log.checks
+        ),
         notes=tuple(map(shown_line, log.notes)),
-    )
-
-
-def _entry(check: NamedCheck) -> CheckEntry:
-    return CheckEntry(
-        id=check.name,
-        state=check.state,
-        code=check.code or None,
-        says=shown_line(check.detail),
-        unproven=tuple(map(shown_line, check.unproven)),
     )
 
 

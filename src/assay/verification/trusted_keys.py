@@ -92,15 +92,13 @@ def load_trusted_keys(paths: Sequence[Path], beside: Sequence[Path] = ()) -> tup
 
 def distinct_keys(keys: Iterable[TrustedKey]) -> tuple[TrustedKey, ...]:
     """Return each key once: of several files of it the one that revokes it, else a noted one."""
-    found: dict[str, TrustedKey] = {}
+    files: dict[str, list[TrustedKey]] = {}
     for key in keys:
-        if key.keyid not in found or _weight(key) > _weight(found[key.keyid]):
-            found[key.keyid] = key
-    return tuple(found.values())
-
-
-def _weight(key: TrustedKey) -> tuple[bool, bool]:
-    return key.revoked is not None, key.noted
+        files.setdefault(key.keyid, []).append(key)
+    return tuple(
+        max(same, key=lambda each: (each.revoked is not None, each.noted))
+        for same in files.values()
+    )
 
 
 def _load(path: Path, entry: TrustedKeyEntry | None) -> TrustedKey:
