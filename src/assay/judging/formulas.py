@@ -99,24 +99,6 @@ def for_benchmark(formula: Counting, facts: ArmFacts, workload: Workload) -> Con
     if isinstance(formula, Expression):
         known = problem_facts(facts, workload)
         return _counted_by(formula, known, facts.flop, "the launch really does")
-    return _benchmark_named(formula, facts, workload)
-
-
-def for_traffic(formula: Counting, facts: ArmFacts, workload: Workload) -> Conversion:
-    """Convert from the least traffic of a benchmark arm to ``formula``. Raises Uncounted."""
-    if not isinstance(formula, Expression):
-        return AS_IS
-    factor = _factor(formula, problem_facts(facts, workload), facts.bytes)
-    sentence = (
-        f"Bytes are counted as {formula.text}, {short(factor)} times the least traffic of the "
-        "launch; the bandwidth is restated by that factor before it is compared."
-    )
-    return Conversion(factor, sentence)
-
-
-def _benchmark_named(
-    formula: FlopFormula | None, facts: ArmFacts, workload: Workload
-) -> Conversion:
     density = facts.density
     if formula is FlopFormula.UNSTATED:
         counted = "the whole product" if density in (None, 1) else "the stored blocks"
@@ -132,6 +114,18 @@ def _benchmark_named(
         f"rate is restated by the density of {short(density)} before it is compared."
     )
     return Conversion(1 / density, sentence)
+
+
+def for_traffic(formula: Counting, facts: ArmFacts, workload: Workload) -> Conversion:
+    """Convert from the least traffic of a benchmark arm to ``formula``. Raises Uncounted."""
+    if not isinstance(formula, Expression):
+        return AS_IS
+    factor = _factor(formula, problem_facts(facts, workload), facts.bytes)
+    sentence = (
+        f"Bytes are counted as {formula.text}, {short(factor)} times the least traffic of the "
+        "launch; the bandwidth is restated by that factor before it is compared."
+    )
+    return Conversion(factor, sentence)
 
 
 def _benchmark_41(formula: FlopFormula, workload: Workload) -> Conversion:
@@ -163,17 +157,11 @@ def for_program(
         return Conversion(1.0, _UNSTATED.format("the program's own count"))
     if parser == "cutlass_41":
         return _program_41(formula, shape, causal_41(arguments))
-    return _program_88(formula, shape)
-
-
-def _program_88(formula: FlopFormula, shape: Shape) -> Conversion:
-    if formula not in WHOLE or not shape["causal"]:
-        return AS_IS
     sentence = (
         "The claim counts the whole score matrix, the program half of it; the printed rate is "
         "restated before it is compared."
     )
-    return Conversion(2.0, sentence)
+    return Conversion(2.0, sentence) if formula in WHOLE and shape["causal"] else AS_IS
 
 
 def _program_41(formula: FlopFormula, shape: Shape, causal: bool) -> Conversion:

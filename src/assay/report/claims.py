@@ -231,14 +231,9 @@ def project_stamp(catalog: Catalog) -> ProjectStamp | None:
     if catalog.project is None:
         return None
     return ProjectStamp(
-        title=project_title(catalog.project.title),
+        title=shortened(" ".join(catalog.project.title.split()), LONGEST_TITLE) or UNTITLED,
         sha256=catalog.project.sha256,
         says="Not a report of Assay's own sources: the claims, their tolerances and formulas are "
         "those of this project, for which its signer stands and nobody else. The margins, the "
         "protocols and the peaks of Assay's targets are Assay's.",
     )
-
-
-def project_title(title: str) -> str:
-    """Return a title as a heading shows it."""
-    return shortened(" ".join(title.split()), LONGEST_TITLE) or UNTITLED
