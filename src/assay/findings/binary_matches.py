@@ -70,12 +70,11 @@ def _made(
     sources that are others by now.
     """
     recorded = evidence.recorded_builds.get((artifact, arch))
-    records = (
-        evidence.target_builds.get(target, {}).get((artifact, arch)),
-        recorded.record if recorded else None,
-    )
-    fitting = (each for each in records if each and each.artifact)
-    return next((e for e in fitting if e.artifact and e.artifact.sha256 == measured), None)
+    of_target = evidence.target_builds.get(target, {}).get((artifact, arch))
+    for record in (of_target, recorded.record if recorded else None):
+        if record is not None and record.artifact and record.artifact.sha256 == measured:
+            return record
+    return None
 
 
 def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord | None) -> Sameness:

@@ -31,11 +31,9 @@ def lock_folder() -> Path:
 def make_lock_folder() -> Path:
     """Make the folder so that every user of the machine can use it. Raises OSError."""
     folder = lock_folder()
-    try:
+    with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o1777)
         folder.chmod(0o1777)  # mkdir's mode is cut by the umask
-    except FileExistsError:
-        pass
     return folder
 
 

@@ -22,13 +22,13 @@ UNMEASURED = ("not_run", "consistent", "inconsistent")
 """Verdicts that no measurement answers."""
 
 
-def published_reports(root: Path, project: Path | None = None) -> list[Path]:
-    """Return the reports that belong to the repository, and to a ``project`` where one is given:
-    the one with most measured verdicts first, and of such with as many the one signed last.
+def published_reports(root: Path) -> list[Path]:
+    """Return the repository's reports: the one with most measured verdicts first, and of such with
+    as many the one signed last.
 
     Directories or archives of such: to be read through ``opened_report``.
     """
-    return list(_by_statement(root, project))
+    return list(_by_statement(root, None))
 
 
 def reports_measuring(
