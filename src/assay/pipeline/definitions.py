@@ -6,11 +6,11 @@ What only judging reads, such as a margin, is in none.
 Which modules a task runs is read off their source: nothing of the device side can be imported here.
 """
 
-import ast
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
+from modulefinder import ModuleFinder
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,7 @@ class Definitions:
         parts: list[Any] = [self.plan.provision.kind, self.request.runtime]
         parts += self.request.device_paths
         if stage.task is not None:
-            parts.append(code_digest([START, TASKS[stage.task].full_module]))
+            parts.append(code_digest((START, TASKS[stage.task].full_module)))
         return _digest(parts)
 
 
@@ -85,56 +85,27 @@ def _digest(parts: list[Any]) -> str:
     return sha256_bytes(json.dumps(parts, sort_keys=True).encode())
 
 
-def code_digest(modules: Iterable[str], package: Path = PACKAGE) -> str:
+@cache
+def code_digest(modules: tuple[str, ...], package: Path = PACKAGE) -> str:
     """Return the digest of the source of ``modules`` and of everything they import on the device
     side.
 
     ``package`` is the folder of the ``assay`` package, whose source counts as it was when it was
     first asked for in this process.
     """
-    names = sorted(imported(modules, package))
-    return _digest([[name, sha256_bytes(_text(package, name))] for name in names])
+    sources = sorted(imported(modules, package).items())
+    return _digest([[name, sha256_bytes(path.read_bytes())] for name, path in sources])
 
 
-def imported(modules: Iterable[str], package: Path = PACKAGE) -> set[str]:
-    """Return ``modules`` with what they import, transitively, of the device side.
+def imported(modules: Iterable[str], package: Path = PACKAGE) -> dict[str, Path]:
+    """Return ``modules`` with what they import, transitively, of the device side, and their files.
 
-    Raises KeyError for a module that there is none of.
+    Raises ImportError for a module that there is none of.
     """
-    found: set[str] = set()
-    waiting = list(modules)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += _imports(package, name)
-    return found
-
-
-@cache
-def _sources(package: Path) -> dict[str, Path]:
-    """Return every module of the device side: assay.shared.job for shared/job.py."""
-    found = {}
-    for path in (path for room in ROOMS for path in (package / room).rglob("*.py")):
-        parts = ["assay", *path.relative_to(package).with_suffix("").parts]
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
-
-
-@cache
-def _text(package: Path, name: str) -> bytes:
-    return _sources(package)[name].read_bytes()
-
-
-@cache
-def _imports(package: Path, name: str) -> frozenset[str]:
-    """Return what one module imports anywhere in it, and the packages that this runs on the way."""
-    known = _sources(package)
-    names = {name}
-    for node in ast.walk(ast.parse(_text(package, name))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    parents = {each.rsplit(".", depth)[0] for each in names for depth in (1, 2)}
-    return frozenset(((names | parents) & known.keys()) - {name})
+    beside = [path.name.partition(".")[0] for path in package.parent.iterdir() if path != package]
+    finder = ModuleFinder([str(package.parent)], excludes=beside)  # an installed one has many
+    for name in modules:
+        finder.import_hook(name)
+    rooms = tuple(f"{PACKAGE.name}.{room}." for room in ROOMS)
+    found = (each for each in finder.modules.items() if f"{each[0]}.".startswith(rooms))
+    return {name: Path(getattr(module, "__file__", "")) for name, module in found}
