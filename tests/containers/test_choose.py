@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import BadInput, MissingEnvironment
+from assay.base.errors import MissingEnvironment
 from assay.runtimes import gpu_access
 from assay.runtimes.choose import choose, open_runtime
 from assay.runtimes.host import HostRuntime
@@ -25,14 +25,13 @@ class TestBareMachine:
     """Nothing but the host."""
 
     def test_auto_ends_at_the_host_and_says_why(self):
-        choice = choose("auto", gpu=False)
-        assert choice.name == "host"
-        assert isinstance(choice.runtime, HostRuntime)
-        assert choice.looked_at == (
+        runtime, lines = choose("auto", gpu=False)
+        assert isinstance(runtime, HostRuntime)
+        assert lines == [
             "no container runtime here: docker (not installed), podman (not installed), "
             "apptainer (not installed)",
             "runtime host: the host itself works",
-        )
+        ]
 
     @pytest.mark.parametrize("name", ["docker", "podman", "apptainer"])
     def test_what_was_asked_for_is_not_replaced(self, name: str):
@@ -42,15 +41,8 @@ class TestBareMachine:
             open_runtime(name)
 
     def test_the_host_can_be_asked_for(self):
-        choice = choose("host", gpu=True)
-        assert choice.looked_at == ("runtime host: the host itself works",)
-
-    def test_an_unknown_runtime(self):
-        sentence = "there is no runtime 'lxc'; known: auto, docker, podman, apptainer, host"
-        with pytest.raises(BadInput, match=sentence):
-            choose("lxc", gpu=False)
-        with pytest.raises(BadInput, match="there is no runtime 'auto'"):
-            open_runtime("auto")
+        _, lines = choose("host", gpu=True)
+        assert lines == ["runtime host: the host itself works"]
 
 
 @pytest.mark.usefixtures("bare")
@@ -67,9 +59,9 @@ class TestRunningEngine:
             yield engine
 
     def test_auto_takes_it(self, name: str, running):
-        choice = choose("auto", gpu=False)
-        assert choice.name == name
-        assert choice.looked_at[-1] == f"runtime {name}: {choice.runtime.describe()} works"
+        runtime, lines = choose("auto", gpu=False)
+        assert runtime.name == name
+        assert lines[-1] == f"runtime {name}: {runtime.describe()} works"
 
     def test_it_does_not_do_for_a_gpu_that_is_not_there(self, name: str, running, monkeypatch):
         monkeypatch.setattr(gpu_access, "find_driver", lambda: None)

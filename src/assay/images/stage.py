@@ -11,12 +11,11 @@ from assay.images.debian import NONE
 from assay.images.definition import define
 from assay.images.host_import import import_host
 from assay.images.obtain import ARCHIVE, IMAGES, folder_of, image_folder, obtain
-from assay.records.images import ImageRecord, Role, RuntimeName, is_engine
+from assay.records.images import ImageRecord, Role, RuntimeName, RuntimeWish, is_engine
 from assay.runtimes.apptainer import make_sif
 from assay.runtimes.base import Place
 from assay.runtimes.choose import choose
 from assay.runtimes.engine import EngineRuntime
-from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_file
 
 
@@ -73,7 +72,7 @@ def objection(
     return None if made or shutil.which("mmdebstrap") else NONE
 
 
-def compiler_place(root: Path, wish: str) -> Place:
+def compiler_place(root: Path, wish: RuntimeWish) -> Place:
     """The host, or a toolchain image that was made and loaded; says which, and why not the others.
 
     Every target's toolchain image is the same, so the first target's will do. Raises
@@ -81,15 +80,15 @@ def compiler_place(root: Path, wish: str) -> Place:
     host lacks what nvcc needs.
     """
     target = next(iter(load_catalog(root).targets))
-    chosen = choose(
+    runtime, lines = choose(
         wish,
         gpu=False,
         sif_of=lambda image: sif_path(root, image),
         objection=lambda name: objection(root, None, name, host_image=False),
     )
-    for line in chosen.looked_at:
+    for line in lines:
         say(line)
-    if chosen.name == "host":
+    if runtime.name == "host":
         find_host_compiler()
-        return Place(HostRuntime())
-    return Place(chosen.runtime, make_image(root, chosen.name, "toolchain", target))
+        return Place(runtime)
+    return Place(runtime, make_image(root, runtime.name, "toolchain", target))

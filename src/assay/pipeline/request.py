@@ -31,8 +31,8 @@ from assay.pipeline.reuse import Taken, find_recorded, require_figures
 from assay.pipeline.run_files import RESULTS, measured_before
 from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
-from assay.records.images import RuntimeName, is_engine
-from assay.records.plan import EarlierReport, Provision, Request
+from assay.records.images import RuntimeName, RuntimeWish, is_engine
+from assay.records.plan import EarlierReport, Executor, Provision, Request
 from assay.runtimes.choose import choose
 from assay.verification.attestation import load_public_key
 from assay.verification.sign import load_or_create_signer
@@ -48,8 +48,8 @@ class Options:
     sources: tuple[str, ...]
     targets: tuple[str, ...]
     """Those that were asked for, or else those of config/config.yaml."""
-    runtime: str
-    executor: str
+    runtime: RuntimeWish
+    executor: Executor
     signing_key: Path
     device_python: str | None = None
     """As it was named; None where none was."""
@@ -259,13 +259,13 @@ def _chosen_runtime(
 
     Raises BadInput or MissingEnvironment where the wishes cannot be met there.
     """
-    runtime = choose(
+    runtime, lines = choose(
         options.runtime,
         gpu=driver is not None,
         objection=partial(objection, root, options.prebuilt, host_image=options.host_image),
     )
     if driver is not None or runtime.name != "host":
-        for line in runtime.looked_at:
+        for line in lines:
             say(line)
     if options.host_image and not is_engine(runtime.name):
         raise BadInput("--host-image needs --runtime docker or podman, which hold the image")

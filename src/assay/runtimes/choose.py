@@ -1,11 +1,10 @@
 """The choice of the runtime that jobs run in: the one asked for, or the first that works."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
-from assay.base.errors import BadInput, MissingEnvironment
-from assay.records.images import ImageRecord, RuntimeName, is_engine
+from assay.base.errors import MissingEnvironment
+from assay.records.images import ImageRecord, RuntimeName, RuntimeWish, is_engine
 from assay.runtimes.apptainer import ApptainerRuntime
 from assay.runtimes.base import CommandOutcome, Runtime, RuntimeAbsent, Task
 from assay.runtimes.engine import EngineRuntime
@@ -15,16 +14,6 @@ RUNTIMES: tuple[RuntimeName, ...] = ("docker", "podman", "apptainer", "host")
 """In the order in which auto tries them."""
 SifOf = Callable[[ImageRecord], Path]
 """Where the SIF file of an image lies."""
-
-
-@dataclass(frozen=True)
-class ChosenRuntime:
-    """The runtime that was chosen, open."""
-
-    name: RuntimeName
-    runtime: Runtime
-    looked_at: tuple[str, ...]
-    """A line on all that are not here, and one on each that was looked at, the chosen one last."""
 
 
 def open_image(
@@ -54,29 +43,29 @@ def no_sif(image: ImageRecord) -> Path:
 
 
 def choose(
-    wish: str,
+    wish: RuntimeWish,
     *,
     gpu: bool,
     sif_of: SifOf = no_sif,
     objection: Callable[[RuntimeName], str | None] = lambda name: None,
-) -> ChosenRuntime:
-    """Return the runtime ``wish``, or for ``auto`` the first that works on this machine.
+) -> tuple[Runtime, list[str]]:
+    """Return the runtime ``wish``, open, or for ``auto`` the first that works on this machine; a
+    line on all that are not here, and one on each that was looked at, the chosen one last.
 
     With ``gpu`` a container runtime works only if it can give a container the GPUs; ``objection``
-    tells what else keeps ``auto`` from taking one. Raises
-    MissingEnvironment when the runtime asked for does not work, BadInput for an unknown one.
+    tells what else keeps ``auto`` from taking one. Raises MissingEnvironment when the runtime asked
+    for does not work.
     """
-    wanted = RUNTIMES if wish == "auto" else (known(wish),)
     lines: list[str] = []
-    absent: dict[RuntimeName, str] = {}
-    for name in wanted:
+    absent: list[str] = []
+    for name in RUNTIMES if wish == "auto" else (wish,):
         try:
             runtime = open_runtime(name, gpu=gpu, sif_of=sif_of)
         except MissingEnvironment as error:
             if wish != "auto":
                 raise
             if isinstance(error, RuntimeAbsent):
-                absent[name] = error.brief
+                absent.append(f"{name} ({error.brief})")
             else:
                 lines.append(f"runtime {name}: {error}")
             continue
@@ -86,37 +75,24 @@ def choose(
         access = runtime.gpu_access() if gpu and isinstance(runtime, EngineRuntime) else None
         by = f", GPUs by {access.how}" if access else ""
         lines.append(f"runtime {name}: {runtime.describe()} works{by}")
-        first = [say_absent(absent)] if absent else []
-        return ChosenRuntime(name, runtime, (*first, *lines))
+        if absent:
+            every = len(absent) == len(RUNTIMES) - 1  # the host is always here
+            where = "no container runtime here" if every else "not here"
+            lines.insert(0, f"{where}: {', '.join(absent)}")
+        return runtime, lines
     raise AssertionError("the host always works")
 
 
-def say_absent(absent: Mapping[RuntimeName, str]) -> str:
-    """Return one line on runtimes of which there is nothing here, by name."""
-    told = ", ".join(f"{name} ({why})" for name, why in absent.items())
-    every = len(absent) == len(RUNTIMES) - 1  # the host is always here
-    return f"no container runtime here: {told}" if every else f"not here: {told}"
-
-
-def open_runtime(name: str, *, gpu: bool = False, sif_of: SifOf = no_sif) -> Runtime:
+def open_runtime(name: RuntimeName, *, gpu: bool = False, sif_of: SifOf = no_sif) -> Runtime:
     """Return the runtime ``name``, ready to run. Raises like choose()."""
-    found = known(name)
-    if found == "host":
+    if name == "host":
         return HostRuntime()
-    if found == "apptainer":
+    if name == "apptainer":
         apptainer = ApptainerRuntime.find(sif_of)
         if gpu:
             apptainer.check_gpu()
         return apptainer
-    engine = EngineRuntime(found)
+    engine = EngineRuntime(name)
     if gpu:
         engine.gpu_access()
     return engine
-
-
-def known(name: str) -> RuntimeName:
-    """``name`` as the name of a runtime. Raises BadInput for another."""
-    for one in RUNTIMES:
-        if one == name:
-            return one
-    raise BadInput(f"there is no runtime '{name}'; known: auto, {', '.join(RUNTIMES)}")
