@@ -262,18 +262,16 @@ class Dag:
         """Return a report that is taken over."""
         return next(each for each in self.request.earlier if each.name == name)
 
-    def nested_files(self) -> list[str]:
-        """Return a file of each report that others' figures come from, which is copied whole."""
-        names = evidence.nested_reports(self.plan.targets)
-        return [self.path(f"{evidence.earlier_path(name)}/{MANIFEST}") for name in names]
-
     def measurements(self) -> list[str]:
-        """Return the word on every target that is measured here, and the reports that others'
-        figures come from.
+        """Return the word on every target that is measured here, and a file of each report that
+        others' figures come from, which is copied whole.
         """
+        nested = evidence.nested_reports(self.plan.targets)
         measured = (each for each in self.plan.targets if each.provision.kind == "device")
-        words = [self.path(MEASURED.format(plan.target)) for plan in measured]
-        return [*self.nested_files(), *words]
+        return [
+            *(self.path(f"{evidence.earlier_path(name)}/{MANIFEST}") for name in nested),
+            *(self.path(MEASURED.format(plan.target)) for plan in measured),
+        ]
 
     def portable_files(self) -> list[str]:
         """Return what a machine without a compiler takes over: builds, counts, the compilers'

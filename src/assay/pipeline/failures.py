@@ -22,6 +22,7 @@ from assay.evidence.stages import (
     inspections_path,
     of_purpose,
 )
+from assay.measuring.resume import kept_record
 from assay.pipeline.run_files import MEASURED
 from assay.records.attestation import MANIFEST, Manifest
 from assay.records.base import Record
@@ -83,12 +84,12 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
     """
 
     def failed(path: str, record: type[Record]) -> bool:
-        if not (run_dir / path).is_file():
-            return False
-        try:
-            return came_to_nothing(read_record(record, run_dir / path))
-        except BadInput:
-            return True
+        found = kept_record(run_dir / path, record)
+        return (run_dir / path).is_file() and (found is None or came_to_nothing(found))
+
+    def lacked_compiler(path: str) -> bool:
+        found = kept_record(run_dir / path, BUILDS.record)
+        return found is not None and not found.had_compiler
 
     def taken_away(target: TargetPlan) -> bool:
         of = (PLATFORMS, CORRECTNESS, BENCHMARKS)
@@ -97,7 +98,7 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
         return measured and not all((run_dir / path).is_file() for path in paths)
 
     builds = BUILDS.paths(plan).values()
-    return [path for path in builds if _lacked_compiler(run_dir / path)] + [
+    return [path for path in builds if lacked_compiler(path)] + [
         MEASURED.format(target.target)
         for target in plan.targets
         if target.provision.kind == "device"
@@ -127,13 +128,6 @@ def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> l
     rivals = [catalog.rivals[each] for each in sorted(lacking)]
     has = find_installed(request.device_python, rivals, [Path(p) for p in request.device_paths])
     return [inspections_path()] if has else []
-
-
-def _lacked_compiler(path: Path) -> bool:
-    try:
-        return path.is_file() and not read_record(BUILDS.record, path).had_compiler
-    except BadInput:
-        return False  # what reads it for its figures says what is wrong with it
 
 
 def is_damaged(report_dir: Path) -> bool:

@@ -9,7 +9,7 @@ from assay.base.writable import why_not_writable
 from assay.building.toolchain import find_host_compiler
 from assay.catalog.model import Catalog
 from assay.evidence.stages import plan_path
-from assay.pipeline.run_files import REPORTS, RESULTS, report_dir, report_path, require_own_places
+from assay.pipeline.run_files import REPORTS, RESULTS, report_path, require_own_places
 from assay.records.attestation import ATTESTATION
 from assay.records.images import RuntimeName, is_engine
 from assay.records.plan import Plan, Request
@@ -58,7 +58,7 @@ def require_kept_report(
     Claims that the catalog has no more count for nothing. ``narrowed``: whether targets were named,
     so that those of the report count, too.
     """
-    report = report_dir(root, request)
+    report = root / report_path(request)
     if not (report / ATTESTATION).is_file():
         return
     try:

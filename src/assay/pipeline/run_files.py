@@ -22,7 +22,7 @@ from assay.catalog.project_folder import EVIDENCE_FOLDER
 from assay.evidence.entries import TargetStage
 from assay.evidence.stages import BENCHMARKS, PLATFORMS, PROGRAMS, pipeline_path, plan_path
 from assay.evidence.timings import write_timing
-from assay.measuring.resume import kept_folder
+from assay.measuring.resume import kept_folder, kept_record
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import Plan, Provision, Request
 from assay.records.timings import Stage
@@ -43,7 +43,7 @@ def bind_run(root: Path, catalog: Catalog, request: Request, plan: Plan) -> None
     since it was read.
     """
     began, started = datetime.now(UTC), time.monotonic()
-    own, files = run_dir(root, request), _files(root, request, plan)
+    own, files = root / run_path(request), _files(root, request, plan)
     if load_catalog(root, None if request.home is None else Path(request.home)) != catalog:
         raise BadInput("the configuration was edited while this command started: start again")
     replanned = False
@@ -51,7 +51,7 @@ def bind_run(root: Path, catalog: Catalog, request: Request, plan: Plan) -> None
         if not (own / name).is_file() or (own / name).read_bytes() != data:
             write_bytes(own / name, data)
             replanned = replanned or name == plan_path()
-    for name in set(bound_files(own)) - files.keys():
+    for name in set(catalog_files(own)) - files.keys():
         (own / name).unlink()
     if replanned:
         write_timing(own, Stage.PLAN, {}, began, time.monotonic() - started)
@@ -62,12 +62,6 @@ def read_bound(folder: Path) -> tuple[Request, Plan]:
     if not (folder / REQUEST).is_file():
         raise BadInput(f"{folder / REQUEST}: no such file; ./assay reproduce starts a run")
     return read_record(Request, folder / REQUEST), read_record(Plan, folder / plan_path())
-
-
-def bound_files(folder: Path) -> list[str]:
-    """Everything that a run is bound to, as far as it is there, relative to its folder."""
-    records = [name for name in (REQUEST, plan_path(), pipeline_path()) if (folder / name).exists()]
-    return [*records, *catalog_files(folder)]
 
 
 def _files(root: Path, request: Request, plan: Plan) -> dict[str, bytes]:
@@ -98,34 +92,18 @@ def _files(root: Path, request: Request, plan: Plan) -> dict[str, bytes]:
     return {**files, **{name: dump_record(record) for name, record in records.items()}}
 
 
-def run_dir(root: Path, request: Request) -> Path:
-    """Return where a run keeps its records."""
-    return root / run_path(request)
-
-
-def report_dir(root: Path, request: Request) -> Path:
-    """Return where its report will be."""
-    return root / report_path(request)
-
-
 def run_path(request: Request) -> str:
-    """Return results/NAME as the workflow names it, from the repository's root."""
+    """Return results/NAME, where a run keeps its records, as the workflow names it, from the
+    repository's root.
+    """
     home = "" if request.home is None else f"{request.home}/"
     return f"{home}{RESULTS}/{request.run}"
 
 
 def report_path(request: Request) -> str:
-    """Return reports/NAME as the workflow names it."""
+    """Return reports/NAME, where its report will be, likewise."""
     home = "" if request.home is None else f"{request.home}/"
     return f"{home}{REPORTS}/{request.run}"
-
-
-def workflow_dir(root: Path, request: Request) -> Path:
-    """Return where Snakemake works and keeps its own state: the repository, or a project's results.
-
-    A project's files have absolute names, and nothing of its run lands in the repository.
-    """
-    return root if request.home is None else Path(request.home) / RESULTS
 
 
 def foreign_place(home: Path, *run: str) -> str | None:
@@ -152,10 +130,9 @@ def measured_before(run_dir: Path, target: str) -> Provision | None:
         kept = kept_folder(run_dir, stage.stage, target).glob("*.json.gz")
         return (run_dir / stage.output(target)).is_dir() or any(kept)
 
-    try:
-        plan = read_record(Plan, run_dir / plan_path())
-        platform = read_record(PLATFORMS.record, run_dir / PLATFORMS.path(target))
-    except BadInput:
+    plan = kept_record(run_dir / plan_path(), Plan)
+    platform = kept_record(run_dir / PLATFORMS.path(target), PLATFORMS.record)
+    if plan is None or platform is None:
         return None
     found = next((each for each in plan.targets if each.target == target), None)
     if found is None or found.provision.kind != "device":

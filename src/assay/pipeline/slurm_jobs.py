@@ -13,11 +13,12 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.base.errors import AssayError, BadInput, MissingEnvironment
-from assay.base.io import read_record, write_record, write_record_if_changed
+from assay.base.errors import AssayError, MissingEnvironment
+from assay.base.io import write_record, write_record_if_changed
 from assay.base.progress import say
 from assay.evidence.stages import slurm_jobs_path
 from assay.measuring.host_machine import now
+from assay.measuring.resume import kept_record
 from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, ask_slurm, why_ended
 from assay.records.cluster import (
     CgroupLimits,
@@ -144,7 +145,7 @@ class JobJournal:
     ) -> None:
         folder = run_dir / FOLDER / target
         for path in folder.glob(f"{stage}.*.json"):
-            lost = _read(path)
+            lost = kept_record(path, SlurmJob)
             if lost is not None and lost.outcome == "lost" and lost.reason is None:
                 # Slurm is asked while it still knows.
                 write_record(lost.model_copy(update={"reason": why_ended(lost.job_id)}), path)
@@ -192,7 +193,7 @@ class JobJournal:
 
 def journal_of(run_dir: Path) -> list[SlurmJob]:
     """Return every start of every job of a run, in their order; half-written ones are none."""
-    found = [_read(path) for path in (run_dir / FOLDER).glob("*/*.json")]
+    found = [kept_record(path, SlurmJob) for path in (run_dir / FOLDER).glob("*/*.json")]
     return sorted(
         (job for job in found if job is not None),
         key=lambda job: (job.began_at, job.target, job.stage, job.job_id, job.restart),
@@ -248,10 +249,3 @@ def salt_of(run_dir: Path) -> str:
 def salted(salt: str, name: str) -> str:
     """Return what stands for a name: SHA-256 of the salt and the name."""
     return sha256_bytes(f"{salt}{name}".encode())
-
-
-def _read(path: Path) -> SlurmJob | None:
-    try:
-        return read_record(SlurmJob, path)
-    except BadInput:
-        return None

@@ -16,14 +16,7 @@ from assay.catalog.model import Catalog
 from assay.measuring.held_gpu import memory_limit
 from assay.pipeline.failures import error_of, is_damaged, read_failures
 from assay.pipeline.preconditions import require_compiler
-from assay.pipeline.run_files import (
-    bind_run,
-    report_dir,
-    report_path,
-    run_path,
-    workflow_dir,
-)
-from assay.pipeline.run_files import run_dir as run_dir_of
+from assay.pipeline.run_files import RESULTS, bind_run, report_path, run_path
 from assay.pipeline.slurm_jobs import (
     Preempted,
     cancel_orphans,
@@ -63,7 +56,7 @@ def run_workflow(
     require_compiler(request, plan)
     with only_run(root if request.home is None else Path(request.home), request.run):
         bind_run(root, catalog, request, plan)
-        run_dir = run_dir_of(root, request)
+        run_dir = root / run_path(request)
         if request.cluster is not None or was_on_cluster(run_dir):
             cancel_orphans(run_dir)
         shutil.rmtree(run_dir / "failures", ignore_errors=True)
@@ -71,7 +64,7 @@ def run_workflow(
         if again:
             say(f"failed before and tried again: {', '.join(again)}")
         anew = [f"{run_path(request)}/{output}" for output in again]
-        if is_damaged(report_dir(root, request)):
+        if is_damaged(root / report_path(request)):
             anew.append(f"{report_path(request)}/{PAGE}")
         command = [*snakemake_command(root, request, goal), "--cores", str(cores)]
         _run(root, request, [*command, "--forcerun", *anew] if anew else command, verbose=verbose)
@@ -79,7 +72,7 @@ def run_workflow(
 
 def _run(root: Path, request: Request, command: Sequence[str], *, verbose: bool) -> None:
     """Run the workflow's process, and raise what its end is, but for a good one."""
-    run_dir, on_cluster = run_dir_of(root, request), request.cluster is not None
+    run_dir, on_cluster = root / run_path(request), request.cluster is not None
     environment = snakemake_environment(root, os.environ)
     try:
         code = run_process(
@@ -111,18 +104,27 @@ def _run(root: Path, request: Request, command: Sequence[str], *, verbose: bool)
 
 
 def snakemake_command(root: Path, request: Request, goal: str | None = None) -> list[str]:
-    """Return how Snakemake is started on a run, without any limit on cores."""
-    cluster = request.cluster
+    """Return how Snakemake is started on a run, without any limit on cores.
+
+    A project's files have absolute names, and nothing of its run lands in the repository. Compilers
+    share this machine's memory, or what a control group grants of it (a job that wants more of it
+    runs alone). Naming any limit here sets aside those of the profile, so that the one GPU of
+    profiles/default stands here again.
+    """
+    cluster, home = request.cluster, request.home
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limits = [f"compile_mb={min(memory, memory_limit() or memory) // MB}"]
+    limits += ["gpu=1"] if request.executor == "local" else []
     profile, placed = "default", list[str]()
     if cluster is not None:
-        profile, placed = "slurm", executor_options(cluster, run_dir_of(root, request))
+        profile, placed = "slurm", executor_options(cluster, root / run_path(request))
     return [
         sys.executable, "-m", "snakemake", *([goal] if goal else []),
         "--snakefile", str(root / "Snakefile"),
-        "--directory", str(workflow_dir(root, request)),
+        "--directory", str(root if home is None else Path(home, RESULTS)),
         "--workflow-profile", str(root / "profiles" / profile),
         *placed,
-        "--nolock", "--rerun-incomplete", "--resources", *_limits(request),
+        "--nolock", "--rerun-incomplete", "--resources", *limits,
         "--config", f"run={run_path(request)}",
     ]  # fmt: skip
 
@@ -141,21 +143,3 @@ def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, s
     if why_not_writable(Path(home) / "snakemake") is None:
         return ours
     return {**ours, "XDG_CACHE_HOME": str(cache_folder(root) / "home")}
-
-
-def _limits(request: Request) -> list[str]:
-    """Return what jobs share on this machine, beside its cores.
-
-    Compilers get its memory (a job that wants more of it runs alone). Naming any limit here sets
-    aside those of the profile, so that the one GPU of profiles/default stands here again.
-    """
-    memory = f"compile_mb={usable_memory() // MB}"
-    return ["gpu=1", memory] if request.executor == "local" else [memory]
-
-
-def usable_memory() -> int:
-    """Return bytes of this machine's memory that its jobs may use: all of it, or what a control
-    group grants.
-    """
-    every = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min(every, memory_limit() or every)

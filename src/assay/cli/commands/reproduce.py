@@ -43,7 +43,7 @@ from assay.pipeline.original_requests import given_by_source
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import require_compiler, require_kept_report, tell_images
 from assay.pipeline.request import Options, make_request
-from assay.pipeline.run_files import RESULTS, report_dir, require_own_places, run_dir
+from assay.pipeline.run_files import RESULTS, report_path, require_own_places, run_path
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.attestation import PAGE, SIGNER, VERDICTS
 from assay.records.plan import Plan, Request
@@ -266,7 +266,7 @@ def finish(
     _tell_plan(catalog, request, plan, cores)
     require_trust(catalog, plan, trusted=trusted)
     goal = "unsigned" if request.unsigned_for else None
-    done = run_dir(root, request)
+    done = root / run_path(request)
     again = outputs_to_retry(done, plan) + inspections_to_retry(done, catalog, request)
     run_workflow(root, catalog, request, plan, cores=cores, goal=goal, again=again, verbose=verbose)
     tell_outcome(request, strict, catalog)
@@ -298,7 +298,7 @@ def tell_outcome(request: Request, strict: bool, catalog: Catalog | None = None)
 
     ``catalog``: what the run was planned from, where it was read already.
     """
-    report = report_dir(checkout.ROOT, request)
+    report = checkout.ROOT / report_path(request)
     verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
     catalog = catalog or load_catalog(report / "evidence")
     if request.unsigned_for is None:
