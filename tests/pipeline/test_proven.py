@@ -103,11 +103,12 @@ def test_a_programs_check_is_kept_where_the_program_ran_well(tmp_path: Path) -> 
     crashed = b.program_record("ex88", (), ["1"], exit_code=1).model_copy(update=checked)
     for record in (unchecked, crashed):
         proofs.put([item], {"ex88": record}, kept)
-        assert proofs.found([item], run_dir, ProgramRecord) == {}
+        assert proofs.found([item], kept, ProgramRecord) == {}
     proofs.put([item], {"ex88": unchecked.model_copy(update=checked)}, kept)
     other_run = tmp_path / "results" / "second"
     moved = replace(
         item, job=replace(job, artifact=replace(artifact, path=f"{other_run}/builds/a"))
     )
-    (found,) = proofs.found([moved], other_run, ProgramRecord).values()
+    kept = kept_folder(other_run, "program", "h100")
+    (found,) = proofs.found([moved], kept, ProgramRecord).values()
     assert found.verification == checked["verification"]

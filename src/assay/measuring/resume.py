@@ -82,23 +82,14 @@ class Proofs:
     machines: Mapping[str, str]
     """By GPU that takes part: a digest of it, its driver and the software beside it."""
 
-    def take(self, items: Sequence[Item], kept: Path, record: type[R]) -> int:
-        """Put what was proven before among what the run keeps; return how many records."""
-        new = [item for item in items if not item.kept(kept).is_file()]
-        found = self.found(new, kept.parents[2], record)
-        for item in new:
-            if item.name in found:
-                write_record(found[item.name], item.kept(kept))
-        return len(found)
-
-    def found(self, items: Sequence[Item], run_dir: Path, record: type[R]) -> dict[str, R]:
-        """Return what was proven before, by the item's name."""
+    def found(self, items: Sequence[Item], kept: Path, record: type[R]) -> dict[str, R]:
+        """Return what was proven before of items that the run keeps nothing of, by their names."""
         every: dict[str, R] = {}
-        for item in items:
-            places = [item.proof(self, gpu, run_dir) for gpu in self.machines]
-            kept = (kept_record(place, record) for place in places)
-            if (proof := next((each for each in kept if each is not None), None)) is not None:
-                every[item.name] = proof
+        for item in (each for each in items if not each.kept(kept).is_file()):
+            for gpu in self.machines:
+                proof = kept_record(item.proof(self, gpu, kept.parents[2]), record)
+                if proof is not None:
+                    every.setdefault(item.name, proof)
         return every
 
     def put(self, items: Sequence[Item], done: Mapping[str, GpuRecord], kept: Path) -> None:

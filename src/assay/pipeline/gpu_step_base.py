@@ -330,12 +330,20 @@ class MeasuringStep:
             for each in folders:
                 write_bytes(each / path.name, read_bytes(path))
 
-    def _take_proven(self, stage: TargetStage[Any, Any], items: Sequence[Item]) -> None:
-        """Take what earlier runs proved, unless it is to be proven again."""
+    def _proven(self, stage: TargetStage[Any, G], items: Sequence[Item]) -> dict[str, G]:
+        """Return what earlier runs proved of items that this one keeps nothing of, by their names,
+        unless it is to be proven again.
+        """
         proofs = None if self.dag.request.prove_again else self._proofs(stage)
-        taken = proofs.take(items, self._kept_folder(stage), stage.record) if proofs else 0
-        if taken:
-            say(f"{stage.stage}: {counted(taken, 'record')} of an earlier run on this GPU")
+        return proofs.found(items, self._kept_folder(stage), stage.record) if proofs else {}
+
+    def _take_proven(self, stage: TargetStage[Any, Any], items: Sequence[Item]) -> None:
+        """Take what earlier runs proved among what this one keeps."""
+        found, folder = self._proven(stage, items), self._kept_folder(stage)
+        for item in (each for each in items if each.name in found):
+            write_record(found[item.name], item.kept(folder))
+        if found:
+            say(f"{stage.stage}: {counted(len(found), 'record')} of an earlier run on this GPU")
 
     def _beside(
         self, stage: TargetStage[Any, G], gates: Mapping[str, str], patience_s: float | None

@@ -239,10 +239,7 @@ class MeasuringSteps(MeasuringStep):
         self._while_gpus_are_left(lambda: self._run_programs(items))
 
     def _run_programs(self, items: Sequence[Item]) -> None:
-        proofs = None if self.dag.request.prove_again else self._proofs(PROGRAMS)
-        folder = self._kept_folder(PROGRAMS)
-        new = [item for item in items if not item.kept(folder).is_file()]
-        proven = proofs.found(new, self.run_dir, PROGRAMS.record) if proofs else {}
+        proven = self._proven(PROGRAMS, items)
         left = [
             replace(item, job=measure.without_check(item.job)) if item.name in proven else item
             for item in items

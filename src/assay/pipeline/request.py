@@ -86,16 +86,6 @@ class Options:
     judges_only: bool = False
     """Whether nothing is compiled or looked into: ``recorded`` is judged again."""
 
-    @property
-    def python(self) -> str:
-        """Return the device's Python; a path holds wherever a job is started."""
-        return device_python(self.device_python)
-
-
-def site_of(root: Path, catalog: Catalog, project: Path | None = None) -> ClusterFile:
-    """Return what the site's files say of its cluster. Raises BadInput with all that is wrong."""
-    return load_cluster(root, project, catalog.targets)
-
 
 def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     """Check the options and find where each target's figures can come from.
@@ -109,7 +99,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     home = root if options.project is None else options.project
     if options.writes:
         require_places(home, options.run, key)
-    cluster = site_of(root, catalog, options.project) if options.executor == "slurm" else None
+    slurm = options.executor == "slurm"
+    cluster = load_cluster(root, options.project, catalog.targets) if slurm else None
     if cluster is not None and cluster.runtime is not None and not options.runtime_named:
         options = replace(options, runtime=cluster.runtime)
     driver = find_host_driver() if cluster is None else None
@@ -137,7 +128,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "targets": provisions,
             "runtime": runtime,
             "cluster": cluster,
-            "device_python": options.python,
+            "device_python": device_python(options.device_python),
             "prebuilt": _named(built),
             "prebuilt_toolchains": tuple(
                 name
@@ -290,8 +281,9 @@ def _check_names(catalog: Catalog, options: Options) -> None:
     if options.unsigned_for is not None:
         load_public_key(options.unsigned_for)
     local = options.executor == "local"  # a cluster's node has its own Python and directories
-    if options.device_python and local and shutil.which(options.python) is None:
-        raise BadInput(f"--device-python {options.python}: there is no such program")
+    python = device_python(options.device_python)
+    if options.device_python and local and shutil.which(python) is None:
+        raise BadInput(f"--device-python {python}: there is no such program")
     for name in options.device_paths:
         package_directory(DEVICE_PATH, name, present=local)
     if not local and shutil.which("sbatch") is None:
@@ -317,7 +309,7 @@ def _device(
         detail = f"measured on the cluster's {gpu_type} nodes"
     else:
         packages = [Path(path) for path in options.device_paths]
-        found = find_gpu(target, at, runtime, options.python, packages)
+        found = find_gpu(target, at, runtime, device_python(options.device_python), packages)
         if isinstance(found, Absence):
             return found
         where = "" if runtime == "host" else f" in {runtime}"

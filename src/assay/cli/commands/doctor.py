@@ -18,7 +18,7 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.building.inspect_device_code import find_installed
 from assay.building.toolchain import find_host_compiler
-from assay.catalog.cluster import gpu_type_of
+from assay.catalog.cluster import gpu_type_of, load_cluster
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
@@ -34,7 +34,6 @@ from assay.measuring.host_machine import (
 )
 from assay.measuring.local_gpu import Absence, find_gpu, lacking_packages
 from assay.measuring.slurm_grant import gpu_types
-from assay.pipeline.request import site_of
 from assay.records.images import RuntimeName
 from assay.runtimes.base import Runtime, RuntimeAbsent
 from assay.runtimes.choose import RUNTIMES, open_runtime
@@ -183,7 +182,7 @@ class Machine:
         if shutil.which("sbatch") is None:
             return []
         try:
-            cluster, types = site_of(self.root, self.catalog, project), gpu_types()
+            cluster, types = load_cluster(self.root, project, self.catalog.targets), gpu_types()
         except (BadInput, MissingEnvironment):
             return []  # reproduce --executor slurm says what is wrong
         targets = self.catalog.targets.items()
