@@ -6,6 +6,7 @@ so. Secrets, homes and what belongs to one machine stay outside (``containers/im
 
 import os
 import platform
+import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -217,12 +218,7 @@ def inside(system: Path, path: Path) -> Path:
 
 def os_name(system: Path) -> str:
     """Name and version of a machine's distribution."""
-    for place in ("etc/os-release", "usr/lib/os-release"):
-        try:
-            lines = (system / place).read_text().splitlines()
-        except OSError:
-            continue
-        for line in lines:
-            if line.startswith("PRETTY_NAME="):
-                return line.partition("=")[2].strip('"')
-    return "an unknown distribution"
+    places = (system / name for name in ("etc/os-release", "usr/lib/os-release"))
+    text = next((place.read_text() for place in places if place.is_file()), "")
+    found = re.search(r'^PRETTY_NAME="?([^"\n]*)', text, re.MULTILINE)
+    return found[1] if found else "an unknown distribution"

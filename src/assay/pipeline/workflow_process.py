@@ -60,7 +60,7 @@ def leave_with_owner(environ: Mapping[str, str]) -> bool:
     False where that is so already. Of a command on another machine nothing is seen: the jobs of a
     cluster are cancelled by the run's next start.
     """
-    owner = owners.owner_in(environ)
+    owner = environ.get(owners.VARIABLE, "").partition(" ")[0]
 
     def watch() -> None:
         while not owners.is_gone(owner):

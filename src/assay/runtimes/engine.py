@@ -197,8 +197,7 @@ class EngineRuntime:
         Signals as well, in a process that began with ``progress.leave_on_signals``; what one leaves
         behind that is killed outright, the next removes.
         """
-        if image is None:
-            raise ValueError("an engine runs images only")
+        assert image is not None
         for bind in task.binds:
             if not bind.path.exists():  # engines would make a folder there
                 raise MissingEnvironment(f"cannot start {task.label}: there is no {bind.path}")

@@ -4,14 +4,14 @@ import os
 import secrets
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 
 from assay.base.errors import MissingEnvironment
 from assay.base.isolation import isolated
 from assay.records.images import ImageRecord, RuntimeName
 from assay.runtimes.base import CommandOutcome, Task
-from assay.runtimes.owners import environments, passed_on
+from assay.runtimes.owners import VARIABLE, environments
 from assay.shared.processes import tied_to_parent
 
 GRACE_S = 5.0
@@ -33,16 +33,15 @@ class HostRuntime:
         self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
     ) -> CommandOutcome:
         """Run ``task``; it and all that it started are ended when this process is interrupted."""
-        if image is not None:
-            raise ValueError("the host runs no images")
-        ours = isolated(os.environ)
-        inherited = ours if task.inherit else {"PATH": ours.get("PATH", os.defpath)}
+        assert image is None
+        ours = {"PATH": os.defpath, **isolated(os.environ)}
+        passed_on = ours if task.inherit else {n: ours[n] for n in ("PATH", VARIABLE) if n in ours}
         mark = secrets.token_hex(8)
         try:
             process = subprocess.Popen(
                 task.command,
                 cwd=task.directory,
-                env={**inherited, **passed_on(), **task.environment, MARK: mark},
+                env={**passed_on, **task.environment, MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -78,19 +77,16 @@ def _ended(process: "subprocess.Popen[str]") -> CommandOutcome:
 
 
 def _end(process: "subprocess.Popen[str]", mark: str) -> None:
-    """Ask a task's processes to end, and see to it that they do.
+    """Ask a task's processes to end, and see to it that they do: all that were started with this
+    mark in their environment, or forked from such.
 
     One that not even a kill ends, for a driver holds it, is left to itself.
     """
+    wanted = f"{MARK}={mark}".encode()
     for number in (signal.SIGTERM, signal.SIGKILL):
-        for pid in _marked(mark):
-            with suppress(OSError):
-                os.kill(pid, number)
+        for pid, variables in environments():
+            if wanted in variables:
+                with suppress(OSError):
+                    os.kill(pid, number)
         with suppress(subprocess.TimeoutExpired):
             process.wait(GRACE_S)
-
-
-def _marked(mark: str) -> Iterator[int]:
-    """Processes that were started with this mark in their environment, or forked from such."""
-    wanted = f"{MARK}={mark}".encode()
-    return (pid for pid, variables in environments() if wanted in variables)

@@ -10,7 +10,7 @@ import os
 import platform
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -84,16 +84,6 @@ def _state(pid: int) -> tuple[str, str] | None:
 def variables(run_dir: Path, owner: str) -> dict[str, str]:
     """Return what the processes of a run are started with."""
     return {VARIABLE: f"{owner} {run_dir}"}
-
-
-def passed_on() -> dict[str, str]:
-    """Return the same, for processes that get no other variable of ours."""
-    return {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
-
-
-def owner_in(environ: Mapping[str, str]) -> str:
-    """Return the command that a process works for; empty where it works for none."""
-    return environ.get(VARIABLE, "").partition(" ")[0]
 
 
 def leftovers(run_dir: Path) -> list[int]:
