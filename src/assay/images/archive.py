@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.base.errors import MissingEnvironment
-from assay.base.progress import ticking
-from assay.images.definition import Definition
+from assay.base.progress import exclusive, ticking
+from assay.images.definition import Definition, labels_of
 from assay.shared.files import sha256_bytes, sha256_file
 
 LAYER, MANIFEST = "layer.tar", "manifest.json"
@@ -33,7 +33,7 @@ def write_archive(layer: Path, output: Path, definition: Definition) -> tuple[st
             "architecture": "amd64",
             "config": {
                 "Env": [f"{name}={value}" for name, value in variables],
-                "Labels": definition.labels,
+                "Labels": labels_of(definition.inputs, definition.role),
                 "WorkingDir": "/",
             },
             "created": created,
@@ -85,6 +85,21 @@ def verify_archive(path: Path, tag: str | None = None) -> tuple[str, tuple[str, 
         f"sha256:{found[manifest[0]['Config']]}",
         tuple(f"sha256:{found[name]}" for name in manifest[0]["Layers"]),
     )
+
+
+@contextmanager
+def alone(path: Path, tag: str, making: str) -> Iterator[None]:
+    """Hold the place of an image: whoever else wants it waits, and finds it.
+
+    Raises MissingEnvironment when the disk is full or cannot be written, or has no locks.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        waiting = f"another process makes {tag}; waiting for it"
+        with exclusive(path.with_name(f"{path.name}.lock"), waiting):
+            yield
+    except OSError as error:
+        raise MissingEnvironment(disk_sentence(error, making, path.parent)) from error
 
 
 @contextmanager

@@ -43,11 +43,6 @@ class Definition:
         """Name in an engine; another definition has another."""
         return f"assay/{self.role}:{self.digest[:12]}"
 
-    @property
-    def labels(self) -> dict[str, str]:
-        """Return the labels of the image."""
-        return labels_of(self.inputs, self.role)
-
 
 def load_inputs(root: Path) -> ImagesFile:
     """Read ``containers/images.yaml``. Raises BadInput."""

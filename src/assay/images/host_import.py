@@ -17,8 +17,8 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import dump_record, read_record, read_text, write_record
 from assay.base.isolation import isolated
 from assay.base.pip_locks import tail
-from assay.base.progress import exclusive, say, ticking
-from assay.images.archive import TICK_S, disk_sentence
+from assay.base.progress import say, ticking
+from assay.images.archive import TICK_S, alone
 from assay.images.definition import LISTING, labels_of, load_inputs
 from assay.images.obtain import RECORD, check_found, image_folder, image_record
 from assay.records.images import ImageBase, ImageRecord, ImagesFile
@@ -64,45 +64,39 @@ def import_host(
     folder = image_folder(root, digest)
     tag = f"assay/runner:host-{digest[:12]}"
     here = {"runtime": engine.name, "engine": engine.describe(), "target": target}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with exclusive(folder.with_suffix(".lock"), f"another process makes {tag}; waiting for it"):
-            found = engine.image(tag)
-            if found is not None and (folder / RECORD).is_file():
-                record = read_record(ImageRecord, folder / RECORD)
-                check_found(found, record)
-                return record.model_copy(update=here)
-            listing = read_text(root / LISTING)
-            try:
-                image = _import(inputs, engine, tag, extra, system)
-                lines: list[str] = []
-                words = (python, "-c", listing, *map(str, extra))
-                task = Task(words, Path("/"), "look into an image")
-                outcome = engine.run(task, FoundImage(image["Id"]), lines.append)
-                if outcome.exit_code != 0:
-                    said = lines[-1] if lines else "nothing said"
-                    raise CheckFailed(f"{python} in the image ended with an error: {said}")
-                record = image_record(
-                    lines[-1],
-                    (),
-                    **here,
-                    role="runner",
-                    definition=digest,
-                    tag=tag,
-                    image_id=image["Id"],
-                    layers=tuple(image["RootFS"]["Layers"]),
-                    bytes=image["Size"],
-                    base=ImageBase(kind="host", reference=os_name(system), sha256=None),
-                )
-            except BaseException:
-                engine.remove_image(tag)
-                raise
+    with alone(folder, tag, "importing this machine's files"):
+        found = engine.image(tag)
+        if found is not None and (folder / RECORD).is_file():
+            record = read_record(ImageRecord, folder / RECORD)
+            check_found(found, record)
+            return record.model_copy(update=here)
+        listing = read_text(root / LISTING)
+        try:
+            image = _import(inputs, engine, tag, extra, system)
+            lines: list[str] = []
+            words = (python, "-c", listing, *map(str, extra))
+            task = Task(words, Path("/"), "look into an image")
+            outcome = engine.run(task, FoundImage(image["Id"]), lines.append)
+            if outcome.exit_code != 0:
+                said = lines[-1] if lines else "nothing said"
+                raise CheckFailed(f"{python} in the image ended with an error: {said}")
+            record = image_record(
+                lines[-1],
+                (),
+                **here,
+                role="runner",
+                definition=digest,
+                tag=tag,
+                image_id=image["Id"],
+                layers=tuple(image["RootFS"]["Layers"]),
+                bytes=image["Size"],
+                base=ImageBase(kind="host", reference=os_name(system), sha256=None),
+            )
             write_record(record, folder / RECORD)
-            return record
-    except OSError as error:
-        raise MissingEnvironment(
-            disk_sentence(error, "importing this machine's files", folder.parent)
-        ) from error
+        except BaseException:
+            engine.remove_image(tag)
+            raise
+        return record
 
 
 def places_of(python: str, inputs: ImagesFile) -> list[Path]:

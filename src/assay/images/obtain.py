@@ -13,9 +13,9 @@ from typing import Any
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.base.pip_locks import normal
-from assay.base.progress import exclusive, say
+from assay.base.progress import say
 from assay.base.writable import cache_folder
-from assay.images.archive import LAYER, disk_sentence, partial, verify_archive, write_archive
+from assay.images.archive import LAYER, alone, partial, verify_archive, write_archive
 from assay.images.debian import make_layer
 from assay.images.definition import Definition, define
 from assay.images.wheels import Wheel
@@ -51,23 +51,16 @@ def obtain(
     definition = define(root, role)
     cache = image_folder(root, definition.digest)
     bundled = prebuilt_folder(prebuilt, target, role) if prebuilt else cache
-    try:
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        waiting = f"another process makes {definition.tag}; waiting for it"
-        with exclusive(cache.with_name(cache.name + ".lock"), waiting):
-            folder = bundled if bundled.is_dir() else cache
-            if not folder.is_dir():
-                make(definition, target, runtime, folder)
-            record = read_image(folder, definition)
-            if engine is None:
-                _verify(folder, record)
-            else:
-                record = _into_engine(engine, folder, record)
-            return record.model_copy(update={"runtime": runtime, "target": target})
-    except OSError as error:
-        raise MissingEnvironment(
-            disk_sentence(error, f"getting the image {definition.tag}", cache.parent)
-        ) from error
+    with alone(cache, definition.tag, f"getting the image {definition.tag}"):
+        folder = bundled if bundled.is_dir() else cache
+        if not folder.is_dir():
+            make(definition, target, runtime, folder)
+        record = read_image(folder, definition)
+        if engine is None:
+            _verify(folder, record)
+        else:
+            record = _into_engine(engine, folder, record)
+        return record.model_copy(update={"runtime": runtime, "target": target})
 
 
 def image_folder(root: Path, digest: str) -> Path:
