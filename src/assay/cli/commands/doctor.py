@@ -7,10 +7,11 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -35,6 +36,7 @@ from assay.measuring.host_machine import (
 from assay.measuring.local_gpu import Absence, find_gpu, lacking_packages
 from assay.measuring.slurm_grant import gpu_types
 from assay.records.images import RuntimeName
+from assay.records.platform import Target
 from assay.runtimes.base import Runtime, RuntimeAbsent
 from assay.runtimes.choose import RUNTIMES, open_runtime
 from assay.verification.trusted_keys import trusted_keys
@@ -89,8 +91,7 @@ class State(StrEnum):
     ABSENT = "not here"
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One part of the machine."""
 
     part: str
@@ -103,10 +104,8 @@ class Finding:
     @property
     def words(self) -> str:
         """Return the part and what was found."""
-        if self.state is State.WRONG:
-            return f"{self.part}: {self.found}"
-        found = f"({self.found})" if self.found and self.state is State.ABSENT else self.found
-        return f"{self.part} {found}".rstrip()
+        form = {State.OK: " {}", State.WRONG: ": {}", State.ABSENT: " ({})"}[self.state]
+        return self.part + (form.format(self.found) if self.found else "")
 
 
 @dataclass(frozen=True)
@@ -123,26 +122,20 @@ class Machine:
     runtimes: Mapping[RuntimeName, Runtime]
     """Container runtimes that work."""
 
-    def rebuilds(self, compiler: Finding, lacks: str) -> str:
-        """Return where it compiles, or why it does not."""
-        if compiler.state is State.OK:
-            return f"yes: on the host with g++ {compiler.found}"
-        images = (r.describe() for name, r in self.runtimes.items() if self._has_images(name))
-        return next((f"yes: in images of {each}" for each in images), f"no: {lacks}")
-
-    def _has_images(self, name: RuntimeName) -> bool:
+    def has_images(self, name: RuntimeName) -> bool:
+        """Return whether a runtime's images can be had here."""
         return objection(self.root, None, name, host_image=False) is None
 
     def measures(self, project: Path | None = None) -> str:
         """Return where it measures: here, on the host or in a container; else on the cluster that
         it belongs to; else why it does not.
         """
-        here, absences = self._targets_here()
-        if here:
+        targets, driver = self.catalog.targets, self.driver
+        ways = {name: self._way(target) for name, target in targets.items()}
+        if here := [f"{name} {way}" for name, way in ways.items() if isinstance(way, str)]:
             return f"yes: {'; '.join(here)}"
         if names := ", ".join(self._targets_of_cluster(project)):
             return f"yes: on the cluster's {names} nodes, with --executor slurm"
-        targets, driver = self.catalog.targets, self.driver
         elsewhere = (
             f"run on a machine with a GPU of config/targets ({', '.join(targets)}), or on the "
             "login node of a cluster that has one"
@@ -150,32 +143,22 @@ class Machine:
         if driver is None:
             return f"no: there is {NO_DRIVER}; {elsewhere}"
         # What keeps a GPU that is here from measuring says more than that others are not here.
-        of_here = [why for name, why in absences.items() if driver.gpu_of(targets[name])]
-        reasons = "; ".join(dict.fromkeys(map(str, of_here or absences.values())))
+        of_here = [why for name, why in ways.items() if driver.gpu_of(targets[name])]
+        reasons = "; ".join(dict.fromkeys(map(str, of_here or ways.values())))
         return f"no: {reasons if of_here else f'{reasons}; {elsewhere}'}"
 
-    def _targets_here(self) -> tuple[list[str], dict[str, Absence]]:
-        """Return targets that can be measured, each with the way; and why the others cannot."""
-        found, absences = [], {}
-        for name, target in self.catalog.targets.items():
-            on_host = find_gpu(target, self.driver, "host", self.python, self.packages)
-            if not isinstance(on_host, Absence):
-                found.append(f"{name} on {on_host}")
-                continue
-            absences[name] = on_host
-            for runtime in self.runtimes:
-                inside = find_gpu(target, self.driver, runtime, self.python)
-                if not isinstance(inside, Absence) and self._gives_gpus(runtime):
-                    found.append(f"{name} on {inside} in {runtime}")
-                    break
-        return found, absences
-
-    def _gives_gpus(self, name: RuntimeName) -> bool:
-        try:
-            open_runtime(name, gpu=True)
-        except MissingEnvironment:
-            return False
-        return self._has_images(name)
+    def _way(self, target: Target) -> str | Absence:
+        """Return on what a target is measured here, and in which runtime; or why it cannot be."""
+        on_host = find_gpu(target, self.driver, "host", self.python, self.packages)
+        if not isinstance(on_host, Absence):
+            return f"on {on_host}"
+        for runtime in self.runtimes:
+            inside = find_gpu(target, self.driver, runtime, self.python)
+            if not isinstance(inside, Absence) and self.has_images(runtime):
+                with suppress(MissingEnvironment):
+                    open_runtime(runtime, gpu=True)
+                    return f"on {inside} in {runtime}"
+        return on_host
 
     def _targets_of_cluster(self, project: Path | None) -> list[str]:
         """Return targets that the cluster of this machine has nodes of; none without a cluster."""
@@ -227,17 +210,19 @@ def diagnose(
     """
     runtimes, engines = _engines()
     machine = Machine(root, load_catalog(root), python, packages, find_host_driver(), runtimes)
-    compiler, lacks = Finding("g++", State.ABSENT, fix=_as_root("apt-get install -y g++")), ""
     try:
         compiler = Finding("g++", State.OK, find_host_compiler().split()[-1])
+        rebuilds = f"yes: on the host with g++ {compiler.found}"
     except MissingEnvironment as error:
-        lacks = str(error)
+        compiler = Finding("g++", State.ABSENT, fix=_as_root("apt-get install -y g++"))
         if shutil.which("g++") is not None:
-            compiler = Finding("g++", State.WRONG, lacks)
+            compiler = Finding("g++", State.WRONG, str(error))
+        images = (r.describe() for name, r in runtimes.items() if machine.has_images(name))
+        rebuilds = next((f"yes: in images of {each}" for each in images), f"no: {error}")
     keys = "no: config/trusted_keys holds no key; name one with verify --key"
     abilities = {
         "verify": "yes: without compiler or GPU" if trusted_keys(root) else keys,
-        "rebuild": machine.rebuilds(compiler, lacks),
+        "rebuild": rebuilds,
         "measure": machine.measures(project),
     }
     return abilities, [
