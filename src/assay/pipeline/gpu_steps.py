@@ -6,7 +6,7 @@ start of the device side, and writes a folder. To add one, see ``evidence.stages
 
 import math
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -154,73 +154,63 @@ class MeasuringSteps(MeasuringStep):
             waiting = self._next_looks(first, records)
         self._finish(BENCHMARKS, every)
 
-    def _next_looks(
+    def _further(
         self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord]
-    ) -> list[Item]:
-        """Return what a further look takes of what was measured by now."""
+    ) -> Iterator[tuple[float, Item]]:
+        """Yield the further look at each comparison on which a verdict hangs, and about how many
+        seconds it takes.
+        """
         if all(len(each.processes) >= max(each.looks, default=0) for each in records.values()):
-            return []
+            return
         from assay.judging.case import Case  # noqa: PLC0415 - as does what asks it
         from assay.pipeline.hanging import hanging  # noqa: PLC0415
 
-        case = Case(self.dag.catalog, load_evidence(self.run_dir))
-        hangs, costs = hanging(case, self.target.id), dict[str, float]()
-        found = list[Item]()
-        for item in first:
+        hangs = hanging(Case(self.dag.catalog, load_evidence(self.run_dir)), self.target.id)
+        for item in (each for each in first if each.name in hangs):
             record = records[item.name]
             ran = len(record.processes)
             more = next((look for look in record.looks if look > ran > 0), None)
-            if item.name in hangs and more is not None:
-                found.append(replace(item, job=measure.further_job(item.job, record, more)))
-                costs[item.name] = record.seconds / ran * (more - ran)
-        folder = self._kept_folder(BENCHMARKS)
-        kept = {item.name for item in found if item.kept(folder).is_file()}
-        if self.planned.provision.absence is not None:  # what an earlier start measured is all
-            return [item for item in found if item.name in kept]
-        here, gpus = list[Item](), self._gpus()
-        for item in found:
-            if item.name in kept or records[item.name].gpu_uuid in gpus:
-                here.append(item)
-            else:
-                self._leave(item, records, "no further look: its GPU takes no part any more")
-        return self._within_budget(here, kept, costs, records)
+            if more is not None:
+                look = replace(item, job=measure.further_job(item.job, record, more))
+                yield record.seconds / ran * (more - ran), look
 
-    def _within_budget(
-        self,
-        found: Sequence[Item],
-        kept: Collection[str],
-        costs: Mapping[str, float],
-        records: Mapping[str, BenchmarkRecord],
+    def _next_looks(
+        self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord]
     ) -> list[Item]:
-        """Return what the time that the user gave each GPU allows, the cheapest first, and say what
-        becomes of the rest. What an earlier start measured, ``kept``, is taken in any case.
+        """Return the further looks that the time allows which the user gave each GPU, the cheapest
+        first; say why the others are left, here and in their records. What an earlier start
+        measured is taken in any case.
         """
-        given, left = self.dag.request.gpu_minutes, dict[str, float]()
+        given, gpus, left = self.dag.request.gpu_minutes, self._gpus(), dict[str, float]()
         for record in records.values():
             before = left.get(record.gpu_uuid, math.inf if given is None else 60 * given)
             left[record.gpu_uuid] = before - record.seconds
-        taken, rest = list[Item](), list[Item]()
-        for item in sorted(found, key=lambda item: (item.name not in kept, costs[item.name])):
-            gpu, cost = records[item.name].gpu_uuid, costs[item.name]
-            if item.name in kept or cost <= left[gpu]:
-                left[gpu] -= cost
-                taken.append(item)
+        folder = self._kept_folder(BENCHMARKS)
+        looks = [
+            (not item.kept(folder).is_file(), cost, item)
+            for cost, item in self._further(first, records)
+        ]
+        if self.planned.provision.absence is not None:  # what an earlier start measured is all
+            return [item for new, _, item in looks if not new]
+        taken, rest, seconds = list[Item](), list[tuple[Item, str]](), 0.0
+        for new, cost, item in sorted(looks, key=lambda look: look[:2]):
+            gpu = records[item.name].gpu_uuid
+            if new and gpu not in gpus:
+                rest.append((item, "no further look: its GPU takes no part any more"))
+            elif new and cost > left[gpu]:
+                look = f"a look of about {cost:.0f} s"
+                rest.append((item, f"the {given:g} GPU minutes do not hold {look}"))
             else:
-                rest.append(item)
+                left[gpu], seconds = left[gpu] - cost, seconds + cost * new
+                taken.append(item)
         if taken:
-            seconds = sum(costs[item.name] for item in taken if item.name not in kept)
             say(f"a verdict hangs on {counted(len(taken), 'comparison')}: about {seconds:.0f} s")
-        for item in rest:
-            look = f"a look of about {costs[item.name]:.0f} s"
-            self._leave(item, records, f"the {given:g} GPU minutes do not hold {look}")
+        for item, words in rest:
+            say(f"{item.name}: {words}")
+            record = records[item.name]
+            update = {"remarks": (*record.remarks, words)}
+            write_record(record.model_copy(update=update), item.path)
         return taken
-
-    def _leave(self, item: Item, records: Mapping[str, BenchmarkRecord], words: str) -> None:
-        """Say why a comparison is measured no further, here and in its record."""
-        say(f"{item.name}: {words}")
-        record = records[item.name]
-        update = {"remarks": (*record.remarks, words)}
-        write_record(record.model_copy(update=update), item.path)
 
     def program(self, target: str) -> None:
         """Every original program, with each of its lists of arguments.
