@@ -23,7 +23,7 @@ rule build:
         compile_mb=ASSAY.build_memory_mb,
     params:
         # In the place of kernel.yaml, which describes other kernels too.
-        key=ASSAY.build_key,
+        key=lambda wildcards: ASSAY.described(wildcards).key,
     message:
         "build: {wildcards.artifact} for {wildcards.arch}"
     script:

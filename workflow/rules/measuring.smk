@@ -16,7 +16,8 @@ rule measure:
     resources:
         **ASSAY.gpu_resources(),
     params:
-        definition=ASSAY.definition,
+        # Measure when it changes.
+        definition=lambda wildcards: ASSAY.definitions(wildcards.target).whole(),
     message:
         "measure: {wildcards.target}"
     script:

@@ -104,13 +104,9 @@ class Dag:
 
     def sources(self, wildcards: Any) -> list[str]:
         """Return the files that a compiler reads, for the rule of a build; no package's own."""
-        found = (source.path for source in self._described(wildcards).sources)
+        found = (source.path for source in self.described(wildcards).sources)
         project = f"{EVIDENCE_FOLDER}/"
         return [self.path(n) if n.startswith(project) else self._ours(n) for n in found]
-
-    def build_key(self, wildcards: Any) -> str:
-        """Return the digest that changes with anything that the outcome of a build rests on."""
-        return self._described(wildcards).key
 
     def build_priority(self, wildcards: Any) -> int:
         """Return processor seconds of a build: what takes longest is started first."""
@@ -124,8 +120,10 @@ class Dag:
         """variant, program or probe."""
         return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
 
-    def _described(self, wildcards: Any) -> Compilation:
-        """Return a build as data; of a project's files in the copy of its folder."""
+    def described(self, wildcards: Any) -> Compilation:
+        """Return a build as data; of a project's files in the copy of its folder. Its key changes
+        with anything that its outcome rests on.
+        """
         artifact, arch = wildcards.artifact, wildcards.arch
         kind, project = self.build_kind(artifact, arch), project_of(self.files)
         return describe(self.root, self.catalog, kind, artifact, arch, self._lock, project)
@@ -197,10 +195,6 @@ class Dag:
         compiled = {*variants_of(self.catalog, plan.comparisons), *plan.operators}
         for job in self.builds_of(plan.target, compiled.union(j.program for j in plan.programs)):
             yield self.path(evidence.BUILDS.path(job.id, job.arch))
-
-    def definition(self, wildcards: Any) -> str:
-        """Return the digest of what a target's measurements rest on: measure when it changes."""
-        return self.definitions(wildcards.target).whole()
 
     def definitions(self, target: str) -> Definitions:
         """Return what the target's measurements rest on."""

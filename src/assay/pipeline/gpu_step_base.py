@@ -307,28 +307,21 @@ class MeasuringStep:
                 machines[gpu] = sha256_bytes(json.dumps(software, sort_keys=True).encode())
         return machines
 
-    def _sweeps(self) -> tuple[Path, list[Path]]:
-        """Return where this run has the settings of rivals that it swept, and where all runs keep
-        those of each GPU, for the same software and the same code of ours.
+    def _share_sweeps(self, *, keep: bool) -> None:
+        """Keep the settings of rivals that this run swept for later runs on the same GPU, with the
+        same software and code of ours; or take theirs, unless they are to be swept again.
         """
+        if self.dag.request.prove_again and not keep:
+            return
         code = self.dag.definitions(self.target.id).measurement(BENCHMARKS)
-        keys = [sha256_bytes(f"{code} {machine}".encode()) for machine in self._machines().values()]
-        kept = cache_folder(self.root) / "proven" / "sweeps" / self.target.id
-        return self.run_dir / "device_cache" / "sweeps", [kept / key for key in keys]
-
-    def _take_sweeps(self) -> None:
-        """Put what earlier runs swept where this one looks, unless it is to be proven again."""
-        here, folders = self._sweeps()
-        for path in (path for each in folders for path in sorted(each.glob("*.json"))):
-            if not self.dag.request.prove_again and not (here / path.name).exists():
-                write_bytes(here / path.name, read_bytes(path))
-
-    def _keep_sweeps(self) -> None:
-        """Keep what this run swept for later ones."""
-        here, folders = self._sweeps()
-        for path in here.glob("*.json"):
-            for each in folders:
-                write_bytes(each / path.name, read_bytes(path))
+        here = self.run_dir / "device_cache" / "sweeps"
+        for machine in self._machines().values():
+            key = sha256_bytes(f"{code} {machine}".encode())
+            kept = cache_folder(self.root) / "proven" / "sweeps" / self.target.id / key
+            source, to = (here, kept) if keep else (kept, here)
+            for path in sorted(source.glob("*.json")):
+                if keep or not (to / path.name).exists():
+                    write_bytes(to / path.name, read_bytes(path))
 
     def _proven(self, stage: TargetStage[Any, G], items: Sequence[Item]) -> dict[str, G]:
         """Return what earlier runs proved of items that this one keeps nothing of, by their names,

@@ -92,7 +92,7 @@ class MeasuringSteps(MeasuringStep):
     def correctness(self, target: str) -> None:
         """The gate, of every comparison."""
         self._begin(CORRECTNESS, target)
-        self._take_sweeps()
+        self._share_sweeps(keep=False)
         self._while_gpus_are_left(self._gate)
 
     def _gate(self) -> None:
@@ -134,7 +134,7 @@ class MeasuringSteps(MeasuringStep):
             self._time()
 
         self._while_gpus_are_left(attempt)
-        self._keep_sweeps()
+        self._share_sweeps(keep=True)
 
     def _time(self) -> None:
         """Measure look after look, until no verdict hangs on samples or all looks are taken."""
