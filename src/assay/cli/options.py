@@ -15,6 +15,7 @@ from assay.cli import checkout
 from assay.records.attestation import ATTESTATION, MANIFEST, VERDICTS
 from assay.records.images import RuntimeWish
 from assay.records.plan import Executor
+from assay.shared.errors import ExitCode
 from assay.verification.report_archive import SUFFIX, report_name
 from assay.verification.trust import reports_in
 
@@ -76,6 +77,19 @@ def from_here(place: Path) -> Path:
 def found_reports(paths: list[Path] | None) -> list[Path] | None:
     """Return where several reports lie, likewise."""
     return None if paths is None else [found_report(path) for path in paths]
+
+
+def command_group(name: str, says: str) -> typer.Typer:
+    """Return a command that has others; by itself it shows its help."""
+    group = typer.Typer(name=name, invoke_without_command=True, rich_markup_mode=None)
+
+    @group.callback(help=says)
+    def alone(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+            raise typer.Exit(ExitCode.BAD_INPUT)
+
+    return group
 
 
 ReportArgument = Annotated[

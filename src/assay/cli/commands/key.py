@@ -9,7 +9,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_bytes
 from assay.cli import checkout
 from assay.cli.console import say
-from assay.shared.errors import ExitCode
+from assay.cli.options import command_group
 from assay.shared.read_limits import MOST_KEY_FILE
 from assay.verification.attestation import load_public_key, load_signer, public_pem
 from assay.verification.sign import (
@@ -20,11 +20,7 @@ from assay.verification.sign import (
 )
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trusted_keys
 
-key = typer.Typer(
-    name="key",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
+key = command_group("key", "Make a key that signs reports, or show what one is known by.")
 
 PathArgument = Annotated[
     Path | None,
@@ -35,14 +31,6 @@ PathArgument = Annotated[
         show_default="~/.config/assay/signing_key.pem",
     ),
 ]
-
-
-@key.callback()
-def alone(context: typer.Context) -> None:
-    """Make a key that signs reports, or show what one is known by."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit(ExitCode.BAD_INPUT)
 
 
 @key.command()

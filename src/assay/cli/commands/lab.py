@@ -26,6 +26,7 @@ from assay.cli.options import (
     DevicePythonOption,
     ExecutorOption,
     RuntimeOption,
+    command_group,
 )
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
@@ -41,19 +42,10 @@ from assay.records.images import Role, RuntimeWish
 from assay.records.rivals import KernelSetRecord
 from assay.report import formatting as fmt
 from assay.shared.counting import counted
-from assay.shared.errors import ExitCode
 from assay.verification.sign import default_signing_key
 
-lab = typer.Typer(name="lab", invoke_without_command=True, rich_markup_mode=None)
+lab = command_group("lab", "For authors of kernels: compile them, tune them, make images.")
 TargetOption = Annotated[str, typer.Option(help="Target from config/targets.")]
-
-
-@lab.callback()
-def alone(context: typer.Context) -> None:
-    """For authors of kernels: compile them, tune them, make images."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-        raise typer.Exit(ExitCode.BAD_INPUT)
 
 
 @lab.command()
