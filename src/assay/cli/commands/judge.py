@@ -21,12 +21,11 @@ from assay.cli.options import (
     SigningKeyOption,
     require_report,
 )
-from assay.cli.project_folder import ProjectOption, home, keys_of, project_folder, use_own_cache
+from assay.cli.project_folder import ProjectOption, keys_of, project_folder, use_own_cache
 from assay.evidence.stages import plan_path
 from assay.pipeline.project_check import sound_project
 from assay.pipeline.request import Options
 from assay.pipeline.reuse import held_plans
-from assay.pipeline.run_files import require_own_places
 from assay.records.plan import Plan
 from assay.verification.report_archive import opened_report
 from assay.verification.sign import default_signing_key
@@ -58,7 +57,6 @@ def judge(
             raise BadInput(f"{report}: is of a project: name its folder with --project")
         plan = read_record(Plan, folder / "evidence" / plan_path())
         measured = tuple(held_plans(folder))
-    require_own_places(home(own))
     use_own_cache(own)
     catalog = load_catalog(checkout.ROOT) if own is None else sound_project(checkout.ROOT, own)
     sources, claims, targets = _still_there(report, catalog, plan, measured)
