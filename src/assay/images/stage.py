@@ -3,7 +3,6 @@
 import shutil
 from pathlib import Path
 
-from assay.base.errors import BadInput
 from assay.base.progress import say
 from assay.building.toolchain import find_host_compiler
 from assay.catalog.load import load_catalog
@@ -34,24 +33,21 @@ def make_image(
     files, and that is the Python there which has PyTorch.
 
     Raises MissingEnvironment (no engine, no mirror, no space), CheckFailed (a file or a tag that
-    is not what it was), BadInput (an image of the host asked of a runtime that holds none).
+    is not what it was).
     """
     engine = EngineRuntime(runtime) if is_engine(runtime) else None
     if host_python is not None:
-        if engine is None:
-            raise BadInput("--host-image needs docker or podman, which hold the image")
-        record = import_host(root, target, engine, python=host_python)
+        assert engine is not None  # a request asks it of no other
+        return import_host(root, target, engine, python=host_python)
+    record = obtain(root, target, role, engine, runtime, prebuilt=prebuilt)
+    if runtime != "apptainer":
+        return record
+    sif = sif_path(root, record)
+    if sif.is_file():
+        digest = sha256_file(sif)
     else:
-        record = obtain(root, target, role, engine, runtime, prebuilt=prebuilt)
-    if runtime == "apptainer":
-        sif = sif_path(root, record)
-        digest = (
-            sha256_file(sif)
-            if sif.is_file()
-            else make_sif(folder_of(root, record, prebuilt) / ARCHIVE, sif)
-        )
-        record = record.model_copy(update={"sif_sha256": digest})
-    return record
+        digest = make_sif(folder_of(root, record, prebuilt) / ARCHIVE, sif)
+    return record.model_copy(update={"sif_sha256": digest})
 
 
 def sif_path(root: Path, record: ImageRecord) -> Path:

@@ -162,27 +162,14 @@ def command_line(
             f"type=bind,source={bind.path},destination={bind.path}{'' if bind.writable else ',ro'}",
         )
     ]
+    home = task.environment.get("HOME", "/tmp")  # noqa: S108 - inside of the container
     return [
-        program,
-        "--silent",
-        "exec",
-        "--containall",
-        "--cleanenv",
-        "--no-home",
-        *(["--nv"] if task.gpu else []),
-        *isolation,
-        "--workdir",
-        str(scratch),
-        *binds,
-        "--pwd",
-        str(task.directory),
-        str(sif),
+        program, "--silent", "exec", "--containall", "--cleanenv", "--no-home",
+        *(["--nv"] if task.gpu else []), *isolation, "--workdir", str(scratch), *binds,
+        "--pwd", str(task.directory), str(sif),
         # It lets nobody set HOME from outside.
-        "env",
-        f"HOME={task.environment.get('HOME', '/tmp')}",  # noqa: S108 - inside of the container
-        *SHELL,
-        *task.command,
-    ]
+        "env", f"HOME={home}", *SHELL, *task.command,
+    ]  # fmt: skip
 
 
 def outer_environment(program: str, inner: Mapping[str, str]) -> dict[str, str]:
