@@ -36,8 +36,6 @@ CANCEL_S = 120.0
 POLL_S = 0.5
 SLURM_LOGS = Path("logs") / "slurm"
 """Below a run's folder: what its jobs printed."""
-LOOK_S = 20.0
-"""How often jobs are looked for that were preempted for good."""
 FOLDER = "allocations"
 """Below a run's folder: the journal of its jobs."""
 SALT_BYTES = 16
@@ -108,33 +106,25 @@ def cancel_orphans(run_dir: Path) -> None:
         time.sleep(POLL_S)
 
 
-class Preempted:
-    """Puts jobs back into the queue that were preempted for good.
+def requeue_preempted(run_dir: Path) -> None:
+    """Put jobs back into the queue that were preempted for good. Raises MissingEnvironment for one
+    that is not taken back.
 
     Where a cluster's way of preempting is to cancel, Slurm leaves the job as it is, and Snakemake
     waits for it to be resumed.
     """
-
-    def __init__(self, run_dir: Path) -> None:
-        self._run_dir, self._due = run_dir, time.monotonic() + LOOK_S
-
-    def look(self) -> None:
-        """Look, if it is time to. Raises MissingEnvironment for a job that is not taken back."""
-        if time.monotonic() < self._due:
-            return
-        self._due = time.monotonic() + LOOK_S
+    try:
+        jobs = jobs_of(run_dir, "PREEMPTED")
+    except MissingEnvironment as silent:
+        say(f"{silent}; asking again")
+        return
+    for job in jobs:
         try:
-            jobs = jobs_of(self._run_dir, "PREEMPTED")
-        except MissingEnvironment as silent:
-            say(f"{silent}; asking again")
-            return
-        for job in jobs:
-            try:
-                ask_slurm("scontrol", "requeue", job)
-                say(f"Slurm job {job} was preempted, and is in the queue again")
-            except MissingEnvironment:
-                if job in jobs_of(self._run_dir, "PREEMPTED"):
-                    raise
+            ask_slurm("scontrol", "requeue", job)
+            say(f"Slurm job {job} was preempted, and is in the queue again")
+        except MissingEnvironment:
+            if job in jobs_of(run_dir, "PREEMPTED"):
+                raise
 
 
 class JobJournal:

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from assay.base.errors import CheckFailed, Interrupted
@@ -18,9 +19,9 @@ from assay.pipeline.failures import error_of, is_damaged, read_failures
 from assay.pipeline.preconditions import require_compiler
 from assay.pipeline.run_files import RESULTS, bind_run, report_path, run_path
 from assay.pipeline.slurm_jobs import (
-    Preempted,
     cancel_orphans,
     executor_options,
+    requeue_preempted,
     was_on_cluster,
 )
 from assay.pipeline.workflow_process import log_path, only_run, run_process
@@ -82,7 +83,7 @@ def _run(root: Path, request: Request, command: Sequence[str], *, verbose: bool)
             environment=environment | owners.variables(run_dir, owners.myself()),
             verbose=verbose,
             on_cluster=on_cluster,
-            on_tick=Preempted(run_dir).look if on_cluster else lambda: None,
+            on_look=partial(requeue_preempted, run_dir) if on_cluster else lambda: None,
         )
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED

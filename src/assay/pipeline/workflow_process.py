@@ -29,6 +29,8 @@ GRACE_S = 60.0
 """Time that jobs have to remove containers and half-written files when a run is interrupted."""
 POLL_S = 0.5
 """How often failures of steps are looked for."""
+LOOK_S = 20.0
+"""How often jobs of a cluster are looked for that were preempted for good."""
 OWNER_POLL_S = 2.0
 """How often a step looks whether its command is still there."""
 DRAIN_S = 5.0
@@ -84,7 +86,7 @@ def run_process(
     environment: Mapping[str, str] | None = None,
     verbose: bool = False,
     on_cluster: bool = False,
-    on_tick: Callable[[], None] = lambda: None,
+    on_look: Callable[[], None] = lambda: None,
 ) -> int:
     """Exit code of the workflow, whose output goes to ``logs/snakemake.log`` of the run.
 
@@ -92,8 +94,8 @@ def run_process(
     lacks something. ``on_cluster``: jobs run elsewhere, where the next node may have it, and are
     cancelled by the workflow itself, which takes an interrupt for that. Where this process is
     killed, the kernel tells the workflow the same way, and its jobs look for themselves.
-    ``verbose`` tells everything, not only our own lines. ``on_tick`` is called about twice a
-    second; what it raises ends the run.
+    ``verbose`` tells everything, not only our own lines. ``on_look`` is called every ``LOOK_S``;
+    what it raises ends the run.
     """
     log = log_path(run_dir)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -117,7 +119,7 @@ def run_process(
         copying.start()
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            return _wait(process, run_dir, on_tick, on_cluster=on_cluster)
+            return _wait(process, run_dir, on_look, on_cluster=on_cluster)
         finally:
             if process.poll() is None:
                 silenced.set()
@@ -152,18 +154,20 @@ def _copy(stream: IO[str], path: Path, verbose: bool, silenced: threading.Event)
 def _wait(
     process: "subprocess.Popen[str]",
     run_dir: Path,
-    on_tick: Callable[[], None],
+    on_look: Callable[[], None],
     *,
     on_cluster: bool,
 ) -> int:
     """Wait for the workflow, saying which steps failed; 3, early, where this machine lacks
     something.
     """
-    known: set[str] = set()
+    known, due = set[str](), time.monotonic() + LOOK_S
     while True:
         with suppress(subprocess.TimeoutExpired):
             return process.wait(POLL_S)
-        on_tick()
+        if time.monotonic() > due:
+            due = time.monotonic() + LOOK_S
+            on_look()
         for failure in read_failures(run_dir):
             if failure.lacks_something and not on_cluster:
                 return failure.exit_code
