@@ -95,24 +95,23 @@ class RemoteMachine:
 
         Raises MissingEnvironment where the connection is lost; the run goes on then.
         """
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [*SSH, "--", self.host, "sh -s"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # another machine's bytes; this end says what is lost
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            process.stdin.write(self._script("follow"))
-            process.stdin.close()
-            for line in process.stdout:
-                show(line.decode(errors="replace").rstrip("\n"))
-            code = process.wait()
-        finally:
-            process.kill()
-            process.wait()
-        if code == NO_CONNECTION:
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                process.stdin.write(self._script("follow"))
+                process.stdin.close()
+                for line in process.stdout:
+                    show(line.decode(errors="replace").rstrip("\n"))
+                process.wait()
+            finally:
+                process.kill()
+        if process.returncode == NO_CONNECTION:
             raise MissingEnvironment(
                 f"{self.host}: the connection is lost; the run goes on there: --resume picks it up"
             )

@@ -152,24 +152,23 @@ def _import(
     with tempfile.TemporaryDirectory(prefix="assay-import-") as scratch, ticking(TICK_S, str):
         empty, log = Path(scratch) / "empty", Path(scratch) / "log"
         command = tar_command(inputs, extra, system, empty)
-        with log.open("w") as errors:
-            tar = subprocess.Popen(
+        with (
+            log.open("w") as errors,
+            subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 preexec_fn=tied_to_parent(),
-            )
-        try:
-            engine.ask("import", *words, "-", tag, doing="importing an image", given=tar.stdout)
-            code = tar.wait()
-        finally:
-            tar.kill()
-            tar.wait()
-            assert tar.stdout is not None
-            tar.stdout.close()
-        if code not in (0, UNREADABLE):
-            reason = tail(log, 1) or f"exit code {code}"
+            ) as tar,
+        ):
+            try:
+                engine.ask("import", *words, "-", tag, doing="importing an image", given=tar.stdout)
+                tar.wait()
+            finally:
+                tar.kill()
+        if tar.returncode not in (0, UNREADABLE):
+            reason = tail(log, 1) or f"exit code {tar.returncode}"
             raise MissingEnvironment(f"tar could not read this machine's files: {reason}")
     found = engine.image(tag)
     if found is None or found.get("Architecture") != "amd64":

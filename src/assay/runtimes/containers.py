@@ -79,8 +79,9 @@ def streamed(
     process is interrupted.
     """
     last = ""
-    with tempfile.TemporaryFile("w+", errors="replace") as errors:
-        process = subprocess.Popen(
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as errors,
+        subprocess.Popen(
             command,
             env=dict(environment),
             cwd="/",
@@ -92,18 +93,17 @@ def streamed(
             errors="replace",
             start_new_session=True,  # a terminal's Ctrl-C is for us, who then end it
             preexec_fn=tied_to_parent(),
-        )
+        ) as process,
+    ):
         assert process.stdout is not None
-        with process.stdout:
-            try:
-                for line in process.stdout:
-                    last = line.rstrip("\n")
-                    on_line(last)
-                code = process.wait()
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
+        try:
+            for line in process.stdout:
+                last = line.rstrip("\n")
+                on_line(last)
+            code = process.wait()
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
         errors.seek(0)
         return code, last, errors.read()
 

@@ -55,7 +55,6 @@ def new(
     if not is_free(folder):
         raise BadInput(f"{folder}: is there, and is no empty folder")
     require_folder_place(folder, folder / PROJECT_FILE)
-    example = files("assay.cli").joinpath("example")
     schema = f"$schema={(checkout.ROOT / SCHEMA).as_uri()}"
     if format_ is None and (paths or claimed):
         raise BadInput("which format they are in is said by --from")
@@ -65,10 +64,10 @@ def new(
         for sentence in imported.left_out:
             say(f"left out: {sentence}")
         say(f"{folder}: {counted(len(imported.pairs), 'pair')}; {', '.join(written)}")
-    for name, source in EXAMPLE.items() if format_ is None else ():
-        text = example.joinpath(source).read_text(encoding="utf-8")
-        write_bytes(folder / name, text.replace("$schema=SCHEMA", schema).encode())
-    if format_ is None:
+    else:
+        for name, source in EXAMPLE.items():
+            text = files("assay.cli").joinpath("example", source).read_text(encoding="utf-8")
+            write_bytes(folder / name, text.replace("$schema=SCHEMA", schema).encode())
         say(f"{folder}: {', '.join(EXAMPLE)}")
     for when, command in (("next", "check"), ("then", "reproduce")):
         say(f"{when}: ./assay {command} --project {shlex.quote(str(folder))}")
