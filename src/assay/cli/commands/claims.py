@@ -27,6 +27,13 @@ from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import published_reports
 
 Row = dict[str, Any]
+OF_VERDICT: dict[str, Any] = {
+    **dict.fromkeys(
+        ("target", "status", "measured", "ci90", "unit", "reason", "why", "as_if"), True
+    ),
+    "readings": {"__all__": {"id", "holds"}},
+}
+"""What is told of a verdict, in this order."""
 COLUMNS = (
     TableColumn("claim"),
     TableColumn("claimed"),
@@ -101,7 +108,9 @@ def claim_rows(
             row = _row(catalog, entry, source)
             lead = lead_of(verdicts) if verdicts else None
             row["status"], row["outcome"] = lead and lead.status, lead and outcome(lead)
-            rows.append({**row, "verdicts": [_of_verdict(each) for each in verdicts]})
+            shown = (each.model_dump(mode="json", include=OF_VERDICT) for each in verdicts)
+            found = [{name: each[name] for name in OF_VERDICT} for each in shown]
+            rows.append({**row, "verdicts": found})
     return rows
 
 
@@ -123,16 +132,9 @@ def _row(catalog: Catalog, entry: Claim | Audit, source: str) -> Row:
         "targets": [],
     }
     if isinstance(entry, Claim):
-        return row | {
-            "value": entry.value,
-            "to": entry.to,
-            "about": entry.about,
-            "unit": entry.unit.value if entry.unit else None,
-            "computed": entry.computed,
-            "relation": entry.relation.value,
-            "target": entry.hardware.target,
-            "targets": list(entry.hardware.targets),
-        }
+        own = {"value", "to", "about", "unit", "computed", "relation"}
+        row |= entry.model_dump(mode="json", include=own)
+        return row | {"target": entry.hardware.target, "targets": list(entry.hardware.targets)}
     printed = entry.claimed
     named = catalog.claims[printed.claim] if printed and printed.claim else None
     stated = named or printed
@@ -141,20 +143,6 @@ def _row(catalog: Catalog, entry: Claim | Audit, source: str) -> Row:
         "value": stated.value if stated else None,
         "unit": named.unit.value if named and named.unit else None,
         "relation": "equals" if entry.formula.claims_a_figure else entry.formula.value,
-    }
-
-
-def _of_verdict(verdict: Verdict) -> Row:
-    return {
-        "target": verdict.target,
-        "status": verdict.status.value,
-        "measured": verdict.measured,
-        "ci90": verdict.ci90,
-        "unit": verdict.unit,
-        "reason": verdict.reason,
-        "why": verdict.why and verdict.why.value,
-        "as_if": verdict.as_if and verdict.as_if.value,
-        "readings": [{"id": each.id, "holds": each.holds} for each in verdict.readings],
     }
 
 
