@@ -80,7 +80,7 @@ def _read(
     log = VerificationLog()
     try:
         with opened_report(path) as directory:
-            log.called = (directory, path) if directory != path else None
+            log.called = directory, path
             with suppress(OSError):  # what cannot be looked at does not verify, and says so
                 if not (directory / VERDICTS).is_file():
                     raise BadInput(f"{directory}: is no report: it holds no {VERDICTS}")

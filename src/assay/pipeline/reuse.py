@@ -130,7 +130,7 @@ def _intact(folder: Path, report: Path, root: Path, keys: Sequence[Path]) -> Man
     """Return the manifest of a report that is as a trusted key signed it, and all in it."""
     if not (folder / MANIFEST).is_file():
         raise BadInput(f"{report}: is no report: it holds no {MANIFEST}")
-    log = VerificationLog(called=(folder, report) if folder != report else None)
+    log = VerificationLog(called=(folder, report))
     require_intact(folder, keys, root, log)
     manifest = read_record(Manifest, folder / MANIFEST)
     with log.check("origins") as says:

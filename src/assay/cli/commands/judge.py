@@ -51,7 +51,7 @@ def judge(
     require_report(report)
     with opened_report(report) as folder:
         own = project_folder(project) if project_of(folder / "evidence") else None
-        log = VerificationLog(called=(folder, report) if folder != report else None)
+        log = VerificationLog(called=(folder, report))
         require_intact(folder, [*keys, *keys_of(own)], checkout.ROOT, log)
         if own is None and project_of(folder / "evidence"):
             raise BadInput(f"{report}: is of a project: name its folder with --project")

@@ -78,7 +78,7 @@ def verify(
     try:
         require_report(report_dir)
         with opened_report(report_dir) as folder:
-            log.called = (folder, report_dir) if folder != report_dir else None
+            log.called = folder, report_dir
             if (runtime or only) and not rebuild:
                 raise BadInput("--runtime and --only belong to --rebuild")
             compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
