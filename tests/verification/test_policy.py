@@ -74,7 +74,8 @@ def test_other_words_for_the_same_are_no_difference(root: Path, own: Path) -> No
 def test_gpus_sources_and_kernels_that_came_later_are_no_difference(root: Path, own: Path) -> None:
     """What the report knows of kernels must be unchanged."""
     report = signed_report(root)
-    for folder in ("targets", "claims", "comparisons"):
+    for folder in ("targets", "claims", "comparisons", "trusted_keys"):
+        (own / "config" / folder).mkdir(exist_ok=True)
         (own / "config" / folder / "later.yaml").write_text("id: later\n")
     kernels = next(own.glob("kernels/*/kernel.yaml"))
     known = yaml.safe_load(kernels.read_text())

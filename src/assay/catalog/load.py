@@ -28,6 +28,8 @@ class _Named(Protocol):
 
 T = TypeVar("T", bound=_Named)
 
+KEYS = "config/trusted_keys/"
+"""Where the keys lie that a checkout trusts."""
 OWN_CLAIMS = "config/claims/"
 """Where the claims of Assay's own sources lie."""
 
@@ -197,7 +199,8 @@ def catalog_files(root: Path) -> list[str]:
 def base_files(root: Path, *, claims: bool) -> list[str]:
     """Return the files of Assay's configuration; ``claims``: its own sources among them.
 
-    What a site says of its cluster is none: no figure means anything else by it.
+    What a site says of its cluster, and whose keys it trusts, is none: no figure means anything
+    else by it.
     """
     found = [path for path in (root / "config").rglob("*.yaml") if path.is_file()]
     found += (root / "kernels").glob("*/kernel.yaml")
@@ -205,7 +208,7 @@ def base_files(root: Path, *, claims: bool) -> list[str]:
     return [
         name
         for name in names
-        if name not in SITE_FILES and (claims or not name.startswith(OWN_CLAIMS))
+        if not name.startswith((*SITE_FILES, KEYS)) and (claims or not name.startswith(OWN_CLAIMS))
     ]
 
 
