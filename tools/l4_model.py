@@ -1,0 +1,104 @@
+"""How long source 004's problem should take on an L4, before anybody measures it there.
+
+``python -m tools.l4_model REPORT`` prints a range for each of its figures, from what an H100 took
+by the same kernels for sm_80 (``REPORT``: a published report of source 004).
+config/claims/l4_model.yaml has the ranges as claims, so that an L4's first report judges them too.
+
+The problem, one batch of 8 heads of 512 tokens, D = 64, is too small to fill a GPU: its time is
+that of one CTA, counted in clocks.
+
+    clocks on an H100   (time there - LAUNCH) * its clock
+    clocks on an L4     the same, and what its tensor cores take longer for the CTA's FLOP
+    L2                  each CTA reads K and V of its head, at L2_BYTES a clock and multiprocessor
+    DRAM                inputs once, at 300 GB/s
+
+    the least   at the boost clock; copies hide behind products
+    the most    at the base clock, which is all that 72 W promise; nothing hides, and where there
+                are more CTAs than multiprocessors, two share one's tensor cores
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.base.io import read_record
+from assay.records.attestation import VERDICTS
+from assay.records.verdicts import VerdictsFile
+
+LAUNCH_US = 2.0
+"""What events take around a kernel that does nothing."""
+H100_CLOCK_GHZ = 1.98
+"""Boost: nothing so short is limited by power."""
+H100_FLOP_PER_CLOCK = 0.63 * 4096
+"""Of a multiprocessor by mma.sync, which reaches 63 % of its peak (arXiv 2501.12084)."""
+L4_CLOCKS_GHZ = (0.795, 2.04)
+"""Base and boost, by NVIDIA's product brief."""
+L4_MULTIPROCESSORS = 58
+L4_FLOP_PER_CLOCK = 121e12 / L4_MULTIPROCESSORS / 2.04e9
+"""Of a multiprocessor; the datasheet's rate is that of the boost clock."""
+L2_BYTES = 32
+DRAM_BYTES_PER_US = 300e3
+HEADS, TOKENS, DIM = 8, 512, 64
+FLOP = 4 * HEADS * TOKENS * TOKENS * DIM
+MATRIX_BYTES = 2 * HEADS * TOKENS * DIM
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A kernel of source 004's."""
+
+    claim: str
+    """Whose figure is its time in ms."""
+    queries: int
+    """Of a CTA."""
+
+
+FMHA = Rival("s004_fmha_time", 64)
+SDPA = Rival("s004_sdpa_time", 128)
+
+
+def predicted_us(rival: Rival, h100_ms: float, clock_ghz: float, *, worst: bool) -> float:
+    """Return its microseconds on an L4 at a clock."""
+    ctas = HEADS * TOKENS // rival.queries
+    flop = FLOP / ctas
+    clocks = (1e3 * h100_ms - LAUNCH_US) * 1e3 * H100_CLOCK_GHZ
+    clocks += flop / L4_FLOP_PER_CLOCK - flop / H100_FLOP_PER_CLOCK
+    if not worst:
+        return LAUNCH_US + clocks / 1e3 / clock_ghz
+    clocks += 2 * MATRIX_BYTES / HEADS / L2_BYTES
+    if ctas > L4_MULTIPROCESSORS:
+        clocks += flop / L4_FLOP_PER_CLOCK
+    return LAUNCH_US + clocks / 1e3 / clock_ghz + 3 * MATRIX_BYTES / DRAM_BYTES_PER_US
+
+
+def predictions(verdicts: VerdictsFile) -> dict[str, tuple[float, float]]:
+    """Return least and most of each figure, in its claim's unit (ms, TFLOP/s, ratio), to two
+    digits. Raises StopIteration for a report without an H100's figures of source 004.
+    """
+    base, boost = L4_CLOCKS_GHZ
+    times = {}
+    for rival in (FMHA, SDPA):
+        of = (v for v in verdicts.verdicts if (v.claim, v.target) == (rival.claim, "h100"))
+        h100_ms = next(v.measured for v in of if isinstance(v.measured, float))
+        least = predicted_us(rival, h100_ms, boost, worst=False)
+        times[rival.claim] = least, predicted_us(rival, h100_ms, base, worst=True)
+    found = {}
+    for name, (least, most) in times.items():
+        found[name] = least / 1e3, most / 1e3
+        found[name.replace("_time", "_rate")] = FLOP / most / 1e6, FLOP / least / 1e6
+    ratios = [sdpa / fmha for sdpa, fmha in zip(times[SDPA.claim], times[FMHA.claim], strict=True)]
+    found["s004_speedup"] = min(ratios), max(ratios)
+    return {name: (float(f"{a:.2g}"), float(f"{b:.2g}")) for name, (a, b) in found.items()}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the ranges."""
+    verdicts = read_record(VerdictsFile, Path(arguments[0]) / VERDICTS)
+    for name, (least, most) in predictions(verdicts).items():
+        print(f"{name}: {least:g} to {most:g}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
