@@ -66,8 +66,11 @@ def import_gpu_mode(paths: Sequence[Path]) -> Imported:
 
 
 def _task(path: Path) -> dict[str, Any]:
+    source = read_source(path)
     try:
-        found = yaml.safe_load(read_source(path))
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(source)):
+            raise BadInput(f"{path}: an alias (*name) is not read here: a few can make any size")
+        found = yaml.safe_load(source)
     except yaml.YAMLError as error:
         raise BadInput(f"{path}: is no YAML: {' '.join(str(error).split())[:200]}") from error
     shapes = found.get("benchmarks") if isinstance(found, dict) else None

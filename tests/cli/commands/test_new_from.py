@@ -167,6 +167,7 @@ DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
         ("kernelbench", {"1.py": PROBLEM, "1_new.py": f"from ..own import x\n{SOLUTION}"}, 0, ""),
         ("gpu-mode", {**GPU_MODE, "add/task.yml": f"{TASK}templates: {{a: other.py}}\n"}, 2, ""),
         ("gpu-mode", {**GPU_MODE, "add/task.yml": "benchmarks: []"}, 0, "no benchmarks"),
+        ("gpu-mode", {**GPU_MODE, "add/task.yml": f"{TASK}a: &a [1]\nb: *a\n"}, 0, "alias"),
         ("gpu-mode", {**GPU_MODE, "add/task.yml": f"{TASK}  - {{a: 2026-01-01}}\n"}, 0, "2026"),
         ("gpu-mode", {**GPU_MODE, "b/task.yml": TASK.replace("../u", "u" * 300)}, 4, "b/task."),
         ("flashinfer-bench", {"definitions/scaled.json": DEFINITION}, 0, "no solution"),
