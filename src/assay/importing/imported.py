@@ -248,10 +248,14 @@ def helpers_of(path: Path, data: bytes) -> dict[str, bytes]:
 
 def _named_files(file: str, data: bytes) -> set[str]:
     """Return the names of files that a Python file of this name may import, but for the standard
-    library, or that stand in it as a text.
+    library, or that stand in it as a text; of another file those that it includes.
     """
     texts: set[str] = set()
     modules: list[list[str]] = []
+    if file.endswith(SOURCES):
+        included = re.findall(rb'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', data, re.MULTILINE)
+        beside = (PurePosixPath(file).parent / name.decode("utf-8", "replace") for name in included)
+        return {str(name) for name in beside if is_name(str(name))}
     try:
         nodes = list(ast.walk(ast.parse(data)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -262,11 +266,23 @@ def _named_files(file: str, data: bytes) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             base = _package(file, node.level) + (node.module.split(".") if node.module else [])
             modules += [[*base, each.name] for each in node.names]
-        elif isinstance(node, ast.Constant) and str(node.value).endswith(SOURCES):
-            texts |= {str(node.value)} if is_name(str(node.value)) else set()
+        elif (name := "/".join(_joined(node))).endswith(SOURCES) and is_name(name):
+            texts.add(name)
     own = [parts for parts in modules if parts[0] not in sys.stdlib_module_names]
     paths = {"/".join(parts[: n + 1]) for parts in own for n in range(len(parts))}
     return texts | {f"{name}{end}" for name in paths for end in (".py", "/__init__.py")}
+
+
+def _joined(node: ast.AST) -> list[str]:
+    """Return the texts in order that os.path.join puts together, or the operator of paths."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return [*_joined(left), *_joined(right)]
+        case ast.Call(args=parts):
+            return [text for part in parts for text in _joined(part)]
+    return []
 
 
 def _package(file: str, level: int) -> list[str]:

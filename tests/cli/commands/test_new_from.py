@@ -297,3 +297,19 @@ def test_what_cannot_be_read_is_refused_and_nothing_is_written(given, new, tmp_p
     assert ended.code == 2, ended.err + ended.out
     assert made is None
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    "named", ['os.path.join(HERE, "csrc", "k.cu")', 'HERE / "csrc" / "k.cu"', '["csrc/k.cu"]']
+)
+def test_cuda_files_come_along_with_what_they_include(new, named, tmp_path):
+    given = {
+        "1_A.py": PROBLEM,
+        "1_A_new.py": f"{SOLUTION}    sources = {named}\n",
+        "csrc/k.cu": '#include <cuda.h>\n#  include "own.cuh"\n',
+        "csrc/own.cuh": "\n",
+    }
+    ended, _ = new(write(tmp_path / "given", given), "--from", "kernelbench")
+    assert ended.code == 0, ended.err + ended.out
+    taken = {path.name for path in tmp_path.glob("new/**/csrc/*")}
+    assert taken == {"k.cu", "own.cuh"}
