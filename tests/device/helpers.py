@@ -112,7 +112,9 @@ class SteadyGpu:
 class HostStopwatch:
     """Times launches by the host's clock: right for work that is done when the call returns."""
 
-    def turn(self, launch, samples, lead_ms=0.0, before=lambda number: None, keep=None):
+    def turn(
+        self, launch, samples, lead_ms=0.0, before=lambda number: None, keep=None, watched=False
+    ):
         from assay.device.timing.stopwatch import Timing, copy_output
 
         times = []

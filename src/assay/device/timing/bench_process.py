@@ -126,7 +126,7 @@ def _take_turn(
     with bench.phases.phase("turns"):
         started = bench.clock()
         timing = bench.stopwatch.turn(
-            round_.launch, samples, ready.warm.lead_ms, round_.before, keep
+            round_.launch, samples, ready.warm.lead_ms, round_.before, keep, round_.stranger
         )
         ended = bench.clock()
     relative = None
@@ -136,9 +136,9 @@ def _take_turn(
         relative = errors.relative
         if beyond := errors.beyond(ready.arm.workload):
             wrong[ready.arm.id] = f"incorrect: the output of a timed launch is wrong ({beyond})"
-        elif timing.after_ms > STILL_MS:
-            after = f"another stream works on for {timing.after_ms:.3f} ms"
-            wrong[ready.arm.id] = f"incorrect: when the time of a launch has ended, {after}"
+    if timing.after_ms > STILL_MS and ready.arm.id not in wrong:
+        after = f"another stream works on for {timing.after_ms:.3f} ms"
+        wrong[ready.arm.id] = f"incorrect: when the time of its launches has ended, {after}"
     return {
         "arm": slot.name,
         "times_ms": [round(ms / round_.launches, TIME_DIGITS) for ms in timing.times_ms],

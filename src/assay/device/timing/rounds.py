@@ -45,7 +45,7 @@ class SingleRound:
         self.launch, self.inputs = prepared.launch, subject.inputs
         self.launches = 1
         """Launches of the arm that one call of ``launch`` enqueues."""
-        self.swept = prepared.swept
+        self.swept, self.stranger = prepared.swept, prepared.stranger
         self._number: int | None = None
         self._poisoned = False
         self._at: Tensor = subject.changes.snapshot()
@@ -58,7 +58,7 @@ class SingleRound:
         self._number, self._poisoned = number, poisoned
         if number is None:
             return None
-        return _keep(number, self._subject.kept, self._prepared)
+        return Keep(number, self._subject.kept, self._prepared.arranged)
 
     def before(self, number: int) -> None:
         """Called ahead of each launch, outside its timing."""
@@ -101,7 +101,7 @@ class RotatingRound:
     def __init__(self, subject: Rotating, replay: Replay) -> None:
         self._subject, self._replay = subject, replay
         self.launches, self.inputs = replay.launches, subject.inputs
-        self.swept = replay.bound[0].swept
+        self.swept, self.stranger = replay.bound[0].swept, replay.bound[0].stranger
         self._chosen, self._last, self._poisoned = 0, -1, False
 
     def launch(self) -> Tensor:
@@ -115,7 +115,7 @@ class RotatingRound:
         self._last, self._poisoned = samples - 1, poisoned and number is not None
         if number is None:
             return None
-        return _keep(samples - 1, self._subject.kept, self._replay.bound[0])
+        return Keep(samples - 1, self._subject.kept, self._replay.bound[0].arranged)
 
     def before(self, number: int) -> None:
         """Change the chosen set each time, so that its last output is no old one."""
@@ -127,10 +127,6 @@ class RotatingRound:
         """Ask the oracle as it is: nothing was changed since the kept launch."""
         inputs = self._subject.sets[self._chosen]
         return errors_of(inputs, inputs.checked(keep.into), oracle(inputs))
-
-
-def _keep(number: int, into: Tensor, prepared: Prepared) -> Keep:
-    return Keep(number, into, prepared.arranged, alone=prepared.stranger)
 
 
 Round = SingleRound | RotatingRound

@@ -38,8 +38,7 @@ class Timing:
     host_ms: float
     clock_mhz: float | None = None
     after_ms: float = 0.0
-    """How much longer than the stream that is timed others had work, behind the launch whose output
-    is kept; 0 where it is not ``alone``."""
+    """How much longer than the stream that is timed others had work, where they are watched."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,6 @@ class Keep:
     into: Tensor
     arranged: Callable[[Tensor], Tensor] = as_it_is
     """Put an output into the operation's shape first."""
-    alone: bool = False
-    """Whether no other work of this process may run until that launch begins."""
 
 
 def _event() -> Any:
@@ -89,20 +86,22 @@ class CudaStopwatch:
         lead_ms: float = 0.0,
         before: Callable[[int], None] = nothing_before,
         keep: Keep | None = None,
+        watched: bool = False,
     ) -> Timing:
         """Time ``samples`` launches; ``before`` is called ahead of each, outside its timing.
 
-        ``lead_ms`` of idle GPU work go first, so that the host runs ahead of the GPU. Raises
-        RuntimeError for any CUDA error of the turn.
+        ``lead_ms`` of idle GPU work go first, so that the host runs ahead of the GPU. ``watched``:
+        whether what is left on other streams at the end is timed, too. Raises RuntimeError for any
+        CUDA error of the turn.
         """
         events = [tuple(_event() for _ in range(2)) for _ in range(samples)]
-        alone, all_done, free = keep.number if keep and keep.alone else None, _event(), _event()
+        alone, all_done, free = keep.number if keep and watched else None, _event(), _event()
         reset_persisting_lines()
         _wait(lead_ms)
         self._stamp(0)
         began = time.monotonic()
         for number, (start, stop) in enumerate(events):
-            if number == alone:
+            if number == alone:  # no other work may run until it begins
                 _wait(lead_ms)
             before(number)
             if self._flush is not None:
@@ -113,19 +112,19 @@ class CudaStopwatch:
                 hold_all(start)
             output = launch()
             stop.record()
-            if number == alone:
-                record_all(all_done)
-                free.record()
             if keep is not None and keep.number == number:
                 # In stream order, before the host waits: work that a launch left on another
                 # stream is missing here.
                 copy_output(output, keep)
         host_ms = (time.monotonic() - began) * 1e3 / samples
+        if watched:
+            record_all(all_done)
+            free.record()
         self._stamp(1)
         wait_for_gpu()
         times = [start.elapsed_time(stop) for start, stop in events]
         clock = self._counter.read() if self._counter else None
-        after = 0.0 if alone is None else free.elapsed_time(all_done)
+        after = free.elapsed_time(all_done) if watched else 0.0
         return Timing(times, host_ms, clock, after)
 
     def _stamp(self, which: int) -> None:
