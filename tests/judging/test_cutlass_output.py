@@ -111,6 +111,22 @@ class TestExample41:
             parse("cutlass_41", "Kernel execution error")
 
 
+class TestExample43:
+    """It prints no problem."""
+
+    TEXT = "ELL Block Sparse GEMM (CUTLASS):\n\n    Runtime: 0.0312 ms\n     GFLOPs: 68719\n\n{}\n"
+
+    def test_time_and_rate_of_a_product_that_was_checked(self) -> None:
+        parsed = parse("cutlass_43", self.TEXT.format("Passed"))
+        assert parsed.figures == {"gflop_per_s": 68719.0, "ms": 0.0312}
+        assert parsed.figures.keys() == set(OUTPUTS["cutlass_43"].figures)
+        assert (parsed.shape, parsed.passed) == ({}, True)
+
+    def test_failed_has_no_figure(self) -> None:
+        parsed = parse("cutlass_43", self.TEXT.format("Failed"))
+        assert (parsed.figures, parsed.passed) == ({}, False)
+
+
 class TestCounts:
     def test_example_57_counts_every_group(self) -> None:
         shape = {"groups": 800, "m": 128, "n": 128, "k": 64}

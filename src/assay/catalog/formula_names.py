@@ -24,6 +24,8 @@ def names_of_operation(operation: str) -> frozenset[str]:
 
 def names_of_program(parser: str) -> frozenset[str]:
     """Return the names of the problem that an original program reports: its sizes alone."""
+    if parser == "cutlass_43":
+        return frozenset()
     return GEMM_SIZES if parser == "cutlass_57" else ATTENTION_SIZES
 
 
@@ -41,6 +43,7 @@ OUTPUTS = {
         ("seq_length", "seq_length_kv", "head_size", "head_size_v", "head_number", "batch_size"),
         ("gflop_per_s", "ms"),
     ),
+    "cutlass_43": ProgramOutput((), ("gflop_per_s", "ms")),
     "cutlass_57": ProgramOutput(
         ("groups", "m", "n", "k"),
         tuple(

@@ -1,4 +1,4 @@
-"""The output of the original programs: CUTLASS examples 41, 57 and 88 of CUTLASS 4.2. Pure.
+"""The output of the original programs: examples 41, 43, 57 and 88 of CUTLASS 4.2. Pure.
 
 A parser returns the problem shape *that the program itself reports*, so that a figure can be held
 against the problem that really ran, and every printed figure by name.
@@ -18,11 +18,12 @@ from assay.shared import flops
 from assay.shared.counting import counted
 from assay.statistics.roofline import Dtype
 
-ParserName = Literal["cutlass_41", "cutlass_57", "cutlass_88"]
+ParserName = Literal["cutlass_41", "cutlass_43", "cutlass_57", "cutlass_88"]
 Shape = Mapping[str, int | bool]
 
 DTYPES: dict[str, Dtype] = {
     "cutlass_41": "float16",
+    "cutlass_43": "float16",
     "cutlass_57": "float8",
     "cutlass_88": "float16",
 }
@@ -78,6 +79,8 @@ def printed_flop(parser: ParserName, shape: Shape, arguments: Sequence[str]) -> 
         keys = ("groups", "m", "n", "k")
         sizes = [int(shape[key]) for key in keys if key in shape]
         return 2 * math.prod(sizes) if len(sizes) == len(keys) else None
+    if parser == "cutlass_43":
+        return None  # it prints no problem
     if parser == "cutlass_88":
         full = 4 * math.prod(attention_sizes(parser, shape))
         return full // 2 if shape["causal"] else full
@@ -221,15 +224,24 @@ def _shape_57(body: str) -> Shape:
     return {"groups": groups, **dict(zip(("m", "n", "k"), map(int, problems[0]), strict=True))}
 
 
+def _parse_43(stdout: str) -> ParsedOutput:
+    """A product of a matrix in Blocked-ELL: it prints no problem, and counts that of dense ones."""
+    return _parse_checked(stdout, lambda _stdout, _passed: {})
+
+
 def _parse_41(stdout: str) -> ParsedOutput:
+    return _parse_checked(stdout, _shape_41)
+
+
+def _parse_checked(stdout: str, shape_of: Callable[[str, bool], Shape]) -> ParsedOutput:
+    """Read an output that ends in the check of its one result; ``shape_of`` it and its outcome."""
     ends = re.findall(r"^(Passed|Failed)\s*$", stdout, re.MULTILINE)
     if len(ends) != 1:
         raise MalformedOutput("the output ends neither in 'Passed' nor in 'Failed'")
     names = ("gflop_per_s", "ms")
     if ends == ["Failed"]:
-        found = re.findall(_SHAPE_41, stdout, re.MULTILINE)
-        return ParsedOutput(_shape_41(found[0]) if found else {}, {}, False, names)
-    shape = _shape_41(_one(_SHAPE_41, stdout, "its problem").groups())
+        return ParsedOutput(shape_of(stdout, False), {}, False, names)
+    shape = shape_of(stdout, True)
     time = _one(rf"^\s*Runtime: {NUMBER} ms\s*$", stdout, "its run time")[1]
     rate = _one(rf"^\s*GFLOPs: {NUMBER}\s*$", stdout, "its rate")[1]
     figures = {"gflop_per_s": _number(rate, "GFLOPs"), "ms": _number(time, "Runtime")}
@@ -243,12 +255,17 @@ _SHAPE_41 = (
 )
 
 
-def _shape_41(values: Sequence[str]) -> Shape:
+def _shape_41(stdout: str, passed: bool) -> Shape:
+    """Return its problem; none where it failed before it could tell."""
+    if not passed and re.search(_SHAPE_41, stdout, re.MULTILINE) is None:
+        return {}
+    values = _one(_SHAPE_41, stdout, "its problem").groups()
     return dict(zip(_KEYS_41, map(int, values), strict=True))
 
 
 _PARSERS: dict[ParserName, Callable[[str], ParsedOutput]] = {
     "cutlass_41": _parse_41,
+    "cutlass_43": _parse_43,
     "cutlass_57": _parse_57,
     "cutlass_88": _parse_88,
 }
