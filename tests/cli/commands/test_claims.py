@@ -59,6 +59,14 @@ class TestClaims:
                 assert told in [{name: entry[name] for name in told} for entry in listed]
         assert sum(bool(row["verdicts"]) for row in rows.values()) > len(rows) / 2
 
+    def test_a_source_is_told_by_the_newest_report_that_speaks_of_it(self, assay: Any) -> None:
+        """The newest of all was asked for other sources."""
+        assert all(verdict.source != "sm_89" for verdict in judged())
+        rows = json.loads(assay("claims", "--json", "--source", "sm_89").out)
+        assert {row["status"] for row in rows} == {"reproduced"}
+        rows = json.loads(assay("claims", "--json", "--source", "l4_model").out)
+        assert {row["status"] for row in rows} == {None}
+
     @pytest.mark.parametrize("status", ["not_run", "exceeded", "misstated", "incorrect"])
     def test_a_status_selects_what_the_page_does(self, assay: Any, status: str) -> None:
         rows = json.loads(assay("claims", "--json", "--status", status).out)

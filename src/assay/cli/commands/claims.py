@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from assay.cli.console import TableColumn
 from assay.cli.project_folder import ProjectOption, home, project_folder
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.headline import KINDS, outcomes
+from assay.judging import RULES
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import outcome, rows_by_claim
 from assay.records.attestation import VERDICTS
@@ -24,7 +26,7 @@ from assay.report.counts import came_out
 from assay.report.verdict_text import lead_of, verdict_text
 from assay.shared.counting import counted
 from assay.verification.report_archive import opened_report, report_name
-from assay.verification.trust import published_reports
+from assay.verification.trust import may_speak_of, published_reports
 
 Row = dict[str, Any]
 OF_VERDICT: dict[str, Any] = {
@@ -51,7 +53,7 @@ def claims(
     source: Annotated[list[str] | None, typer.Option(help="Source id; repeatable.")] = None,
     status: Annotated[
         list[str] | None,
-        typer.Option(help="Verdict in the newest published report, as not_run; repeatable."),
+        typer.Option(help="Verdict in the newest report of the sources, as not_run; repeatable."),
     ] = None,
     project: ProjectOption = None,
 ) -> None:
@@ -63,11 +65,8 @@ def claims(
     folder = project_folder(project)
     catalog = load_catalog(checkout.ROOT, folder)
     catalog.check_selection(source or (), ())
-    verdicts: Sequence[Verdict] = ()
-    report = next(iter(published_reports(home(folder))), None)
-    if report is not None:
-        with opened_report(report) as opened:  # nothing of which is verified
-            verdicts = with_known_causes(read_record(VerdictsFile, opened / VERDICTS).verdicts)
+    first = [each.id for name in source or () for each in catalog.sources[name].claims[:1]]
+    report, verdicts = _newest(published_reports(home(folder)), first)
     entries = catalog.claims.keys() | catalog.audits.keys()  # a report may have others
     verdicts = [v for v in verdicts if v.claim in entries and (not source or v.source in source)]
     of = rows_by_claim(verdicts)
@@ -88,6 +87,23 @@ def claims(
         if counts_so := [each for each in counting if each.kind == kind]:
             lines.append(f"{counted(len(counts_so), *words)}: {came_out(counts_so)}")
     console.show_table("\n".join(lines), COLUMNS, [_cells(catalog, row, of) for row in rows])
+
+
+def _newest(
+    reports: Sequence[Path], claims: Sequence[str]
+) -> tuple[Path | None, Sequence[Verdict]]:
+    """Return the first report that speaks of all ``claims``, and its verdicts, of which nothing is
+    verified; before others one by today's rules.
+    """
+    found: tuple[Path | None, Sequence[Verdict]] = None, ()
+    for report in (r for r in reports if all(may_speak_of(r, claim) for claim in claims)):
+        with opened_report(report) as opened:
+            file = read_record(VerdictsFile, opened / VERDICTS)
+        if found[0] is None or file.rules == RULES:
+            found = report, with_known_causes(file.verdicts)
+        if file.rules == RULES:
+            break
+    return found
 
 
 def claim_rows(
