@@ -6,14 +6,15 @@ import subprocess
 from pathlib import Path
 
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.records.cluster import SITE_FILES
 
 COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 """A whole id, of SHA-1 or SHA-256; to be matched in full."""
 
 
+SITE_FILES = ("config/cluster.yaml", "config/kubernetes.yaml")
+"""In which a site says where its jobs run, which makes no figure another one. Commits that
+published reports name hold the second one."""
 MEANT = ("--", ".", *(f":(exclude){path}" for path in SITE_FILES))
-"""A site says where its jobs run, which makes no figure another one."""
 
 
 def git_state(root: Path) -> tuple[str | None, bool | None]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from assay.base.commits import SITE_FILES
 from assay.base.errors import BadInput
 from assay.base.io import load_yaml
 from assay.base.yaml_problems import YamlProblem, YamlProblems
@@ -13,7 +14,6 @@ from assay.catalog.project import Project, load_claims, load_project
 from assay.catalog.project_folder import EVIDENCE_FOLDER, PROJECT_FILE, project_of
 from assay.catalog.references import check_references, reference_problems
 from assay.records.claims import Audit, Claim, SourceClaims
-from assay.records.cluster import SITE_FILES
 from assay.records.kernels import KernelManifest
 from assay.records.platform import Target
 from assay.records.rivals import RivalsFile, TuningFile

@@ -146,7 +146,3 @@ class SlurmJobsRecord(Record):
     salt: str | None
     """Stands before every name whose SHA-256 stands for it; None: the names are told."""
     jobs: tuple[SlurmJob, ...]
-
-
-SITE_FILES = (CLUSTER_FILE, "config/kubernetes.yaml")
-"""Below a checkout. Commits that published reports name hold the second one."""
