@@ -38,19 +38,22 @@ def import_gpu_mode(paths: Sequence[Path]) -> Imported:
     """
     imported = Imported("Submissions to GPU MODE's tasks", "gpu_mode.py")
     listed = [path for path in below(paths, TASK) if path.name == TASK]
+    harness: set[Path] = set()
     templates: set[Path] = set()
     named, tasks = short_names(path.parent for path in listed), dict[Path, dict[str, Any]]()
     for path in listed:
         with imported.leaving_out(path):
             task = _task(path)
+            harness |= {(path.parent / str(each.get("source"))).resolve() for each in _files(task)}
             _take_task(imported, path.parent, f"tasks/{named[path.parent]}", task)
             given = (task.get("templates") or {}).values()
             templates |= {(path.parent / name).resolve() for name in given}
             tasks[path.parent] = task
     for path in below(paths, ".py"):
+        if path.suffix != ".py" or path.resolve() in harness | templates:
+            continue
         with imported.leaving_out(path):
-            names = defined_names(read_source(path), "custom_kernel")
-            if "custom_kernel" not in names or path.resolve() in templates:
+            if "custom_kernel" not in defined_names(read_source(path), "custom_kernel"):
                 continue
             own = [each for each in path.parents if each in named] or list(named)
             if not own or (own[0] not in path.parents and len(own) > 1):
@@ -86,11 +89,14 @@ def _task(path: Path) -> dict[str, Any]:
     return dict(found)
 
 
+def _files(task: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return task.get("files") or [{"name": "reference.py", "source": "reference.py"}]
+
+
 def _take_task(imported: Imported, folder: Path, place: str, task: Mapping[str, Any]) -> None:
     """Take a task's files, but for its harness, which Assay takes the place of."""
-    listed = task.get("files") or [{"name": "reference.py", "source": "reference.py"}]
     main = (task.get("config") or {}).get("main", "eval.py")
-    for entry in listed:
+    for entry in _files(task):
         name, source = str(entry.get("name", "")), str(entry.get("source", ""))
         if source == SUBMISSION or name == main or not name.endswith(".py"):
             continue

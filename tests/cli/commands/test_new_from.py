@@ -313,3 +313,15 @@ def test_cuda_files_come_along_with_what_they_include(new, named, tmp_path):
     assert ended.code == 0, ended.err + ended.out
     taken = {path.name for path in tmp_path.glob("new/**/csrc/*")}
     assert taken == {"k.cu", "own.cuh"}
+
+
+def test_neither_a_harness_nor_a_task_is_a_submission(new, tmp_path):
+    files = {
+        **GPU_MODE,
+        "eval.py": "from submission import custom_kernel\n",
+        "add/task.yml": f"{TASK}description: |\n  Write custom_kernel: it adds.\n",
+    }
+    given = write(tmp_path / "given", files)
+    ended, made = new(given, given / "add/task.yml", "--from", "gpu-mode")
+    assert ended.code == 0, ended.err + ended.out
+    assert len(made["claims"]) == 4
