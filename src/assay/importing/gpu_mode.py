@@ -62,9 +62,9 @@ def import_gpu_mode(paths: Sequence[Path]) -> Imported:
                 raise BadInput(f"{path}: its task is left out: {own[0] / TASK}")
             _add(imported, own[0], named[own[0]], tasks[own[0]], path)
     if tasks and not imported.pairs and not imported.left_out:
-        imported.left_out.append(
-            f"{next(iter(tasks))}: no submission defines custom_kernel at its top"
-        )
+        says = f"{next(iter(tasks))}: no submission defines custom_kernel at its top"
+        given = next((f"; {each} is a template: copy it" for each in sorted(templates)), "")
+        imported.left_out.append(f"{says}{given}")
     return imported
 
 
@@ -79,6 +79,8 @@ def _task(path: Path) -> dict[str, Any]:
     shapes = found.get("benchmarks") if isinstance(found, dict) else None
     if not isinstance(shapes, list) or not shapes:
         raise BadInput(f"{path}: lists no benchmarks")
+    if found.get("multi_gpu"):
+        raise BadInput(f"{path}: is a task for several GPUs: only those for one are measured here")
     for shape in [*shapes, *(found.get("tests") or ())]:
         if not isinstance(shape, dict):
             raise BadInput(f"{path}: '{shape}' is no test or benchmark: name its sizes")
@@ -102,7 +104,11 @@ def _take_task(imported: Imported, folder: Path, place: str, task: Mapping[str, 
             continue
         if "/" in name or not name.isprintable():
             raise BadInput(f"{folder / TASK}: '{name}' is no name of a file beside the task")
-        imported.add(f"{place}/{name}", read_below(folder, source, up=1))
+        if (folder / source).resolve().suffix != ".py":
+            raise BadInput(f"{folder / TASK}: '{source}' is no Python file, as '{name}' has to be")
+        imported.add(f"{place}/{name}", read_below(folder, source, up=2))
+    if f"{place}/reference.py" not in imported.contents:
+        raise BadInput(f"{folder / TASK}: lists no reference.py, which has the right answer")
 
 
 def _add(imported: Imported, folder: Path, named: str, task: Mapping[str, Any], path: Path) -> None:

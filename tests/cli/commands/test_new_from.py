@@ -325,3 +325,27 @@ def test_neither_a_harness_nor_a_task_is_a_submission(new, tmp_path):
     ended, made = new(given, given / "add/task.yml", "--from", "gpu-mode")
     assert ended.code == 0, ended.err + ended.out
     assert len(made["claims"]) == 4
+
+
+UTILS, SUBMISSION = GPU_MODE["utils.py"], GPU_MODE["add/submission.py"]
+ONE = {name: text for name, text in GPU_MODE.items() if "other" not in name}
+
+
+@pytest.mark.parametrize(
+    ("task", "pairs", "says"),
+    [
+        (f"{TASK}multi_gpu: true\n", 0, "several GPUs"),
+        (TASK.replace("reference.py", "utils.py"), 0, "lists no reference.py"),
+        (TASK.replace("../utils.py", "../.netrc"), 0, "is no Python file"),
+        (TASK.replace("../utils", "../../pmpp/utils"), 2, ""),
+        (f"{TASK}templates: {{Python: submission.py}}\n", 0, "is a template: copy it"),
+    ],
+)
+def test_a_task_is_taken_as_its_benchmark_has_it(new, task, pairs, says, tmp_path):
+    files = {f"p/{name}": text for name, text in {**ONE, "add/task.yml": task}.items()}
+    given = write(tmp_path / "given", {**files, "p/.netrc": "secret", "pmpp/utils.py": UTILS})
+    (given / "p/add/utils.py").write_text(UTILS)
+    ended, made = new(given, "--from", "gpu-mode")
+    assert ended.code == (0 if pairs else 2), ended.err + ended.out
+    assert len(made["claims"] if made else ()) == pairs
+    assert says in ended.err + ended.out
