@@ -115,10 +115,14 @@ def _add(imported: Imported, folder: Path, named: str, task: Mapping[str, Any], 
     place = f"tasks/{named}"
     source = imported.contents.get(f"{place}/reference.py", b"")
     reference = source.decode("utf-8", "replace")
-    inside = path.relative_to(folder) if folder in path.parents else Path(*path.parts[-2:])
-    own = identifier(*inside.with_suffix("").parts)
+    inside = path.relative_to(folder).parts if folder in path.parents else path.parts[-2:]
+    own, data = "", read_source(path)
+    for deep in range(len(inside), len(path.parts) + 1):  # as many folders as tell it apart
+        own = identifier(*path.with_suffix("").parts[-deep:])
+        if imported.contents.get(f"{place}/submissions/{own}.py", data) == data:
+            break
     file = f"{place}/submissions/{own}.py"
-    imported.add(file, read_source(path))
+    imported.add(file, data)
     dtype = dtype_in(source)
     tests = [_shape(shape) for shape in task.get("tests") or []]
     for number, benchmark in enumerate(task["benchmarks"], start=1):

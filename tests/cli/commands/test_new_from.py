@@ -349,3 +349,13 @@ def test_a_task_is_taken_as_its_benchmark_has_it(new, task, pairs, says, tmp_pat
     assert ended.code == (0 if pairs else 2), ended.err + ended.out
     assert len(made["claims"] if made else ()) == pairs
     assert says in ended.err + ended.out
+
+
+def test_submissions_of_several_people_have_one_name(new, tmp_path):
+    files = {name: text for name, text in ONE.items() if "submission" not in name}
+    files |= {f"{who}/v1/submission.py": f"{SUBMISSION}# {who}\n" for who in ("ann", "bob")}
+    ended, made = new(write(tmp_path / "given", files), "--from", "gpu-mode")
+    assert ended.code == 0, ended.err + ended.out
+    names = [each["parameters"]["submission"] for each in made["measurements"]]
+    own = [(tmp_path / "new" / name).read_text()[-4:-1] for name in names]
+    assert own == ["ann", "ann", "bob", "bob"]
