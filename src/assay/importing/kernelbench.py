@@ -23,8 +23,8 @@ from assay.importing.imported import (
 
 ADAPTER = "pair.py"
 PROBLEM = {"Model", "get_inputs", "get_init_inputs"}
-LEVEL = re.compile(r"level\d+")
-GENERATED = re.compile(r"level_(\d+)_problem_(\d+)_sample_\d+")
+LEVEL = re.compile(r"(?:.*[^a-z])?level[_-]?(\d+)")
+GENERATED = re.compile(r"level_?(\d+)_problem_?(\d+)(?:_|$)")
 """Names of generated kernels in a folder of runs."""
 LAZY = re.compile(rb"^[ \t]+(from|import)\b", re.MULTILINE)
 """An import that may come when a solution has brought another file of that name."""
@@ -116,10 +116,14 @@ def _problem_of(solution: Path, problems: Sequence[Path], sources: Mapping[Path,
     plain = re.sub(r"_new\b|new_|_new_", "_", solution.stem).replace("__", "_")
     begun = [path for path in others if _begins(plain, path.stem.rstrip("_"))]
     if match := GENERATED.search(solution.stem):
-        level, number = match.groups()
-        leveled = any(LEVEL.fullmatch(part) for path in problems for part in path.parts)
-        found = [path for path in others if re.match(rf"0*{number}_", path.stem)]
-        found = [path for path in found if not leveled or f"level{level}" in path.parts]
+        level, number = map(int, match.groups())
+        numbered = re.compile(rf"(?:problem_)?0*{number}(?:_|$)")
+        levels = {path: _level_of(path) for path in others}
+        runs = {int(each[1]) for path in sources if (each := GENERATED.search(path.stem))}
+        if not any(levels.values()) and len(runs) > 1:
+            raise BadInput(f"{solution}: no folder says of which level a problem is, level1 say")
+        found = [path for path in others if numbered.match(path.stem)]
+        found = [path for path in found if not any(levels.values()) or levels[path] == level]
     elif begun:
         found = begun
     elif solution in problems:
@@ -135,6 +139,12 @@ def _problem_of(solution: Path, problems: Sequence[Path], sources: Mapping[Path,
     if len({sources[path] for path in best}) > 1:
         raise BadInput(f"{solution}: {best[0]} and {best[1]} fit it alike: put it beside its own")
     return best[0]
+
+
+def _level_of(path: Path) -> int | None:
+    """Return the level that the nearest folder above a problem names."""
+    found = (LEVEL.fullmatch(part.lower()) for part in path.parent.parts[::-1])
+    return next((int(each[1]) for each in found if each), None)
 
 
 def _nearness(problem: Path, solution: Path, *, named: bool) -> tuple[int, ...]:

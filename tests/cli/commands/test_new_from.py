@@ -359,3 +359,28 @@ def test_submissions_of_several_people_have_one_name(new, tmp_path):
     names = [each["parameters"]["submission"] for each in made["measurements"]]
     own = [(tmp_path / "new" / name).read_text()[-4:-1] for name in names]
     assert own == ["ann", "ann", "bob", "bob"]
+
+
+GENERATED = "runs/level_{}_problem_{}_sample_0_kernel.py".format
+
+
+@pytest.mark.parametrize(
+    ("files", "pairs"),
+    [
+        ({"level_1/1_A.py": PROBLEM, GENERATED(2, 1): SOLUTION}, {}),
+        ({"KB_Level2/1_A.py": PROBLEM, GENERATED(2, 1): SOLUTION}, {"p1_a"}),
+        (
+            {"level1/level2/1_A.py": PROBLEM, "level1/1_B.py": OTHER, GENERATED(1, 1): SOLUTION},
+            {"p1_b"},
+        ),
+        ({"p/1_A.py": PROBLEM, GENERATED(1, 1): SOLUTION}, {"p1_a"}),
+        ({"p/problem_1.py": PROBLEM, GENERATED(1, 1): SOLUTION}, {"problem_1"}),
+        ({"p/1_A.py": PROBLEM, GENERATED(1, 1): SOLUTION, GENERATED(2, 1): SOLUTION}, {}),
+        ({"level1/1_A.py": PROBLEM, "level_2_problem_3.py": SOLUTION}, {}),
+    ],
+)  # fmt: skip
+def test_a_solution_is_of_its_level_and_number(new, files, pairs, tmp_path):
+    ended, made = new(write(tmp_path / "given", files), "--from", "kernelbench")
+    assert ended.code == (0 if pairs else 2), ended.err + ended.out
+    references = [each["parameters"]["reference"] for each in made["measurements"]] if made else []
+    assert {each.split("/")[-1].removesuffix(".py:Model") for each in references} == {*pairs}
