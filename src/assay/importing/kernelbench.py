@@ -26,6 +26,8 @@ PROBLEM = {"Model", "get_inputs", "get_init_inputs"}
 LEVEL = re.compile(r"(?:.*[^a-z])?level[_-]?(\d+)")
 GENERATED = re.compile(r"level_?(\d+)_problem_?(\d+)(?:_|$)")
 """Names of generated kernels in a folder of runs."""
+MEANT = re.compile(rb"^class Model\b", re.MULTILINE)
+"""What stands in a file that is meant as a problem, even where it is broken."""
 LAZY = re.compile(rb"^[ \t]+(from|import)\b", re.MULTILINE)
 """An import that may come when a solution has brought another file of that name."""
 
@@ -42,11 +44,18 @@ def import_kernelbench(paths: Sequence[Path]) -> Imported:
             sources[path] = read_source(path)
     names = {path: defined_names(data, "ModelNew") for path, data in sources.items()}
     problems = [path for path in sources if names[path] >= PROBLEM]
+    solved = [path for path in sources if "ModelNew" in names[path]]
+    left = sources.keys() - {*problems, *solved}
+    broken = sorted(path for path in left if MEANT.search(sources[path]))
     called = short_names(sources)
     for path in sources:
         if "ModelNew" in names[path]:
             with imported.leaving_out(path):
-                problem = _problem_of(path, problems, sources)
+                problem = _problem_of(path, problems, broken, sources)
+                if problem in broken:
+                    lacks = ", ".join(sorted(PROBLEM - names[problem]))
+                    why = f"has no {lacks}" if names[problem] else "is no Python that can be read"
+                    raise BadInput(f"{path}: its problem {problem} {why}")
                 _add(imported, (problem, "Model", path, "ModelNew"), sources, called)
     if problems and not imported.pairs and not imported.left_out:
         imported.left_out.append(f"{problems[0]}: no file defines ModelNew, which solves it")
@@ -108,21 +117,27 @@ def _add(
     )
 
 
-def _problem_of(solution: Path, problems: Sequence[Path], sources: Mapping[Path, bytes]) -> Path:
-    """Return the nearest problem that fits a solution's name. Raises BadInput where there is none,
-    or where others are as near.
+def _problem_of(
+    solution: Path,
+    problems: Sequence[Path],
+    broken: Sequence[Path],
+    sources: Mapping[Path, bytes],
+) -> Path:
+    """Return the nearest problem that fits a solution's name, a broken one, too. Raises BadInput
+    where there is none, or where others are as near.
     """
     others = [path for path in problems if path != solution]
+    every = [*others, *broken]
     plain = re.sub(r"_new\b|new_|_new_", "_", solution.stem).replace("__", "_")
-    begun = [path for path in others if _begins(plain, path.stem.rstrip("_"))]
+    begun = [path for path in every if _begins(plain, path.stem.rstrip("_"))]
     if match := GENERATED.search(solution.stem):
         level, number = map(int, match.groups())
         numbered = re.compile(rf"(?:problem_)?0*{number}(?:_|$)")
-        levels = {path: _level_of(path) for path in others}
-        runs = {int(each[1]) for path in sources if (each := GENERATED.search(path.stem))}
-        if not any(levels.values()) and len(runs) > 1:
+        levels = {path: _level_of(path) for path in every}
+        runs = (GENERATED.search(path.stem) for path in sources)
+        if not any(levels.values()) and len({int(each[1]) for each in runs if each}) > 1:
             raise BadInput(f"{solution}: no folder says of which level a problem is, level1 say")
-        found = [path for path in others if numbered.match(path.stem)]
+        found = [path for path in every if numbered.match(path.stem)]
         found = [path for path in found if not any(levels.values()) or levels[path] == level]
     elif begun:
         found = begun

@@ -152,6 +152,17 @@ DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
         ("kernelbench", {"p/19_ReLU.py": PROBLEM, "s/22_Tanh_new.py": SOLUTION}, 0, "22_Tanh_new"),
         ("kernelbench", {"a/1.py": PROBLEM, "b/1.py": OTHER, "1_new.py": SOLUTION}, 0, "alike"),
         ("kernelbench", {"1_A.py": PROBLEM}, 0, "ModelNew"),
+        (
+            "kernelbench",
+            {
+                "a/model.py": PROBLEM,
+                "a/model_new.py": SOLUTION,
+                "b/model.py": PROBLEM.replace("get_init_inputs", "init"),
+                "b/model_new.py": SOLUTION,
+            },
+            1,
+            "b/model.py has no get_init_inputs",
+        ),
         ("kernelbench", {f"{LONG}.py": PROBLEM, f"{LONG}_new.py": SOLUTION}, 1, ""),
         (
             "kernelbench",
