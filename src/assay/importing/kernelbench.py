@@ -5,7 +5,7 @@ The format is that of the files in KernelBench's repository (ScalingIntelligence
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import takewhile
 from pathlib import Path
 
@@ -44,14 +44,14 @@ def import_kernelbench(paths: Sequence[Path]) -> Imported:
             sources[path] = read_source(path)
     names = {path: defined_names(data, "ModelNew") for path, data in sources.items()}
     problems = [path for path in sources if names[path] >= PROBLEM]
-    solved = [path for path in sources if "ModelNew" in names[path]]
-    left = sources.keys() - {*problems, *solved}
+    solved = {path for path in sources if "ModelNew" in names[path]}
+    left = sources.keys() - solved - {*problems}
     broken = sorted(path for path in left if MEANT.search(sources[path]))
     called = short_names(sources)
     for path in sources:
         if "ModelNew" in names[path]:
             with imported.leaving_out(path):
-                problem = _problem_of(path, problems, broken, sources)
+                problem = _problem_of(path, problems, broken, solved, sources)
                 if problem in broken:
                     lacks = ", ".join(sorted(PROBLEM - names[problem]))
                     why = f"has no {lacks}" if names[problem] else "is no Python that can be read"
@@ -121,9 +121,11 @@ def _problem_of(
     solution: Path,
     problems: Sequence[Path],
     broken: Sequence[Path],
+    solved: Set[Path],
     sources: Mapping[Path, bytes],
 ) -> Path:
-    """Return the nearest problem that fits a solution's name, a broken one, too. Raises BadInput
+    """Return the nearest problem that fits a solution's name, a broken one, too; one that has a
+    solution in its file, and may be that one's own, only where there is no other. Raises BadInput
     where there is none, or where others are as near.
     """
     others = [path for path in problems if path != solution]
@@ -149,6 +151,7 @@ def _problem_of(
         found = [path for path in only if not _numbered_apart(path.stem, solution.stem)]
     if not found:
         raise BadInput(f"{solution}: no problem was found that it solves")
+    found = [path for path in found if path not in solved] or found
     ranks = {path: _nearness(path, solution, named=match is None) for path in found}
     best = [path for path in found if ranks[path] == max(ranks.values())]
     if len({sources[path] for path in best}) > 1:

@@ -395,3 +395,18 @@ def test_a_solution_is_of_its_level_and_number(new, files, pairs, tmp_path):
     assert ended.code == (0 if pairs else 2), ended.err + ended.out
     references = [each["parameters"]["reference"] for each in made["measurements"]] if made else []
     assert {each.split("/")[-1].removesuffix(".py:Model") for each in references} == {*pairs}
+
+
+def test_a_problem_of_its_own_comes_before_one_that_a_solution_brings(new, tmp_path):
+    given = {
+        "level1/1_A.py": PROBLEM,
+        "runs/1_A.py": f"{OTHER}{SOLUTION}",
+        "runs/1_A_v2.py": SOLUTION,
+        "own/b.py": f"{OTHER}{SOLUTION}",
+        "own/b_v2.py": SOLUTION,
+    }
+    ended, made = new(write(tmp_path / "given", given), "--from", "kernelbench")
+    assert ended.code == 0, ended.err + ended.out
+    pairs = {each["id"]: each["parameters"]["reference"] for each in made["measurements"]}
+    assert pairs["p1_a_v2"] == pairs["runs_1_a"] == "problems/level1_1_a.py:Model"
+    assert pairs["b_v2"] == "problems/b.py:Model"
