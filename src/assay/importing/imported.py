@@ -24,7 +24,7 @@ LONGEST_PAIR = LONGEST_ID - len("_reference")
 """Of a pair's id, behind which its arms' names are written."""
 MOST_SOURCE = 1_000_000
 """Bytes of one file that is read: what a kernel's author writes."""
-SOURCES = (".cpp", ".cu", ".cuh", ".h")
+SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".cxx", ".h", ".hpp")
 """Endings of what a solution may compile when it is imported."""
 TOLERANCES = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2}
 """Largest relative error by element type, as KernelBench sets it for its comparisons."""
@@ -252,10 +252,11 @@ def _named_files(file: str, data: bytes) -> set[str]:
     """
     texts: set[str] = set()
     modules: list[list[str]] = []
+    beside: list[list[str]] = []
     if file.endswith(SOURCES):
         included = re.findall(rb'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', data, re.MULTILINE)
-        beside = (PurePosixPath(file).parent / name.decode("utf-8", "replace") for name in included)
-        return {str(name) for name in beside if is_name(str(name))}
+        names = (PurePosixPath(file).parent / name.decode("utf-8", "replace") for name in included)
+        return {str(name) for name in names if is_name(str(name))}
     try:
         nodes = list(ast.walk(ast.parse(data)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -265,10 +266,11 @@ def _named_files(file: str, data: bytes) -> set[str]:
             modules += [each.name.split(".") for each in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = _package(file, node.level) + (node.module.split(".") if node.module else [])
-            modules += [[*base, each.name] for each in node.names]
-        elif (name := "/".join(_joined(node))).endswith(SOURCES) and is_name(name):
+            into = beside if node.level else modules  # `from .types` is never the library's
+            into += [[*base, each.name] for each in node.names]
+        elif (name := "/".join(_joined(node)).lstrip("/")).endswith(SOURCES) and is_name(name):
             texts.add(name)
-    own = [parts for parts in modules if parts[0] not in sys.stdlib_module_names]
+    own = beside + [parts for parts in modules if parts[0] not in sys.stdlib_module_names]
     paths = {"/".join(parts[: n + 1]) for parts in own for n in range(len(parts))}
     return texts | {f"{name}{end}" for name in paths for end in (".py", "/__init__.py")}
 

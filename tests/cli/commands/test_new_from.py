@@ -311,7 +311,15 @@ def test_what_cannot_be_read_is_refused_and_nothing_is_written(given, new, tmp_p
 
 
 @pytest.mark.parametrize(
-    "named", ['os.path.join(HERE, "csrc", "k.cu")', 'HERE / "csrc" / "k.cu"', '["csrc/k.cu"]']
+    "named",
+    [
+        'os.path.join(HERE, "csrc", "k.cu")',
+        'HERE / "csrc" / "k.cu"',
+        '["csrc/k.cu"]',
+        '[f"{HERE}/csrc/k.cu"]',
+        'HERE + "/csrc/k.cu"',
+        'HERE / "csrc/main.cc"',
+    ],
 )
 def test_cuda_files_come_along_with_what_they_include(new, named, tmp_path):
     given = {
@@ -319,11 +327,21 @@ def test_cuda_files_come_along_with_what_they_include(new, named, tmp_path):
         "1_A_new.py": f"{SOLUTION}    sources = {named}\n",
         "csrc/k.cu": '#include <cuda.h>\n#  include "own.cuh"\n',
         "csrc/own.cuh": "\n",
+        "csrc/main.cc": '#include "k.cu"\n',
     }
     ended, _ = new(write(tmp_path / "given", given), "--from", "kernelbench")
     assert ended.code == 0, ended.err + ended.out
     taken = {path.name for path in tmp_path.glob("new/**/csrc/*")}
-    assert taken == {"k.cu", "own.cuh"}
+    assert taken - {"main.cc"} == {"k.cu", "own.cuh"}
+    assert ("main.cc" in taken) == ("main.cc" in named)
+
+
+def test_a_module_beside_may_have_a_name_of_the_library(new, tmp_path):
+    solution = f"from .types import scale\nimport queue\n{SOLUTION}"
+    given = {"1_A.py": PROBLEM, "1_A_new.py": solution, "types.py": "scale = 1\n", "queue.py": "\n"}
+    ended, _ = new(write(tmp_path / "given", given), "--from", "kernelbench")
+    assert ended.code == 0, ended.err + ended.out
+    assert {path.name for path in tmp_path.glob("new/solutions/*/*")} == {"p1_a_new.py", "types.py"}
 
 
 def test_neither_a_harness_nor_a_task_is_a_submission(new, tmp_path):
