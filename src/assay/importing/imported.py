@@ -316,7 +316,8 @@ def read_source(path: Path) -> bytes:
 
 
 def below(paths: Sequence[Path], *endings: str) -> list[Path]:
-    """Return the files of these endings among ``paths`` and in the folders among them, sorted.
+    """Return the files of these endings among ``paths`` and in the folders among them, sorted; none
+    of a project that one of these holds, as `./assay new` leaves one.
 
     Raises BadInput for a path that is not there.
     """
@@ -324,7 +325,9 @@ def below(paths: Sequence[Path], *endings: str) -> list[Path]:
     for given in paths:
         path = given.resolve() if given.is_dir() else given.parent.resolve() / given.name
         if path.is_dir():
-            every = (each for each in path.rglob("*") if each.is_file() and not _hidden(each, path))
+            made = {each.parent for each in path.rglob(PROJECT_FILE)} - {path}
+            inside = (each for each in path.rglob("*") if made.isdisjoint(each.parents))
+            every = (each for each in inside if each.is_file() and not _hidden(each, path))
             found += sorted(each for each in every if each.name.endswith(endings))
         elif path.is_file():
             found.append(path)

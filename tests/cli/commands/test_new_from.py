@@ -428,3 +428,9 @@ def test_a_problem_of_its_own_comes_before_one_that_a_solution_brings(new, tmp_p
     pairs = {each["id"]: each["parameters"]["reference"] for each in made["measurements"]}
     assert pairs["p1_a_v2"] == pairs["runs_1_a"] == "problems/level1_1_a.py:Model"
     assert pairs["b_v2"] == "problems/b.py:Model"
+
+
+def test_a_project_among_the_files_is_none_of_them(new, assay, tmp_path):
+    given = write(tmp_path / "given", {"1_A.py": PROBLEM, "1_A_new.py": SOLUTION})
+    assert assay("new", given / "first", given, "--from", "kernelbench").code == 0
+    assert [each["id"] for each in new(given, "--from", "kernelbench")[1]["claims"]] == ["p1_a_new"]
