@@ -77,14 +77,18 @@ def _rows(claimed: str) -> list[tuple[str, str, float]]:
         raise BadInput(f"--claimed {claimed}: is no speed-up")
     text = read_source(Path(claimed)).decode("utf-8-sig", "replace")
     rows = csv.DictReader(io.StringIO(text))
+    try:
+        lines = [(rows.line_num, row) for row in rows]
+    except csv.Error as error:
+        raise BadInput(f"{claimed}: is no CSV: {error}") from error
     if not {"solution", "speedup"} <= set(rows.fieldnames or ()):
         raise BadInput(f"{claimed}: has no columns 'solution' and 'speedup'")
     found: list[tuple[str, str, float]] = []
-    for row in rows:
-        line, name = f"{claimed}: line {rows.line_num}", (row["solution"] or "").strip()
+    for number, row in lines:
+        line, name = f"{claimed}: line {number}", (row["solution"] or "").strip()
         speedup = _positive(row["speedup"] or "")
         if speedup is None:
-            raise BadInput(f"{line}: '{row['speedup']}' is no number above 0")
+            raise BadInput(f"{line}: '{row['speedup'] or ''}' is no number above 0")
         found.append((f"{line}: '{name}'", name.removesuffix(".py"), speedup))
     return found
 

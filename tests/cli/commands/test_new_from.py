@@ -276,7 +276,15 @@ def test_one_number_is_of_every_benchmark_of_one_submission(new, tmp_path, monke
     assert "next: ../assay check" in ended.out + ended.err
 
 
-@pytest.mark.parametrize("claimed", ["0", "solution,speedup\nnobody,2\n"])
+@pytest.mark.parametrize(
+    "claimed",
+    [
+        "0",
+        "solution,speedup\nnobody,2\n",
+        "solution,speedup\nlevel_1_problem_7_sample_0_kernel\n",
+        f'solution,speedup\n"{"x" * 200_000}',
+    ],
+)
 def test_a_claim_of_no_solution_is_refused(new, claimed, tmp_path):
     given = write(tmp_path / "given", KERNELBENCH)
     if "," in claimed:
@@ -284,6 +292,7 @@ def test_a_claim_of_no_solution_is_refused(new, claimed, tmp_path):
         claimed = tmp_path / "c.csv"
     ended, made = new(given, "--from", "kernelbench", f"--claimed={claimed}")
     assert (ended.code, made) == (2, None)
+    assert "None" not in ended.err
 
 
 @pytest.mark.parametrize(
