@@ -103,6 +103,10 @@ def _take(imported: Imported, trace: _Trace, path: Path, solution: Mapping[str, 
     definition, folder = trace.definitions[name], f"solutions/{identifier(name, called)}"
     described = f"definitions/{identifier(name)}.json"
     imported.add(described, _text(definition))
+    own = {f"{folder}/{source['path']}" for source in solution["sources"]}
+    there = {each for each in imported.contents if each.startswith(f"{folder}/")}
+    if there and there != own | {f"{folder}/spec.json"}:
+        raise BadInput(f"{path}: another solution to '{name}' is called '{called}': rename one")
     for source in solution["sources"]:
         imported.add(f"{folder}/{source['path']}", str(source["content"]).encode())
     imported.add(f"{folder}/spec.json", _text(solution["spec"]))

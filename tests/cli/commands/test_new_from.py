@@ -1,5 +1,7 @@
 """What the files of other benchmarks come to as projects; what they do is in tests/device."""
 
+import json
+
 import pytest
 import yaml
 
@@ -443,3 +445,15 @@ def test_a_project_among_the_files_is_none_of_them(new, assay, tmp_path):
     given = write(tmp_path / "given", {"1_A.py": PROBLEM, "1_A_new.py": SOLUTION})
     assert assay("new", given / "first", given, "--from", "kernelbench").code == 0
     assert [each["id"] for each in new(given, "--from", "kernelbench")[1]["claims"]] == ["p1_a_new"]
+
+
+def test_solutions_of_one_name_get_none_of_each_others_files(new, tmp_path):
+    good = json.loads(FLASHINFER_BENCH["solutions/good.json"])
+    more = [*good["sources"], {"path": "fast.py", "content": "x = 1\n"}]
+    again = {"solutions/z.json": json.dumps({**good, "name": "Good", "sources": more})}
+    given = write(tmp_path / "given", {**FLASHINFER_BENCH, **again})
+    ended, made = new(given, "--from", "flashinfer-bench")
+    assert ended.code == 0, ended.err + ended.out
+    assert len(made["claims"]) == 3
+    assert "is called 'Good'" in ended.err + ended.out
+    assert not list((tmp_path / "new").rglob("fast.py"))
