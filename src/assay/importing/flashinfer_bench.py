@@ -125,15 +125,28 @@ def _take(imported: Imported, trace: _Trace, path: Path, solution: Mapping[str, 
     for beside, found in trace.workloads:
         if found["definition"] == name:
             with imported.leaving_out(beside):
+                _whole(definition, beside, found["workload"])
                 _add(imported, pair, beside, found["workload"])
     if len(imported.pairs) == before:
         raise BadInput(f"{path}: no workload of '{name}' can be drawn")
 
 
-def _add(imported: Imported, pair: Pair, beside: Path, workload: dict[str, Any]) -> None:
-    """Add a solution's pair at a workload. Raises BadInput for a workload that is not whole."""
+def _whole(definition: Mapping[str, Any], beside: Path, workload: Mapping[str, Any]) -> None:
+    """Raise BadInput for a workload that lacks what its definition needs."""
+    words = f"{beside}: a workload of '{definition['name']}' has"
     if lacks := [each for each in ("uuid", "axes", "inputs") if each not in workload]:
-        raise BadInput(f"{beside}: a workload of '{pair.title}' has no '{lacks[0]}'")
+        raise BadInput(f"{words} no '{lacks[0]}'")
+    for name, axis in definition["axes"].items():
+        if axis.get("value") is None and not isinstance(workload["axes"].get(name), int):
+            raise BadInput(f"{words} no size of the axis '{name}'")
+    for name in definition["inputs"]:
+        kind = workload["inputs"].get(name, {}).get("type")
+        if kind not in ("random", "scalar", "safetensors"):
+            raise BadInput(f"{words} no input '{name}' that is random, a scalar or of safetensors")
+
+
+def _add(imported: Imported, pair: Pair, beside: Path, workload: dict[str, Any]) -> None:
+    """Add a solution's pair at a workload. Raises BadInput for one whose tensors are not there."""
     uuid = str(workload["uuid"])
     stored = f"workloads/{identifier(pair.title, uuid)}.json"
     imported.add(stored, _text(_with_tensors(imported, beside, workload)))

@@ -143,6 +143,8 @@ OTHER = f"{PROBLEM}# another\n"
 LONG = "78_" + "x" * 90
 WORKLOAD = FLASHINFER_BENCH["workloads/scaled.jsonl"]
 NAMELESS = WORKLOAD.replace("uuid", "name")
+AXISLESS = WORKLOAD.replace('"rows": 16', '"other": 16')
+CUSTOM = WORKLOAD.replace("random", "custom")
 FAR = WORKLOAD.replace("blobs/w", "w" * 300)
 TASK = GPU_MODE["add/task.yml"]
 DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
@@ -192,6 +194,8 @@ DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
         ),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": f"\n{{\n{WORKLOAD}"}, 3, "line 2"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": NAMELESS + FAR}, 3, "no 'uuid'"),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": AXISLESS}, 3, "of the axis 'rows'"),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": CUSTOM}, 3, "no input 'x' that is"),
         (
             "flashinfer-bench",
             {**FLASHINFER_BENCH, "definitions/scaled.json": f"\ufeff{DEFINITION}"},
