@@ -89,9 +89,9 @@ def _why_not(trace: _Trace, solution: Mapping[str, Any]) -> str | None:
         return f"two files define '{name}', each otherwise: {files[0]} and {files[1]}"
     if spec.get("language") not in LANGUAGES:
         return f"is written in {spec.get('language')}: {' and '.join(LANGUAGES)} can be measured"
-    file = str(spec.get("entry_point", "")).partition("::")[0]
-    if file not in {source.get("path") for source in solution["sources"]}:
-        return "its entry point is in none of its sources"
+    file, _, function = str(spec.get("entry_point", "")).partition("::")
+    if not function or file not in {source.get("path") for source in solution["sources"]}:
+        return "its entry point is no FILE::FUNCTION of its sources"
     if not any(found["definition"] == name for _, found in trace.workloads):
         return f"no workload of '{name}' is among the files"
     return None
@@ -171,11 +171,24 @@ def _with_tensors(imported: Imported, beside: Path, workload: dict[str, Any]) ->
         if not folders or not given["path"].endswith(".safetensors"):
             raise BadInput(f"{beside}: its tensors are not beside it: {given['path']}")
         data = read_below(folders[0], given["path"])
+        if given.get("tensor_key") not in _tensors(folders[0] / given["path"], data):
+            raise BadInput(f"{beside}: {given['path']} has no tensor '{given.get('tensor_key')}'")
         stem = PurePosixPath(given["path"]).stem
         kept = f"tensors/{identifier(stem)[:60]}_{sha256_bytes(data)[:8]}.safetensors"
         imported.add(kept, data)
         inputs[name] = {**given, "path": kept}
     return {**workload, "inputs": inputs}
+
+
+def _tensors(path: Path, data: bytes) -> dict[str, Any]:
+    """Return the table of a file of safetensors: its size in 8 bytes, then JSON. Raises BadInput
+    for another file, as Git LFS leaves one in the place of what was not fetched.
+    """
+    try:
+        return dict(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")]))
+    except (TypeError, ValueError) as error:
+        fetch = ": fetch it by git lfs pull" if data.startswith(b"version https://git-lfs") else ""
+        raise BadInput(f"{path}: is no file of safetensors{fetch}") from error
 
 
 def _text(found: Any) -> bytes:

@@ -145,6 +145,16 @@ WORKLOAD = FLASHINFER_BENCH["workloads/scaled.jsonl"]
 NAMELESS = WORKLOAD.replace("uuid", "name")
 AXISLESS = WORKLOAD.replace('"rows": 16', '"other": 16')
 CUSTOM = WORKLOAD.replace("random", "custom")
+KEYLESS = WORKLOAD.replace("blobs", "workloads/blobs").replace(
+    '"tensor_key": "w"', '"tensor_key": "v"'
+)
+LFS = {
+    "w.jsonl": WORKLOAD.replace("blobs/w", "blobs/l"),
+    "blobs/l.safetensors": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+}
+POINTLESS = {
+    "z.json": FLASHINFER_BENCH["solutions/good.json"].replace("main.py::run", "main.py"),
+}
 FAR = WORKLOAD.replace("blobs/w", "w" * 300)
 TASK = GPU_MODE["add/task.yml"]
 DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
@@ -194,6 +204,9 @@ DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
         ),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": f"\n{{\n{WORKLOAD}"}, 3, "line 2"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": NAMELESS + FAR}, 3, "no 'uuid'"),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, **LFS}, 3, "fetch it by git lfs pull"),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": KEYLESS}, 3, "has no tensor 'v'"),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, **POINTLESS}, 3, "is no FILE::FUNCTION"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": AXISLESS}, 3, "of the axis 'rows'"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": CUSTOM}, 3, "no input 'x' that is"),
         (
