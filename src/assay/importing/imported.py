@@ -90,7 +90,7 @@ class Imported:
             if isinstance(error, OSError):
                 says = f"{path}: a file that it names cannot be read: {error.strerror}"
             elif isinstance(error, BadInput):
-                says = str(error)
+                says = str(error) if str(path.parent) in str(error) else f"{path}: {error}"
             self.lost[called or str(path.with_suffix(""))] = says
             if says not in self.left_out:
                 self.left_out.append(says)

@@ -155,6 +155,8 @@ LFS = {
 POINTLESS = {
     "z.json": FLASHINFER_BENCH["solutions/good.json"].replace("main.py::run", "main.py"),
 }
+NAMED = {"z.json": FLASHINFER_BENCH["solutions/good.json"].replace('"main.py"', '"a b.py"')}
+NAMED["z.json"] = NAMED["z.json"].replace("main.py::", "a b.py::").replace('"good"', '"z"')
 FAR = WORKLOAD.replace("blobs/w", "w" * 300)
 TASK = GPU_MODE["add/task.yml"]
 DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
@@ -206,6 +208,7 @@ DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": NAMELESS + FAR}, 3, "no 'uuid'"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, **LFS}, 3, "fetch it by git lfs pull"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": KEYLESS}, 3, "has no tensor 'v'"),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, **NAMED}, 3, "z.json: 'solutions/"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, **POINTLESS}, 3, "is no FILE::FUNCTION"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": AXISLESS}, 3, "of the axis 'rows'"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": CUSTOM}, 3, "no input 'x' that is"),
