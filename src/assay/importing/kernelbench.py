@@ -130,8 +130,8 @@ def _problem_of(
     """
     others = [path for path in problems if path != solution]
     every = [*others, *broken]
-    plain = re.sub(r"_new\b|new_|_new_", "_", solution.stem).replace("__", "_")
-    begun = [path for path in every if _begins(plain, path.stem.rstrip("_"))]
+    ours = {_plain(solution.stem), _plain(re.sub(r"(^|_)new(?=_|$)", "", solution.stem))}
+    begun = [path for path in every if any(_begins(each, _plain(path.stem)) for each in ours)]
     if match := GENERATED.search(solution.stem):
         level, number = map(int, match.groups())
         numbered = re.compile(rf"(?:problem_)?0*{number}(?:_|$)")
@@ -178,6 +178,10 @@ def _nearness(problem: Path, solution: Path, *, named: bool) -> tuple[int, ...]:
 def _numbered_apart(*names: str) -> bool:
     numbers = [int(found[0]) for name in names if (found := re.match(r"\d+", name))]
     return len({*numbers}) > 1
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"_+", "_", name).strip("_")
 
 
 def _begins(name: str, with_name: str) -> bool:

@@ -477,3 +477,21 @@ def test_solutions_of_one_name_get_none_of_each_others_files(new, tmp_path):
     assert len(made["claims"]) == 3
     assert "is called 'Good'" in ended.err + ended.out
     assert not list((tmp_path / "new").rglob("fast.py"))
+
+
+@pytest.mark.parametrize(
+    ("problem", "solution"),
+    [
+        ("54_conv_3D__square_input__square_kernel", "54_conv_3D__square_input__square_kernel"),
+        ("80_conv_2D___dilated____padded__", "80_conv_2D___dilated____padded___new"),
+        ("19_ReLU", "new_19_ReLU"),
+        ("renew_gate", "renew_gate_v2"),
+        ("new_gelu", "new_gelu_v2"),
+        ("model_ex_add", "model_new_ex_add"),
+    ],
+)
+def test_names_are_alike_but_for_new_and_underscores(new, problem, solution, tmp_path):
+    given = {f"p/{problem}.py": PROBLEM, "p/other.py": OTHER, f"s/{solution}.py": SOLUTION}
+    ended, made = new(write(tmp_path / "given", given), "--from", "kernelbench")
+    assert ended.code == 0, ended.err + ended.out
+    assert made["measurements"][0]["title"].split() == problem.replace("_", " ").split()
