@@ -71,6 +71,31 @@ def test_kernelbench(project):
         gate(broken["solution"])
 
 
+@pytest.mark.parametrize(
+    ("format_", "contents", "name", "pair"),
+    [
+        (
+            "kernelbench",
+            KERNELBENCH,
+            "runs/level_1_problem_7_sample_0_kernel.py",
+            "level_1_problem_7_sample_0_kernel",
+        ),
+        ("gpu-mode", GPU_MODE, "add/submission.py", "add_submission_1"),
+        ("flashinfer-bench", FLASHINFER_BENCH, "solutions/good.json", "good_0a1b2c3d"),
+    ],
+)
+def test_a_solution_that_ends_python_ends_not_its_reference(project, format_, contents, name, pair):
+    says = "import sys; sys.exit(3)\n"
+    own = contents[name]
+    changed = (
+        own.replace('"def run', f'"{says[:-1]}\\ndef run') if ".json" in name else f"{says}{own}"
+    )
+    found = project(format_, {**contents, name: changed})[pair]
+    assert gate(found["reference"])["status"] == "correct"
+    with pytest.raises(BadCode, match="SystemExit"):
+        gate(found["solution"])
+
+
 def test_kernelbench_solutions_take_helpers_along(project):
     plain = KERNELBENCH["runs/level_1_problem_7_sample_0_kernel.py"]
     plain = plain.replace("min=0", "min=zero()")
