@@ -175,6 +175,26 @@ def test_gpu_mode(project):
     assert [each["name"] for each in refused["checks"]] == ["own_check"]
 
 
+def test_a_submission_imports_its_own_tasks_files_when_it_is_called(project):
+    late = GPU_MODE["add/submission.py"].replace("import utils\n", "")
+    late = late.replace(
+        "    return out", "    import own\n    assert own.task == {}\n    return out"
+    )
+    task = GPU_MODE["add/task.yml"].replace(
+        "tests:", '  - {"name": "own.py", "source": "own.py"}\ntests:'
+    )
+    task = task.replace('config: {main: "eval.py"}\n', "")
+    given = {"utils.py": GPU_MODE["utils.py"]}
+    for name in ("a", "b"):
+        given[f"{name}/task.yml"] = task
+        given[f"{name}/reference.py"] = GPU_MODE["add/reference.py"]
+        given[f"{name}/own.py"] = f"task = {name!r}\n"
+        given[f"{name}/submission.py"] = late.replace("{}", repr(name))
+    found = project("gpu-mode", given)
+    for name in ("a", "b"):
+        assert gate(found[f"{name}_submission_1"]["solution"])["status"] == "correct"
+
+
 def test_flashinfer_bench(project):
     found = project("flashinfer-bench", FLASHINFER_BENCH)
     for name, status in (("good", "correct"), ("returns", "correct"), ("part", "incorrect")):
