@@ -14,11 +14,14 @@ that of one CTA, counted in clocks.
 
     the least   at the boost clock; copies hide behind products
     the most    at the base clock, which is all that 72 W promise; nothing hides, and where there
-                are more CTAs than multiprocessors, two share one's tensor cores
+                are more CTAs than multiprocessors, two share one's tensor cores and its L2 bytes
+
+Both kernels are supposed to run at the same clock: their ratio's range is that of its two ends.
 """
 
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,15 +69,17 @@ def predicted_us(rival: Rival, h100_ms: float, clock_ghz: float, *, worst: bool)
     clocks += flop / L4_FLOP_PER_CLOCK - flop / H100_FLOP_PER_CLOCK
     if not worst:
         return LAUNCH_US + clocks / 1e3 / clock_ghz
-    clocks += 2 * MATRIX_BYTES / HEADS / L2_BYTES
+    l2_clocks = 2 * MATRIX_BYTES / HEADS / L2_BYTES
+    clocks += l2_clocks
     if ctas > L4_MULTIPROCESSORS:
-        clocks += flop / L4_FLOP_PER_CLOCK
+        clocks += flop / L4_FLOP_PER_CLOCK + l2_clocks
     return LAUNCH_US + clocks / 1e3 / clock_ghz + 3 * MATRIX_BYTES / DRAM_BYTES_PER_US
 
 
 def predictions(verdicts: VerdictsFile) -> dict[str, tuple[float, float]]:
     """Return least and most of each figure, in its claim's unit (ms, TFLOP/s, ratio), to two
-    digits. Raises StopIteration for a report without an H100's figures of source 004.
+    digits, rounded outward. Raises StopIteration for a report without an H100's figures of source
+    004.
     """
     base, boost = L4_CLOCKS_GHZ
     times = {}
@@ -89,7 +94,15 @@ def predictions(verdicts: VerdictsFile) -> dict[str, tuple[float, float]]:
         found[name.replace("_time", "_rate")] = FLOP / most / 1e6, FLOP / least / 1e6
     ratios = [sdpa / fmha for sdpa, fmha in zip(times[SDPA.claim], times[FMHA.claim], strict=True)]
     found["s004_speedup"] = min(ratios), max(ratios)
-    return {name: (float(f"{a:.2g}"), float(f"{b:.2g}")) for name, (a, b) in found.items()}
+    return {
+        name: (_two_digits(a, math.floor), _two_digits(b, math.ceil))
+        for name, (a, b) in found.items()
+    }
+
+
+def _two_digits(figure: float, rounded: Callable[[float], int]) -> float:
+    digits = 1 - math.floor(math.log10(figure))
+    return round(rounded(figure * 10**digits) / 10**digits, digits)
 
 
 def main(arguments: Sequence[str]) -> int:
