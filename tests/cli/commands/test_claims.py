@@ -67,6 +67,12 @@ class TestClaims:
         rows = json.loads(assay("claims", "--json", "--source", "l4_model").out)
         assert {row["status"] for row in rows} == {None}
 
+    def test_of_two_sources_each_is_told_by_its_own_report(self, assay: Any) -> None:
+        answer = assay("claims", "--json", "--source", "001", "--source", "sm_89")
+        rows = json.loads(answer.out)
+        told = {row["source"] for row in rows if row["verdicts"]}
+        assert told == {"001", "sm_89"}
+
     @pytest.mark.parametrize("status", ["not_run", "exceeded", "misstated", "incorrect"])
     def test_a_status_selects_what_the_page_does(self, assay: Any, status: str) -> None:
         rows = json.loads(assay("claims", "--json", "--status", status).out)

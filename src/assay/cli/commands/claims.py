@@ -65,10 +65,15 @@ def claims(
     folder = project_folder(project)
     catalog = load_catalog(checkout.ROOT, folder)
     catalog.check_selection(source or (), ())
-    first = [each.id for name in source or () for each in catalog.sources[name].claims[:1]]
-    report, verdicts = _newest(published_reports(home(folder)), first)
+    reports = published_reports(home(folder))
+    told, verdicts = dict[str, None](), list[Verdict]()
+    for name in dict.fromkeys(source or (None,)):  # each by its own: hardly a report speaks of all
+        first = [each.id for each in catalog.sources[name].claims[:1]] if name else []
+        report, found = _newest(reports, first)
+        told |= {report_name(report): None} if report else {}
+        verdicts += [verdict for verdict in found if name in (None, verdict.source)]
     entries = catalog.claims.keys() | catalog.audits.keys()  # a report may have others
-    verdicts = [v for v in verdicts if v.claim in entries and (not source or v.source in source)]
+    verdicts = [v for v in verdicts if v.claim in entries]
     of = rows_by_claim(verdicts)
     rows = claim_rows(catalog, of, source or ())
     if status:
@@ -78,7 +83,7 @@ def claims(
         return
     counts = Counter(row["kind"] for row in rows)
     title = f"{counted(counts['claim'], 'claim')}, {counted(counts['audit'], 'audit')}"
-    title += f" of their arithmetic{f'; verdicts of {report_name(report)}' if report else ''}"
+    title += f" of their arithmetic{'; verdicts of ' if told else ''}{' and '.join(told)}"
     lines, listed = [title], {row["claim"]: row["outcome"] for row in rows}
     counting = [
         each for each in outcomes(catalog, verdicts) if listed.get(each.lead.claim) == each.status
