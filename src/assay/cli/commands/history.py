@@ -46,7 +46,7 @@ def history(
     if not lines:
         known = {name for report in reports for name in report.figures.claims}
         known |= set(load_catalog(checkout.ROOT).claims)
-        meant = meant_by(claim, known)
+        meant = None if claim in known else meant_by(claim, known)
         hint = f"did you mean '{meant}'?" if meant else "./assay claims lists all"
         raise BadInput(f"no report says anything of '{claim}': {hint}")
     rows = [_row(line, reports) for line in lines]
