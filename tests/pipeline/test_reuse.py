@@ -167,6 +167,14 @@ class TestVariants:
         assert _same_variant(self.then.model_copy(update=change), self.then) == same
 
 
+def test_outputs_that_nothing_timed_are_taken_over(catalog: Catalog) -> None:
+    report = ROOT / "reports" / "published" / "l4_on_h200_20261128.tar.xz"
+    asked, keys = ["l4_on_h200"], trusted_keys(ROOT)
+    held = find_recorded(ROOT, catalog, asked, [report], keys)["l4_on_h200"].held
+    require_figures(held)
+    assert not held.timed and {"sm89_attention", "sm89_bsr_gemm"} <= {*held.comparisons}
+
+
 def test_a_platform_alone_holds_no_figures() -> None:
     with pytest.raises(BadInput, match="holds no figure of h100 that"):
         require_figures(b.held("h100"))

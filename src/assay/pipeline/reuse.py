@@ -22,6 +22,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.entries import TargetStage
 from assay.evidence.load import own_records
 from assay.evidence.stages import (
+    BENCHMARKS,
     OPERATORS,
     ORIGINALS,
     PLATFORMS,
@@ -186,6 +187,8 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
 
     held: dict[str, Any] = {}
     for stage in (each for each in TARGET_STAGES if each.field is not None):
+        if stage is BENCHMARKS and not planned.timed:
+            continue  # of a comparison there, the gate is all
         wanted = getattr(planned, stage.field or "")
         if stage.each is None:
             held[stage.field or ""] = wanted if fits(stage, (target,)) else type(wanted)()
