@@ -91,6 +91,19 @@ class TestChoice:
         ):
             assert find(call(**changes)) is None
 
+    @pytest.mark.parametrize(
+        ("arch", "capability", "runs"),
+        [
+            ("compute_89", HOPPER, True),
+            ("compute_89", (8, 0), False),
+            ("compute_90a", HOPPER, True),
+            ("compute_90a", (10, 0), False),
+            ("sm_90a", HOPPER, True),
+        ],
+    )
+    def test_ptx_runs_on_later_gpus_unless_it_is_of_one_alone(self, arch, capability, runs):
+        assert kernel_set._runs(arch, capability) is runs
+
     def test_the_first_unless_one_was_chosen(self, tmp_path):
         load(
             write_set(

@@ -171,9 +171,9 @@ def _runs(arch: str, capability: tuple[int, int]) -> bool:
     """
     form, _, number = arch.partition("_")
     here = capability[0] * 10 + capability[1]
-    if form == "compute":
+    if form == "compute" and number.isdigit():
         return int(number) <= here
-    return number.removesuffix("a") == str(here)
+    return number.removesuffix("a") == str(here)  # PTX for 90a, too, is of no later one
 
 
 def _shape(block: Block) -> str:
