@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
@@ -11,6 +12,7 @@ from assay.evidence.stages import IN_ORDER
 from assay.pipeline.plan import make_plan
 from assay.records.evaluations import Support
 from assay.records.plan import Plan
+from assay.records.platform import Target
 from assay.records.timings import Stage
 from tests.report_fixtures import make_request, provision
 
@@ -97,3 +99,13 @@ def test_a_target_that_nobody_asks_for_adds_nothing(catalog: Catalog) -> None:
     assert {each.target for each in plan.targets} == set(targets)
     own = {*catalog.claims["bsr_gemm_vs_cublas"].hardware.targets, *targets, None}
     assert {answer.target for answer in plan.answers} <= own
+
+
+@pytest.mark.parametrize("arch", ["compute_", "sm_8x", "l4", "compute_89-"])
+def test_an_architecture_that_no_compiler_knows_the_form_of_is_no_target(
+    catalog: Catalog, arch: str
+) -> None:
+    fields = catalog.targets["l4_on_h200"].model_dump(by_alias=True)
+    assert Target.model_validate({**fields, "arch": "compute_80"}).timed is False
+    with pytest.raises(ValidationError, match="arch"):
+        Target.model_validate({**fields, "arch": arch})

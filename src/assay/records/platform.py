@@ -55,7 +55,7 @@ class Target(Record):
     product: str
     product_pattern: Annotated[str, StringConstraints(max_length=200), AfterValidator(_regular)]
     """Regular expression that NVML's product name must match in full."""
-    arch: Identifier
+    arch: Annotated[str, Field(pattern=r"^(sm|compute)_[0-9]{2,3}[af]?$")]
     """Architecture key of the builds this target runs: sm_80, sm_89 or sm_90a; compute_89 where its
     driver compiles another GPU's PTX, which shows what it computes, and of its speed nothing."""
     compute_capability: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]$")]
