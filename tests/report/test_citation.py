@@ -8,13 +8,22 @@ import pandas as pd
 from assay.report.quoted_report import bibtex
 
 
-def cited(*authors: str, signer: str = "A lab, first key") -> str:
+def cited(*authors: str, signer: str = "A lab, first key", timed: bool = True) -> str:
+    h200 = SimpleNamespace(timed=timed, product="NVIDIA H200 (outputs only)")
+    h100 = SimpleNamespace(timed=True, product="NVIDIA H100 (SXM5)")
     report: Any = SimpleNamespace(
         run="a_run",
         commit=None,
         manifest_sha256="cd" * 32,
-        verdicts=pd.DataFrame({"gpu": ["NVIDIA H200", None, "NVIDIA H100", "NVIDIA H200"]}),
-        contents=SimpleNamespace(catalog=SimpleNamespace(project=None)),
+        verdicts=pd.DataFrame(
+            {
+                "gpu": ["NVIDIA H200", None, "NVIDIA H100", "NVIDIA H200"],
+                "target": ["h200", None, "h100", "h200"],
+            }
+        ),
+        contents=SimpleNamespace(
+            catalog=SimpleNamespace(project=None, targets={"h200": h200, "h100": h100})
+        ),
         signed=SimpleNamespace(
             signer=SimpleNamespace(keyid="ab", name=signer),
             statement=SimpleNamespace(predicate=SimpleNamespace(created="2026-11-22T00:00:00Z")),
@@ -42,3 +51,8 @@ def test_what_tex_would_read_otherwise_is_escaped():
     entry = cited("100 % & more", "B{", signer="a_b")
     assert r"{{100 \% \& more} and {B\{}}" in entry
     assert r"(a\_b)" in entry
+
+
+def test_where_nothing_is_timed_the_title_says_so():
+    title = "measured again on NVIDIA H100 and NVIDIA H200 (outputs only)}}"
+    assert title in cited("The authors", timed=False)

@@ -4,12 +4,13 @@ All are derived from a report and no part of it: equal reports give equal bytes.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from html import escape
 
 from assay.base.printable import shown, shown_line
 from assay.findings.headline import FIGURES, KINDS, OF_WHAT
+from assay.records.platform import Target
 from assay.records.report_figures import HeadlineCounts, ReportFigure, ReportFigures
 from assay.records.verdicts import Status
 from assay.report import formatting as fmt
@@ -88,13 +89,18 @@ def outcome_lines(figures: ReportFigures) -> list[str]:
     ]
 
 
-def markdown_summary(figures: ReportFigures) -> str:
-    """Return what a report says, and a row for each figure that it answers."""
+def markdown_summary(figures: ReportFigures, targets: Mapping[str, Target]) -> str:
+    """Return what a report says, and a row for each figure that it answers; of a target where
+    nothing is timed that it is one.
+    """
     rows = ["| verdict | claim | on | claimed | measured |", "|---|---|---|---|---|"]
     answered = [figure for figure in figures.figures if figure.status is not Status.NOT_RUN]
     rows += [_markdown_row(figures, each) for each in answered]
     left = len(figures.figures) - len(answered)
     more = [f"{counted(left, 'figure')} not run."] if left else []
+    on = dict.fromkeys(each.target for each in answered if each.target is not None)
+    untimed = [targets[name] for name in on if name in targets and not targets[name].timed]
+    more += [f"{each.id}: {fmt.markdown(each.product)}." for each in untimed]
     counts = [f"- {line}" for line in outcome_lines(figures)]
     parts = [f"## {figures.run}", "", *counts, "", *rows, "", *more]
     return shown("\n".join(parts).strip()) + "\n"
@@ -129,7 +135,14 @@ def bibtex(report: OpenReport, authors: Sequence[str], version: str, address: st
     """
     assert report.signed is not None
     signed, stamp = report.signed, project_stamp(report.contents.catalog)
-    products = sorted(report.verdicts.gpu.dropna().unique().tolist())
+    targets, measured = report.contents.catalog.targets, report.verdicts.dropna(subset="gpu")
+    # Where nothing is timed, the target's own name, which says so.
+    products = sorted(
+        {
+            gpu if name is None or targets[name].timed else targets[name].product
+            for gpu, name in zip(measured.gpu, measured.target, strict=True)
+        }
+    )
     what = f"Figures of {stamp.title}" if stamp else "Published GPU-kernel figures"
     on = f" on {' and '.join(products)}" if products else ""
     day = date.fromisoformat(signed.statement.predicate.created[:10])

@@ -145,6 +145,11 @@ class TestDishonestSigner:
             assert any(cell.startswith("'=cmd|") for cell in cells)
 
 
+def test_a_summary_of_outputs_alone_says_that_they_are(assay: Any) -> None:
+    answer = assay("export", "l4_on_h200_20261128", "--format", "markdown")
+    assert "l4_on_h200: NVIDIA H200 running an L4's PTX (outputs only, no speed)." in answer.out
+
+
 class TestCitationAndBadge:
     """Both name the report, and are the same every time."""
 

@@ -142,7 +142,7 @@ def _text(report: OpenReport, wanted: Format) -> str:
     figures = figures_of_contents(
         contents, created=report.created, manifest_sha256=report.manifest_sha256
     )
-    return markdown_summary(figures)
+    return markdown_summary(figures, contents.catalog.targets)
 
 
 def report_bibtex(report: OpenReport) -> str:
