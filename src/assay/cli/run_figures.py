@@ -42,8 +42,11 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
             say(line)
     if (binaries := binaries_guard(binary_matches(catalog, evidence))) is not None:
         say(f"builds: {binaries.words}")
-    for verdict in telling(catalog, verdicts):
+    told = telling(catalog, verdicts)
+    for verdict in told:
         say(claim_words(catalog, verdict), indent=4)
+    if (more := len(rows_by_claim(verdicts)) - len(told)) > 0:
+        say(f"{counted(more, 'more claim')}: the report has all", indent=4)
 
 
 def telling(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[Verdict]:
