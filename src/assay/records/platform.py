@@ -21,6 +21,12 @@ def is_for(archs: Collection[str], arch: str) -> bool:
     return arch.replace(PTX, "sm_") in archs
 
 
+def _architecture(text: str) -> str:
+    if re.fullmatch(rf"(?:sm_|{PTX})[0-9]{{2,3}}[af]?", text) is None:
+        raise ValueError(f"'{text}' is no architecture, such as sm_89, sm_90a or compute_89")
+    return text
+
+
 def _regular(text: str) -> str:
     """Return a regular expression that takes no time, whatever it is matched with."""
     if PATTERN.fullmatch(text) is None or text.count("*") > MOST_STARS:
@@ -55,7 +61,7 @@ class Target(Record):
     product: str
     product_pattern: Annotated[str, StringConstraints(max_length=200), AfterValidator(_regular)]
     """Regular expression that NVML's product name must match in full."""
-    arch: Annotated[str, Field(pattern=r"^(sm|compute)_[0-9]{2,3}[af]?$")]
+    arch: Annotated[Identifier, AfterValidator(_architecture)]
     """Architecture key of the builds this target runs: sm_80, sm_89 or sm_90a; compute_89 where its
     driver compiles another GPU's PTX, which shows what it computes, and of its speed nothing."""
     compute_capability: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]$")]
