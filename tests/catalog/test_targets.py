@@ -101,7 +101,7 @@ def test_a_target_that_nobody_asks_for_adds_nothing(catalog: Catalog) -> None:
     assert {answer.target for answer in plan.answers} <= own
 
 
-@pytest.mark.parametrize("arch", ["compute_", "sm_8x", "l4", "compute_89-"])
+@pytest.mark.parametrize("arch", ["compute_", "sm_8x", "l4", "compute_89_"])
 def test_an_architecture_that_no_compiler_knows_the_form_of_is_no_target(
     catalog: Catalog, arch: str
 ) -> None:
