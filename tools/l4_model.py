@@ -102,7 +102,7 @@ def predictions(verdicts: VerdictsFile) -> dict[str, tuple[float, float]]:
 
 def _two_digits(figure: float, rounded: Callable[[float], int]) -> float:
     digits = 1 - math.floor(math.log10(figure))
-    return round(rounded(figure * 10**digits) / 10**digits, digits)
+    return round(rounded(figure * 10.0**digits) / 10.0**digits, digits)
 
 
 def main(arguments: Sequence[str]) -> int:
