@@ -67,11 +67,11 @@ def claims(
     catalog.check_selection(source or (), ())
     reports = published_reports(home(folder))
     told, verdicts = dict[str, None](), list[Verdict]()
-    for name in dict.fromkeys(source or (None,)):  # each by its own: hardly a report speaks of all
-        first = [each.id for each in catalog.sources[name].claims[:1]] if name else []
+    for asked in dict.fromkeys(source or (None,)):  # each by its own: hardly one speaks of all
+        first = [each.id for each in catalog.sources[asked].claims[:1]] if asked else []
         report, found = _newest(reports, first)
         told |= {report_name(report): None} if report else {}
-        verdicts += [verdict for verdict in found if name in (None, verdict.source)]
+        verdicts += [verdict for verdict in found if asked in (None, verdict.source)]
     entries = catalog.claims.keys() | catalog.audits.keys()  # a report may have others
     verdicts = [v for v in verdicts if v.claim in entries]
     of = rows_by_claim(verdicts)
