@@ -205,11 +205,8 @@ def base_files(root: Path, *, claims: bool) -> list[str]:
     found = [path for path in (root / "config").rglob("*.yaml") if path.is_file()]
     found += (root / "kernels").glob("*/kernel.yaml")
     names = sorted(path.relative_to(root).as_posix() for path in found)
-    return [
-        name
-        for name in names
-        if not name.startswith((*SITE_FILES, KEYS)) and (claims or not name.startswith(OWN_CLAIMS))
-    ]
+    left_out = (KEYS,) if claims else (KEYS, OWN_CLAIMS)
+    return [name for name in names if name not in SITE_FILES and not name.startswith(left_out)]
 
 
 def _project_files(root: Path) -> Iterator[str]:
