@@ -22,7 +22,6 @@ from assay.catalog.model import Catalog
 from assay.evidence.entries import TargetStage
 from assay.evidence.load import own_records
 from assay.evidence.stages import (
-    BENCHMARKS,
     OPERATORS,
     ORIGINALS,
     PLATFORMS,
@@ -186,9 +185,7 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
         return True
 
     held: dict[str, Any] = {}
-    for stage in (each for each in TARGET_STAGES if each.field is not None):
-        if stage is BENCHMARKS and not planned.timed:
-            continue  # of a comparison there, the gate is all
+    for stage in (each for each in TARGET_STAGES if each.field is not None and each.keys(planned)):
         wanted = getattr(planned, stage.field or "")
         if stage.each is None:
             held[stage.field or ""] = wanted if fits(stage, (target,)) else type(wanted)()
