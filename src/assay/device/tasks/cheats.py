@@ -38,7 +38,7 @@ GATE_LAUNCHES = 2 * len(SEEDS)
 SPIN_CYCLES = 40_000_000
 """Some 20 ms: longer than the host needs to copy what is not there yet."""
 REPEATS = 8
-"""Of work whose last part alone need be right."""
+"""Of work that keeps whatever copies its output waiting for cores until it is done."""
 WORKLOAD = WorkloadSpec(
     "cheats", "dense_gemm", "float16", "normal", 1, relative_tolerance=1e-3, m=2048, n=2048, k=2048
 )
@@ -57,31 +57,23 @@ def _honest(inputs: Inputs) -> Prepared:
     return Prepared(lambda: out.copy_(_right(inputs)), out)
 
 
-def _other_stream(inputs: Inputs) -> Prepared:
-    out, side = inputs.new_output(), torch.cuda.Stream()
+def _elsewhere(spin_cycles: int, times: int) -> Callable[[Inputs], Prepared]:
+    """Work on a stream that the caller's does not wait for, so many times over, after a pause."""
 
-    def launch() -> Tensor:
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            torch.cuda._sleep(SPIN_CYCLES)
-            out.copy_(_right(inputs))
-        return out
+    def prepare(inputs: Inputs) -> Prepared:
+        out, side = inputs.new_output(), torch.cuda.Stream()
 
-    return Prepared(launch, out)
+        def launch() -> Tensor:
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                torch.cuda._sleep(spin_cycles)
+                for _ in range(times):
+                    out.copy_(_right(inputs))
+            return out
 
+        return Prepared(launch, out)
 
-def _busy_stream(inputs: Inputs) -> Prepared:
-    """Repeats its work so that whatever copies the output waits for cores, and finds it done."""
-    out, side = inputs.new_output(), torch.cuda.Stream()
-
-    def launch() -> Tensor:
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(REPEATS):
-                out.copy_(_right(inputs))
-        return out
-
-    return Prepared(launch, out)
+    return prepare
 
 
 def _cached(key: Callable[[Inputs], Any]) -> Callable[[Inputs], Prepared]:
@@ -195,8 +187,12 @@ class Cheat:
 
 CHEATS: dict[str, Cheat] = {
     "honest": Cheat("nothing: the control", _honest),
-    "other_stream": Cheat("leaves its work on another stream and returns", _other_stream, True),
-    "busy_stream": Cheat("leaves its work on a stream that fills the GPU", _busy_stream, True),
+    "other_stream": Cheat(
+        "leaves its work on another stream and returns", _elsewhere(SPIN_CYCLES, 1), True
+    ),
+    "busy_stream": Cheat(
+        "leaves its work on a stream that fills the GPU", _elsewhere(0, REPEATS), True
+    ),
     "cached_by_pointer": Cheat(
         "keeps its result by the address of an input",
         _cached(lambda inputs: inputs.tensors["b"].data_ptr()),

@@ -10,8 +10,7 @@ from assay.device.kernels.prepared import Prepare
 from assay.device.timing.phases import MemoryWatch, Phases, input_bytes
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
 from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
-from assay.device.timing.stopwatch import CudaStopwatch, WarmUp, settle, warm_up
-from assay.device.timing.whole_gpu import STILL_MS
+from assay.device.timing.stopwatch import STILL_MS, CudaStopwatch, WarmUp, settle, warm_up
 from assay.device.worker.forks import Note
 from assay.device.worker.harness_guard import HarnessGuard, changed_words
 from assay.shared.launch_facts import launch_facts

@@ -11,8 +11,7 @@ import torch
 from assay.device.kernels.inputs import Tensor
 from assay.device.kernels.prepared import as_it_is
 from assay.device.timing.clocks import Clocks, CycleCounter
-from assay.device.timing.whole_gpu import hold_all, record_all
-from assay.device.worker.cuda import DEVICE, reset_persisting_lines
+from assay.device.worker.cuda import DEVICE, hold_all, record_all, reset_persisting_lines
 from assay.shared.limits import lead_ms, settling_launches, turn_samples
 from assay.shared.specs import ProtocolSpec
 
@@ -20,6 +19,9 @@ FLUSH_FACTOR = 2
 """Bytes written before a cold launch, in units of the L2 size: what was there is evicted."""
 CYCLES_PER_MS = 2_000_000
 """Spin cycles for one millisecond at 2 GHz; a slower clock only spins longer."""
+
+STILL_MS = 0.02
+"""By which work on another stream may outlast the timed one unseen: an event is good to less."""
 
 wait_for_gpu: Callable[[], object] = torch.cuda.synchronize
 """As it was before a stranger's code could replace it: the guard tells of that afterwards, and a

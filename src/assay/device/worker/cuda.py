@@ -40,3 +40,29 @@ def reset_persisting_lines() -> None:
     Returns silently where the device has no such lines: then there is nothing to reset.
     """
     ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache()
+
+
+def record_all(event: Any) -> None:
+    """Record a torch.cuda.Event behind all that this process gave the GPU, on whatever stream.
+
+    Raises RuntimeError.
+    """
+    event.record()  # this makes it
+    _ask_context("cuCtxRecordEvent", event)
+
+
+def hold_all(event: Any) -> None:
+    """Make all work that comes later, on any stream, wait for an event. Raises RuntimeError.
+
+    A launch may leave work on another stream than the one that is timed. It may even run there
+    while the GPU is made ready for a launch, and have a right answer by the time that this begins.
+    """
+    _ask_context("cuCtxWaitEvent", event)
+
+
+def _ask_context(name: str, event: Any) -> None:
+    driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+    code = driver.cuCtxGetCurrent(ctypes.byref(context))
+    code = code or getattr(driver, name)(context, ctypes.c_void_p(event.cuda_event))
+    if code:
+        raise RuntimeError(f"CUDA's driver refuses {name}: error {code}")
