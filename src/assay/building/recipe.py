@@ -56,7 +56,7 @@ PROGRAM_INCLUDES = ("nvidia/cu13/include/cccl",)
 SUFFIX: dict[Kind, str] = {"variant": ".so", "program": ".exe", "probe": ".cubin"}
 
 _ARCH = re.compile(r"(sm|compute)_[0-9]{2,3}[a-z]?")
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def local_sources(tree: Tree, source: str) -> tuple[FileDigest, ...]:
         if path in found:
             continue
         found[path] = tree.file(path).read_bytes()
-        for name in _INCLUDE.findall(found[path].decode(errors="replace")):
+        for name in INCLUDE.findall(found[path].decode(errors="replace")):
             if (included := tree.included(path, name)) is not None:
                 waiting.append(included)
     return tuple(

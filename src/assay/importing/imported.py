@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from assay.base.errors import BadInput
+from assay.building.recipe import INCLUDE
 from assay.catalog.project_folder import CODE, MOST_BYTES, MOST_FILES, PROJECT_FILE, is_name
 from assay.records.base import ID_PATTERN
 from assay.shared.counting import counted
@@ -250,13 +251,13 @@ def _named_files(file: str, data: bytes) -> set[str]:
     """Return the names of files that a Python file of this name may import, but for the standard
     library, or that stand in it as a text; of another file those that it includes.
     """
+    if file.endswith(SOURCES):
+        included = INCLUDE.findall(data.decode("utf-8", "replace"))
+        names = (str(PurePosixPath(file).parent / name) for name in included)
+        return {name for name in names if is_name(name)}
     texts: set[str] = set()
     modules: list[list[str]] = []
     beside: list[list[str]] = []
-    if file.endswith(SOURCES):
-        included = re.findall(rb'^[ \t]*#[ \t]*include[ \t]+"([^"\n]+)"', data, re.MULTILINE)
-        names = (PurePosixPath(file).parent / name.decode("utf-8", "replace") for name in included)
-        return {str(name) for name in names if is_name(str(name))}
     try:
         nodes = list(ast.walk(ast.parse(data)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
