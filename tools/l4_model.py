@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.records.attestation import VERDICTS
 from assay.records.verdicts import VerdictsFile
@@ -78,14 +79,15 @@ def predicted_us(rival: Rival, h100_ms: float, clock_ghz: float, *, worst: bool)
 
 def predictions(verdicts: VerdictsFile) -> dict[str, tuple[float, float]]:
     """Return least and most of each figure, in its claim's unit (ms, TFLOP/s, ratio), to two
-    digits, rounded outward. Raises StopIteration for a report without an H100's figures of source
-    004.
+    digits, rounded outward. Raises BadInput for a report without an H100's figures of source 004.
     """
     base, boost = L4_CLOCKS_GHZ
     times = {}
     for rival in (FMHA, SDPA):
         of = (v for v in verdicts.verdicts if (v.claim, v.target) == (rival.claim, "h100"))
-        h100_ms = next(v.measured for v in of if isinstance(v.measured, float))
+        h100_ms = next((v.measured for v in of if isinstance(v.measured, float)), None)
+        if h100_ms is None:
+            raise BadInput(f"{verdicts.run}: has no {rival.claim} of an H100")
         least = predicted_us(rival, h100_ms, boost, worst=False)
         times[rival.claim] = least, predicted_us(rival, h100_ms, base, worst=True)
     found = {}
