@@ -5,7 +5,7 @@ record that is kept as docs/simulation.json; ``python -m tools.simulation --tabl
 docs/simulation.json`` prints the tables of docs/statistics.md from it. The same seed gives the same
 numbers.
 
-Each run draws a measurement as config/protocols.yaml plans it (5 processes of 3 blocks, in each two
+Each run draws a measurement as config/protocols.yaml plans it (5 processes of 2 blocks, in each two
 turns of 10 launches an arm) from a model with effects of process, block and launch. Counted are
 
 * ``covered``: the interval holds the truth;
@@ -38,7 +38,7 @@ from assay.statistics.summaries import Summary, summary_of
 
 FloatArray = NDArray[np.float64]
 
-PROCESSES, BLOCKS, TURNS, LAUNCHES = 5, 3, 2, 10
+PROCESSES, BLOCKS, TURNS, LAUNCHES = 5, 2, 2, 10
 """As the protocol ``steady`` of config/protocols.yaml, with a fixed number of processes; a test
 holds the two together."""
 SEED = 20261121

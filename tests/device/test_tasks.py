@@ -42,7 +42,8 @@ def gate_job(*seeds):
 
 
 def test_correctness_record(validated):
-    record = correctness.run_correctness(gate_job(1, 2), SteadyGpu())
+    (make,) = correctness.run_correctness([gate_job(1, 2)], SteadyGpu())
+    record = make()
     result = validated("CorrectnessRecord", record)
     assert [arm.status for arm in result.arms] == ["failed", "correct", "correct"]
     assert "no compiled library" in result.arms[0].detail
@@ -53,21 +54,26 @@ def test_correctness_record(validated):
     assert library.packages["torch"] == importlib.metadata.version("torch")
 
 
-def test_arms_side_by_side_are_recorded_in_the_order_of_the_comparison(monkeypatch, tmp_path):
-    names = [arm.id for arm in COMPARED.arms]
+def test_arms_of_all_comparisons_are_checked_side_by_side(monkeypatch, tmp_path):
+    other = replace(COMPARED, id="other", arms=(replace(COMPARED.arms[1], id="beside"),))
+    jobs = [gate_job(1), replace(gate_job(1), comparison=replace(other, control="beside"))]
+    names = [[arm.id for arm in job.comparison.arms] for job in jobs]
+    every = [name for each in names for name in each]
 
     def check_arm(arm, seeds, device, prepare, note):
         (tmp_path / arm.id).touch()
         end = time.monotonic() + 10.0
-        while not all((tmp_path / name).exists() for name in names):
+        while not all((tmp_path / name).exists() for name in every):
             assert time.monotonic() < end
             time.sleep(0.002)
         return {"status": "correct", "checks": [], "detail": arm.id}
 
-    monkeypatch.setattr(correctness.forks, "width", lambda: 3)
+    monkeypatch.setattr(correctness.forks, "width", lambda: 4)
     monkeypatch.setattr(correctness, "check_arm", check_arm)
-    record = correctness.run_correctness(gate_job(1), SteadyGpu())
-    assert [(arm["arm"], arm["detail"]) for arm in record["arms"]] == [(n, n) for n in names]
+    records = [make() for make in correctness.run_correctness(jobs, SteadyGpu())]
+    assert [record["comparison"] for record in records] == [COMPARED.id, "other"]
+    found = [[(arm["arm"], arm["detail"]) for arm in record["arms"]] for record in records]
+    assert found == [[(name, name) for name in each] for each in names]
 
 
 def test_a_launch_that_fails_behind_its_mark_is_told_with_it(monkeypatch):

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import typing
+from collections.abc import Sequence
 
 import pytest
 
@@ -16,7 +17,7 @@ def test_the_task_leads_to_its_function(name):
     function = getattr(importlib.import_module(task.full_module), task.function)
     first, second, *others = inspect.signature(function).parameters.values()
     hints = typing.get_type_hints(function)
-    assert hints[first.name] is task.job
+    assert hints[first.name] == (Sequence[task.job] if task.together else task.job)
     assert hints[second.name] is OpenGpu
     assert all(other.default is not inspect.Parameter.empty for other in others)
     assert task.job.task == name

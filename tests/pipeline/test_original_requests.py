@@ -48,11 +48,12 @@ original:
 """
 RUN_IT = """    if job["task"] == "original_run":
         from types import SimpleNamespace
-        from assay.device.tasks.original_runs import run_original
+        from assay.device.tasks.original_runs import run_originals
         from assay.shared.job_file import read_job
         uuid = json.loads((folder / "device.json").read_text())["gpu"]["uuid"]
         queued = next(q for q in map(read_job, map(Path, sys.argv[3:])) if q.output == output)
-        record = run_original(queued.job, SimpleNamespace(choice=SimpleNamespace(uuid=uuid)))
+        gpu = SimpleNamespace(choice=SimpleNamespace(uuid=uuid))
+        record = next(run_originals([queued.job], gpu))()
         output.write_bytes(gzip.compress(json.dumps(record).encode()))
     elif job["task"] == "device":
 """

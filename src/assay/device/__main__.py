@@ -13,8 +13,9 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from assay.device.worker.telemetry import Choice, open_target
 from assay.shared.errors import BadJob, DeviceError, ExitCode, FailureKind, NoDevice
 from assay.shared.files import write_json
 from assay.shared.gpu_locks import NO_LOCK, Lock, hold_gpu
-from assay.shared.job import TASKS, ComparisonJob
+from assay.shared.job import TASKS, ComparisonJob, DeviceTask
 from assay.shared.job_file import JobFailure, QueuedJob, failure_path, read_job
 from assay.shared.processes import keep_to_cores
 from assay.shared.specs import Json
@@ -63,22 +64,28 @@ def _run(batch: Sequence[QueuedJob]) -> int:
     """Do every job while the GPU is ours; returns the exit code."""
 
     def work(lock: Lock) -> int:
-        began = BEGAN
-
-        def one(queued: QueuedJob) -> Json:
-            nonlocal began, lock
-            try:
-                return perform(queued, lock, began)
-            finally:
-                # The batch waited once, before its first job.
-                began, lock = time.monotonic(), replace(lock, waited_s=0.0)
-
-        return run_batch(batch, one)
+        works = _works(batch, lock)
+        return run_batch(batch, lambda _: next(works)())
 
     if not TASKS[batch[0].job.task].holds_gpu:
         return work(NO_LOCK)
     with hold_gpu(open_target(batch[0].job.target)[1].uuid) as lock:
         return work(lock)
+
+
+def _works(batch: Sequence[QueuedJob], lock: Lock) -> Iterator[Callable[[], Json]]:
+    """Yield what gives each job's record, in their order."""
+    task = TASKS[batch[0].job.task]
+    began = BEGAN
+    if task.together:
+        gpu = _open(batch[0], lock, began)
+        for record in _function(task)([queued.job for queued in batch], gpu):
+            yield partial(_stamped, task, record)
+        return
+    for queued in batch:
+        yield partial(perform, queued, lock, began)
+        # The batch waited once, before its first job.
+        began, lock = time.monotonic(), replace(lock, waited_s=0.0)
 
 
 def run_batch(batch: Sequence[QueuedJob], perform: Callable[[QueuedJob], Json]) -> int:
@@ -111,20 +118,36 @@ def _leave(queued: QueuedJob, kind: FailureKind, sentence: str) -> None:
 def perform(queued: QueuedJob, lock: Lock, began: float) -> Json:
     """Return the record a job asks for; ``began`` is when work for it did. Raises DeviceError."""
     task = TASKS[queued.job.task]
+    gpu = _open(queued, lock, began)
+    return _stamped(task, partial(_function(task), queued.job, gpu))
+
+
+def _open(queued: QueuedJob, lock: Lock, began: float) -> OpenGpu:
+    """Return the GPU of a job, where nobody else uses it; ``began``: as of ``perform``."""
+    task = TASKS[queued.job.task]
     nvml, choice = open_target(queued.job.target)
     if task.needs_torch:
         _require_torch(queued.output)
     gpu = OpenGpu(nvml, choice, lock)
+    if not task.holds_gpu:
+        return gpu
+    ready = max(0.0, time.monotonic() - began - lock.waited_s)
+    use, remark = _alone(nvml, choice)
+    return replace(gpu, use=use, remark=remark, ready_s=ready)
+
+
+def _function(task: DeviceTask) -> Callable[..., Any]:
+    """Import late what does a task, for it imports PyTorch."""
+    found: Callable[..., Any] = getattr(importlib.import_module(task.full_module), task.function)
+    return found
+
+
+def _stamped(task: DeviceTask, make: Callable[[], Json]) -> Json:
+    """Return a record with the time that it was worked for on the GPU."""
+    began = utc_moment()
+    record = make()
     if task.holds_gpu:
-        ready = max(0.0, time.monotonic() - began - lock.waited_s)
-        use, remark = _alone(nvml, choice)
-        gpu = replace(gpu, use=use, remark=remark, ready_s=ready)
-    # Imported late, for it imports PyTorch.
-    module = importlib.import_module(task.full_module)
-    on_gpu = utc_moment()
-    record: Json = getattr(module, task.function)(queued.job, gpu)
-    if task.holds_gpu:
-        record["on_gpu"] = {"began": on_gpu, "ended": utc_moment()}
+        record["on_gpu"] = {"began": began, "ended": utc_moment()}
     return record
 
 

@@ -53,22 +53,30 @@ class CommandPlaces:
 
 
 def commands_at(places: CommandPlaces) -> Measure[OriginalRunRecord]:
-    """Return what builds and runs commands, one after the other."""
+    """Return what builds and runs commands; those that the device side can, in one start of it."""
 
     def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[OriginalRunRecord]:
-        found: list[OriginalRunRecord | CheckFailed] = []
-        for job, path in zip(jobs, into, strict=True):
-            assert isinstance(job, OriginalRunsJob)
-            if job.image is None and (places.runner.image is None or job.build is None):
-                found += run_device_batch(places.runner, [job], OriginalRunRecord, into=[path])
-                continue
-            try:
-                found.append(_measured(places, job))
-            except CheckFailed as error:
-                found.append(error)
-        return found
+        here = [number for number, job in enumerate(jobs) if _on_device_side(places, job)]
+        paths = [into[number] for number in here]
+        told = [jobs[number] for number in here]
+        ran = run_device_batch(places.runner, told, OriginalRunRecord, into=paths)
+        found: dict[int, OriginalRunRecord | CheckFailed] = dict(zip(here, ran, strict=True))
+        for number, job in enumerate(jobs):
+            if number not in found:
+                assert isinstance(job, OriginalRunsJob)
+                try:
+                    found[number] = _measured(places, job)
+                except CheckFailed as error:
+                    found[number] = error
+        return [found[number] for number in range(len(jobs))]
 
     return measure
+
+
+def _on_device_side(places: CommandPlaces, job: DeviceJob) -> bool:
+    """Return whether the device side builds and runs a command, where it runs itself."""
+    assert isinstance(job, OriginalRunsJob)
+    return job.image is None and (places.runner.image is None or job.build is None)
 
 
 def _measured(places: CommandPlaces, job: OriginalRunsJob) -> OriginalRunRecord:

@@ -196,6 +196,9 @@ class DeviceTask:
     """Below PACKAGE."""
     function: str
     """Takes the job and the GPU (``assay.device.worker.locks.OpenGpu``), returns the record."""
+    together: bool = False
+    """Whether the function takes all jobs of a batch instead, and returns for each what gives its
+    record: jobs of which a part can be done side by side."""
     forks: bool = False
     """Whether it measures in children, which profit from what their parent has imported."""
     holds_gpu: bool = True
@@ -212,10 +215,12 @@ TASKS = {
     task.job.task: task
     for task in (
         DeviceTask(PlatformJob, "platform", "run_platform", forks=True, holds_gpu=False),
-        DeviceTask(CorrectnessJob, "correctness", "run_correctness", forks=True),
+        DeviceTask(CorrectnessJob, "correctness", "run_correctness", together=True, forks=True),
         DeviceTask(BenchmarkJob, "benchmark", "run_benchmark", forks=True),
         DeviceTask(ProgramRunsJob, "program_runs", "run_program", needs_torch=False),
-        DeviceTask(OriginalRunsJob, "original_runs", "run_original", needs_torch=False),
+        DeviceTask(
+            OriginalRunsJob, "original_runs", "run_originals", together=True, needs_torch=False
+        ),
         DeviceTask(ProfileJob, "profile", "run_profile"),
         DeviceTask(StopwatchJob, "nvbench", "run_stopwatch", forks=True),
         DeviceTask(CheatsJob, "cheats", "run_cheats", forks=True),

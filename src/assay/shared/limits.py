@@ -9,6 +9,9 @@ MAX_SAMPLES = 64
 the evidence with samples."""
 MAX_SETTLING = 512
 """Launches before them that are not counted."""
+SETTLES_ITSELF = 10
+"""A launch that lasts so many times as long as settling needs none before it: the clock of the arm
+before it rules at most a tenth of it."""
 MAX_LEAD_MS = 20.0
 """Idle work that a turn begins with, so that the host runs ahead of the GPU."""
 
@@ -22,8 +25,10 @@ def turn_samples(rules: ProtocolSpec, median_ms: float) -> int:
 
 
 def settling_launches(rules: ProtocolSpec, median_ms: float) -> int:
-    """Launches that fill the protocol's time of settling; 0 where it asks for none."""
-    if rules.settle_ms <= 0 or median_ms <= 0:
+    """Launches that fill the protocol's time of settling; 0 where it asks for none, or where one
+    launch is long enough by itself.
+    """
+    if rules.settle_ms <= 0 or median_ms <= 0 or median_ms >= SETTLES_ITSELF * rules.settle_ms:
         return 0
     return min(MAX_SETTLING, math.ceil(rules.settle_ms / median_ms))
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from assay.device.tasks import original_runs
-from assay.device.tasks.original_runs import run_line, run_original
+from assay.device.tasks.original_runs import run_line, run_originals
 from assay.shared import kept_output
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
 from assay.shared.job import OriginalRunsJob
 from assay.shared.output_readers import parse_pattern
+from assay.shared.specs import Json
 from tests.device.helpers import SteadyGpu
 from tests.jobs import TARGET
 
@@ -24,6 +25,11 @@ int main(int count, char** given) {
     std::printf("N=%s: %.1f TFLOPS\\n", count > 1 ? given[1] : "none", 607.0 + BK);
 }
 """
+
+
+def run_one(job: OriginalRunsJob) -> Json:
+    (record,) = (make() for make in run_originals([job], SteadyGpu()))
+    return record
 
 
 @pytest.fixture
@@ -51,7 +57,7 @@ def job(tmp_path: Path) -> OriginalRunsJob:
 
 
 def test_its_figures_are_in_the_record(job, validated):
-    record = validated("OriginalRunRecord", run_original(job, SteadyGpu()))
+    record = validated("OriginalRunRecord", run_one(job))
     figures = [parse_pattern("{value} TFLOPS").values(run.stdout) for run in record.runs]
     assert figures == [(608.0,), (608.0,)]
     assert record.runs[0].stdout == "N=8192: 608.0 TFLOPS\n"
@@ -64,7 +70,7 @@ def test_its_figures_are_in_the_record(job, validated):
 
 def test_a_build_that_fails_is_a_record_with_the_compilers_words(job, validated):
     broken = replace(job, build="g++ src/winner.cpp -o winner")  # without -DBK
-    record = validated("OriginalRunRecord", run_original(broken, SteadyGpu()))
+    record = validated("OriginalRunRecord", run_one(broken))
     assert record.build.exit_code != 0
     assert "BK" in record.build.stderr
     assert record.runs == ()
@@ -74,7 +80,7 @@ def test_a_build_that_fails_is_a_record_with_the_compilers_words(job, validated)
 def test_a_file_that_is_not_in_the_checkout_is_refused(job, file):
     (Path(job.directory).parent / "secret").write_text("outside")
     with pytest.raises(BadJob, match="the checkout has no file"):
-        run_original(replace(job, file=file), SteadyGpu())
+        run_one(replace(job, file=file))
 
 
 class TestLines:

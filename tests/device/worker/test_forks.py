@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assay.device.worker.forks import run_child, run_children
+from assay.device.worker.forks import each_child, run_child
 from assay.shared.errors import NoDevice
 
 
@@ -91,20 +91,36 @@ class TestChildren:
     def test_run_side_by_side(self, tmp_path):
         names = ["a", "b", "c"]
         works = [meets(tmp_path, name, set(names) - {name}) for name in names]
-        outcomes = run_children(works, 10, 3)
+        outcomes = list(each_child(works, 10, 3))
         assert [outcome.error for outcome in outcomes] == [None] * 3
         assert [outcome.value for outcome in outcomes] == [{"name": name} for name in names]
 
     def test_one_that_dies_leaves_the_others(self, tmp_path):
-        died, lives = run_children([dies, meets(tmp_path, "lives", [])], 10, 2)
+        died, lives = each_child([dies, meets(tmp_path, "lives", [])], 10, 2)
         assert died.error == "died of SIGKILL"
         assert lives.value == {"name": "lives"}
+
+    def test_one_that_neighbours_left_no_room_is_run_again_beside_fewer(self, tmp_path):
+        def crowded(note):
+            try:
+                (tmp_path / "tried").touch(exist_ok=False)
+            except FileExistsError:
+                return {"found": "room"}
+            wait_for(tmp_path / "neighbour")
+            raise RuntimeError("no room")
+
+        works = [crowded, meets(tmp_path, "neighbour", [])]
+        asked = []
+        again = lambda number, outcome: asked.append(number) or outcome.error is not None  # noqa: E731
+        found = [outcome.value for outcome in each_child(works, 10, 2, again)]
+        assert found == [{"found": "room"}, {"name": "neighbour"}]
+        assert asked.count(0) == 1
 
     def test_the_deadline_counts_from_the_start_of_each(self, forked):
         """Four in a file of two: the last ends after the first one's deadline."""
         works = [lambda note: time.sleep(1.0) or {}] * 4
         began = time.monotonic()
-        outcomes = run_children([*works, sleeper], 1.8, 2)
+        outcomes = list(each_child([*works, sleeper], 1.8, 2))
         assert [outcome.error for outcome in outcomes] == [None] * 4 + ["stopped after 2 s"]
         assert 1.8 <= outcomes[-1].seconds < 6
         assert time.monotonic() - began >= 3.8
@@ -115,16 +131,16 @@ class TestChildren:
             raise NoDevice("no GPU here")
 
         with pytest.raises(NoDevice, match="no GPU here"):
-            run_children([sleeper, lost, sleeper, sleeper], 30, 3)
+            list(each_child([sleeper, lost, sleeper, sleeper], 30, 3))
         assert len(forked) == 3
         assert all(gone(pid) for pid in forked)
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
     def test_a_parent_that_is_interrupted_leaves_none(self, forked, error):
-        def report(number, outcome):
+        def on_tick():
             raise error
 
         with pytest.raises(error):
-            run_children([lambda note: {}, sleeper, sleeper], 30, 3, report)
+            list(each_child([lambda note: {}, sleeper, sleeper], 30, 3, on_tick=on_tick))
         assert len(forked) == 3
         assert all(gone(pid) for pid in forked)

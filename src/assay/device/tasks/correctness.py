@@ -1,8 +1,8 @@
 """The gate: each arm against its oracle, in a process of its own, a few of them side by side.
 
 Nothing is timed here, and neighbours change no verdict (see ``worker.forks``) but by the memory
-they take: an arm that found none is checked again alone. Three arms as slow as the slowest would
-still end within the deadline.
+they take: an arm that found none is checked again, beside fewer. As many arms as slow as the
+slowest would still end within the deadline.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import importlib.metadata
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 
 import torch
@@ -25,7 +25,7 @@ from assay.device.kernels.project_code import parts_of
 from assay.device.tasks.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
 from assay.device.worker import forks
 from assay.device.worker.cuda import DEVICE, open_cuda
-from assay.device.worker.forks import ChildOutcome, Note, run_children
+from assay.device.worker.forks import ChildOutcome, Note, each_child
 from assay.device.worker.harness_guard import HarnessGuard, changed_words, is_plain
 from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress
@@ -265,43 +265,51 @@ def arm_record(arm: ArmSpec, outcome: ChildOutcome) -> Json:
     }
 
 
-def run_correctness(job: CorrectnessJob, gpu: OpenGpu) -> Json:
-    """Return the CorrectnessRecord of a comparison."""
-    began = time.monotonic()
-    comparison = job.comparison
+def run_correctness(jobs: Sequence[CorrectnessJob], gpu: OpenGpu) -> list[Callable[[], Json]]:
+    """Return for each comparison what gives its CorrectnessRecord, to be called in this order.
 
-    def work(arm: ArmSpec, note: Note) -> Json:
+    The arms of all of them are checked side by side.
+    """
+    arms = [(job, arm) for job in jobs for arm in job.comparison.arms]
+
+    def work(job: CorrectnessJob, arm: ArmSpec, note: Note) -> Json:
         open_cuda(gpu.choice)
         checked = check_arm(arm, job.seeds, DEVICE, prepare_arm, note)
         calls = arm.variant.kind != "kernel"
         return {**checked, "packages": imported_packages()} if calls else checked
 
-    arms: list[Json] = []
-
-    def report(number: int, outcome: ChildOutcome) -> None:
-        arm = comparison.arms[number]
-        arms.append(arm_record(arm, outcome))
-        status, count = arms[-1]["status"], len(arms[-1]["checks"])
-        text = f"{arm.id}: {status}, {counted(count, 'check')}, {outcome.seconds:.1f} s"
-        progress(number + 1, len(comparison.arms), f"{text} {arms[-1]['detail']}".rstrip())
-
     def again(number: int, outcome: ChildOutcome) -> bool:
         if outcome.kind not in forks.WANT_OF_ROOM:
             return False
         # The trace that the child left above would seem to be the arm's verdict.
-        sys.stderr.write(f"{comparison.arms[number].id} found no room beside others: once more\n")
+        sys.stderr.write(f"{arms[number][1].id} found no room beside others: once more\n")
         sys.stderr.flush()
         return True
 
-    if any(arm.variant.kind != "kernel" for arm in comparison.arms):
+    if any(arm.variant.kind != "kernel" for _, arm in arms):
         know_packages()  # before the children are forked, each of which would look for itself
-    works = [partial(work, arm) for arm in comparison.arms]
-    run_children(works, DEADLINE_S, forks.width(), report, again)
+    works = [partial(work, job, arm) for job, arm in arms]
+    outcomes = each_child(works, DEADLINE_S, forks.width(), again)
+    return [partial(_record, job, outcomes, gpu) for job in jobs]
+
+
+def _record(job: CorrectnessJob, outcomes: Iterator[ChildOutcome], gpu: OpenGpu) -> Json:
+    """Return the CorrectnessRecord of a comparison, whose arms' outcomes come next. Its seconds
+    are those that pass until all are known: neighbours are checked meanwhile.
+    """
+    began = time.monotonic()
+    arms = job.comparison.arms
+    records: list[Json] = []
+    for number, (arm, outcome) in enumerate(zip(arms, outcomes, strict=False), start=1):
+        records.append(arm_record(arm, outcome))
+        status, count = records[-1]["status"], len(records[-1]["checks"])
+        text = f"{arm.id}: {status}, {counted(count, 'check')}, {outcome.seconds:.1f} s"
+        progress(number, len(arms), f"{text} {records[-1]['detail']}".rstrip())
     return {
         "schema": "assay/correctness/1",
-        "comparison": comparison.id,
+        "comparison": job.comparison.id,
         "target": job.target.id,
         "gpu_uuid": gpu.choice.uuid,
-        "arms": arms,
+        "arms": records,
         "seconds": round(time.monotonic() - began, 3),
     }

@@ -13,12 +13,14 @@ import shlex
 import signal
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+from assay.device.worker.forks import ChildOutcome, Note, each_child, width
 from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
-from assay.shared.errors import BadJob
+from assay.shared.errors import BadJob, DeviceError
 from assay.shared.files import sha256_file
 from assay.shared.job import OriginalRunsJob
 from assay.shared.kept_output import kept_output
@@ -43,33 +45,55 @@ _COMPILER = re.compile(
 """A compiler's name, with its path, platform and version where they are part of it."""
 
 
-def run_original(job: OriginalRunsJob, gpu: OpenGpu) -> Json:
-    """Return the OriginalRunRecord of a job; a build that fails is a record without runs.
+def run_originals(jobs: Sequence[OriginalRunsJob], gpu: OpenGpu) -> Iterator[Callable[[], Json]]:
+    """Yield for each job what gives its OriginalRunRecord, to be called before the next.
 
-    Raises BadJob where the file that the source names is not in the copy.
+    All are built before, side by side; a build that fails is a record without runs.
     """
-    top = Path(job.directory).resolve()
-    working = _inside(top, job.working, "directory")
+    with tempfile.TemporaryDirectory() as folder:
+        homes = [Path(tempfile.mkdtemp(dir=folder)) for _ in jobs]
+        works = [partial(_built, job, home) for job, home in zip(jobs, homes, strict=True)]
+        limit_s = max(job.build_timeout_s for job in jobs) + VERSION_TIMEOUT_S
+        outcomes = list(each_child(works, limit_s + 3 * ORPHANS_S, width()))
+        for job, home, outcome in zip(jobs, homes, outcomes, strict=True):
+            yield partial(_run_original, job, home, outcome, gpu)
+
+
+def _built(job: OriginalRunsJob, home: Path, _note: Note) -> Json:
+    """Return the lines that name the compiler and build the program, as they went."""
+    compiler = build = None
+    working, variables = _working(job), _environment(home)
+    if job.build is not None:
+        if (name := compiler_of(job.build)) is not None:
+            asked = f"{shlex.quote(name)} --version"
+            compiler = run_line(asked, working, variables, VERSION_TIMEOUT_S)
+        build = run_line(job.build, working, variables, job.build_timeout_s)
+        progress(0, job.runs, f"{job.original}: built, exit code {build['exit_code']}")
+    return {"compiler": compiler, "build": build}
+
+
+def _working(job: OriginalRunsJob) -> Path:
+    """Return where lines are typed. Raises BadJob where the copy does not have it."""
+    return _inside(Path(job.directory).resolve(), job.working, "directory")
+
+
+def _run_original(job: OriginalRunsJob, home: Path, outcome: ChildOutcome, gpu: OpenGpu) -> Json:
+    """Run what was built. Raises BadJob where the file that the source names is not in the copy."""
+    top, working = Path(job.directory).resolve(), _working(job)
     file = None if job.file is None else _inside(top, job.file, "file")
     digest = None if file is None else sha256_file(file)
-    with tempfile.TemporaryDirectory() as home:
-        variables = _environment(home)
-        compiler = build = None
-        if job.build is not None:
-            if (name := compiler_of(job.build)) is not None:
-                asked = f"{shlex.quote(name)} --version"
-                compiler = run_line(asked, working, variables, VERSION_TIMEOUT_S)
-            build = run_line(job.build, working, variables, job.build_timeout_s)
-            progress(0, job.runs, f"{job.original}: built, exit code {build['exit_code']}")
-        built = build is None or build["exit_code"] == 0
-        series: list[list[Json]] = []
-        for line in (job.run, job.typed):
-            series.append([])
-            while built and line is not None and len(series[-1]) < job.runs:
-                ran = run_line(line, working, variables, job.run_timeout_s)
-                series[-1].append(ran)
-                text = f"{job.original}: exit code {ran['exit_code']}, {ran['seconds']:.1f} s"
-                progress(len(series[-1]), job.runs, text)
+    if outcome.value is None:
+        raise DeviceError(f"{job.original}: its build {outcome.error}")
+    build, variables = outcome.value["build"], _environment(home)
+    built = build is None or build["exit_code"] == 0
+    series: list[list[Json]] = []
+    for line in (job.run, job.typed):
+        series.append([])
+        while built and line is not None and len(series[-1]) < job.runs:
+            ran = run_line(line, working, variables, job.run_timeout_s)
+            series[-1].append(ran)
+            text = f"{job.original}: exit code {ran['exit_code']}, {ran['seconds']:.1f} s"
+            progress(len(series[-1]), job.runs, text)
     return {
         "schema": "assay/original_run/1",
         "source": job.source,
@@ -80,7 +104,7 @@ def run_original(job: OriginalRunsJob, gpu: OpenGpu) -> Json:
         "file": job.file,
         "file_sha256": digest,
         "checkout": job.checkout,
-        "compiler": compiler,
+        "compiler": outcome.value["compiler"],
         "build_line": None if job.build is None else {"line": job.build, "by": job.build_by},
         "build": build,
         "run_line": {"line": job.run, "by": job.run_by},
@@ -98,10 +122,10 @@ def _inside(top: Path, name: str, what: str) -> Path:
     return path
 
 
-def _environment(home: str) -> dict[str, str]:
-    """Return the variables that the lines see; ~ is an empty folder."""
+def _environment(home: Path) -> dict[str, str]:
+    """Return the variables that the lines see; ~ is a folder of the program's own."""
     kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
-    return {**kept, "HOME": home, "TMPDIR": home}
+    return {**kept, "HOME": str(home), "TMPDIR": str(home)}
 
 
 def compiler_of(build: str) -> str | None:

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -148,59 +148,53 @@ def run_child(
     A child that raises, dies or outlives ``deadline_s`` gives a ChildOutcome with an error;
     NoDevice is raised again here.
     """
-    return run_children([work], deadline_s, 1, on_tick=on_tick)[0]
+    (outcome,) = each_child([work], deadline_s, 1, on_tick=on_tick)
+    return outcome
 
 
-def run_children(
+def each_child(
     works: Sequence[Work],
     deadline_s: float,
     width: int,
-    report: Callable[[int, ChildOutcome], object] = lambda _number, _outcome: None,
     again: Callable[[int, ChildOutcome], bool] = lambda _number, _outcome: False,
     on_tick: Callable[[], object] = lambda: None,
-) -> list[ChildOutcome]:
-    """As run_child for each of ``works``, up to ``width`` side by side; outcomes in their order.
+) -> Iterator[ChildOutcome]:
+    """As run_child for each of ``works``, up to ``width`` side by side; yield outcomes in order.
 
-    ``report`` is called with number and outcome in that order too, each as soon as it and all
-    before it are known. ``deadline_s`` counts for each child from its own start.
-
-    Where a child had others beside it and ``again`` says that its outcome is owed to them, it is
-    run once more with none, and the outcome is that of the second run. From then on the children
-    run one by one: the next would be in each other's way as well. However this ends, and NoDevice
-    from one child ends it, no child is left.
+    ``deadline_s`` counts for each child from its own start. Where a child had others beside it and
+    ``again`` says that its outcome is owed to them, it is run once more, and from then on half as
+    many side by side, in the end each alone. However this ends, and NoDevice from one child ends
+    it, no child is left.
     """
     waiting = list(range(len(works)))
     running: dict[int, Child] = {}
     beside: set[int] = set()
     outcomes: dict[int, ChildOutcome] = {}
-    reported = 0
     try:
-        while reported < len(works):
-            while waiting and len(running) < width:
-                number = waiting.pop(0)
-                running[number] = Child(works[number], deadline_s)
-                if len(running) > 1:
-                    beside.update(running)
-            for number, outcome in _ended(running):
-                if number in beside and again(number, outcome):
-                    beside.remove(number)
-                    bisect.insort(waiting, number)
-                    width = 1
-                else:
-                    outcomes[number] = _with_device(outcome)
-            while reported in outcomes:
-                report(reported, outcomes[reported])
-                reported += 1
-            if running:
-                on_tick()
-                time.sleep(POLL_S)
+        for wanted in range(len(works)):
+            while wanted not in outcomes:
+                while waiting and len(running) < width:
+                    number = waiting.pop(0)
+                    running[number] = Child(works[number], deadline_s)
+                    if len(running) > 1:
+                        beside.update(running)
+                for number, outcome in _ended(running):
+                    if number in beside and again(number, outcome):
+                        beside.remove(number)
+                        bisect.insort(waiting, number)
+                        width = max(1, width // 2)
+                    else:
+                        outcomes[number] = _with_device(outcome)
+                if running:
+                    on_tick()
+                    time.sleep(POLL_S)
+            yield outcomes.pop(wanted)
     finally:
         # All are told to end before the first is waited for: one may take long to let go of a GPU.
         for child in running.values():
             child.kill()
         for child in running.values():
             child.stop()
-    return [outcomes[number] for number in range(len(works))]
 
 
 def _ended(running: dict[int, Child]) -> list[tuple[int, ChildOutcome]]:
@@ -268,10 +262,9 @@ def _result_of(work: Work, board: Any) -> Json:
         return {"kind": kind_of(error), "value": None, "error": sentence}
 
 
-SIDE_BY_SIDE = 3
-"""An arm of the gate takes about a second and leaves the GPU idle for half of it: while its process
-starts, and while the host makes patterns and loops over the oracle. Two would fill those gaps if
-theirs never met; three leave few. More would take memory and gain little."""
+SIDE_BY_SIDE = range(3, 9)
+"""Children at a time, by the cores there are: one leaves the GPU idle for half of its time, while
+it starts, and while the host makes patterns and loops over the oracle. More would take memory."""
 MPS_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
 MPS_DIRECTORY = "/tmp/nvidia-mps"  # noqa: S108 - where CUDA itself looks
 WANT_OF_ROOM = {FailureKind.NO_ROOM, FailureKind.NO_CONTEXT, FailureKind.KILLED}
@@ -279,9 +272,13 @@ WANT_OF_ROOM = {FailureKind.NO_ROOM, FailureKind.NO_CONTEXT, FailureKind.KILLED}
 
 
 def width() -> int:
-    """Return how many processes to let work side by side: SIDE_BY_SIDE, or 1 under CUDA's MPS.
+    """Return how many processes to let work side by side: half as many as there are cores, within
+    SIDE_BY_SIDE; 1 under CUDA's MPS.
 
     MPS puts all of them behind one server, where the illegal address of one ends the others.
     """
     pipes = Path(os.environ.get(MPS_VARIABLE) or MPS_DIRECTORY)
-    return 1 if (pipes / "control").exists() else SIDE_BY_SIDE
+    if (pipes / "control").exists():
+        return 1
+    cores = len(os.sched_getaffinity(0))
+    return max(SIDE_BY_SIDE[0], min(SIDE_BY_SIDE[-1], cores // 2))
