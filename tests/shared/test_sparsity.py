@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 from assay.shared.sparsity import (
+    count_found,
     drawn_rows,
     generate,
     ragged_rows,
     searched_blocks,
     sliding_window_sinks,
 )
+from assay.shared.specs import PatternSpec
+from assay.shared.stored_blocks import workload_blocks
+from tests.device.helpers import drawn_workload
 
 
 @pytest.mark.parametrize(("rows", "blocks"), [(64, 16), (16, 4), (7, 3), (128, 8)])
@@ -77,6 +81,32 @@ class TestDrawnColumns:
         assert col_idx.min() >= 0 and col_idx.max() < 64
         assert any(len(set(row)) < 16 for row in rows.tolist())
         assert any((np.diff(row) < 0).any() for row in rows)
+
+
+class TestColumnsByMt19937:
+    def test_the_generator_is_that_of_the_standard(self):
+        """[rand.predef]: the 10,000th number of a default-seeded std::mt19937 is 4123659995."""
+        for columns in (1 << 24, 8191):
+            last = generate("mt19937", 625, columns, 16, 5489)[1][-1]
+            assert last == 4123659995 % columns
+
+    @pytest.mark.parametrize(
+        ("rows", "depth", "found"),
+        [(512, 112, 950), (512, 96, 1013), (512, 80, 974), (512, 32, 1055), (256, 32, 2089)],
+    )
+    def test_b_goes_on_where_a_ended(self, rows: int, depth: int, found: int):
+        """Of source 002's program, counted apart from this code: seed 42, 16 blocks a row, whatever
+        seed the values have."""
+        workload = drawn_workload(
+            seed=42,
+            m=8192,
+            n=8192,
+            k=-(-8192 // depth) * depth,
+            pattern=PatternSpec("mt19937", rows, depth, 16),
+            pattern_b=PatternSpec("mt19937", depth, 128, 16, "first_hit"),
+        )
+        a, b = workload_blocks(workload, 1)
+        assert count_found(a.col_idx, b.found()) == found
 
 
 class TestSearchedBlocks:

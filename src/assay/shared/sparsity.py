@@ -1,8 +1,8 @@
 """Sparsity patterns, generated the same way on host and device. Pure: numpy and nothing else.
 
 A pattern is a CSR-like pair of int32 arrays ``(row_ptr, col_idx)`` over blocks; column indices rise
-within a row, but where the kind is ``drawn``. The generator is part of the protocol: same
-arguments, same arrays, same digest.
+within a row, but where the kind is ``drawn`` or ``mt19937``. The generator is part of the protocol:
+same arguments, same arrays, same digest.
 """
 
 import hashlib
@@ -64,6 +64,20 @@ def drawn_rows(
     generator = np.random.Generator(np.random.PCG64(seed))
     col_idx = generator.integers(grid_cols, size=grid_rows * blocks_per_row, dtype=np.int32)
     return np.arange(grid_rows + 1, dtype=np.int32) * np.int32(blocks_per_row), col_idx
+
+
+def twister_rows(
+    grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int, thrown: int = 0
+) -> tuple[Int32Array, Int32Array]:
+    """Columns as ``drawn_rows`` has them, but from C++'s ``std::mt19937``: each is the remainder of
+    its next number by ``grid_cols``, behind the first ``thrown``, which another matrix took.
+
+    Shapes: row_ptr [grid_rows + 1], col_idx [grid_rows * blocks_per_row].
+    """
+    size = thrown + grid_rows * blocks_per_row
+    numbers = np.random.RandomState(seed).randint(1 << 32, size=size, dtype=np.uint32)[thrown:]
+    row_ptr = np.arange(grid_rows + 1, dtype=np.int32) * np.int32(blocks_per_row)
+    return row_ptr, (numbers % grid_cols).astype(np.int32)
 
 
 def ragged_rows(
@@ -138,12 +152,14 @@ REGULAR = {
 
 
 def generate(
-    kind: str, grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
+    kind: str, grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int, thrown: int = 0
 ) -> tuple[Int32Array, Int32Array]:
-    """Pattern by the names of config/workloads: ``random``, ``drawn``, ``ragged``,
+    """Pattern by the names of config/workloads: ``random``, ``drawn``, ``mt19937``, ``ragged``,
     ``sliding_window``, ``sliding_window_sinks`` (one block is the sink) or ``strided``. Raises
     ValueError for any other.
     """
+    if kind == "mt19937":
+        return twister_rows(grid_rows, grid_cols, blocks_per_row, seed, thrown)
     if kind in DRAWN:
         return DRAWN[kind](grid_rows, grid_cols, blocks_per_row, seed)
     if kind not in REGULAR:

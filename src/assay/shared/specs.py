@@ -29,8 +29,11 @@ class PatternSpec:
     """The pattern of stored blocks, ``blocks_per_row`` in each row (see assay.shared.sparsity)."""
 
     __pydantic_config__: ClassVar = STRICT
-    kind: Literal["random", "drawn", "ragged", "sliding_window", "sliding_window_sinks", "strided"]
-    """``drawn``: columns at random with repeats and unsorted, as a generator throws them."""
+    kind: Literal[
+        "random", "drawn", "mt19937", "ragged", "sliding_window", "sliding_window_sinks", "strided"
+    ]
+    """``drawn``: columns at random with repeats and unsorted, as a generator throws them.
+    ``mt19937``: the same by C++'s generator of that name, A's columns and then B's."""
     block_rows: int
     """Rows of one block (BM of A, BK of B, query rows of attention)."""
     block_cols: int
@@ -38,8 +41,8 @@ class PatternSpec:
     """Stored blocks a block row (the mean, where ragged); of a sliding window, those up to and
     including the diagonal, of which the first block column is one with sinks."""
     search: Literal["lower_bound", "first_hit"] = "lower_bound"
-    """Which binary search a kernel makes in a row of B: it decides what is found where columns are
-    drawn, and nothing elsewhere. ``lower_bound`` closes in and compares once, at the end;
+    """Which binary search a kernel makes in a row of B: it decides what is found where columns
+    do not rise, and nothing elsewhere. ``lower_bound`` closes in and compares once, at the end;
     ``first_hit`` compares at every step and returns at the first equal column."""
 
     def __post_init__(self) -> None:

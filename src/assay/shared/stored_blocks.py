@@ -45,10 +45,13 @@ class Blocks:
             yield row, int(self.row_ptr[row]), int(self.row_ptr[row + 1])
 
 
-def make_blocks(pattern: PatternSpec, rows: int, cols: int, seed: int) -> Blocks:
-    """Return the stored blocks of a ``rows`` x ``cols`` matrix under ``pattern``."""
+def make_blocks(pattern: PatternSpec, rows: int, cols: int, seed: int, thrown: int = 0) -> Blocks:
+    """Return the stored blocks of a ``rows`` x ``cols`` matrix under ``pattern``.
+
+    ``thrown``: how many numbers of its generator other matrices took (``mt19937``).
+    """
     grid = patterns.block_grid(rows, cols, pattern.block_rows, pattern.block_cols)
-    row_ptr, col_idx = patterns.generate(pattern.kind, *grid, pattern.blocks_per_row, seed)
+    row_ptr, col_idx = patterns.generate(pattern.kind, *grid, pattern.blocks_per_row, seed, thrown)
     shape = pattern.block_rows, pattern.block_cols
     return Blocks(*grid, *shape, row_ptr, col_idx, pattern.search)
 
@@ -71,11 +74,17 @@ def scored(workload: WorkloadSpec) -> tuple[int, int]:
 
 
 def workload_blocks(workload: WorkloadSpec, seed: int) -> tuple[Blocks | None, Blocks | None]:
-    """Return stored blocks of A (or of the scores) and of B; B's pattern has the next seed."""
+    """Return stored blocks of A (or of the scores) and of B; B's pattern has the next seed.
+
+    A program's own draw (``mt19937``) has the workload's seed, whatever the values are drawn by,
+    and B's goes on where A's ended.
+    """
     w = workload
     first = second = None
     if w.pattern is not None:
-        first = make_blocks(w.pattern, *scored(w), seed)
+        own = w.pattern.kind == "mt19937"
+        first = make_blocks(w.pattern, *scored(w), w.seed if own else seed)
     if w.pattern_b is not None:
-        second = make_blocks(w.pattern_b, w.k, w.n, seed + 1)
+        own, thrown = w.pattern_b.kind == "mt19937", first.stored if first else 0
+        second = make_blocks(w.pattern_b, w.k, w.n, w.seed if own else seed + 1, thrown)
     return first, second
