@@ -180,9 +180,9 @@ def test_a_platform_alone_holds_no_figures() -> None:
         require_figures(b.held("h100"))
 
 
-def with_processes(catalog: Catalog, processes: int | tuple[int, ...]) -> Catalog:
+def with_samples(catalog: Catalog, processes: int | tuple[int, ...], blocks: int = 2) -> Catalog:
     protocols = {
-        name: each.model_copy(update={"processes": processes})
+        name: each.model_copy(update={"processes": processes, "blocks": blocks})
         for name, each in catalog.protocols.items()
     }
     return replace(catalog, protocols=protocols)
@@ -191,17 +191,19 @@ def with_processes(catalog: Catalog, processes: int | tuple[int, ...]) -> Catalo
 @pytest.mark.parametrize(
     ("now", "then", "alike"),
     [
-        ((3, 5, 8), 6, True),
-        ((3, 5, 8), (3, 5, 8), True),
-        ((3, 5, 8), (3, 5, 12), False),
-        (6, (3, 5, 6), False),
-        (5, 8, False),
+        (((3, 5, 8),), (6,), True),
+        (((3, 5, 8),), ((3, 5, 8),), True),
+        (((3, 5, 8),), ((3, 5, 12),), False),
+        ((6,), ((3, 5, 6),), False),
+        ((5,), (8,), False),
+        (((3, 5), 2), (5, 3), True),
+        (((3, 5), 3), (5, 2), False),
     ],
 )
-def test_a_fixed_number_of_processes_does_for_looks_and_no_other_for_another(
-    now: int | tuple[int, ...], then: int | tuple[int, ...], alike: bool
+def test_more_samples_do_for_fewer(
+    now: tuple[Any, ...], then: tuple[Any, ...], alike: bool
 ) -> None:
-    """What verifying would refuse is not taken over."""
+    """And a fixed number of processes for looks. What verifying would refuse is not taken over."""
     catalog = b.catalog()
-    given = with_processes(catalog, now), with_processes(catalog, then)
+    given = with_samples(catalog, *now), with_samples(catalog, *then)
     assert _measured_alike(*given, "duel") is alike

@@ -39,7 +39,7 @@ from assay.records.builds import BuildRecord
 from assay.records.kernels import Variant
 from assay.records.originals import OriginalSource
 from assay.records.plan import EarlierReport, Plan, Provision, TargetPlan
-from assay.records.workloads import FEWEST_FIXED
+from assay.records.workloads import Protocol
 from assay.shared.files import sha256_bytes
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.signed_files import check_nested
@@ -230,24 +230,32 @@ def _compiles_alike(root: Path, now: Catalog, record: BuildRecord, lock: str) ->
 
 def _measured_alike(now: Catalog, then: Catalog, name: str) -> bool:
     """Whether a comparison is still what was measured."""
-    if name not in now.comparisons:
+    if not (name in now.comparisons and name in then.comparisons):
         return False
+    asked, had = (each.protocols.get(now.comparisons[name].protocol) for each in (now, then))
+    if asked and had and _samples_more(had, asked):
+        had = had.model_copy(update={field: getattr(asked, field) for field in MORE})
 
     def described(catalog: Catalog) -> tuple[object, ...]:
         comparison = catalog.comparisons[name]
-        workloads = [catalog.workloads[arm.workload] for arm in comparison.arms]
-        protocol = catalog.protocols[comparison.protocol]
-        if fixed_then:  # a number that was fixed does for a design with looks
-            protocol = protocol.model_copy(update={"processes": FEWEST_FIXED})
-        return comparison, protocol, workloads
+        return comparison, [catalog.workloads[arm.workload] for arm in comparison.arms]
 
-    protocols = [each.protocols.get(now.comparisons[name].protocol) for each in (now, then)]
-    looks, before = (len(each.looks) if each else 0 for each in protocols)
-    fixed_then = before == 1 < looks
     variants = [arm.variant for arm in now.comparisons[name].arms]
-    return described(now) == described(then) and all(
+    return (asked, described(now)) == (had, described(then)) and all(
         _same_variant(now.variants[each], then.variants[each]) for each in variants
     )
+
+
+MORE = ("processes", "blocks", "samples")
+"""Numbers of a protocol; what was measured by more does for fewer."""
+
+
+def _samples_more(had: Protocol, asked: Protocol) -> bool:
+    """Whether a protocol took as many samples as another asks for. A number of processes that was
+    fixed does for a design with looks.
+    """
+    enough = had.blocks >= asked.blocks and had.samples >= asked.samples
+    return enough and (had.looks == asked.looks or len(had.looks) == 1 < len(asked.looks))
 
 
 def _same_variant(now: Variant, then: Variant) -> bool:
