@@ -9,15 +9,17 @@ import torch
 from assay.device import __main__ as program
 from assay.device.__main__ import run_batch
 from assay.device.tasks import benchmark as benchmark_run
+from assay.device.tasks import correctness
 from assay.device.worker import locks as exclusive
 from assay.device.worker import preload
 from assay.shared import gpu_locks
 from assay.shared.errors import BadJob, DeviceError, NoDevice
+from assay.shared.job import CorrectnessJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
 from assay.shared.specs import ArmSpec
 from tests.device.helpers import HostStopwatch
 from tests.device.worker.test_telemetry import FakeNvml
-from tests.jobs import DENSE, PRODUCT, benchmark
+from tests.jobs import DENSE, PRODUCT, TARGET, benchmark, comparison
 
 
 class Nvml(FakeNvml):
@@ -76,6 +78,25 @@ def test_each_job_has_a_record_that_says_the_gpu_was_its_own(machine, jobs, tmp_
         assert record.exclusivity.other_processes == 0
         assert record.exclusivity.lock.endswith("assay-gpu-GPU-0000-0.lock")
         assert record.remarks == ("no cycles: no GPU",)
+
+
+def test_gates_of_a_batch_are_ours_from_the_first_to_the_last(
+    machine, monkeypatch, tmp_path, validated
+):
+    """What NVML lists once the arms are being checked side by side are our own processes."""
+    monkeypatch.setattr(correctness, "DEVICE", "cpu")
+    monkeypatch.setattr(correctness, "open_cuda", lambda choice: None)
+    seen = iter([[]])
+    monkeypatch.setattr(
+        machine, "nvmlDeviceGetComputeRunningProcesses", lambda handle: next(seen, ["a child"])
+    )
+    gates = [CorrectnessJob(TARGET, comparison(ARM, name=name), (1,)) for name in ("one", "two")]
+    assert program.main(write_batch(tmp_path, *gates)) == 0
+    for gate, name in zip(gates, ("first", "second"), strict=True):
+        document = json.loads((tmp_path / f"{name}.out.json").read_text())
+        record = validated("CorrectnessRecord", document)
+        assert (record.comparison, record.arms[0].status) == (gate.comparison.id, "correct")
+        assert record.on_gpu.seconds >= 0
 
 
 class TestEachJobByItself:
