@@ -12,7 +12,7 @@ from assay.shared.read_limits import MOST_DOCUMENT, whole_file_bytes
 
 INDEX = "kernels.json"
 SCHEMA = "assay/kernel_set/1"
-COMMAND = "./assay kernels"
+COMMAND = "./assay lab kernels"
 """What makes a folder that ``load`` reads."""
 
 
