@@ -20,6 +20,8 @@ from assay.records.base import ID_PATTERN
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes, write_bytes
 
+VALUES = "assay_values.py"
+"""File of ``adapters`` that all of the others import."""
 LONGEST_ID = 80
 LONGEST_PAIR = LONGEST_ID - len("_reference")
 """Of a pair's id, behind which its arms' names are written."""
@@ -124,12 +126,14 @@ def write_project(folder: Path, imported: Imported, head: str) -> tuple[str, ...
     if clash := sorted(folders & imported.contents.keys()):
         raise BadInput(f"'{clash[0]}' would be a file and a folder: rename one of them")
     text = yaml.safe_dump(_document(imported), sort_keys=False, allow_unicode=True, width=100)
-    code = files("assay.importing").joinpath("adapters", f"{imported.adapter}.txt").read_bytes()
+    own = imported.adapter, VALUES
+    adapters = files("assay.importing").joinpath("adapters")
     for name, content in imported.contents.items():
         write_bytes(folder / name, content)
-    write_bytes(folder / imported.adapter, code)
+    for name in own:
+        write_bytes(folder / name, adapters.joinpath(f"{name}.txt").read_bytes())
     write_bytes(folder / PROJECT_FILE, f"{head}{text}".encode())
-    return PROJECT_FILE, imported.adapter
+    return PROJECT_FILE, *own
 
 
 def _called_apart(pairs: Iterable[Pair]) -> list[Pair]:

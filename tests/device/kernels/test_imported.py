@@ -1,6 +1,7 @@
 """Adapters of other benchmarks' formats: honest solutions pass, wrong ones do not, on a CPU."""
 
 import hashlib
+import sys
 from textwrap import indent
 
 import pytest
@@ -41,7 +42,11 @@ def project(tmp_path, monkeypatch):
         }
         return {entry["id"]: arms(entry, files) for entry in document["measurements"]}
 
-    return made
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield made
+    for name, module in list(sys.modules.items()):
+        if str(tmp_path) in f"{vars(module).get('__file__')} {vars(module).get('__path__')}":
+            del sys.modules[name]
 
 
 def arms(entry, files):
@@ -138,6 +143,73 @@ def test_a_function_of_several_results(project):
         ).values()
         assert gate(pair["reference"])["status"] == "correct"
         assert gate(pair["solution"])["status"] == status
+
+
+X = "torch.rand(4, 4)"
+
+
+@pytest.mark.parametrize("format_", ["kernelbench", "gpu-mode"])
+@pytest.mark.parametrize(
+    ("given", "computes", "solves", "status"),
+    [
+        (X, "{'a': x * 2, 'b': x[0]}", "{'b': x[0], 'a': x + x}", "correct"),
+        (X, "{'a': x * 2, 'b': x * 3}", "{'b': x * 2, 'a': x * 3}", "incorrect"),
+        (X, "{'a': x * 2, 'b': x[0]}", "{'a': x * 2, 'c': x[0]}", "incorrect"),
+        (X, "(x * 2, [x[0], None], 3)", "(x + x, (x[0], None), 3)", "correct"),
+        (X, "(x * 2, [x[0], None], 3)", "(x + x, (x[0], None), 4)", "incorrect"),
+        (X, "(x * 2, [x[0], None], 3)", "(x + x, (x[0], None))", "incorrect"),
+        (X, "torch.max(x, 1)", "tuple(torch.sort(x, 1)[n][:, -1] for n in (0, 1))", "correct"),
+        (f"({X}, [{X}])", "x[0] + x[1][0]", "x[1][0] + x[0]", "correct"),
+        (f"({X}, [{X}])", "x[0] + x[1][0]", "x[0] + x[0]", "incorrect"),
+        (f"{{'a': {X}, 'b': (None, 2)}}", "x['a'] * x['b'][1]", "x['a'] + x['a']", "correct"),
+    ],
+)
+def test_values_are_nested(project, format_, given, computes, solves, status):
+    model = "class {}(torch.nn.Module):\n    def forward(self, x):\n        return {}\n".format
+    inputs = "def get_inputs():\n    return [{}]\ndef get_init_inputs():\n    return []\n".format
+    kernel, task = "def {}(x):\n    return {}\n".format, "files: []\nbenchmarks:\n  - {size: 4}\n"
+    torch_, draws = "import torch\n", f"def generate_input(size):\n    return {given}\n"
+    files = {
+        "kernelbench": {
+            "1_a.py": torch_ + model("Model", computes) + inputs(given),
+            "1_a_new.py": torch_ + model("ModelNew", solves),
+        },
+        "gpu-mode": {
+            "t/task.yml": task,
+            "t/reference.py": torch_ + kernel("ref_kernel", computes) + draws,
+            "t/submission.py": torch_ + kernel("custom_kernel", solves),
+        },
+    }
+    (pair,) = project(format_, files[format_]).values()
+    assert gate(pair["reference"])["status"] == "correct"
+    assert gate(pair["solution"])["status"] == status
+
+
+NESTED_TASK = """
+import torch
+
+def ref_kernel(data):
+    a, (b, out) = data
+    return {"sum": out.copy_(a + b)}
+
+def generate_input(size, seed):
+    a, b = torch.randn(2, size, size, generator=torch.Generator().manual_seed(seed))
+    return a, (b, torch.empty_like(b))
+"""
+
+
+def test_an_output_of_a_task_is_nested(project):
+    begins = "def custom_kernel(data):\n    a, (b, out) = data\n    return "
+    files = {
+        **GPU_MODE,
+        "add/reference.py": NESTED_TASK,
+        "add/submission.py": f"{begins}{{'sum': out.copy_(a).add_(b)}}\n",
+        "add/other.py": f"{begins}{{'sum': a + b}}\n",
+        "add/wrong.py": f"{begins}{{'sum': a}}\n",
+    }
+    found = project("gpu-mode", files)
+    for name, status in (("submission", "correct"), ("other", "correct"), ("wrong", "incorrect")):
+        assert gate(found[f"add_{name}_1"]["solution"])["status"] == status
 
 
 def test_a_solutions_files_take_the_place_of_no_other_file(project):
