@@ -206,7 +206,7 @@ FLASHINFER_BENCH = {
     "solutions/part.json": json.dumps(
         solution("part", "def run(x, weight, factor, out, total):\n    out.copy_(x * weight + 3)\n")
     ),
-    "solutions/cuda.json": json.dumps(solution("cuda", "", language="cuda")),
+    "solutions/rust.json": json.dumps(solution("rust", "", entry_point="main.rs::run")),
 }
 
 

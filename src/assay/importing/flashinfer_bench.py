@@ -17,7 +17,8 @@ TOLERANCE = 1e-2
 """Relative, as FlashInfer-Bench has it for every type."""
 DTYPES = {"float16": "float16", "bfloat16": "bfloat16", "float32": "float32",
           "float8_e4m3fn": "float8_e4m3"}  # fmt: skip
-LANGUAGES = ("python", "triton")
+ENTRIES = (".py", ".c", ".cc", ".cpp", ".cu", ".cxx")
+"""Endings of files whose functions can be measured."""
 
 
 @dataclass
@@ -87,11 +88,11 @@ def _why_not(trace: _Trace, solution: Mapping[str, Any]) -> str | None:
         return f"its definition '{name}' is not among the files"
     if len(files := trace.defined[name]) > 1:
         return f"two files define '{name}', each otherwise: {files[0]} and {files[1]}"
-    if spec.get("language") not in LANGUAGES:
-        return f"is written in {spec.get('language')}: {' and '.join(LANGUAGES)} can be measured"
     file, _, function = str(spec.get("entry_point", "")).partition("::")
     if not function or file not in {source.get("path") for source in solution["sources"]}:
         return "its entry point is no FILE::FUNCTION of its sources"
+    if not file.endswith(ENTRIES):
+        return f"its entry point {file} is neither Python nor C++ nor CUDA"
     if not any(found["definition"] == name for _, found in trace.workloads):
         return f"no workload of '{name}' is among the files"
     return None
@@ -155,7 +156,7 @@ def _add(imported: Imported, pair: Pair, beside: Path, workload: dict[str, Any])
         replace(
             pair,
             id=identifier(pair.id, uuid[:8]),
-            title=f"{pair.title}, {sizes}",
+            title=f"{pair.title}, {sizes}, workload {uuid[:8]}",
             parameters={**pair.parameters, "workload": stored},
         )
     )

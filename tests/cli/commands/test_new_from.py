@@ -5,7 +5,14 @@ import json
 import pytest
 import yaml
 
-from tests.benchmark_samples import FLASHINFER_BENCH, FUNCTIONS, GPU_MODE, KERNELBENCH, write
+from tests.benchmark_samples import (
+    FLASHINFER_BENCH,
+    FUNCTIONS,
+    GPU_MODE,
+    KERNELBENCH,
+    solution,
+    write,
+)
 
 
 @pytest.fixture
@@ -56,7 +63,7 @@ def test_flashinfer_bench_takes_tensors_along_and_names_what_it_leaves(new, tmp_
     given = write(tmp_path / "given", FLASHINFER_BENCH)
     ended, made = new(given, "--from", "flashinfer-bench")
     assert ended.code == 0, ended.err + ended.out
-    assert "cuda.json" in ended.err + ended.out
+    assert "rust.json: its entry point main.rs is neither" in ended.err + ended.out
     assert any(name.startswith("tensors/w_") for name in made["files"])
     assert len(made["claims"]) == 3
 
@@ -157,6 +164,7 @@ POINTLESS = {
 }
 NAMED = {"z.json": FLASHINFER_BENCH["solutions/good.json"].replace('"main.py"', '"a b.py"')}
 NAMED["z.json"] = NAMED["z.json"].replace("main.py::", "a b.py::").replace('"good"', '"z"')
+CUDA = {"z.json": json.dumps(solution("c", "//", [("k.h", "//")], entry_point="src/k.cu::go"))}
 FAR = WORKLOAD.replace("blobs/w", "w" * 300)
 TASK = GPU_MODE["add/task.yml"]
 DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
@@ -210,6 +218,7 @@ DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": KEYLESS}, 3, "has no tensor 'v'"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, **NAMED}, 3, "z.json: 'solutions/"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, **POINTLESS}, 3, "is no FILE::FUNCTION"),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, **CUDA}, 4, ""),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": AXISLESS}, 3, "of the axis 'rows'"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": CUSTOM}, 3, "no input 'x' that is"),
         (

@@ -1,8 +1,11 @@
 """Adapters of other benchmarks' formats: honest solutions pass, wrong ones do not, on a CPU."""
 
 import hashlib
+import json
 import sys
+from pathlib import Path
 from textwrap import indent
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -18,7 +21,16 @@ from assay.importing.formats import BenchmarkFormat, imported_from
 from assay.importing.imported import write_project
 from assay.shared import project_calls
 from assay.shared.specs import ArmSpec, CodeSpec, VariantSpec, WorkloadSpec
-from tests.benchmark_samples import FLASHINFER_BENCH, FUNCTIONS, GPU_MODE, KERNELBENCH, write
+from tests.benchmark_samples import (
+    FLASHINFER_BENCH,
+    FUNCTIONS,
+    GPU_MODE,
+    KERNELBENCH,
+    SCALED,
+    WORKLOAD,
+    solution,
+    write,
+)
 from tests.device.helpers import HostStopwatch, protocol
 
 
@@ -273,6 +285,69 @@ def test_flashinfer_bench(project):
         pair = found[f"{name}_0a1b2c3d"]
         assert gate(pair["reference"])["status"] == "correct", name
         assert gate(pair["solution"])["status"] == status, name
+
+
+NUMBER = {
+    **SCALED,
+    "outputs": {"total": {"shape": None, "dtype": "float32"}},
+    "reference": "def run(x, weight, factor):\n    return (x * weight).sum().item() * factor\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("takes", "does", "passed", "status"),
+    [
+        (", total", "total.copy_((x @ weight).sum() * factor)", True, "correct"),
+        ("", "return (x @ weight).sum().item() * factor", False, "correct"),
+        ("", "return {'total': factor}", False, "incorrect"),
+    ],
+)
+def test_numbers_of_flashinfer_bench(project, takes, does, passed, status):
+    body = f"def run(x, weight, factor{takes}):\n    assert type(factor) is float\n    {does}\n"
+    workload = {**WORKLOAD["workload"], "uuid": "number"}
+    workload["inputs"] = {**workload["inputs"], "factor": {"type": "random"}}
+    given = {
+        **FLASHINFER_BENCH,
+        "definitions/scaled.json": json.dumps(NUMBER),
+        "workloads/scaled.jsonl": json.dumps({**WORKLOAD, "workload": workload}),
+        "solutions/good.json": json.dumps(solution("sum", body, destination_passing_style=passed)),
+    }
+    found = project("flashinfer-bench", given)["sum_number"]
+    assert gate(found["reference"])["status"] == "correct"
+    assert gate(found["solution"])["status"] == status
+
+
+def test_solutions_have_files_of_one_name(project):
+    given = dict(FLASHINFER_BENCH)
+    for name, value in (("plus", "+ factor"), ("minus", "- factor")):
+        body = "from own import scaled\ndef run(*given):\n    out = scaled(*given[:3])\n"
+        body += "    given[3].copy_(out)\n    given[4].copy_(out.sum(1))\n"
+        more = [("own.py", f"def scaled(x, weight, factor):\n    return x * weight {value}\n")]
+        given[f"solutions/{name}.json"] = json.dumps(solution(name, body, more))
+    found = project("flashinfer-bench", given)
+    for name, status in (("plus", "correct"), ("minus", "incorrect"), ("returns", "correct")):
+        assert gate(found[f"{name}_0a1b2c3d"]["solution"])["status"] == status
+
+
+@pytest.mark.parametrize("binding", ["torch", None])
+def test_cuda_is_compiled_as_its_binding_says(project, monkeypatch, binding):
+    asked = []
+
+    def load(*given, **named):
+        asked.extend(Path(each).name for part in (*given, *named.values()) for each in part)
+        return SimpleNamespace(go=lambda x, weight, factor, out, total: out.copy_(x))
+
+    cpp = SimpleNamespace(load=load)
+    monkeypatch.setitem(sys.modules, "tvm_ffi", SimpleNamespace(cpp=cpp))
+    monkeypatch.setitem(sys.modules, "tvm_ffi.cpp", cpp)
+    monkeypatch.setattr("torch.utils.cpp_extension.load", load)
+    spec = {"language": "cuda", "entry_point": "csrc/k.cu::go", "binding": binding}
+    made = solution("cuda", "//", [("csrc/add.cpp", "//"), ("k.cuh", "//")], **spec)
+    given = {**FLASHINFER_BENCH, "solutions/cuda.json": json.dumps(made)}
+    found = project("flashinfer-bench", given)["cuda_0a1b2c3d"]
+    assert gate(found["solution"])["status"] == "incorrect"
+    assert {"add.cpp", "k.cu"} <= {*asked}
+    assert "k.cuh" not in asked
 
 
 def test_a_pair_is_timed(project):
