@@ -6,7 +6,8 @@ The format is that of the tasks in gpu-mode/reference-kernels.
 
 import ast
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,15 @@ from assay.importing.imported import (
 TASK = "task.yml"
 SUBMISSION = "@SUBMISSION@"
 """Stands for the submission among a task's files."""
+HEADER = "#!POPCORN"
+"""Begins a line for GPU MODE's bot among a submission's first comments."""
+TRIAL = "-dev"
+"""Ends the name of a leaderboard on which a task's author tries it."""
 
 
 def import_gpu_mode(paths: Sequence[Path]) -> Imported:
-    """Return each submission at each benchmark of its task: the one in its folder, or the only one.
+    """Return each submission at each benchmark of its task: the one in its folder, or of the
+    leaderboard that its header names, or, where it names none, the only one.
 
     Raises BadInput for a path that is not there.
     """
@@ -49,18 +55,17 @@ def import_gpu_mode(paths: Sequence[Path]) -> Imported:
             given = (task.get("templates") or {}).values()
             templates |= {(path.parent / name).resolve() for name in given}
             tasks[path.parent] = task
+    boards = _leaderboards(imported, paths, named)
     for path in below(paths, ".py"):
         if path.suffix != ".py" or path.resolve() in harness | templates:
             continue
         with imported.leaving_out(path):
             if "custom_kernel" not in defined_names(read_source(path), "custom_kernel"):
                 continue
-            own = [each for each in path.parents if each in named] or list(named)
-            if not own or (own[0] not in path.parents and len(own) > 1):
-                raise BadInput(f"{path}: no {TASK} was found that it is for")
-            if own[0] not in tasks:
-                raise BadInput(f"{path}: its task is left out: {own[0] / TASK}")
-            _add(imported, own[0], named[own[0]], tasks[own[0]], path)
+            own = _task_of(path, named, boards)
+            if own not in tasks:
+                raise BadInput(f"{path}: its task is left out: {own / TASK}")
+            _add(imported, own, named[own], tasks[own], path)
     if tasks and not imported.pairs and not imported.left_out:
         says = f"{next(iter(tasks))}: no submission defines custom_kernel at its top"
         given = next((f"; {each} is a template: copy it" for each in sorted(templates)), "")
@@ -68,14 +73,60 @@ def import_gpu_mode(paths: Sequence[Path]) -> Imported:
     return imported
 
 
-def _task(path: Path) -> dict[str, Any]:
+def _leaderboards(
+    imported: Imported, paths: Sequence[Path], tasks: Iterable[Path]
+) -> dict[str, set[Path]]:
+    """Return the folders of tasks by the names of their leaderboards: their own, and those that a
+    competition's list of problems gives them.
+    """
+    found: dict[str, set[Path]] = {}
+    for folder in tasks:
+        found.setdefault(folder.name, set()).add(folder)
+    for path in below(paths, ".yaml"):
+        with imported.leaving_out(path):
+            if path.suffix != ".yaml" or b"problems" not in path.read_bytes():
+                continue
+            for entry in _yaml(path)["problems"]:
+                folder = (path.parent / str(entry["directory"])).resolve()
+                found.setdefault(str(entry["name"]), set()).add(folder)
+    return found
+
+
+def _header(data: bytes) -> dict[str, list[str]]:
+    """Return what a submission's first comments say to GPU MODE's bot: leaderboard, gpu."""
+    lines = data.decode("utf-8-sig", "replace").splitlines()
+    words = (line.split() for line in takewhile(lambda line: line.startswith("#"), lines))
+    said = (each for each in words if each[0] == HEADER and len(each) > 2)
+    return {key.lower().removesuffix("s"): values for _, key, *values in said}
+
+
+def _task_of(path: Path, named: Mapping[Path, str], boards: Mapping[str, set[Path]]) -> Path:
+    """Return the folder of a submission's task. Raises BadInput where it may be another."""
+    around = [each for each in path.parents if each in named]
+    name = _header(read_source(path)).get("leaderboard", [""])[0]
+    found = boards.get(name) or boards.get(name.removesuffix(TRIAL)) or set()
+    fit = [each for each in named if each in found]
+    if around and fit and around[0] not in fit:
+        raise BadInput(f"{path}: its header names the leaderboard '{name}', of another task")
+    fit = around[:1] or fit or ([] if name else [*named])
+    if len(fit) != 1:
+        of = f"of the leaderboard '{name}', which its header names" if name else "that it is for"
+        raise BadInput(f"{path}: {'more than one' if name and fit else 'no'} {TASK} was found {of}")
+    return fit[0]
+
+
+def _yaml(path: Path) -> Any:
     source = read_source(path)
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(source)):
             raise BadInput(f"{path}: an alias (*name) is not read here: a few can make any size")
-        found = yaml.safe_load(source)
+        return yaml.safe_load(source)
     except yaml.YAMLError as error:
         raise BadInput(f"{path}: is no YAML: {' '.join(str(error).split())[:200]}") from error
+
+
+def _task(path: Path) -> dict[str, Any]:
+    found = _yaml(path)
     shapes = found.get("benchmarks") if isinstance(found, dict) else None
     if not isinstance(shapes, list) or not shapes:
         raise BadInput(f"{path}: lists no benchmarks")
@@ -121,7 +172,8 @@ def _add(imported: Imported, folder: Path, named: str, task: Mapping[str, Any], 
         own = identifier(*path.with_suffix("").parts[-deep:])
         if imported.contents.get(f"{place}/submissions/{own}.py", data) == data:
             break
-    file = f"{place}/submissions/{own}.py"
+    file, meant = f"{place}/submissions/{own}.py", _header(data).get("gpu", [])
+    who = f"custom_kernel of {'/'.join(path.parts[-deep:])}"
     imported.add(file, data)
     dtype = dtype_in(source)
     tests = [_shape(shape) for shape in task.get("tests") or []]
@@ -132,7 +184,7 @@ def _add(imported: Imported, folder: Path, named: str, task: Mapping[str, Any], 
             Pair(
                 id=identifier(named, own, str(number)),
                 title=f"{folder.name}, {words}",
-                solution=f"custom_kernel of {path.name}",
+                solution=f"{who} for {' and '.join(meant)}" if meant else who,
                 parameters={
                     "task": place,
                     "submission": file,

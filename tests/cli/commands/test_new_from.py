@@ -420,6 +420,39 @@ def test_a_task_is_taken_as_its_benchmark_has_it(new, task, pairs, says, tmp_pat
     assert says in ended.err + ended.out
 
 
+@pytest.mark.parametrize(
+    ("file", "lines", "task", "says"),
+    [
+        ("ann/x.py", ["leaderboard add"], "add", ""),
+        ("ann/x.py", ["leaderboard sub-dev"], "sub", ""),
+        ("ann/x.py", ["gpu A100 H100", "leaderboard sub_v2"], "sub", "ann/x.py for A100 and H100"),
+        ("sub/x.py", ["gpus A100"], "sub", "x.py for A100"),
+        ("sub/x.py", ["leaderboard sub"], "sub", ""),
+        ("sub/x.py", ["leaderboard of_another_list"], "sub", ""),
+        ("sub/x.py", ["leaderboard add"], None, "'add', of another task"),
+        ("ann/x.py", ["leaderboard other"], None, "no task.yml was found of"),
+        ("ann/x.py", ["leaderboard two"], None, "more than one task.yml"),
+        ("ann/x.py", [], None, "no task.yml was found that"),
+    ],
+)
+def test_a_header_names_the_leaderboard(new, file, lines, task, says, tmp_path):
+    task_files = {name: text for name, text in ONE.items() if "submission" not in name}
+    listed = {"add": "two", "sub": "two", "./sub": "sub_v2"}
+    problems = [{"directory": folder, "name": name} for folder, name in listed.items()]
+    files = {
+        **task_files,
+        **{name.replace("add/", "sub/"): text for name, text in task_files.items()},
+        "all.yaml": json.dumps({"name": "a competition", "problems": problems}),
+        "else.yaml": "a: &a 1\nb: *a\n",
+        "none.yaml": "problems: none\n",
+        file: "\n".join(["# mine", *(f"#!POPCORN {line}" for line in lines), SUBMISSION]),
+    }
+    ended, made = new(write(tmp_path / "given", files), "--from", "gpu-mode")
+    found = {each["parameters"]["task"] for each in made["measurements"]} if made else set()
+    assert found == ({f"tasks/{task}"} if task else set())
+    assert says in (made["claims"][0]["statement"] if task else ended.err + ended.out)
+
+
 def test_submissions_of_several_people_have_one_name(new, tmp_path):
     files = {name: text for name, text in ONE.items() if "submission" not in name}
     files |= {f"{who}/v1/submission.py": f"{SUBMISSION}# {who}\n" for who in ("ann", "bob")}
