@@ -60,6 +60,16 @@ def test_a_sample_of_nvml_is_a_row_and_what_it_refused_is_nan(record: BenchmarkR
     assert frame.process.tolist() == [3, 3]
 
 
+def test_right_solutions_of_a_problem_are_ranked_by_their_times() -> None:
+    names = [column.name for column in frames.LEADERBOARD if column.name != "rank"]
+    given = (("add", "h100", 2.0), ("add", "h100", 1.0), ("add", "h100", None), ("add", "l4", 3.0))
+    rows = [
+        {**dict.fromkeys(names), "problem": problem, "target": target, "solution_ms": ms}
+        for problem, target, ms in given
+    ]
+    assert frames.leaderboard(rows)["rank"].fillna(0).tolist() == [2, 1, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("frame", "columns"),
     [

@@ -138,6 +138,7 @@ LEADERBOARD = (
     Column("speedup", "float64", "how many times as fast the solution is"),
     Column("low", "float64", "low end of its 90 % interval"),
     Column("high", "float64", "high end of its 90 % interval"),
+    Column("rank", "float64", "by solution_ms among the problem's on the target, from 1"),
     Column("claimed", "float64", "the speed-up that is claimed; 1 where nobody claims one"),
     Column("verdict", "category", "reproduced, exceeded, not_reproduced, incorrect ..."),
     Column("cause", "object", "the checks that caught it, or the code of the verdict's cause"),
@@ -147,7 +148,9 @@ LEADERBOARD = (
 
 def leaderboard(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
     """Return rows with the columns ``LEADERBOARD``."""
-    return _frame_of_records(LEADERBOARD, [(None, row) for row in rows])
+    frame = _frame_of_records(LEADERBOARD, [(None, row) for row in rows])
+    frame["rank"] = frame.groupby(["problem", "target"], observed=True).solution_ms.rank("min")
+    return frame
 
 
 SAMPLES = (
