@@ -164,6 +164,7 @@ X = "torch.rand(4, 4)"
 @pytest.mark.parametrize(
     ("given", "computes", "solves", "status"),
     [
+        (X, "x", "x + 0", "correct"),
         (X, "{'a': x * 2, 'b': x[0]}", "{'b': x[0], 'a': x + x}", "correct"),
         (X, "{'a': x * 2, 'b': x * 3}", "{'b': x * 2, 'a': x * 3}", "incorrect"),
         (X, "{'a': x * 2, 'b': x[0]}", "{'a': x * 2, 'c': x[0]}", "incorrect"),
