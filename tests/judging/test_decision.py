@@ -73,7 +73,7 @@ class TestRemedies:
         assert "about" not in text
 
     def test_a_biased_control_asks_for_a_quieter_machine_not_for_processes(self) -> None:
-        claim = b.claim("ratio", rate(over="rival"), value=1.0, unit=Unit.RATIO)
+        claim = b.claim("ratio", rate(over="rival"), value=1.0, resolution=1e-9, unit=Unit.RATIO)
         found = one(claim, b.benchmark(control_bias=0.07))
         assert found.reason == "margin_below_noise_floor"
         assert "noise floor below 5 %" in found.explanation

@@ -123,10 +123,19 @@ class TestOneSided:
 
 class TestRatios:
     def test_rate_ratio_counts_each_arms_own_flop(self) -> None:
-        claim = b.claim("ratio", rate(over="rival"), value=OURS_RATE / RIVAL_RATE, unit=Unit.RATIO)
-        verdict = verdict_on(claim)
+        verdict = verdict_on(self.ratio(OURS_RATE / RIVAL_RATE))
         assert verdict.status is Status.REPRODUCED
-        assert verdict.margin == 0.05
+        assert verdict.margin == pytest.approx(0.05, abs=1e-3)
+
+    def test_its_printed_digits_widen_the_margin(self) -> None:
+        """2.6 may be 2.55; 1 may be 0.5, which is more than the margin grows by."""
+        assert verdict_on(self.ratio(2.6, 0.1)).margin == pytest.approx(1.05 * 2.6 / 2.55 - 1)
+        assert verdict_on(self.ratio(1.0, 1.0)).margin == pytest.approx(1.05 * 1.05 - 1)
+
+    @staticmethod
+    def ratio(value: float, resolution: float = 1e-4) -> Claim:
+        given = {"unit": Unit.RATIO, "resolution": resolution}
+        return b.claim("ratio", rate(over="rival"), value=value, **given)
 
 
 class TestNoiseGates:

@@ -197,6 +197,14 @@ class TestItCountsOtherwise:
         assert "winner.cu (SHA-256 bbbb" in verdict.explanation
         assert "what the original program prints is a reading" in verdict.explanation
 
+    def test_what_it_leaves_open_a_rebuild_does_not_settle(self) -> None:
+        printed = OURS_RATE / 0.25 / 1.08  # the edge of the margin
+        verdict = self.verdict(
+            OURS_RATE / 0.25, printing(*(printed * f for f in (0.98, 0.99, 1.0, 1.01, 1.02)))
+        )
+        assert [reading.holds for reading in verdict.readings] == [False, True, None]
+        assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.READING_MISSING)
+
     def test_without_it_the_verdict_says_what_it_would_give(self) -> None:
         words = self.verdict(OURS_RATE, None).explanation
         assert "With a checkout of it, what it prints is a reading too: --original paper" in words

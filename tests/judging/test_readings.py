@@ -60,6 +60,15 @@ class TestReadings:
         assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.HANGS_ON_UNSTATED)
         assert [entry.holds for entry in verdict.readings] == [False, True]
 
+    def test_a_forecast_has_performed_nothing_that_it_could_misstate(self) -> None:
+        claim = read(WHOLE, value=OURS_RATE / DENSITY, kind=ClaimKind.PREDICTION)
+        (verdict,) = judged(claim)
+        assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.HANGS_ON_UNSTATED)
+
+    def test_where_a_rebuild_alone_gives_it_other_work_seems_to_be_counted(self) -> None:
+        (verdict,) = judged(read(WHOLE, value=OURS_RATE / DENSITY))
+        assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_WORK_SEEMS)
+
     def test_more_than_a_range_asks_for_is_no_misstatement(self) -> None:
         half = reading("half", flops="m * n * k * density_a")
         claim = read(half, value=OURS_RATE * 0.4, to=OURS_RATE * 0.6, relation=Relation.AT_LEAST)
@@ -150,6 +159,25 @@ class TestRatiosOfClaims:
         found = judged(faster, *parts)[0]
         assert found.status is Status.REPRODUCED
         assert " or more: the whole interval is at least that figure." in found.explanation
+
+    def test_a_bound_of_more_than_an_order_is_no_better_than_its_parts(self) -> None:
+        parts = [
+            b.claim("top", rate("rival"), value=RIVAL_RATE * 3),
+            b.claim("bottom", rate("ours"), value=OURS_RATE * 3),
+        ]
+        least = gap_of(GAP * 0.8).model_copy(update={"relation": Relation.AT_LEAST})
+        found = judged(least, *parts)[0]
+        assert (found.status, found.why) == (Status.NOT_REPRODUCED, Why.PART_MISSED)
+
+    def test_while_a_part_is_open_it_does_not_fail_for_certain(self) -> None:
+        absent = rate("attention", comparison="attend")
+        gone = reading("gone", differs="unstated", evaluation=absent)
+        top = b.claim("top", rate("rival"), value=RIVAL_RATE * 3, reading="plain", readings=(gone,))
+        own = reading("own", evaluation=quotient())
+        gap = gap_of(GAP * 3).model_copy(update={"reading": "plain", "readings": (own,)})
+        found = judged(gap, top, b.claim("bottom", rate("ours"), value=OURS_RATE))[0]
+        assert (found.status, found.why) == (Status.INCONCLUSIVE, Why.READING_MISSING)
+        assert "a ratio is no surer than the figures" in found.explanation
 
     def test_a_worse_verdict_of_its_own_stays(self) -> None:
         parts = [

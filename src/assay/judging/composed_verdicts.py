@@ -1,8 +1,8 @@
 """Verdicts on what several measurements make: the worst of a benchmark's terms, and ratios.
 
-A ratio stands no better than the worse of its parts. Nor does it fail because of a figure that does
-not: where both parts are had, or more than had, and their ratio is not, what the one is held
-against got further than it.
+A ratio stands no better than the worse of its parts, and no surer: while one of them is left open,
+it does not fail for certain. Nor does it fail because of a figure that does not: where both parts
+are had, or more than had, and their ratio is not, what the one is held against got further than it.
 """
 
 import math
@@ -13,7 +13,7 @@ from assay.judging.case import Failure, Measured, Question
 from assay.judging.decision import Decision, one_sided_remedy
 from assay.judging.measured import TermFigure, lowest_is_worst, measure_terms, stricter, worst_of
 from assay.judging.verdicts import REMEDY, claimed_value, decided, decision_on, fail
-from assay.records.claims import TIME_UNITS, Claim, Relation
+from assay.records.claims import TIME_UNITS, Claim
 from assay.records.evaluations import Benchmark
 from assay.records.units import number, quantity, readable
 from assay.records.verdicts import Status, Verdict, Why
@@ -103,13 +103,12 @@ class Part:
 
 
 def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict:
-    """Return the verdict on a ratio, with status and cause of the worse part where that is worse.
+    """Return the verdict on a ratio, with status and cause of the worse part where that is worse,
+    or of one that is left open where the ratio fails and no part is missed for certain.
 
-    Two figures that are both too low may well have the claimed ratio. An order ("at least as fast
-    as") is a statement of its own, whatever the two figures are.
+    Two figures that are both too low may well have the claimed ratio, or more than it.
     """
-    ordered = not Relation(verdict.relation).two_sided
-    if ordered or verdict.ci90 is None or verdict.why in LEFT_OPEN:
+    if verdict.ci90 is None or verdict.why in LEFT_OPEN:
         return verdict
     found = {name: part.verdict for name, part in parts.items()}
     if verdict.status is Status.NOT_REPRODUCED and (faster := _outrun(found)):
@@ -127,12 +126,13 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
         return verdict
     waiting = [name for name in lacking if found[name].why in LEFT_OPEN]
     missed = any(found[name].status is Status.NOT_REPRODUCED for name in lacking)
-    if verdict.status is not Status.NOT_REPRODUCED and not missed:
+    if not missed:
         lacking = waiting or lacking  # only those left open, where no other is missed for certain
+    unsure = bool(waiting) and not missed and verdict.status is Status.NOT_REPRODUCED
     worst = min(lacking, key=lambda name: taken[name].facts.severity)
     status = taken[worst]
     named = _named({name: parts[name] for name in lacking}, taken)
-    if status.facts.severity >= verdict.status.facts.severity:
+    if not unsure and status.facts.severity >= verdict.status.facts.severity:
         if verdict.why is not None or not verdict.status is status is Status.NOT_REPRODUCED:
             return verdict
         # Both are missed, and nothing else is known to be the cause.
@@ -140,8 +140,9 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
         return verdict.model_copy(update={"why": Why.PART_MISSED, "explanation": text})
     by_itself = REMEDY.sub("", verdict.explanation) if status.facts.decided else verdict.explanation
     text = (
-        f"It is {status.word} because {named}: a ratio is no better than the figures that it is "
-        f"formed from. By itself the ratio would be {verdict.status.word}. {by_itself}"
+        f"It is {status.word} because {named}: a ratio is no {'surer' if unsure else 'better'} "
+        f"than the figures that it is formed from. By itself the ratio would be "
+        f"{verdict.status.word}. {by_itself}"
     )
     why = found[worst].why if status is found[worst].status else None
     return verdict.model_copy(

@@ -12,7 +12,8 @@ on the other, else inconclusive. They are never ``exceeded``: more than was aske
 asked for. A range has two ends: it is reached from the lower one on, and ``exceeded`` wholly above
 the upper one.
 
-A figure printed with a tilde stands for all that rounds to it, where that is more than the margin.
+A figure printed with a tilde stands for all that rounds to it, where that is more than the margin;
+of any ratio half a unit of its last digit comes to the margin.
 
 An inconclusive decision carries a remedy: what would have decided it.
 
@@ -29,6 +30,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from assay.judging.case import Measured
+from assay.judging.printed_figures import to_base
 from assay.records.claims import Claim, Relation
 from assay.records.units import Unit, declared_percent, margin_factor, percent
 from assay.records.verdicts import Status
@@ -61,9 +63,24 @@ class Decision:
 def margin_of(claim: Claim, unit: Unit, judging: Judging) -> float:
     """Return a claim's margin: the declared one, which ratios of interleaved arms have of their
     own, or what its tilde allows where that is more.
+
+    A ratio is printed with few digits, and may be any that rounds to them: 2.6 is 2.55 or more.
+    That widens its margin, at most by as much again.
     """
-    declared = judging.ratio_margin if unit is Unit.RATIO else judging.absolute_margin
-    return max(declared, claim.rounding)
+    if unit is not Unit.RATIO:
+        return max(judging.absolute_margin, claim.rounding)
+    declared = judging.ratio_margin
+    widened = (1 + declared) * min(_rounded_by(claim), declared)
+    return max(declared + widened, claim.rounding)
+
+
+def _rounded_by(claim: Claim) -> float:
+    """Return by which share a printed ratio may lie above what was rounded to it."""
+    if claim.relation is not Relation.EQUALS or claim.about or not (claim.value and claim.unit):
+        return 0.0
+    least = claim.value - (claim.resolution or 0.0) / 2
+    printed, rounded = (to_base(value, claim.unit)[0] for value in (claim.value, least))
+    return printed / rounded - 1 if rounded > 0 else math.inf
 
 
 def decide(

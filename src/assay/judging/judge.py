@@ -138,10 +138,10 @@ def _judge_here(ask: Question) -> Verdict | Failure:
             found = measure_claim(case, claim, ask.target)
             result = fail(ask, found) if isinstance(found, Failure) else decided(ask, found)
     result = weigh_readings(ask, result)
-    if isinstance(evaluation, ways.Derived) and evaluation.flops is None:
-        names = (evaluation.numerator, evaluation.denominator)
-        return no_better_than_parts(result, {name: _part(ask, name) for name in names})
-    return result
+    if not isinstance(evaluation, ways.Derived) or evaluation.flops or claim.states_an_order:
+        return result
+    names = (evaluation.numerator, evaluation.denominator)
+    return no_better_than_parts(result, {name: _part(ask, name) for name in names})
 
 
 def _part(ask: Question, name: str) -> Part:

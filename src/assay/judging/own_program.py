@@ -15,6 +15,7 @@ from assay.records.evaluations import (
     AS_TYPED,
     PRINTED,
     Benchmark,
+    Derived,
     NotRun,
     Program,
     Reading,
@@ -37,6 +38,7 @@ REBUILT = "rebuilt"
 """Id of the reading that the claim's own evaluation becomes."""
 AS_STATED = "the problem and the count as the source states them"
 SAYS = "the source's own program, by the count that it prints"
+UNNAMED = "the author's program, which this source does not name, by the count that it prints"
 HOW_TO_RUN_BOTH = (
     "Where the source types this line, it is the command's 'typed', and 'run' the one that runs "
     "what is stated."
@@ -77,8 +79,23 @@ def counted_otherwise(
     if found is None:
         return None
     of = next(reading for reading in claim.all_readings() if reading.id == counts)
-    says = f"{SAYS}, of what it does: {of.says}"
+    named = described is None or described[0].file is not None
+    says = f"{SAYS if named else UNNAMED}, of what it does: {of.says}"
     return of.model_copy(update={"id": PRINTED, "says": says}), found
+
+
+def printed_beside(case: Case, claim: Claim, target: str | None) -> bool:
+    """Return whether a figure that the source's own program printed is a reading of a claim."""
+    beside = counted_otherwise(case, claim, target)
+    return beside is not None and isinstance(beside[1], Measured)
+
+
+def sides_of(case: Case, claim: Claim) -> list[Claim]:
+    """Return the two claims that one is derived from, or the claim."""
+    if not isinstance(claim.evaluation, Derived):
+        return [claim]
+    names = (claim.evaluation.numerator, claim.evaluation.denominator)
+    return [case.catalog.claims[name] for name in names]
 
 
 def as_typed(case: Case, claim: Claim, target: str) -> tuple[Reading, Measured | Failure] | None:

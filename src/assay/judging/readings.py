@@ -15,7 +15,9 @@ from assay.judging.own_program import (
     counted_otherwise,
     counts_of,
     own_program,
+    printed_beside,
     rebuilt_reading,
+    sides_of,
 )
 from assay.judging.verdicts import claimed_value, decision_on
 from assay.records import evaluations as ways
@@ -105,6 +107,8 @@ def weigh_readings(ask: Question, verdict: Verdict) -> Verdict:
     holding = [reading.says for reading, outcome in tried if outcome.holds]
     outcomes = [outcome for _, outcome in tried]
     fields, words = _toppled(claim, verdict, [(each.differs, outcome) for each, outcome in tried])
+    if fields.get("why") is Why.OTHER_WORK and not _by_itself(case, claim, target, tried):
+        fields["why"] = Why.OTHER_WORK_SEEMS
     paths = tuple(path for _, _, measured in given for path in measured.evidence)
     told = f"{_told(holding, outcomes)}{words}"
     return case.adding(verdict, told, paths, readings=(first, *outcomes), **fields)
@@ -117,15 +121,16 @@ def _toppled(
     and a sentence on what is missing.
 
     One that holds shows where the figure comes from. What the source leaves unsaid comes first: by
-    a choice that it may have made the figure is had as stated, so that it is no misstatement. One
-    that was not measured here, or is open, could still hold: then the verdict is not final.
+    a choice that it may have made the figure is had as stated, so that it is no misstatement; nor
+    is a forecast, which has performed nothing yet that it could count otherwise. One that was not
+    measured here, or is open, could still hold: then the verdict is not final.
     """
     bound = not Relation(verdict.relation).two_sided
     if verdict.status not in TOPPLED or (bound and verdict.status is Status.EXCEEDED):
         return {}, ""  # more than the range that was asked for is what was asked for
     holding = [differs for differs, outcome in tried if outcome.holds]
     unsaid = [outcome for differs, outcome in tried if differs == UNSTATED]
-    if UNSTATED in holding:
+    if UNSTATED in holding or (claim.kind.forecast and "work" in holding):
         return _open(Why.HANGS_ON_UNSTATED), ""
     missed = verdict.status is Status.NOT_REPRODUCED
     beating = [outcome for outcome in unsaid if missed and _beats(claim, outcome)]
@@ -133,7 +138,12 @@ def _toppled(
         named = "; ".join(outcome.says for outcome in beating)
         words = f" More than the figure is had where the source leaves the choice: {named}."
         return _open(Why.HANGS_ON_UNSTATED), words
-    other = next((differs for differs in holding if differs in CAUSES), None)
+    # What a rebuild of the source's own program gives settles nothing that the program leaves open.
+    unsure = any(
+        each.id == ways.PRINTED and each.measured is not None and each.holds is None
+        for _, each in tried
+    )
+    other = next((differs for differs in holding if differs in CAUSES and not unsure), None)
     missing = [
         outcome
         for differs, outcome in tried
@@ -149,6 +159,23 @@ def _toppled(
         f"{counted(len(missing), 'other reading')} could still hold: {named}."
     )
     return _open(Why.READING_MISSING), words
+
+
+def _by_itself(
+    case: Case, claim: Claim, target: str, tried: Sequence[tuple[Reading, VerdictReading]]
+) -> bool:
+    """Return whether the source's own program, and no rebuild, gives a claim's figure by the work
+    that it counts: of a ratio, both of its sides.
+    """
+    ran = all(
+        isinstance(side.evaluation, ways.Program) or printed_beside(case, side, target)
+        for side in sides_of(case, claim)
+    )
+    return ran and any(
+        outcome.holds
+        for reading, outcome in tried
+        if ways.PRINTED in (reading.id, getattr(reading.evaluation, "under", None))
+    )
 
 
 def _beats(claim: Claim, outcome: VerdictReading) -> bool:
@@ -197,7 +224,7 @@ def _standing(
     if not holds or not isinstance(evaluation, Derived) or evaluation.flops is not None:
         return holds, None
     wanting: dict[str, bool | None] = {}
-    for part in parts_of(case, evaluation) if claim.relation.two_sided else ():
+    for part in () if claim.states_an_order else parts_of(case, evaluation):
         measured = measure_part(case, evaluation, part, target)
         if isinstance(measured, Measured):
             wanting[part.id] = _holds(part, decision_on(case, part, measured).status)

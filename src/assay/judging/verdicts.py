@@ -11,7 +11,7 @@ from assay.judging.cutlass_output import job_id, parse
 from assay.judging.decision import Decision, decide, margin_of
 from assay.judging.gates import absent, gate_correctness
 from assay.judging.measured import modes_sentence, nearest
-from assay.judging.own_program import counted_otherwise
+from assay.judging.own_program import printed_beside, sides_of
 from assay.judging.printed_figures import BOUNDS, from_base, to_base
 from assay.judging.program import describe as describe_program
 from assay.judging.program import measure_program, shape_matches, verification
@@ -174,11 +174,10 @@ def _what_ran(ask: Question, measured: Measured) -> str:
     if code.artifact == "original":
         return ""
     built_from = (code.made_from or "the source's statements").rstrip(".")
-    printed = counted_otherwise(ask.case, ask.claim, ask.target)
     original = "the original program was not run"
     if ask.claim.kind.forecast:
-        original = "the source forecasts it, and had no program of it"
-    if printed is not None and isinstance(printed[1], Measured):
+        original = "the source forecasts it"
+    if any(printed_beside(ask.case, part, ask.target) for part in sides_of(ask.case, ask.claim)):
         original = "what the original program prints is a reading"
     return f"What ran was rebuilt here ({built_from}); {original}."
 

@@ -304,6 +304,14 @@ class Claim(ClaimText):
             return 0.0
         return self.resolution / 2 / abs(self.value)
 
+    @property
+    def states_an_order(self) -> bool:
+        """Return whether it says which of two is more, and not by how much: a bound of 1, or a gain
+        of at least 0 %.
+        """
+        even = 0 if self.unit is Unit.PERCENT else 1
+        return self.value == even and self.to is None and not self.relation.two_sided
+
     def digits(self, figure: float) -> str:
         """Return a figure with as many digits as the source prints of its own."""
         if self.decimals is not None:

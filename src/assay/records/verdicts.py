@@ -120,6 +120,8 @@ class Why(StrEnum):
     OTHER_PROBLEM = ("other_problem", "another problem seems to have run than the source states",
                      "another problem, it seems")  # fmt: skip
     OTHER_WORK = "other_work", "other work was counted than was done", "other work counted"
+    OTHER_WORK_SEEMS = ("other_work_seems", "other work seems to have been counted than was done",
+                        "other work counted, it seems")  # fmt: skip
     OTHER_WORDS = ("other_words", "the source's words must be taken otherwise than they stand",
                    "words taken otherwise")  # fmt: skip
     REBUILT = ("rebuilt", "what ran was rebuilt, or is another's; the original did not run",
