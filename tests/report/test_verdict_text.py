@@ -11,9 +11,10 @@ from assay.catalog.model import Catalog
 from assay.findings.headline import outcomes
 from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.claims import Audit
-from assay.records.verdicts import Verdict, VerdictsFile
+from assay.records.verdicts import Verdict, VerdictReading, VerdictsFile
 from assay.report import formatting as fmt
 from assay.report.claims import claim_lines
+from assay.report.figures.strip import figure_strip
 from assay.report.verdict_text import claimed_text, verdict_text
 from tests import builders as b
 from tests.report.told import told_report
@@ -41,6 +42,27 @@ def test_a_ratio_claimed_to_be_one_and_its_factor_are_one_number(
     changes = {"claimed": claimed, "measured": measured, "ci90": (measured, measured)}
     text = verdict_text(catalog, row.model_copy(update=changes))
     assert (text.measured, text.factor) == told
+
+
+def test_what_the_authors_program_prints_stands_beside_a_rebuild(
+    ratio: tuple[Catalog, Verdict],
+) -> None:
+    """In its line, in what it is cited by, and with a small dot of its own."""
+    catalog, row = ratio
+    printed = VerdictReading(id="original", says="printed", primary=False, measured=1.9,
+                             ci90=(1.8, 2.0), holds=True)  # fmt: skip
+    beside = row.model_copy(update={"readings": (printed,)})
+    figure = fmt.with_interval(1.9, row.unit, (1.8, 2.0), row.claimed)
+    for verdict, shown in ((row, None), (beside, figure)):
+        once = outcomes(catalog, [verdict])
+        line = claim_lines(catalog, b.evidence([]), [verdict], once, "run")[row.claim]
+        assert line.lead.printed == shown
+        assert (f"by the author's program {figure}, measured" in line.cite) is bool(shown)
+        figures = [replace(each, kind="figures") for each in once]
+        strip = figure_strip(catalog, [row.source], figures, {row.claim: line})
+        assert strip is not None
+        assert strip["drawings"][0].count(f'href="#{row.claim}"') == (2 if shown else 1)
+        assert ("small: what the author's program prints" in strip["looks"]) is bool(shown)
 
 
 def test_a_figure_that_the_source_does_not_print_is_marked_and_says_what_it_follows_from(

@@ -198,6 +198,7 @@ def _cite(report: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: 
     if text.named:
         stands += f", were that the {text.named} that the source names"
     figures = f"claimed {claimed}"
+    figures += f", by the author's program {text.printed}" if text.printed else ""
     if text.gpu:
         figures += f", measured {text.measured}{f' {text.interval}' if text.interval else ''}"
         figures += f"{' with a rebuild' if text.rebuilt else ''} on {text.gpu}"

@@ -8,7 +8,7 @@ from assay.findings.claimed_figures import claimed_figure
 from assay.findings.report_comparison import linear
 from assay.judging.counts import one_a_claim, outcome
 from assay.records.claims import TIME_UNITS, Audit, Claim, ClaimKind, Relation
-from assay.records.evaluations import Derived, Program
+from assay.records.evaluations import PRINTED, Derived, Program
 from assay.records.units import LESS, PRECISE, Unit, short
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
@@ -85,6 +85,8 @@ class VerdictText:
     measured: str
     rebuilt: bool
     """Whether that is of what was rebuilt here, and not of the author's program."""
+    printed: str | None
+    """What the author's program gives, with its interval, where that is a reading beside it."""
     interval: str | None
     factor: str | None
     """Measured over claimed, and claimed over measured where less is better, in words; None where
@@ -133,12 +135,15 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
     if hardware:
         spelt = "/".join(hardware.targets) or None
         instead_of = hardware.as_stated if hardware.stand_in else spelt
-    shown = _shown(verdict)
+    shown, printed = _shown(verdict), by_program(verdict)
     return VerdictText(
         target=verdict.target or "",
         gpu=target.product if target and measured else "",
         measured=shown,
         rebuilt=is_rebuilt(catalog, verdict),
+        printed=fmt.with_interval(printed.measured, printed.unit, printed.ci90, printed.claimed)
+        if printed
+        else None,
         interval=fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90, verdict.claimed),
         factor=_factor(catalog, verdict, shown),
         status=outcome(verdict),
@@ -147,6 +152,16 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
         named=(hardware and hardware.as_stated) or instead_of,
         reason=fmt.words(verdict.reason) if verdict.reason and says_more else None,
     )
+
+
+def by_program(verdict: Verdict) -> Verdict | None:
+    """Return a verdict with the figure that the author's program gives in place of its own; None
+    where that is no reading beside it.
+    """
+    found = next((each for each in verdict.readings if each.id == PRINTED), None)
+    if found is None or found.measured is None:
+        return None
+    return verdict.model_copy(update={"measured": found.measured, "ci90": found.ci90})
 
 
 def is_rebuilt(catalog: Catalog, verdict: Verdict) -> bool:

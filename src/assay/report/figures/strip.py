@@ -5,8 +5,8 @@ that its letters keep their size.
 """
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from math import log
 
@@ -19,12 +19,14 @@ from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.figures.svg import LogScale, Mark, mark_of, short, verdict_mark
 from assay.report.formatting import Row
-from assay.report.verdict_text import Ratio, toward_better
+from assay.report.verdict_text import Ratio, by_program, toward_better
 
 DRAWN = (FIGURES, ELSEWHERE, "ratios", "own")
 """Kinds that have a speed to draw."""
 DOT = 11.0
 """Across, in pixels."""
+SMALL_WORDS = {False: "a ratio of two figures", True: "what the author's program prints"}
+"""What is drawn small, by whether it is printed."""
 SMALL = 0.65
 """Of a small dot, for each of the others'."""
 STROKE = 7.5
@@ -72,7 +74,10 @@ class Dot:
     bound: bool = False
     """Of a claim of at least, or at most, a figure: drawn with a stroke beside it."""
     small: bool = False
-    """Drawn smaller: a ratio of two figures, which is no measurement of its own."""
+    """Drawn smaller: a ratio of two figures, which is no measurement of its own, and what the
+    author's program prints beside a rebuild."""
+    printed: bool = False
+    """Of the latter."""
     by_parts: bool = False
     """Of a ratio right of 1 that is not reproduced: a figure that it is formed from is not."""
 
@@ -90,7 +95,7 @@ def figure_strip(
     for each in of_kinds:
         if (ratio := toward_better(catalog, each.lead)) is not None:
             drawn.append(each)
-            dots[each.lead.source].append(_dot(each, lines[each.lead.claim], ratio))
+            dots[each.lead.source] += _dots(catalog, each, lines[each.lead.claim], ratio)
     ours = "its own claims" if catalog.project else "our own claims"
     said = {source: catalog.sources[source].source for source in dots}
     several = sum(each.file is None for each in said.values()) > 1
@@ -104,8 +109,9 @@ def figure_strip(
     margins = catalog.judging.absolute_margin, catalog.judging.ratio_margin
     seen = {each.status for each in drawn}
     every = [dot for _, found in lanes for dot in found]
+    small = [SMALL_WORDS[printed] for printed in sorted({d.printed for d in every if d.small})]
     looks = (
-        ("small: a ratio of two figures", any(dot.small for dot in every)),
+        (f"small: {', or '.join(small)}", bool(small)),
         ("hollow: on another GPU than the source names", any(dot.mark.hollow for dot in every)),
         ("a stroke: the source says “at least” or “at most”", any(dot.bound for dot in every)),
     )
@@ -116,6 +122,17 @@ def figure_strip(
         "counts": f"{len(drawn)} of {len(of_kinds)} figures and ratios have a mark",
         "turned": TURNED,
     }
+
+
+def _dots(catalog: Catalog, each: Outcome, line: ClaimLine, ratio: Ratio) -> Iterator[Dot]:
+    """Yield the dot of a figure, and a small one of what the author's program prints for it."""
+    yield _dot(each, line, ratio)
+    program = by_program(each.lead) if each.kind != "ratios" else None
+    stands = toward_better(catalog, program) if program else None
+    if program and stands:
+        dot = _dot(replace(each, lead=program), line, stands)
+        figure = f"{dot.figure}, by the author's program"
+        yield replace(dot, figure=figure, small=True, printed=True)
 
 
 def _dot(each: Outcome, line: ClaimLine, ratio: Ratio) -> Dot:
