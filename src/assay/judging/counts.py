@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
+from assay.judging.needs import terms_of
 from assay.records.claims import SPEED_UNITS, Claim, ClaimKind
 from assay.records.evaluations import Arithmetic, Benchmark, Completeness, Derived, Metric, Term
 from assay.records.verdicts import Status, Verdict, Why
@@ -148,8 +149,9 @@ def kind_of(catalog: Catalog, verdict: Verdict) -> str:
 
 def _relates_figures(catalog: Catalog, claim: Claim) -> bool:
     """Return whether a claim is a ratio of two figures that its source states, too: then its
-    samples are counted with these. By what is measured, however the ratio is answered: a ratio of
-    anything else is a figure of its own, "500 times faster than" a rival without a figure, say.
+    samples are counted with these. By what is measured, or shown beside such a figure, however the
+    ratio is answered: a ratio of anything else is a figure of its own, "500 times faster than" a
+    rival without a figure, say.
     """
     evaluation = claim.evaluation
     if isinstance(evaluation, Derived):
@@ -160,7 +162,7 @@ def _relates_figures(catalog: Catalog, claim: Claim) -> bool:
         side
         for other in catalog.sources[catalog.source_of[claim.id]].claims
         if isinstance(other.evaluation, Benchmark) and other.evaluation.metric not in RATIOS
-        for term in other.evaluation.terms
+        for term in terms_of(other.evaluation)
         for side in _sides(catalog, term)
     }
     return all(side in stated for term in evaluation.terms for side in _sides(catalog, term))

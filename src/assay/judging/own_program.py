@@ -37,8 +37,8 @@ from assay.statistics.summaries import repeated_runs
 REBUILT = "rebuilt"
 """Id of the reading that the claim's own evaluation becomes."""
 AS_STATED = "the problem and the count as the source states them"
-SAYS = "the source's own program, by the count that it prints"
-UNNAMED = "the author's program, which this source does not name, by the count that it prints"
+OWN, UNNAMED = "the source's own program", "the author's program, which this source does not name"
+SAYS = f"{OWN}, by the count that it prints"
 HOW_TO_RUN_BOTH = (
     "Where the source types this line, it is the command's 'typed', and 'run' the one that runs "
     "what is stated."
@@ -79,8 +79,8 @@ def counted_otherwise(
     if found is None:
         return None
     of = next(reading for reading in claim.all_readings() if reading.id == counts)
-    named = described is None or described[0].file is not None
-    says = f"{SAYS if named else UNNAMED}, of what it does: {of.says}"
+    program = _called(case, described[0]) if described else OWN
+    says = f"{program}, by the count that it prints, of what it does: {of.says}"
     return of.model_copy(update={"id": PRINTED, "says": says}), found
 
 
@@ -175,7 +175,11 @@ def _printed(
         code=ORIGINAL,
         gpu_uuid=record.gpu_uuid,
         ran=f"{record.original}: {line.line}",
-        notes=(_told(record, figure), *([GAIN] if figure.unit is Unit.PERCENT else []), UNCHECKED),
+        notes=(
+            _told(record, figure, _called(case, original)),
+            *([GAIN] if figure.unit is Unit.PERCENT else []),
+            UNCHECKED,
+        ),
         evidence=paths,
     )
 
@@ -252,7 +256,12 @@ def _figure(run: LineRun, figure: FigurePattern) -> float | str:
     return found[0]
 
 
-def _told(record: OriginalRunRecord, figure: FigurePattern) -> str:
+def _called(case: Case, original: OriginalSource) -> str:
+    """Return what a program is called: a document may have a figure of it, and not name it."""
+    return OWN if original.file or case.catalog.project is not None else UNNAMED
+
+
+def _told(record: OriginalRunRecord, figure: FigurePattern, program: str) -> str:
     """Return what ran, by whose lines, and where the figure was read."""
     file = f"{record.file} (SHA-256 {record.file_sha256}) of " if record.file else ""
     line, run = record.build_line, record.run_line
@@ -261,7 +270,7 @@ def _told(record: OriginalRunRecord, figure: FigurePattern) -> str:
     taken = "the only one" if figure.take is Take.ONLY else figure.take.value
     given = ", a pattern that the user gave" if record.gave(figure.claim) else ""
     return (
-        f"What ran is the source's own program: {where}{file}a checkout (SHA-256 "
+        f"What ran is {program}: {where}{file}a checkout (SHA-256 "
         f"{record.checkout.sha256}), {built}run by `{run.line}` ({whose(run)}); the figure is what "
         f"it prints at '{figure.pattern}' ({taken} of a run{given}), counted as it counts."
     )
