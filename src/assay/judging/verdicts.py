@@ -177,7 +177,9 @@ def _what_ran(ask: Question, measured: Measured) -> str:
     original = "the original program was not run"
     if ask.claim.kind.forecast:
         original = "the source forecasts it"
-    if any(printed_beside(ask.case, part, ask.target) for part in sides_of(ask.case, ask.claim)):
+    meant = (ask.claim, *map(ask.claim.under, ask.claim.readings))
+    sides = (side for each in meant for side in sides_of(ask.case, each))
+    if any(printed_beside(ask.case, side, ask.target) for side in sides):
         original = "what the original program prints is a reading"
     return f"What ran was rebuilt here ({built_from}); {original}."
 
