@@ -44,7 +44,7 @@ class TestWhatIsShown:
         assert changed[2] == "changed"
         assert changed[6].startswith("reproduced: ")
         assert changed[7].startswith("unverified, misstated: ")
-        assert changed[7].endswith("(other work counted)")
+        assert changed[7].endswith("(other work counted, it seems)")
 
     def test_the_page_holds_everything(
         self, assay: Any, report: Path, key: Any, tmp_path: Path
