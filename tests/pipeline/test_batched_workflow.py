@@ -207,7 +207,8 @@ class TestLooks:
             path.write_text(path.read_text().replace(old, new))
         path = checkout.root / "config" / "claims" / "fixture.yaml"
         before, mine, after = path.read_text().partition("fixture_duel_b_h100")
-        path.write_text(before + mine + after.replace("value: 1.4", "value: 1.35", 1))
+        after = after.replace("value: 1.4", "value: 1.35", 1)
+        path.write_text(before + mine + after.replace("resolution: 0.1", "resolution: 0.001", 1))
         return checkout
 
     def processes(self, checkout: Checkout) -> list[int]:
