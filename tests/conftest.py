@@ -279,3 +279,18 @@ def toolchain() -> "Toolchain":
         return ensure_toolchain(ROOT)
     except MissingEnvironment as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The signed report of a synthetic run, in its repository: for tests that change nothing."""
+    from tests.report_fixtures import signed_report, write_repository
+
+    return signed_report(write_repository(tmp_path_factory.mktemp("signed") / "repo"))
+
+
+@pytest.fixture
+def own_report(report: Path, tmp_path: Path) -> Path:
+    """A copy of it with its repository and key, for a test that changes it."""
+    base = shutil.copytree(report.parents[2], tmp_path / "base")
+    return Path(base, *report.parts[-3:])

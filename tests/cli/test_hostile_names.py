@@ -16,7 +16,7 @@ from assay.report.render import render
 from assay.shared.files import sha256_file
 from assay.verification.attestation import dump_statement, load_signer, parse_statement
 from assay.verification.envelope import parse_envelope, seal
-from tests.report_fixtures import signed_report, write_repository, write_run
+from tests.report_fixtures import write_run
 
 HOSTILE = {
     "ESC": "\x1b",
@@ -30,19 +30,6 @@ HOSTILE = {
     "zero width": "a\u200bb\ufeff",
 }
 Command = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    base = tmp_path_factory.mktemp("names")
-    signed_report(write_repository(base / "repo"))
-    return base
-
-
-@pytest.fixture
-def report(made: Path, tmp_path: Path) -> Path:
-    base = Path(shutil.copytree(made, tmp_path / "base"))
-    return base / "repo" / "reports" / "demo_run"
 
 
 @pytest.fixture
@@ -69,7 +56,8 @@ def assert_harmless(text: str, hostile: str) -> None:
 
 @pytest.mark.parametrize("kind", HOSTILE)
 class TestTerminal:
-    def test_the_name_of_a_directory(self, kind: str, report: Path, command: Command) -> None:
+    def test_the_name_of_a_directory(self, kind: str, own_report: Path, command: Command) -> None:
+        report = own_report
         named = report.with_name(f"run{HOSTILE[kind]}")
         report.rename(named)
         (named / "report.md").write_text("other")
@@ -84,8 +72,9 @@ class TestTerminal:
         assert len(text.splitlines()) == 1
 
     def test_a_file_name_in_a_signed_manifest(
-        self, kind: str, report: Path, command: Command
+        self, kind: str, own_report: Path, command: Command
     ) -> None:
+        report = own_report
         path = report / "manifest.json"
         document = json.loads(path.read_bytes())
         document["files"][0]["path"] = f"evidence/{HOSTILE[kind]}"
@@ -117,22 +106,20 @@ class TestTerminal:
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_no_page_holds_them(kind: str, made: Path, tmp_path: Path) -> None:
+def test_no_page_holds_them(kind: str, report: Path, tmp_path: Path) -> None:
     """As a claim's statement and note, and a source's title, say them."""
-    root = _with_claim(made, tmp_path, HOSTILE[kind])
+    root = _with_claim(report.parents[1], tmp_path, HOSTILE[kind])
     run = write_run(root, "hostile")
-    report = tmp_path / "out"
-    render(root, run, report)
+    render(root, run, tmp_path / "out")
     for name in ("report.html", "appendix.html", "report.md"):
-        text = (report / name).read_bytes().decode()
+        text = (tmp_path / "out" / name).read_bytes().decode()
         assert shown(text) == text
         assert name != "report.html" or "Sparse kernel" in text
         if not HOSTILE[kind].startswith("\n"):
             assert HOSTILE[kind] not in text
 
 
-def test_the_pages_allow_nothing_from_outside_and_one_script_of_ours(made: Path) -> None:
-    report = made / "repo" / "reports" / "demo_run"
+def test_the_pages_allow_nothing_from_outside_and_one_script_of_ours(report: Path) -> None:
     page, appendix = ((report / name).read_text() for name in ("report.html", "appendix.html"))
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -147,10 +134,10 @@ def test_the_pages_allow_nothing_from_outside_and_one_script_of_ours(made: Path)
             assert word not in text
 
 
-def _with_claim(made: Path, tmp_path: Path, hostile: str) -> Path:
+def _with_claim(repository: Path, tmp_path: Path, hostile: str) -> Path:
     """A repository whose claim and source say something hostile, by YAML's own escapes."""
     root = tmp_path / "hostile"
-    shutil.copytree(made / "repo", root, ignore=shutil.ignore_patterns("results", "demo_run"))
+    shutil.copytree(repository, root, ignore=shutil.ignore_patterns("results", "demo_run"))
     path = root / "config" / "claims" / "demo.yaml"
     spelled = json.dumps(hostile)[1:-1]
     text = path.read_text()

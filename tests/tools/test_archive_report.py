@@ -7,14 +7,11 @@ from tools.archive_report import main
 
 from assay.verification.report_archive import opened_report
 from assay.verification.sign import public_key_path
-from tests.report_fixtures import signed_report, write_repository
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> Path:
-    root = write_repository(tmp_path / "repo")
-    signed_report(root)
-    return root / "reports" / "demo_run"
+def report(own_report: Path) -> Path:
+    return own_report
 
 
 @pytest.fixture

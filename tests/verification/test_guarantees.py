@@ -12,14 +12,9 @@ from assay.verification.guarantees import GUARANTEES, verification_record
 from assay.verification.sign import public_key_path
 from assay.verification.signed_files import CHECKS
 from assay.verification.verify import EVIDENCE_CHECKS, VerificationLog, verify
-from tests.report_fixtures import COMMIT, signed_report, write_repository
+from tests.report_fixtures import COMMIT
 
 PROVEN, UNPROVEN, FAILED, NOT_CHECKED = ProofState
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return signed_report(write_repository(tmp_path_factory.mktemp("result") / "repo"))
 
 
 def states(result: VerificationRecord) -> dict[str, ProofState]:

@@ -14,14 +14,8 @@ from assay.findings.headline import FIGURES, outcomes, splits_of
 from assay.judging.counts import counted_once
 from assay.report.first_screen import headline_words
 from assay.verification.report_archive import pack_report
-from tests.report_fixtures import signed_report, write_repository
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return signed_report(write_repository(tmp_path_factory.mktemp("open") / "repo"))
 
 
 def test_every_frame_has_its_columns(report: Path) -> None:

@@ -9,14 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.report_fixtures import signed_report, write_repository
-
 COSIGN = shutil.which("cosign")
-
-
-@pytest.fixture
-def report(tmp_path: Path) -> Path:
-    return signed_report(write_repository(tmp_path / "repo"))
 
 
 @pytest.mark.parametrize("changed", [False, True])

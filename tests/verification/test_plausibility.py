@@ -18,11 +18,6 @@ CREATED = "2026-01-02T04:00:00Z"
 NOW = MEASURED + timedelta(days=30)
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return signed_report(write_repository(tmp_path_factory.mktemp("plausible") / "repo"))
-
-
 @pytest.fixture
 def read(report: Path) -> tuple[Catalog, Evidence]:
     folder = report / "evidence"

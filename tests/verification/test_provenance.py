@@ -2,7 +2,6 @@
 
 import base64
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +32,9 @@ DOCKER = REPOSITORY / "reports" / "published" / "h100_docker_20261121.tar.xz"
 WHEEL = "ab" * 32
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    base = tmp_path_factory.mktemp("provenance")
-    signed_report(write_repository(base / "repo"))
-    return base
-
-
 @pytest.fixture
-def report(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "base")) / "repo" / "reports" / "demo_run"
+def report(own_report: Path) -> Path:
+    return own_report
 
 
 def base_of(report: Path) -> Path:

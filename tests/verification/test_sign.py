@@ -31,11 +31,6 @@ from assay.verification.verify import verify
 from tests.report_fixtures import COMMIT, signed_report, write_repository, write_run
 
 
-@pytest.fixture
-def report(tmp_path: Path) -> Path:
-    return signed_report(write_repository(tmp_path / "repo"))
-
-
 class TestTheKeyThatPagesName:
     """A run knows its key before it renders: the page names it, and no other key signs."""
 
@@ -133,9 +128,9 @@ class TestStatement:
 class TestManifest:
     """Every file but three, sorted; nothing that a digest cannot vouch for."""
 
-    def test_refuses_what_nobody_could_verify(self, report: Path) -> None:
-        with (report / "evidence" / "big.bin").open("wb") as stream:
+    def test_refuses_what_nobody_could_verify(self, own_report: Path) -> None:
+        with (own_report / "evidence" / "big.bin").open("wb") as stream:
             stream.truncate(33_000_000)
         with pytest.raises(CheckFailed) as raised:
-            build_manifest(report, "demo_run")
+            build_manifest(own_report, "demo_run")
         assert raised.value.code == "file-size"

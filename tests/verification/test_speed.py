@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.report_fixtures import signed_report, write_repository
-
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import collections, sys
@@ -39,9 +37,8 @@ whoever asks first how much comes out of it, and by whoever counts who measured 
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def told(report: Path) -> list[str]:
     """What a start of ``verify`` opened below its report, and which packages it loaded."""
-    report = signed_report(write_repository(tmp_path_factory.mktemp("speed") / "repo"))
     key = report / "signer.pub"
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(report), str(key)],

@@ -19,27 +19,12 @@ from assay.verification.sign import public_key_path, sign
 from assay.verification.verify import VerificationLog, verify
 from tests.report_fixtures import (
     COMMIT,
-    signed_report,
-    write_repository,
 )
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository with a signed report, made once; tests work on copies."""
-    base = tmp_path_factory.mktemp("made")
-    signed_report(write_repository(base / "repo"))
-    return base
-
-
 @pytest.fixture
-def base(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "base"))
-
-
-@pytest.fixture
-def report(base: Path) -> Path:
-    return base / "repo" / "reports" / "demo_run"
+def report(own_report: Path) -> Path:
+    return own_report
 
 
 def check(report: Path, key: str = "key") -> VerificationLog:

@@ -8,15 +8,9 @@ from typing import Any
 import pytest
 
 from tests.report.told import told_report
-from tests.report_fixtures import signed_report, write_repository
 
 TITLE, CLAIMED = "Sparse kernel <b>fast</b> | at BK=32", "200 TFLOP/s"
 """Of the fixture's claim ``demo_rate``."""
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return signed_report(write_repository(tmp_path_factory.mktemp("compare") / "repo"))
 
 
 @pytest.fixture

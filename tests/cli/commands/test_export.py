@@ -12,15 +12,9 @@ import pytest
 import assay as package
 from assay.frames import TABLES
 from assay.verification.sign import sign
-from tests.report_fixtures import signed_report, write_repository
 
 ROOT = Path(__file__).resolve().parents[3]
 BIBTEX = ("--format", "bibtex")
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return signed_report(write_repository(tmp_path_factory.mktemp("export") / "repo"))
 
 
 @pytest.fixture

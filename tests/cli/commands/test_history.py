@@ -9,12 +9,6 @@ import pytest
 from assay.base.errors import BadInput
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli.given_reports import reports_on
-from tests.report_fixtures import signed_report, write_repository
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return signed_report(write_repository(tmp_path_factory.mktemp("history") / "repo"))
 
 
 def test_every_run_is_a_row(assay: Any, report: Path) -> None:

@@ -11,12 +11,6 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.cli.commands.site import built
-from tests.report_fixtures import signed_report, write_repository
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return signed_report(write_repository(tmp_path_factory.mktemp("site") / "repo"))
 
 
 @pytest.fixture

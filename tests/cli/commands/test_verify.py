@@ -12,14 +12,9 @@ from assay.records.attestation import TEXTS
 from assay.records.verification import VerificationRecord
 from assay.verification.guarantees import TIMES
 from assay.verification.sign import sign
-from tests.report_fixtures import COMMIT, signed_report, write_repository
+from tests.report_fixtures import COMMIT
 
 NAMES = ["intact", "complete", "judged again", "pages", "gate first", "same binaries"]
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return signed_report(write_repository(tmp_path_factory.mktemp("cli") / "repo"))
 
 
 @pytest.fixture
