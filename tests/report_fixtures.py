@@ -53,13 +53,12 @@ from assay.records.measurements import (
     Exclusivity,
     Process,
     ProgramRecord,
-    ProgramRun,
     Telemetry,
     Turn,
     Wall,
 )
 from assay.records.plan import BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
-from assay.records.platform import Device, Gpu, PlatformRecord
+from assay.records.platform import PlatformRecord
 from assay.records.rivals import TuningChoice, TuningFile, TuningSweep
 from assay.records.side_evidence import (
     CheatOutcome,
@@ -80,6 +79,7 @@ from assay.shared.limits import settling_launches, turn_samples
 from assay.shared.specs import ProtocolSpec
 from assay.shared.stored_blocks import workload_blocks
 from assay.verification.sign import sign
+from tests import builders as b
 
 SEEDS = {"h100": 0, "h200": 2000}
 """No two targets have the same samples."""
@@ -479,22 +479,9 @@ def _build(job: BuildJob) -> BuildRecord:
         entry="kernel", registers=168, spill_store_bytes=0, spill_load_bytes=16, stack_bytes=0,
         static_shared_bytes=1024,
     )  # fmt: skip
-    return BuildRecord(
-        schema="assay/build/1",
-        id=job.id,
-        kind=job.kind,
-        arch=job.arch,
-        status="built",
-        command=("nvcc", "-O3"),
-        sources=(),
-        key="ef" * 32,
-        artifact=artifact,
-        cubins=(),
-        resources=(resources,),
-        toolchain=TOOLCHAIN,
-        diagnostics="",
-        built_elsewhere=False,
-    )  # fmt: skip
+    changes = {"key": "ef" * 32, "artifact": artifact, "resources": (resources,),
+               "toolchain": TOOLCHAIN}  # fmt: skip
+    return b.build(job.id, job.arch, kind=job.kind).model_copy(update=changes)
 
 
 def gpu_uuid(target: str) -> str:
@@ -504,27 +491,18 @@ def gpu_uuid(target: str) -> str:
 
 def _platform(catalog: Catalog, target: str) -> PlatformRecord:
     described = catalog.targets[target]
-    gpu = Gpu(
-        index=0, product=described.product.partition(" (")[0], uuid=gpu_uuid(target),
-        pci_bus_id="00000000:01:00.0",
-        compute_capability=described.compute_capability, vbios="96.00.00.00.01",
-        multiprocessors=described.multiprocessors, memory_bytes=85 * 10**9,
-        l2_bytes=described.l2_bytes, power_limit_w=700.0, power_limit_default_w=700.0, ecc=True,
-        mig=False, persistence=True, compute_mode="default", clock_sm_max_mhz=1980,
-        clock_memory_max_mhz=2619, application_clock_sm_mhz=None,
-        application_clock_memory_mhz=None, pcie_generation=5, pcie_width=16,
-    )  # fmt: skip
-    device = Device(
-        schema="assay/device/1", gpu=gpu, driver="580.0", cuda_driver="13.0", cuda_runtime="13.0",
-        compat_libcuda=False, torch="2.11.0", cudnn="9.1", triton="3.5", python="3.12.3",
-        nsight_compute="2025.3.1",
-    )  # fmt: skip
-    return PlatformRecord(
-        schema="assay/platform/1", target=target, recorded_at=WHEN, hostname_sha256="23" * 32,
-        cpu="A CPU", cores=16, memory_bytes=128 * 2**30, kernel="6.8", distribution="Some Linux",
-        runtime="host", image_digest=None, device=device, allocation=None, commit=COMMIT,
-        clean_tree=True, packages={},
-    )  # fmt: skip
+    made = b.platform(target, gpu_uuid(target))
+    gpu = made.device.gpu.model_copy(
+        update={
+            "product": described.product.partition(" (")[0],
+            "compute_capability": described.compute_capability,
+            "multiprocessors": described.multiprocessors,
+            "l2_bytes": described.l2_bytes,
+        }
+    )
+    device = made.device.model_copy(update={"gpu": gpu})
+    changes = {"device": device, "recorded_at": WHEN, "commit": COMMIT, "clean_tree": True}
+    return made.model_copy(update=changes)
 
 
 def _facts(catalog: Catalog, comparison: Comparison, name: str, arch: str) -> ArmFacts:
@@ -703,25 +681,17 @@ def _telemetry(
 def _program(catalog: Catalog, job: ProgramJob, target: str, arch: str) -> ProgramRecord:
     """Five runs of the demo program: it prints the batch it was given, and a rate near 600."""
     batch = next((a.removeprefix("--b=") for a in job.arguments if a.startswith("--b=")), "1")
-    return ProgramRecord(
-        schema="assay/program/1",
-        program=job.program,
-        arguments=job.arguments,
-        target=target,
-        gpu_uuid=gpu_uuid(target),
-        recorded_at=WHEN,
-        binary_sha256=binary_sha256(job.program, arch),
-        runs=tuple(
-            ProgramRun(
-                exit_code=0,
-                seconds=1.0,
-                stdout=STDOUT_88.format(b=batch, rate=598.0 + number),
-                stderr="",
-            )
-            for number in range(catalog.judging.program_runs)
-        ),
-        telemetry=_telemetry((0.0, 2.5, 5.0), random.Random(5)),
-    )
+    printed = [
+        STDOUT_88.format(b=batch, rate=598.0 + number)
+        for number in range(catalog.judging.program_runs)
+    ]
+    made = b.program_record(job.program, job.arguments, printed, on=target, gpu=gpu_uuid(target))
+    changes = {
+        "recorded_at": WHEN,
+        "binary_sha256": binary_sha256(job.program, arch),
+        "telemetry": _telemetry((0.0, 2.5, 5.0), random.Random(5)),
+    }
+    return made.model_copy(update=changes)
 
 
 def _profile(comparison: str, arm: str, target: str, *, collected: bool) -> ProfileRecord:
