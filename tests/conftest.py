@@ -294,3 +294,11 @@ def own_report(report: Path, tmp_path: Path) -> Path:
     """A copy of it with its repository and key, for a test that changes it."""
     base = shutil.copytree(report.parents[2], tmp_path / "base")
     return Path(base, *report.parts[-3:])
+
+
+@pytest.fixture(scope="session")
+def full_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report that nobody signed and that has it all: for tests that change nothing."""
+    from tests.report.told import told_report
+
+    return told_report(tmp_path_factory.mktemp("full") / "repo")

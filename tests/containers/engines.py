@@ -12,7 +12,6 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
@@ -245,10 +244,3 @@ def _answers(path: Path) -> bool:
             return answer.status == 200
     except (OSError, http.client.HTTPException):
         return False
-
-
-MISSING: dict[str, Callable[[], str | None]] = {
-    "docker": missing_docker,
-    "podman": missing_podman,
-    "apptainer": missing_apptainer,
-}

@@ -1,6 +1,7 @@
 """The headline: published speed figures counted once each, what they would be, and why not."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,16 +20,14 @@ from assay.findings.headline import (
 )
 from assay.judging.causes import with_known_causes
 from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
-from tests.report.told import told_report
 
 Told = tuple[Catalog, tuple[Verdict, ...]]
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    report = told_report(tmp_path_factory.mktemp("headline") / "repo")
-    verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
-    return load_catalog(report / "evidence"), verdicts
+def told(full_report: Path) -> Told:
+    verdicts = read_record(VerdictsFile, full_report / "verdicts.json").verdicts
+    return load_catalog(full_report / "evidence"), verdicts
 
 
 def headline(told: Told, claim: str = "", **changes: Any) -> Splits:

@@ -8,21 +8,15 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.report_contents import read_contents
 from assay.findings.report_figures import UNWRITTEN, report_figures
-from tests.report.told import told_report
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return told_report(tmp_path_factory.mktemp("questions") / "repo")
+def catalog(full_report: Path) -> Catalog:
+    return load_catalog(full_report / "evidence")
 
 
-@pytest.fixture(scope="module")
-def catalog(report: Path) -> Catalog:
-    return load_catalog(report / "evidence")
-
-
-def test_figures_are_counted_as_the_headline_counts_them(report: Path) -> None:
-    of = read_contents(report)
+def test_figures_are_counted_as_the_headline_counts_them(full_report: Path) -> None:
+    of = read_contents(full_report)
     made = report_figures(
         of.catalog, of.evidence, of.verdicts,
         commit=None, created=None, manifest_sha256=UNWRITTEN,

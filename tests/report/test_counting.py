@@ -17,7 +17,6 @@ from assay.judging.counts import outcome
 from assay.report.render import render_contents
 from assay.report.verdict_text import lead_of
 from tests.report.newest import judged_anew, newest_report
-from tests.report.told import told_report
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,10 +50,10 @@ class Made:
 
 
 @pytest.fixture(scope="module", params=["small", "real"])
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+def made(request: pytest.FixtureRequest, full_report: Path) -> Made:
     """A small report that has it all, and the newest published one as this version renders it."""
     if request.param == "small":
-        contents = read_contents(told_report(tmp_path_factory.mktemp("counting") / "repo"))
+        contents = read_contents(full_report)
     else:
         contents = judged_anew(newest_report())
     return Made(contents, render_contents(ROOT, contents))

@@ -7,16 +7,16 @@ import pytest
 
 from assay.report.figures.figure_traces import drawn
 from assay.report.figures.svg import LogScale, Scale, in_words
-from tests.report.told import told_report
 
 AT, CLOCK, POWER = (0.0, 0.1), (1755.0, 1740.0), (620.0, 625.0)
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def pictures(full_report: Path) -> list[str]:
     """Every picture of a small report's appendix: a roofline, traces."""
-    report: Path = told_report(tmp_path_factory.mktemp("figures") / "repo")
-    return re.findall(r"<svg role=.*?</svg>", (report / "appendix.html").read_text(), re.DOTALL)
+    return re.findall(
+        r"<svg role=.*?</svg>", (full_report / "appendix.html").read_text(), re.DOTALL
+    )
 
 
 def test_no_metadata_no_style_sheet_no_address_and_ids_once(pictures: list[str]) -> None:

@@ -21,7 +21,6 @@ from assay.verification.trust import published_reports
 from tests.browser import chromium
 from tests.fetch_axe import place
 from tests.report.newest import newest_texts
-from tests.report.told import told_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -53,11 +52,6 @@ VIOLATIONS = """async () => (await axe.run(document, {resultTypes: ["violations"
 def browser() -> Iterator["Browser"]:
     with chromium() as opened:
         yield opened
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return told_report(tmp_path_factory.mktemp("small") / "repo")
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +88,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=["small", "real"])
+@pytest.fixture(params=["full_report", "real"])
 def report(request: pytest.FixtureRequest) -> Path:
     found: Path = request.getfixturevalue(request.param)
     return found
@@ -116,10 +110,10 @@ def opened(browser: "Browser", path: Path, width: int = 1440, **context: Any) ->
 @pytest.mark.parametrize("width", WIDTHS)
 class TestAccessibility:
     def test_axe_finds_nothing_with_everything_unfolded(
-        self, browser: "Browser", small: Path, width: int, scheme: str
+        self, browser: "Browser", full_report: Path, width: int, scheme: str
     ) -> None:
         for name in ("report.html", "appendix.html"):
-            page = opened(browser, small / name, width, color_scheme=scheme, bypass_csp=True)
+            page = opened(browser, full_report / name, width, color_scheme=scheme, bypass_csp=True)
             page.evaluate(OPEN)
             page.add_script_tag(path=place())
             assert page.evaluate(VIOLATIONS) == [], name
@@ -157,8 +151,8 @@ def test_nothing_is_wider_than_the_screen(
 
 
 @pytest.mark.parametrize("script", [True, False])
-def test_paper_has_every_claim_opened(browser: "Browser", small: Path, script: bool) -> None:
-    page = opened(browser, small / "report.html", java_script_enabled=script)
+def test_paper_has_every_claim_opened(browser: "Browser", full_report: Path, script: bool) -> None:
+    page = opened(browser, full_report / "report.html", java_script_enabled=script)
     if script:
         page.fill("#search", "nothing has these words")
         assert page.locator("#shown").text_content() == "No claim fits. Reset shows all."

@@ -1,5 +1,7 @@
 """A figure stands to the right of its claim where it is better by what the claim says."""
 
+from pathlib import Path
+
 import pytest
 
 from assay.base.io import read_record
@@ -7,7 +9,6 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.verdict_text import toward_better
-from tests.report.told import told_report
 from tests.report_fixtures import REPOSITORY
 
 
@@ -17,9 +18,8 @@ def catalog() -> Catalog:
 
 
 @pytest.fixture(scope="module")
-def row(tmp_path_factory: pytest.TempPathFactory) -> Verdict:
-    report = told_report(tmp_path_factory.mktemp("ratios") / "repo")
-    return read_record(VerdictsFile, report / "verdicts.json").verdicts[0]
+def row(full_report: Path) -> Verdict:
+    return read_record(VerdictsFile, full_report / "verdicts.json").verdicts[0]
 
 
 def said(row: Verdict, catalog: Catalog, claim: str, measured: float) -> Verdict:

@@ -17,15 +17,13 @@ from assay.report.claims import claim_lines
 from assay.report.figures.strip import figure_strip
 from assay.report.verdict_text import claimed_text, verdict_text
 from tests import builders as b
-from tests.report.told import told_report
 
 
 @pytest.fixture(scope="module")
-def ratio(tmp_path_factory: pytest.TempPathFactory) -> tuple[Catalog, Verdict]:
-    report: Path = told_report(tmp_path_factory.mktemp("text") / "repo")
-    verdicts = read_record(VerdictsFile, report / "verdicts.json").verdicts
+def ratio(full_report: Path) -> tuple[Catalog, Verdict]:
+    verdicts = read_record(VerdictsFile, full_report / "verdicts.json").verdicts
     (row,) = (verdict for verdict in verdicts if verdict.claim == "demo_ratio")
-    return load_catalog(report / "evidence"), row
+    return load_catalog(full_report / "evidence"), row
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,11 @@ from assay.records.claims import Relation
 from assay.records.units import quantity
 from assay.report import formatting as fmt
 from assay.report.verdict_text import claimed_text
-from tests.report.told import told_report
 
 
-def test_a_sentence_and_its_cells_write_figures_alike(tmp_path: Path) -> None:
+def test_a_sentence_and_its_cells_write_figures_alike(full_report: Path) -> None:
     """No ``6.17x`` in an explanation beside ``6.169x`` in its cell, nor 600 beside 600.0."""
-    contents = read_contents(told_report(tmp_path / "repo"))
+    contents = read_contents(full_report)
     told = 0
     for verdict in contents.verdicts.verdicts:
         if (found := FIGURES.search(verdict.explanation)) is None:

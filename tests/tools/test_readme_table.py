@@ -1,7 +1,6 @@
 """README's results: findings from verdict data, then at most one line a source and ten in all."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -9,25 +8,13 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.records.verdicts import VerdictsFile
-from tests.report.told import told_report
 from tools import readme_table
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Catalog, VerdictsFile]:
-    report = told_report(tmp_path_factory.mktemp("readme") / "repo")
-    return load_catalog(report / "evidence"), read_record(VerdictsFile, report / "verdicts.json")
-
-
-def changed(file: VerdictsFile, claim: str, **changes: Any) -> VerdictsFile:
-    """``file`` with fields of one claim's verdict changed."""
-    return file.model_copy(
-        update={
-            "verdicts": tuple(
-                v.model_copy(update=changes) if v.claim == claim else v for v in file.verdicts
-            )
-        }
-    )
+def told(full_report: Path) -> tuple[Catalog, VerdictsFile]:
+    verdicts = read_record(VerdictsFile, full_report / "verdicts.json")
+    return load_catalog(full_report / "evidence"), verdicts
 
 
 class TestTable:

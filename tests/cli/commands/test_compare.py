@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.report.told import told_report
-
 TITLE, CLAIMED = "Sparse kernel <b>fast</b> | at BK=32", "200 TFLOP/s"
 """Of the fixture's claim ``demo_rate``."""
 
@@ -26,10 +24,9 @@ class TestWhatIsShown:
     """Changed and shifted figures, and the rest where it is asked for."""
 
     def test_changed_ones_come_first_and_say_why(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
+        self, assay: Any, report: Path, key: Any, full_report: Path
     ) -> None:
-        told = told_report(tmp_path / "repo")
-        answer = assay("compare", report, told, *key, "--all")
+        answer = assay("compare", report, full_report, *key, "--all")
         found = rows(answer)
         hows = [row[2] for row in found]
         assert hows == sorted(hows, key=["changed", "shifted", "some", "rest"].index)
