@@ -12,13 +12,10 @@ from assay.catalog.model import Catalog
 from assay.cli.commands import lab as kernel_set
 from assay.cli.commands.lab import make_kernel_set
 from assay.measuring.operator_kernels import kernel_entries, offered, operators_job
-from assay.pipeline.plan import make_plan
 from assay.records.builds import FileDigest
-from assay.records.plan import Plan
 from assay.records.rivals import KernelSetRecord
 from assay.shared.files import sha256_bytes
 from tests import builders
-from tests.report_fixtures import make_request, provision
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,10 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
     return load_catalog(ROOT)
-
-
-def planned(catalog: Catalog, kind: str = "device", sources: tuple[str, ...] = ("assay",)) -> Plan:
-    return make_plan(catalog, make_request("demo", [provision(kind=kind)], sources))
 
 
 def built(catalog: Catalog, folder: Path, *, without: str = "") -> dict[str, Any]:

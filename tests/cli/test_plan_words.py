@@ -19,7 +19,6 @@ TAKEN = provision(
     "h100", "recorded", recorded_in="reports/x", detail="figures come from reports/x",
     absence=NO_DRIVER,
 )  # fmt: skip
-OLD = provision("h200", "none", detail="too old", reason=NotRun.DRIVER_TOO_OLD)
 
 
 def planned(*provisions: Provision) -> Plan:

@@ -25,7 +25,6 @@ from tests.report_fixtures import (
     write_tuning,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
 SLOW = choice(variant="demo_bk32", evidence={"comparison": "demo_sweep", "arm": "bk32"})
 
 

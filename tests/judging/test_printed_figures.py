@@ -17,10 +17,6 @@ def literal(value: float, resolution: float = 0.0) -> Operand:
     return Operand(value=value, resolution=resolution, what="a number")
 
 
-def computed(formula: Formula, *operands: Operand) -> Operand:
-    return Operand(formula=formula, operands=operands)
-
-
 def consistent(
     formula: Formula,
     operands: Sequence[Operand],

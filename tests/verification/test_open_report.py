@@ -79,11 +79,6 @@ def test_what_no_trusted_key_signed_is_refused(report: Path) -> None:
     assert assay.open_report(report, signed=False).keyid is None
 
 
-def test_what_is_no_report_is_said_in_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no such report directory"):
-        assay.open_report(tmp_path / "nothing")
-
-
 def test_the_package_offers_nothing_else() -> None:
     with pytest.raises(AttributeError, match="no attribute 'open_reports'"):
         assay.open_reports  # noqa: B018

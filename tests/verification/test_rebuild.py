@@ -296,15 +296,6 @@ class TestNothingToCompile:
         assert sources.state is ProofState.UNPROVEN
         assert (rebuilt.name, rebuilt.code) == ("rebuild", "rebuild")
 
-    def test_a_command_that_kernel_yaml_does_not_describe(self, report: Path, toolchain: Toolchain):
-        def change(record: dict[str, Any]) -> None:
-            record["command"][record["command"].index("-DBK=32")] = "-DBK=64"
-
-        edit(report, "demo_bk32", change)
-        result = run(report, toolchain, *ONE)
-        assert statuses(result) == {"demo_bk32": RebuildStatus.COMMAND_REFUSED}
-        assert "-DBK=32, -DBK=64" in result.builds[0].detail
-
     def test_an_unknown_selection_is_bad_input(self, report: Path, toolchain: Toolchain):
         with pytest.raises(BadInput, match="no build 'demo_bk33'"):
             run(report, toolchain, "demo_bk33")

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import stat
 from pathlib import Path
 
 import pytest
@@ -63,12 +62,6 @@ class TestTheKeyThatPagesName:
 
 class TestKeys:
     """Ed25519 keys: made once, private, in PEM or OpenSSH form."""
-
-    def test_first_use_makes_a_private_file(self, tmp_path: Path) -> None:
-        path = tmp_path / "keys" / "signing"
-        first = load_or_create_signer(path)
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert load_or_create_signer(path).public_key.keyid == first.public_key.keyid
 
     @pytest.mark.parametrize(
         ("data", "sentence"),

@@ -1,6 +1,5 @@
 """Key files, and what keys.yaml says of the keys beside it."""
 
-import base64
 from pathlib import Path
 
 import pytest
@@ -51,26 +50,6 @@ class TestKeyFiles:
     def test_a_private_key_that_others_may_read(self, tmp_path: Path, mode: int) -> None:
         data = private_pem(Ed25519PrivateKey.generate())
         assert code_of(tmp_path / "key", data, private=True, mode=mode) == "key-permissions"
-
-    def test_an_openssh_key_with_a_passphrase(self, tmp_path: Path) -> None:
-        """As ssh-keygen writes it, as far as it can be read without the passphrase."""
-        line = Ed25519PrivateKey.generate().public_key()
-        blob = base64.b64decode(
-            line.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).split()[1]
-        )
-
-        def text(part: bytes) -> bytes:
-            return len(part).to_bytes(4, "big") + part
-
-        kdf = text(bytes(16)) + (24).to_bytes(4, "big")
-        parts = (text(b"aes256-ctr"), text(b"bcrypt"), text(kdf), (1).to_bytes(4, "big"))
-        body = b"openssh-key-v1\0" + b"".join(parts) + text(blob) + text(bytes(144))
-        # Zeros where a key would be; the frame is put together here, so that none stands in a file.
-        begin, end = (
-            f"-----{word} OPENSSH PRIVATE KEY-----\n".encode() for word in ("BEGIN", "END")
-        )
-        data = begin + base64.encodebytes(body) + end
-        assert code_of(tmp_path / "key", data, private=True) == "key-passphrase"
 
 
 NOTES = """\

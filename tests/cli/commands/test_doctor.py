@@ -15,7 +15,6 @@ from assay.measuring.local_gpu import Absence
 from assay.records.evaluations import NotRun
 from tests.report_fixtures import write_repository
 
-ROOT = Path(__file__).resolve().parents[3]
 H100 = HostGpu("NVIDIA H100 80GB HBM3", "GPU-3bbcccd1-13e6-3079-5729-78a2b5524cd2")
 A10 = HostGpu("NVIDIA A10", "GPU-0a")
 NEW = HostDriver("580.65.06", 13000, (H100, A10))

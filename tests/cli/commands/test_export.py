@@ -13,7 +13,6 @@ import assay as package
 from assay.frames import TABLES
 from assay.verification.sign import sign
 
-ROOT = Path(__file__).resolve().parents[3]
 BIBTEX = ("--format", "bibtex")
 
 
