@@ -67,12 +67,6 @@ def test_arithmetic_is_counted_apart() -> None:
     assert found["arithmetic"] == {Status.CONSISTENT: 2}
 
 
-def test_what_is_no_speed_is_no_speed_figure() -> None:
-    warps = b.claim("warps", b.unanswerable(), value=4.0, unit=Unit.COUNT, kind=ClaimKind.STATISTIC)
-    counts = count_verdicts(catalog("a", warps=warps), [row("warps", Status.NOT_RUN)])
-    assert (counts["published"], counts["probes"]) == ({}, {Status.NOT_RUN: 1})
-
-
 def derived(name: str, **changes: Any) -> Claim:
     ratio = Derived(kind="derived", formula="quotient", numerator="a", denominator="b")
     return b.claim(name, ratio, value=2.0, unit=Unit.RATIO, kind=ClaimKind.RATIO, **changes)

@@ -23,34 +23,6 @@ WIDE = {"judging": b.judging(ratio_margin=0.5)}
 """A margin for ratios, so that a noisy A/A control does not decide before the interval does."""
 
 
-class TestWhatASourcePrints:
-    """A tilde and a range say how much a figure may be off."""
-
-    @pytest.mark.parametrize(
-        ("low", "high", "status"),
-        [
-            (1.1, 1.2, Status.NOT_REPRODUCED),
-            (0.9, 1.2, Status.REPRODUCED),
-            (0.7, 0.8, Status.EXCEEDED),
-        ],
-    )
-    def test_a_range_has_two_ends(self, low: float, high: float, status: Status) -> None:
-        claim = b.claim(
-            "rate", rate(), value=OURS_RATE * low, to=OURS_RATE * high, relation=Relation.AT_LEAST
-        )
-        found = one(claim, b.benchmark())
-        assert found.status is status
-        assert " or more" not in found.explanation
-
-    @pytest.mark.parametrize(("about", "status"), [(True, 0.25), (False, 0.08)])
-    def test_a_tilde_stands_for_all_that_rounds_to_it(self, about: bool, status: float) -> None:
-        value = OURS_RATE * 1.2
-        claim = b.claim("rate", rate(), value=value, resolution=value / 2, about=about)
-        found = one(claim, b.benchmark())
-        assert found.margin == pytest.approx(status)
-        assert (found.status is Status.REPRODUCED) == about
-
-
 class TestRemedies:
     """An inconclusive verdict says what would have decided it."""
 
@@ -92,12 +64,6 @@ class TestRemedies:
         assert (noisy.status, noisy.reason) == (Status.INCONCLUSIVE, "within_noise_floor")
         assert "a quieter machine" in noisy.explanation
         assert one(claim, b.benchmark()).status is Status.REPRODUCED
-
-    def test_a_one_sided_figure_far_beyond_the_noise_floor_needs_no_margin(self) -> None:
-        claim = b.claim("rate", rate(), value=OURS_RATE / 2, relation=Relation.AT_LEAST)
-        noisy = one(claim, b.benchmark(control_bias=0.2))
-        assert noisy.noise_floor is not None and noisy.noise_floor > 0.2
-        assert noisy.status is Status.REPRODUCED
 
 
 class TestModes:

@@ -18,9 +18,9 @@ from assay.records.evaluations import (
     Reading,
     Term,
 )
-from assay.records.plan import Plan, Request, TargetPlan
+from assay.records.plan import Plan, TargetPlan
 from tests import builders as b
-from tests.report_fixtures import make_request, provision
+from tests.report_fixtures import make_request
 
 TYPED, STATED, OTHER = ("--k=1",), ("--q=1",), ("--q=1", "--causal")
 
@@ -43,11 +43,6 @@ def claim(name: str, evaluation: Any, *readings: Reading, **changes: Any) -> Cla
     return b.claim(name, evaluation, reading="plain", readings=readings, **changes)
 
 
-def planned(claims: Sequence[Claim], kind: str = "device", **fields: Any) -> Plan:
-    asked: Request = make_request("run", [provision(kind=kind, **fields)], ["paper"])
-    return make_plan(catalog(claims), asked)
-
-
 def catalog(claims: Sequence[Claim]) -> Catalog:
     """With a kernel of its own for every arm, so that builds tell what was asked for."""
     variants, comparisons = b.variants(), b.comparisons()
@@ -63,12 +58,6 @@ def read() -> Claim:
     """A rate of ``duel``, which may also be read as another kernel's, or as a program's."""
     others = (reading("kernel", rate("other", "ours")), reading("program", program(OTHER)))
     return claim("read", rate("duel", "ours"), *others)
-
-
-def test_what_only_a_reading_uses_is_not_compiled_where_nothing_runs(read: Claim) -> None:
-    plan = planned([read], "none")
-    assert {job.id for job in plan.builds} == {"our_kernel"}
-    assert {job.id for job in plan.not_compiled} == {"other_kernel", "ex88"}
 
 
 def test_why_a_report_does_not_answer_is_the_gpu_that_is_missing_here(read: Claim) -> None:
