@@ -184,12 +184,3 @@ class TestBadInput:
         path.write_text(yaml.safe_dump(data), encoding="utf-8")
         sentence = _refusal(tree)
         assert all(word in sentence for word in ("002.yaml", *words)), sentence
-
-    def test_text_that_is_no_yaml_is_named(self, tree: Path) -> None:
-        (tree / "config" / "claims" / "assay.yaml").write_text("claims: [")
-        assert re.search(r"assay.yaml: line [0-9]+: not valid YAML", _refusal(tree))
-
-    def test_a_folder_without_claims_is_named(self, tree: Path) -> None:
-        for path in (tree / "config" / "claims").glob("*.yaml"):
-            path.unlink()
-        assert "holds no .yaml file" in _refusal(tree)

@@ -70,11 +70,6 @@ class TestFamilies:
     def member(name: str, **changes: Any) -> dict[str, Any]:
         return {"family": "tiles", "id": name, "title": name, **changes}
 
-    def test_a_member_without_differences_is_the_base(self) -> None:
-        (found,) = self.read(self.member("base")).variants
-        shared = {**self.FAMILY, "id": "base", "title": "base", "kind": "kernel"}
-        assert found == Variant.model_validate_json(json.dumps(shared))
-
     def test_defines_are_changed_one_by_one_in_the_order_of_the_base(self) -> None:
         (found,) = self.read(self.member("deep", defines={"DEPTH": 4, "KEEP": 1})).variants
         assert list(found.defines.items()) == [("TILE", 128), ("DEPTH", 4), ("KEEP", 1)]

@@ -95,18 +95,6 @@ class TestWhatFollows:
 class TestProblems:
     """All that is wrong is said at once."""
 
-    def test_each_has_its_line_and_what_may_be_meant(self, tmp_path: Path) -> None:
-        content = document()
-        content["claims"] = [claim("fast", "1.5x", statment="typo"), claim("slow", "12 GBs/s")]
-        told = refused(tmp_path / "p", content)
-        lines = (tmp_path / "p" / "assay.yaml").read_text().splitlines()
-        key = next(n for n, line in enumerate(lines, 1) if "statment" in line)
-        assert told[0].startswith(f"line {key}: claim 'fast': statment: ")
-        assert [each.rpartition(": ")[2] for each in told] == [
-            "did you mean 'statement'?",
-            "did you mean 'GB/s'?",
-        ]
-
     def test_names_are_looked_at_once_all_entries_are_sound(self, tmp_path: Path) -> None:
         content = document()
         content["claims"].append(claim("gone", "2x", answer={"measurement": "row"}))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from assay.catalog.load import load_catalog
-from assay.cli.plan_words import claim_lines, guessed_run_seconds, plan_lines
+from assay.cli.plan_words import claim_lines, plan_lines
 from assay.measuring.host_machine import NO_DRIVER
 from assay.pipeline.plan import make_plan
 from assay.records.evaluations import Benchmark, Metric, NotRun, Term
@@ -47,15 +47,6 @@ class TestWithoutAGpu:
     def test_with_one_it_is_said_that_it_runs(self) -> None:
         lines = list(plan_lines(with_original(planned(provision())), FIVE_MINUTES))
         assert any("a stranger's code" in line and "sparse_bk112" in line for line in lines)
-
-
-def test_a_run_that_measures_takes_longer_and_more_cores_less() -> None:
-    catalog, idle, measuring = load_catalog(ROOT), planned(NONE), planned(provision())
-    idle_s, one, sixteen = (
-        guessed_run_seconds(ROOT, catalog, plan, cores)
-        for plan, cores in ((idle, 16), (measuring, 1), (measuring, 16))
-    )
-    assert idle_s < sixteen < one
 
 
 def test_figures_from_elsewhere_are_told_apart() -> None:

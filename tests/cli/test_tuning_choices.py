@@ -9,8 +9,7 @@ import pytest
 from assay.base.errors import MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.cli.commands import lab as tuning
-from assay.cli.commands.lab import measure_choices, of_target
-from assay.evidence.load import load_evidence
+from assay.cli.commands.lab import measure_choices
 from assay.findings.tuning_outcomes import ChoiceStanding
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options
@@ -19,7 +18,6 @@ from tests.report_fixtures import (
     choice,
     make_request,
     provision,
-    tuning_sweep,
     write_repository,
     write_run,
     write_tuning,
@@ -87,10 +85,3 @@ class TestTune:
         Workflow(repository, provision(kind="none", detail="no H100 here"), monkeypatch)
         with pytest.raises(MissingEnvironment, match="h100: no H100 here; no published"):
             measure_choices(repository, options(), 2)
-
-
-def test_what_a_sweep_begins_with_is_held_against_it(repository: Path) -> None:
-    write_tuning(repository, sweeps=[tuning_sweep("bk96")])
-    evidence = load_evidence(write_run(repository))
-    (found,) = of_target(load_catalog(repository), evidence, "h100")
-    assert (found.choice.id, found.standing) == ("h100_demo", ChoiceStanding.CONFIRMED)

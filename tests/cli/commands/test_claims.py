@@ -8,11 +8,9 @@ import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.findings.headline import FIGURES, outcomes, splits_of
 from assay.judging.counts import outcome, rows_by_claim
 from assay.records.verdicts import Verdict, VerdictsFile
-from assay.report.counts import told
-from assay.report.verdict_text import claimed_text, lead_of, verdict_text
+from assay.report.verdict_text import lead_of
 from assay.verification.trust import published_reports
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,16 +35,6 @@ class TestClaims:
         assert {r["claim"] for r in rows if r["kind"] == "audit"} == set(catalog.audits)
         assert len({tuple(row) for row in rows}) == 1, "all rows have the same keys"
         assert all(row["line"] >= 1 and row["statement"] for row in rows)
-
-    def test_the_table_counts_both(self, assay: Any) -> None:
-        catalog = load_catalog(ROOT)
-        answer = assay("claims")
-        assert answer.err.startswith(
-            f"{len(catalog.claims)} claims, {len(catalog.audits)} audits of their arithmetic; "
-        )
-        headline = splits_of(outcomes(catalog, judged()))[FIGURES]
-        assert f"{headline.total} published speed figures: {told(headline.statuses)}" in answer.err
-        assert len(answer.out.splitlines()) == 1 + len(catalog.claims) + len(catalog.audits)
 
     def test_a_row_says_where_the_claim_stands_in_the_newest_report(self, assay: Any) -> None:
         """The report may hold claims that there are no more."""
@@ -81,17 +69,3 @@ class TestClaims:
             for claim, verdicts in rows_by_claim(judged()).items()
             if outcome(lead_of(verdicts)) == status
         }
-
-    def test_a_line_has_the_figure_beside_the_claim(self, assay: Any) -> None:
-        catalog = load_catalog(ROOT)
-        lines = [line.split("\t") for line in assay("claims").out.splitlines()[1:]]
-        listed = {claim: cells for claim, *cells in lines}
-        for claim, verdicts in rows_by_claim(judged()).items():
-            lead = lead_of(verdicts)
-            text = verdict_text(catalog, lead)
-            claimed, measured, word, why, *_ = listed[claim]
-            assert claimed.startswith("≥ ") == claimed_text(catalog, lead).startswith("≥ ")
-            assert word == text.status.word
-            assert why == (lead.why.short if lead.why else "")
-            if lead.measured is not None:
-                assert measured.split() == [*text.measured.split(), *["rebuilt"] * text.rebuilt]

@@ -32,14 +32,6 @@ def test_a_claim_that_no_report_knows_is_said(assay: Any, report: Path) -> None:
     assert "no report says anything of 'demo_rat'" in answer.err
 
 
-def test_a_claim_that_is_none_of_the_reports_is_not_said_to_be_a_slip(
-    assay: Any, report: Path
-) -> None:
-    answer = assay("history", "s004_fmha_time", report, "--key", report / "signer.pub")
-    assert answer.code == 2
-    assert "did you mean" not in answer.err
-
-
 class TestWithoutAReport:
     """Reports are looked for where they are published: here, and below projects."""
 

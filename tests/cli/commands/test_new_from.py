@@ -30,24 +30,6 @@ def new(assay, tmp_path):
     return made
 
 
-def test_kernelbench_pairs_are_found_by_their_names(new, tmp_path):
-    given = write(tmp_path / "given", KERNELBENCH)
-    ended, made = new(given, "--from", "kernelbench")
-    assert ended.code == 0, ended.err + ended.out
-    names = [f"level_1_problem_7_sample_{n}_kernel" for n in range(3)]
-    assert [claim["id"] for claim in made["claims"]] == names
-    assert "level_3_problem_9" in ended.err + ended.out
-    assert {claim["value"] for claim in made["claims"]} == {"1x"}
-
-
-def test_claimed_speedups_are_the_claims(new, tmp_path):
-    given = write(tmp_path / "given", KERNELBENCH)
-    (tmp_path / "c.csv").write_text("solution,speedup\nlevel_1_problem_7_sample_0_kernel,2.5x\n")
-    ended, made = new(given, "--from", "kernelbench", "--claimed", tmp_path / "c.csv")
-    assert ended.code == 0, ended.err + ended.out
-    assert [claim["value"] for claim in made["claims"]] == ["2.5x", "1x", "1x"]
-
-
 def test_gpu_modes_submissions_are_asked_at_each_benchmark(new, tmp_path):
     given = write(tmp_path / "given", GPU_MODE)
     ended, made = new(given, "--from", "gpu-mode")
