@@ -26,13 +26,6 @@ def test_parts_are_pages_again() -> None:
     assert '"x, y"' in first
 
 
-def test_a_mark_alone_is_an_arm_without_kernels() -> None:
-    parts = split_raw_page(PAGE + '"5","mark","1","a"\n')
-    assert len(parts) == 3
-    with pytest.raises(ValueError, match="no profiled kernel"):
-        longest_kernel(parts[2])
-
-
 @pytest.mark.parametrize("page", ["", "==ERROR== nothing", '"ID","Kernel Name"\n"",""\n'])
 def test_a_page_without_kernels_has_no_parts(page: str) -> None:
     assert split_raw_page(page) == []

@@ -15,8 +15,6 @@ from assay.evidence.stages import (
     FINISHING,
     RUN_STAGES,
     TARGET_STAGES,
-    as_held,
-    target_paths,
 )
 from assay.evidence.timings import collect_timings, write_timing
 from assay.pipeline.steps import Steps
@@ -52,32 +50,6 @@ def test_an_entry_names_what_there_is(entry: TargetStage[Any, Any]) -> None:
 @each_stage()
 def test_what_fails_beside_the_figures_is_a_record_too(entry: TargetStage[Any, Any]) -> None:
     assert (entry.failed is not None) == (entry.purpose is Purpose.BESIDE)
-
-
-@each_stage()
-def test_records_of_a_batch_lie_in_the_folder_that_its_step_writes(
-    entry: TargetStage[Any, Any], plan: Plan
-) -> None:
-    target = plan.targets[0]
-    output = entry.output(target.target)
-    for path in entry.paths(target).values():
-        assert path == output if entry.each is None else path.startswith(f"{output}/")
-
-
-def test_of_a_recorded_report_a_plan_calls_for_what_it_holds_and_no_more(plan: Plan) -> None:
-    (target,) = plan.targets
-    assert as_held(target, target) == target
-    fewer = {"comparisons": target.comparisons[1:], "cheats": False, "sanitized": ()}
-    kept = as_held(target, target.model_copy(update=fewer))
-    assert kept == target.model_copy(update=fewer)
-
-
-def test_records_of_a_recorded_target_lie_in_the_report_that_is_nested_for_it(plan: Plan) -> None:
-    (target,) = plan.targets
-    within = "earlier/first/evidence"
-    given = target.provision.model_copy(update={"kind": "recorded", "within": within})
-    nested = target.model_copy(update={"provision": given})
-    assert target_paths(nested) == [f"{within}/{path}" for path in target_paths(target)]
 
 
 def test_timings_are_of_what_the_plan_calls_for(plan: Plan, tmp_path: Path) -> None:

@@ -70,22 +70,6 @@ def test_a_badge_counts_own_claims_where_no_document_is_quoted(told: Told) -> No
     assert found.statuses[Status.REPRODUCED] >= 2
 
 
-def test_claims_of_the_same_samples_are_one_figure(told: Told) -> None:
-    """Two claims of one figure that one measurement answers count once, by the worse of the two."""
-    catalog, verdicts = told
-    row = next(v for v in verdicts if v.claim == "demo_rate")
-    twin = row.model_copy(
-        update={"claim": "twin", "status": Status.REPRODUCED, "why": None,
-                "same_measurement": ("demo_rate",)}
-    )  # fmt: skip
-    same = row.model_copy(update={"same_measurement": ("twin",)})
-    claims = catalog.claims | {
-        "twin": catalog.claims["demo_rate"].model_copy(update={"id": "twin"})
-    }
-    found = splits_of(outcomes(replace(catalog, claims=claims), [same, twin]))[FIGURES]
-    assert (found.total, found.statuses) == (1, {Status.MISSTATED: 1})
-
-
 def test_a_rebuilt_kernels_cause_is_what_another_gpu_showed(told: Told) -> None:
     """The author's program ran there: that other work is counted is known, so it is the cause."""
     catalog, verdicts = told

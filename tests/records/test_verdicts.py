@@ -6,13 +6,6 @@ from assay.records.verdicts import Status
 class TestTheTable:
     """Its entries can be told apart and put in order."""
 
-    def test_codes_and_words(self) -> None:
-        assert [status.value for status in Status] == [
-            "reproduced", "exceeded", "not_reproduced", "misstated", "elsewhere", "inconclusive",
-            "incorrect", "consistent", "inconsistent", "not_run",
-        ]  # fmt: skip
-        assert Status("not_reproduced").word == "not reproduced"
-
     def test_drawn_ones_have_colours_and_marks_of_their_own(self) -> None:
         drawn = [status.facts for status in Status if status.facts.mark]
         assert len({facts.light for facts in drawn}) == len(drawn)

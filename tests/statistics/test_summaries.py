@@ -2,13 +2,11 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.statistics import summaries as stats
-from assay.statistics.bimodality import two_modes
 from assay.statistics.intervals import half_width
 from tests import builders as b
 
@@ -19,10 +17,6 @@ class TestEstimate:
         summary = stats.summarise(values, b.judging())
         assert summary.estimate == pytest.approx(0.3)
         assert (summary.processes, summary.blocks, summary.samples) == (3, 9, 9)
-
-    def test_processes_may_have_other_numbers_of_blocks(self) -> None:
-        values = [[1.0, 2.0, 4.0, 8.0, 16.0], [0.0, 2.0], [7.0]]
-        assert stats.summarise(values, b.judging()).estimate == pytest.approx(4.0)
 
     def test_a_single_process_has_no_interval(self) -> None:
         with pytest.raises(ValueError, match="at least two processes"):
@@ -59,22 +53,6 @@ class TestInterval:
         assert summary.spread == 0
         assert summary.low < -0.01 and summary.high > 0.01
 
-    def test_missing_blocks_and_samples_hardly_move_it(self) -> None:
-        whole = b.benchmark(process_sd=0.01, block_sd=0.01)
-        first = whole.processes[0].blocks
-        void = first[0].model_copy(update={"void": "thermal"})
-        turns = [t.model_copy(update={"times_ms": t.times_ms[:2]}) for t in first[1].turns]
-        cut = first[1].model_copy(update={"turns": tuple(turns)})
-        ragged = whole.processes[0].model_copy(update={"blocks": (void, cut, *first[2:])})
-        record = whole.model_copy(update={"processes": (ragged, *whole.processes[1:])})
-        for arm in ("ours", "rival"):
-            full = stats.arm_time(whole, arm, b.judging())
-            less = stats.arm_time(record, arm, b.judging())
-            assert full is not None and less is not None
-            assert (less.blocks, less.samples) == (19, full.samples - 6 - 2)
-            assert less.low == pytest.approx(full.low, abs=0.01)
-            assert less.high == pytest.approx(full.high, abs=0.01)
-
     def test_a_time_of_zero_is_a_time_no_hardware_reaches(self) -> None:
         summary = stats.arm_time(b.benchmark({"ours": 0.0, "rival": 0.2}), "ours", b.judging())
         assert summary is not None and summary.value() == pytest.approx(stats.LEAST_MS)
@@ -107,13 +85,6 @@ class TestSummaryArithmetic:
         assert rate.value() == pytest.approx(4.0)
         assert rate.interval() == pytest.approx((2.0, 8.0))
 
-    def test_program_runs_are_processes_of_one_block(self) -> None:
-        summary = stats.repeated_runs((600.0, 605.0, 610.0, 602.0, 607.0), b.judging())
-        assert summary is not None
-        assert summary.value() == pytest.approx(605.0)
-        assert summary.processes == 5
-        assert stats.repeated_runs((600.0,), b.judging()) is None
-
 
 class TestMoreProcesses:
     def test_the_number_proposed_is_the_least_that_suffices(self) -> None:
@@ -132,10 +103,3 @@ class TestModes:
         assert modes is not None and (modes.of, modes.share) == ("processes", 0.6)
         assert modes.first == pytest.approx(0.0, abs=0.001)
         assert modes.second == pytest.approx(0.05, abs=0.001)
-
-    def test_one_population_is_seldom_called_two(self) -> None:
-        generator = np.random.Generator(np.random.PCG64(3))
-        runs = [generator.normal(0, 0.02, 5) for _ in range(2000)]
-        many = [generator.normal(0, 0.02, 400) for _ in range(200)]
-        assert sum(two_modes(run, "processes", b.judging()) is not None for run in runs) < 40
-        assert all(two_modes(values, "launches", b.judging()) is None for values in many)
