@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.catalog.load import load_catalog
 from assay.judging import RULES
+from assay.pipeline.reuse import find_recorded
 from assay.records.verification import ProofState
 from assay.verification import verify as verifying
 from assay.verification.made_again import OtherVersion
@@ -52,3 +54,11 @@ def test_it_is_intact_and_names_its_rules_and_commit(report: Path, key: Path) ->
         "signature", "statement", "shape", "contents", "evidence", "declared",
     ]  # fmt: skip
     assert {check.state for check in log.checks if not check.passed} == {ProofState.NOT_CHECKED}
+
+
+def test_its_records_are_taken_over(report: Path, root: Path, key: Path) -> None:
+    """What is taken are records, which are signed; their verdicts are made anew."""
+    (root / "requirements").mkdir()
+    (root / "requirements" / "toolchain.txt").write_text("nvcc\n")
+    found = find_recorded(root, load_catalog(root), ["h100"], [report], [key])
+    assert found["h100"].held.provision.kind == "recorded"
