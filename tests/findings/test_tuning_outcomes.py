@@ -16,9 +16,10 @@ from assay.findings.tuning_outcomes import (
     outcomes,
 )
 from assay.judging.case import Case
-from assay.records.measurements import BenchmarkRecord
+from assay.records.measurements import BenchmarkRecord, Turn
 from assay.records.rivals import TuningChoice, TuningFile
 from assay.statistics.summaries import Summary
+from tests import builders as b
 from tests.report_fixtures import choice, write_repository, write_run
 
 MARGIN = 0.05
@@ -60,19 +61,12 @@ def with_record(evidence: Evidence, record: BenchmarkRecord) -> Evidence:
 
 def slowed(record: BenchmarkRecord, arm: str, factor: float) -> BenchmarkRecord:
     """The record with one name's times multiplied."""
-    processes = []
-    for process in record.processes:
-        blocks = []
-        for block in process.blocks:
-            turns = [
-                turn.model_copy(update={"times_ms": tuple(t * factor for t in turn.times_ms)})
-                if turn.arm == arm
-                else turn
-                for turn in block.turns
-            ]
-            blocks.append(block.model_copy(update={"turns": tuple(turns)}))
-        processes.append(process.model_copy(update={"blocks": tuple(blocks)}))
-    return record.model_copy(update={"processes": tuple(processes)})
+
+    def change(_: int, turn: Turn) -> Turn:
+        times = tuple(time * factor for time in turn.times_ms)
+        return turn.model_copy(update={"times_ms": times}) if turn.arm == arm else turn
+
+    return b.with_turns(record, change)
 
 
 class TestOutcomes:
