@@ -1,6 +1,5 @@
 """The compilations of a run, the order in which they start, and what makes one run again."""
 
-import heapq
 import os
 import shutil
 import subprocess
@@ -29,8 +28,6 @@ from tests.library_checkout import REPOSITORY, copy_code
 from tests.report_fixtures import make_request, provision, write_repository
 
 FIVE_MINUTES_S = 300.0
-START_S = 2.2
-"""Of a compilation beside its work: two starts of Python, Snakemake's own."""
 CORES = 2
 
 
@@ -83,36 +80,11 @@ class TestTheFirstRun:
         plan = make_plan(catalog, request("none"))
         assert guessed_run_seconds(REPOSITORY, catalog, plan, CORES) < FIVE_MINUTES_S
 
-    @pytest.mark.parametrize(
-        ("kind", "row"),
-        [("none", "without a GPU"), ("device", "with one, or with `--rebuild`")],
-    )
-    def test_the_readme_tells_what_it_takes(self, catalog: Catalog, kind: str, row: str) -> None:
-        known = known_costs(REPOSITORY)
-        costs = [known[job.id, job.arch] for job in make_plan(catalog, request(kind)).builds]
-        seconds = sorted((cost.cpu_seconds for cost in costs), reverse=True)
-        cells = [
-            str(len(costs)),
-            f"{sum(seconds) / 60:.1f} min",
-            *(f"{compiling_seconds(seconds, cores) / 60:.1f} min" for cores in (2, 16)),
-            f"{max(cost.peak_bytes for cost in costs) / 1e9:.1f} GB",
-        ]
-        readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-        assert f"| {row} | {' | '.join(cells)} |" in readme
-
     def test_the_cost_of_every_build_is_known(self, catalog: Catalog) -> None:
-        """Else a new kernel would slip past the two tests above: ``tools.build_costs`` adds it."""
+        """Else a new kernel would slip past the test above: ``tools.build_costs`` adds it."""
         known = known_costs(REPOSITORY).keys()
         every = make_plan(catalog, request("device", rebuild=True)).builds
         assert {(job.id, job.arch) for job in every} <= known
-
-
-def compiling_seconds(seconds: Iterable[float], cores: int) -> float:
-    """How long compilations of so many processor seconds take, longest first."""
-    busy_until = [0.0] * cores
-    for each in sorted(seconds, reverse=True):
-        heapq.heappush(busy_until, heapq.heappop(busy_until) + each + START_S)
-    return max(busy_until)
 
 
 def write_costs(root: Path, **seconds: float) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from assay.catalog.model import Catalog
 from assay.pipeline.plan import make_plan
-from assay.records.claims import Claim, Hardware
+from assay.records.claims import Claim
 from assay.records.evaluations import (
     Benchmark,
     Derived,
@@ -30,10 +30,6 @@ def rate(arm: str = "ours", comparison: str = "duel") -> Benchmark:
 def program() -> Program:
     stated = Invocation(arguments=("--q=1",), shape={})
     return Program(kind="program", program="ex88", figure="tma", typed=None, stated=stated)
-
-
-def on(*targets: str) -> Hardware:
-    return Hardware(target=targets[0], as_stated=None, also=targets[1:])
 
 
 def catalog(claims: Sequence[Claim], **changes: Any) -> Catalog:

@@ -8,19 +8,9 @@ from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import require_compiler, require_kept_report, require_places
-from assay.pipeline.request import Options
 from assay.records.evaluations import NotRun
 from tests.report_fixtures import make_request as made_request
 from tests.report_fixtures import provision, signed_report, write_repository
-
-
-def options(tmp_path: Path, **changes: object) -> Options:
-    values = {
-        "run": "asked", "sources": ("000",), "targets": ("h100",), "runtime": "host",
-        "executor": "local", "device_python": None, "prebuilt": None, "recorded": (), "keys": (),
-        "signing_key": tmp_path / "key", "host_image": False,
-    }  # fmt: skip
-    return Options(**{**values, **changes})
 
 
 class TestAMissingCompiler:
