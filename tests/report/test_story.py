@@ -44,6 +44,21 @@ def test_figures_come_from_the_verdict(root: Path) -> None:
     assert sentence.rests_on == "demo_rate"
 
 
+def test_a_figure_may_be_of_a_gpu_that_is_named(root: Path) -> None:
+    lead = next(row for row in verdicts_of(root) if row.claim == "demo_rate")
+    other = lead.model_copy(update={"target": "l4", "measured": 12.0})
+    add(root, FINDING.replace("STATUS", lead.status.value))
+    catalog = load_catalog(root)
+    file = catalog.sources["demo"]
+    (finding,) = file.findings
+    told = finding.model_copy(update={"says": "It gives {demo_rate@l4} elsewhere."})
+    catalog.sources["demo"] = file.model_copy(update={"findings": (told,)})
+    assert [each.text for each in story(catalog, (lead, other))] == ["It gives 12 elsewhere."]
+    add(root, FINDING.replace("{demo_rate}", "{demo_rate@l5}"))
+    with pytest.raises(BadInput):
+        load_catalog(root)
+
+
 def test_a_figure_of_a_claim_that_it_does_not_rest_on_is_refused(root: Path) -> None:
     add(
         root,

@@ -437,6 +437,7 @@ def _check_finding(names: _Names, finding: SourceFinding) -> None:
     for each in places(finding.says):
         if each.claim not in finding.when:
             raise names.refuse(f"takes a figure of {each.claim}, which 'when' does not name")
+        names.require("target", each.target, names.catalog.targets)
         if each.what not in FIGURES_OF_PLACES:
             listed = ", ".join(sorted(filter(None, FIGURES_OF_PLACES)))
             raise names.refuse(f"'{each.claim}:{each.what}' is no figure; known: {listed}")

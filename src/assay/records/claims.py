@@ -412,7 +412,8 @@ class SourceFinding(Record):
 
     Its figures are places that verdicts fill: ``{claim}`` is what was measured, ``{claim:claimed}``
     what the source states, ``{claim.reading}`` what a reading gives, ``{claim.reading:work}`` how
-    much work its count claims for each unit done, and ``{claim:gpu}`` where.
+    much work its count claims for each unit done, and ``{claim:gpu}`` where. All are of the GPU
+    that the source names, or of what there is; ``{claim@target}`` is of another.
     """
 
     says: str

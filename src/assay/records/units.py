@@ -236,7 +236,8 @@ def readable(value: float, unit: Unit | str | None) -> tuple[float, str | None]:
 
 
 _PLACE = re.compile(
-    r"\{(?P<claim>[a-z0-9_]+)(?:\.(?P<reading>[a-z0-9_]+))?(?::(?P<what>[a-z]+))?\}"
+    r"\{(?P<claim>[a-z0-9_]+)(?:@(?P<target>[a-z0-9_]+))?"
+    r"(?:\.(?P<reading>[a-z0-9_]+))?(?::(?P<what>[a-z]+))?\}"
 )
 
 
@@ -248,12 +249,14 @@ class FigurePlace:
     reading: str | None
     what: str | None
     """``claimed``, ``work`` or ``gpu``; None for the measured figure."""
+    target: str | None = None
+    """Of which GPU; None for the one that the source names, or what there is."""
 
 
 def places(text: str) -> Iterator[FigurePlace]:
     """Yield the places of a sentence, in order."""
     for found in _PLACE.finditer(text):
-        yield FigurePlace(found["claim"], found["reading"], found["what"])
+        yield FigurePlace(found["claim"], found["reading"], found["what"], found["target"])
 
 
 def split(text: str) -> list[str]:
