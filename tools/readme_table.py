@@ -13,7 +13,7 @@ from assay.base.io import read_record, read_text
 from assay.base.printable import capital
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, outcomes, splits_of
+from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, outcomes
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import Outcome
 from assay.records.attestation import VERDICTS
@@ -21,7 +21,6 @@ from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.counts import came_out
 from assay.report.formatting import markdown
 from assay.report.story import Sentence, leading_findings, story
-from assay.shared.counting import agreeing, counted
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
@@ -44,7 +43,7 @@ def result_tables(catalog: Catalog, verdicts: VerdictsFile, report: str) -> str:
     first = {catalog.source_of[each.rests_on]: each for each in told}
     sentences = [first[name] for name in catalog.sources if name in first]
     found = [_in_markdown(each, page) for each in sentences or leading_findings(catalog, once)]
-    parts = (_measured_on(entries, once, report), found, _table(catalog, once))
+    parts = ([_measured_on(entries, report)], found, _table(catalog, once))
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
 
@@ -53,7 +52,7 @@ def _in_markdown(sentence: Sentence, page: str) -> str:
     return f"- {markdown(sentence.text)} ([evidence]({page}#{sentence.rests_on}))"
 
 
-def _measured_on(entries: Sequence[Verdict], once: Sequence[Outcome], report: str) -> list[str]:
+def _measured_on(entries: Sequence[Verdict], report: str) -> str:
     places = {
         (v.measured_on.product, v.measured_on.recorded_at[:10])
         for v in entries
@@ -61,14 +60,7 @@ def _measured_on(entries: Sequence[Verdict], once: Sequence[Outcome], report: st
     }
     told_places = " and ".join(f"{product} ({day})" for product, day in sorted(places))
     name = report.rsplit("/", 1)[-1]
-    lines = [f"Report [{name}]({report}/report.md), measured on {markdown(told_places)}."]
-    if number := splits_of(once)[ELSEWHERE].total:
-        lines.append(
-            f"{counted(number, 'published figure')} {agreeing(number, 'was', 'were')} measured on "
-            f"another GPU than {agreeing(number, 'its', 'their')} source names, and "
-            f"{agreeing(number, 'is', 'are')} listed apart."
-        )
-    return lines
+    return f"Report [{name}]({report}/report.md), measured on {markdown(told_places)}."
 
 
 def _table(catalog: Catalog, once: Iterable[Outcome]) -> list[str]:

@@ -32,14 +32,6 @@ class TestTable:
             "| 1 reproduced |"
         ]
 
-    def test_which_gpu_stood_in_is_said_once(self, told: tuple[Catalog, VerdictsFile]) -> None:
-        text = readme_table.result_tables(*told, "reports/demo_run")
-        said = (
-            "1 published figure was measured on another GPU than its source names, and is "
-            "listed apart."
-        )
-        assert text.count(said) == 1
-
 
 def test_markers_stay(tmp_path: Path) -> None:
     text = f"a\n{readme_table.BEGIN}\nold\n{readme_table.END}\nb\n"
