@@ -125,7 +125,7 @@ def results(layer: Layer, x: Tensor) -> list[Tensor]:
     """Return the layer's output, and the gradients by x and by every weight."""
     x = x.detach().requires_grad_()
     y = layer(x)
-    return [y.detach(), *torch.autograd.grad(y.float().square().mean(), [x, *layer.parameters()])]
+    return [y.detach(), *torch.autograd.grad(y.float().square().sum(), [x, *layer.parameters()])]
 
 
 def median_ms(work: Callable[[], Any]) -> float:

@@ -65,7 +65,7 @@ _loaded: list[KernelSet] = []
 
 
 def load(folder: str | Path) -> KernelSet:
-    """Offer the kernels of a folder that ``./assay kernels`` wrote; returns them.
+    """Offer the kernels of a folder that ``./assay lab kernels`` wrote; returns them.
 
     They come before those of earlier calls. No library is opened yet: the first call of an operator
     on a GPU does that, after it has checked the library's digest. Raises FileNotFoundError where
