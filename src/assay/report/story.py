@@ -4,6 +4,7 @@ Written sentences stand with the claims (``findings`` of a source). One is left 
 is another than it rests on, or a figure that it names was not measured.
 """
 
+import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -99,7 +100,7 @@ def _figure(catalog: Catalog, verdict: Verdict, place: FigurePlace) -> str | Non
 
 
 def _rounded(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 10 else fmt.short(value, DIGITS)
+    return f"{math.floor(value + 0.5)}" if value >= 10 else fmt.short(value, DIGITS)
 
 
 def leading_findings(catalog: Catalog, counted_things: Sequence[Outcome]) -> tuple[Sentence, ...]:
