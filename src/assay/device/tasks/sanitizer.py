@@ -41,7 +41,7 @@ from assay.shared.launch_abi import REFUSALS, WORKSPACE_BYTES, checked_library
 from assay.shared.specs import ArmSpec, Json
 
 TOOLS = ("memcheck", "racecheck", "synccheck")
-WORKERS = max(6, min(16, os.cpu_count() or 2))
+WORKERS = max(6, min(12, (os.cpu_count() or 2) - 2))
 """Starts at a time: each takes a context of some 500 MB on the GPU and a core of the host."""
 REPEAT = 2
 """Launches of each shape: the second meets the workspace that the first left behind."""
@@ -117,17 +117,17 @@ class Sanitizer:
             return found, dict(json.loads(result.read_text(encoding="utf-8")))
         return found, {"error": words or "ended without a result", "launches": []}
 
-    def check(self, arm: ArmSpec, tool: str) -> Json:
-        """Return one kernel under one tool."""
-        folder = self._folder / f"{arm.variant.id}.{tool}"
+    def check(self, arm: ArmSpec) -> list[Json]:
+        """Return one kernel under every tool."""
+        folder = self._folder / arm.variant.id
         folder.mkdir()
         try:
-            spec = write_spec(arm, folder)
-        except (KeyError, ValueError, TypeError, RuntimeError) as error:
-            broken = {"error": f"its inputs: {type(error).__name__}: {error}", "launches": []}
-            return _outcome(arm, tool, Found(None, 0, ()), broken)
-        else:
-            return _outcome(arm, tool, *self.start(tool, spec, arm.variant.id))
+            try:
+                spec = write_spec(arm, folder)
+            except (KeyError, ValueError, TypeError, RuntimeError) as error:
+                broken = {"error": f"its inputs: {type(error).__name__}: {error}", "launches": []}
+                return [_outcome(arm, tool, Found(None, 0, ()), broken) for tool in TOOLS]
+            return [_outcome(arm, tool, *self.start(tool, spec, arm.variant.id)) for tool in TOOLS]
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -211,10 +211,9 @@ def _watched(tools: Tools, arms: Sequence[ArmSpec]) -> Json:
         sanitizer = Sanitizer(tools, Path(folder))
         with ThreadPoolExecutor(WORKERS) as pool:
             controls = pool.map(sanitizer.control, TOOLS)
-            pairs = [(arm, tool) for arm in arms for tool in TOOLS]
             runs: list[Json] = []
-            rows = pool.map(lambda pair: sanitizer.check(*pair), pairs)
-            for number, row in enumerate(rows, start=1):
-                runs.append(row)
-                progress(number, len(pairs), f"{row['variant']}: {row['tool']} {row['status']}")
+            for number, rows in enumerate(pool.map(sanitizer.check, arms), start=1):
+                runs += rows
+                said = ", ".join(f"{row['tool']} {row['status']}" for row in rows)
+                progress(number, len(arms), f"{rows[0]['variant']}: {said}")
             return {"controls": list(controls), "runs": runs}
