@@ -56,19 +56,16 @@ def commands_at(places: CommandPlaces) -> Measure[OriginalRunRecord]:
     """Return what builds and runs commands; those that the device side can, in one start of it."""
 
     def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[OriginalRunRecord]:
-        here = [number for number, job in enumerate(jobs) if _on_device_side(places, job)]
-        paths = [into[number] for number in here]
-        told = [jobs[number] for number in here]
-        ran = run_device_batch(places.runner, told, OriginalRunRecord, into=paths)
-        found: dict[int, OriginalRunRecord | CheckFailed] = dict(zip(here, ran, strict=True))
-        for number, job in enumerate(jobs):
-            if number not in found:
-                assert isinstance(job, OriginalRunsJob)
-                try:
-                    found[number] = _measured(places, job)
-                except CheckFailed as error:
-                    found[number] = error
-        return [found[number] for number in range(len(jobs))]
+        here = [
+            (job, path)
+            for job, path in zip(jobs, into, strict=True)
+            if _on_device_side(places, job)
+        ]
+        told, paths = [job for job, _ in here], [path for _, path in here]
+        ran = iter(run_device_batch(places.runner, told, OriginalRunRecord, into=paths))
+        return [
+            next(ran) if _on_device_side(places, job) else _by_lines(places, job) for job in jobs
+        ]
 
     return measure
 
@@ -77,6 +74,15 @@ def _on_device_side(places: CommandPlaces, job: DeviceJob) -> bool:
     """Return whether the device side builds and runs a command, where it runs itself."""
     assert isinstance(job, OriginalRunsJob)
     return job.image is None and (places.runner.image is None or job.build is None)
+
+
+def _by_lines(places: CommandPlaces, job: DeviceJob) -> OriginalRunRecord | CheckFailed:
+    """Return what one command came to of which lines run in containers."""
+    assert isinstance(job, OriginalRunsJob)
+    try:
+        return _measured(places, job)
+    except CheckFailed as error:
+        return error
 
 
 def _measured(places: CommandPlaces, job: OriginalRunsJob) -> OriginalRunRecord:
