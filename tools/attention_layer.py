@@ -9,6 +9,7 @@ dense attention, at a shorter length.
 """
 
 import argparse
+import math
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
 from assay import ops
+from assay.device.kernels.oracles import measure_errors
 from assay.ops.attention_mask import AttentionMask
 from assay.ops.checks import Tensor
 
@@ -143,8 +145,9 @@ def median_ms(work: Callable[[], Any]) -> float:
 
 
 def relative(found: Tensor, right: Tensor) -> float:
-    """Return the Frobenius norm of the error over that of what is right."""
-    return float((found.double() - right.double()).norm() / right.double().norm())
+    """Return the relative Frobenius error; infinite where what is right is zero and that is not."""
+    error = measure_errors(found, right).relative
+    return math.inf if error is None else error
 
 
 def errors(

@@ -1,11 +1,12 @@
 """How long a run takes, and for how much of the time that it measures the GPU is busy.
 
-``python -m tools.run_times --source 003 --run timed ...`` starts ``./assay reproduce`` with these
-options and prints seconds by stage. Where there is a GPU, ``nvidia-smi`` is asked all the while for
-the share of time in which a kernel ran; printed is the mean over the benchmark stage. Started again
-with the same options, it tells of a second run.
+``python -m tools.run_times --source 003 --run timed ...`` starts ``./assay reproduce --timings``
+with these options. Where there is a GPU, ``nvidia-smi`` is asked all the while for the share of
+time in which a kernel ran; printed is the mean over each benchmark stage. Started again with the
+same options, it tells of a second run.
 """
 
+import argparse
 import statistics
 import subprocess
 import sys
@@ -55,22 +56,23 @@ def samples_of(log: Path) -> Samples:
 
 def main(options: list[str]) -> int:
     """Entry point; returns the exit code of the run."""
-    run = options[options.index("--run") + 1] if "--run" in options else "local"
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--run", default="local")
+    run = parser.parse_known_args(options)[0].run
     log = ROOT / "results" / f"{run}.utilization.csv"
     log.parent.mkdir(exist_ok=True)
     began = time.time()
     with watched(log):
-        ended = subprocess.run([str(ROOT / "assay"), "reproduce", *options], check=False)
-    print(f"{time.time() - began:8.1f} s  all of it")
+        command = [str(ROOT / "assay"), "reproduce", "--timings", *options]
+        ended = subprocess.run(command, check=False)
     busy = samples_of(log)
     for step in step_timings(ROOT / "results" / run):
-        if step.began < began or step.seconds < 1:
+        if step.stage is not Stage.BENCHMARK or step.began < began:
             continue
-        words = f"{step.seconds:8.1f} s  {' '.join([step.stage, *step.arguments.values()])}"
         during = [share for at, share in busy if 0 <= at - step.began <= step.seconds]
-        if step.stage is Stage.BENCHMARK and during:
-            words += f": GPU busy for {statistics.fmean(during):.0f} % by nvidia-smi"
-        print(words)
+        if during:
+            target, mean = step.arguments["target"], statistics.fmean(during)
+            print(f"GPU busy for {mean:.0f} % of {step.stage} on {target}, by nvidia-smi")
     return ended.returncode
 
 
