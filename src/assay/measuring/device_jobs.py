@@ -179,7 +179,7 @@ def program_job(
         arguments=tuple(job.arguments),
         runs=catalog.judging.program_runs,
         timeout_s=PROGRAM_TIMEOUT_S,
-        verify=catalog.programs[job.program].verify,
+        verify=catalog.programs[job.program].verified_by(job.arguments),
     )
 
 

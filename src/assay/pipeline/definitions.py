@@ -54,7 +54,7 @@ class Definitions:
         parts += [asdict(as_spec(TargetSpec, catalog.targets[plan.target])), plan.provision.gpus]
         parts += [judging.correctness_seeds, judging.program_runs, self.request.gpu_minutes]
         parts.append(bool(self.request.sources))  # a sweep for its own sake has nothing beside
-        parts += [catalog.programs[job.program].verify for job in plan.programs]
+        parts += [catalog.programs[job.program].verified_by(job.arguments) for job in plan.programs]
         parts += map(_content, offered(catalog, plan.target) if plan.operators else ())
         # Which binaries the arms run, the workflow sees by its inputs.
         for name in plan.comparisons:

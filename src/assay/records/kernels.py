@@ -1,6 +1,7 @@
 """Everything that can be compiled: kernel variants, original programs, support probes."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
@@ -192,6 +193,8 @@ class OriginalProgram(Record):
     parser: Literal["cutlass_41", "cutlass_43", "cutlass_57", "cutlass_88"]
     verify: tuple[str, ...] = ()
     """Arguments that make it check its output; none for a program that does so in every run."""
+    unverified: tuple[str, ...] = ()
+    """Arguments of problems at which that takes too long: a reference may be a naive kernel."""
 
     @model_validator(mode="after")
     def _is_built_as_said(self) -> "OriginalProgram":
@@ -205,6 +208,10 @@ class OriginalProgram(Record):
     def words(self) -> tuple[str, ...]:
         """Return the flags as the compiler reads them."""
         return tuple(each.flag for each in self.flags)
+
+    def verified_by(self, arguments: Sequence[str]) -> tuple[str, ...]:
+        """Return the further arguments that make it check a problem; none where it is not told."""
+        return () if set(self.unverified) & set(arguments) else self.verify
 
 
 class Probe(Record):

@@ -86,17 +86,20 @@ else:
     tool = arguments[arguments.index("--tool") + 1]
     log = pathlib.Path(arguments[arguments.index("--log-file") + 1])
     spec = json.loads(pathlib.Path(arguments[-1]).read_text())
-    for shape in spec.get("shapes", []):
-        for path in shape["operands"].values():
-            assert pathlib.Path(path).stat().st_size > 0
-    name = "control" if "control" in spec else pathlib.Path(spec["library"]).stem
+    names = ["control"] if "control" in spec else []
+    for kernel in spec.get("kernels", []):
+        names.append(pathlib.Path(kernel["library"]).stem)
+        for shape in kernel["shapes"]:
+            for path in shape["operands"].values():
+                assert pathlib.Path(path).stat().st_size > 0
     with (spot / "calls").open("a") as calls:
-        calls.write(json.dumps([name, tool, arguments]) + "\\n")
-    told = json.loads((spot / "plan.json").read_text())[name][tool]
-    log.write_text(told["log"])
-    if told.get("launches") is not None or "control" in spec:
-        result = {{"error": "", "launches": told.get("launches") or []}}
-        pathlib.Path(spec["result"]).write_text(json.dumps(result))
+        calls.write(json.dumps([names, tool, arguments]) + "\\n")
+    plan = json.loads((spot / "plan.json").read_text())
+    told = [plan[name][tool] for name in names]
+    log.write_text(next((each["log"] for each in told if each["log"] != {clean!r}), {clean!r}))
+    kernels = [each.get("launches") for each in told]
+    if all(kernels) or "control" in spec:
+        pathlib.Path(spec["result"]).write_text(json.dumps({{"error": "", "kernels": kernels}}))
     else:
         print("Segmentation fault")
 """
@@ -122,9 +125,10 @@ def arms(tmp_path):
 def run(monkeypatch, tmp_path, arms, validated):
     """Sanitize with the stand-in, which says of each name and tool what ``plan`` says."""
     command = tmp_path / "compute-sanitizer"
-    command.write_text(FAKE.format(python=sys.executable))
+    command.write_text(FAKE.format(python=sys.executable, clean=CLEAN))
     command.chmod(0o755)
     monkeypatch.setattr(sanitizer, "find_command", lambda: str(command))
+    monkeypatch.setattr(sanitizer, "WORKERS", 1)  # so that the two kernels share a start
 
     def work(plan):
         (tmp_path / "plan.json").write_text(json.dumps(plan))
@@ -139,7 +143,14 @@ def clean(**changes):
     return {**told, **changes}
 
 
-def test_each_kernel_has_a_start_of_its_own_under_each_tool(run, tmp_path):
+def calls_of(folder):
+    """The kernels and the arguments of each start that was no control's."""
+    lines = (folder / "calls").read_text().splitlines()
+    return [(names, tool, arguments) for names, tool, arguments in map(json.loads, lines)
+            if names != ["control"]]  # fmt: skip
+
+
+def test_clean_kernels_share_a_start_of_each_tool(run, tmp_path):
     record = run({"control": dict.fromkeys(sanitizer.TOOLS, CAUGHT), "ours": clean(),
                   "theirs": clean()})  # fmt: skip
     assert [(r.variant, r.tool) for r in record.runs] == [
@@ -150,8 +161,8 @@ def test_each_kernel_has_a_start_of_its_own_under_each_tool(run, tmp_path):
     assert record.runs[0].detail == "unaligned refused"
     assert record.version == "2025.3.1.0"
     assert all(control.caught for control in record.controls)
-    calls = [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
-    assert len(calls) == 9
+    calls = calls_of(tmp_path)
+    assert [names for names, *_ in calls] == 3 * [["ours", "theirs"]]
     for _, tool, arguments in calls:
         # Only what this version's help names; memory options only where they mean something.
         assert "--report-api-errors" not in arguments
@@ -159,7 +170,7 @@ def test_each_kernel_has_a_start_of_its_own_under_each_tool(run, tmp_path):
         assert "--port" in arguments
 
 
-def test_findings_are_the_kernels_own(run):
+def test_findings_are_the_kernels_own(run, tmp_path):
     plan = {
         "control": dict.fromkeys(sanitizer.TOOLS, CAUGHT),
         "ours": clean(racecheck={"log": RACE, "launches": RAN}),
@@ -171,6 +182,9 @@ def test_findings_are_the_kernels_own(run):
     silent = by_key["theirs", "synccheck"]
     assert (silent.status, silent.detail) == ("failed", "Segmentation fault")
     assert sum(r.status == "clean" for r in by_key.values()) == 4
+    started = [(names, tool) for names, tool, _ in calls_of(tmp_path)]
+    assert (["ours"], "racecheck") in started and (["theirs"], "synccheck") in started
+    assert (["ours"], "memcheck") not in started
 
 
 def test_a_tool_that_misses_its_control_is_named(run):

@@ -1,5 +1,4 @@
-"""``python -m assay.device.tasks.sanitized SPEC.json``: launch one kernel while a sanitizer
-watches.
+"""``python -m assay.device.tasks.sanitized SPEC.json``: launch kernels while a sanitizer watches.
 
 No PyTorch: it starts in no time, launches no kernels of its own, and every buffer is an allocation
 of its own, so that a step beyond its end is a step out of bounds. SPEC says what to launch; what
@@ -20,7 +19,7 @@ from assay.shared.launch_abi import open_launcher
 from assay.shared.specs import Json
 
 DEADLINE_S = 90
-"""A launch that hangs ends this process, and with it the tool that waits for it."""
+"""Of one kernel: a launch that hangs ends this process, and with it the tool that waits for it."""
 CONTROL_BYTES = 256
 FLOAT_BYTES = 4
 THREADS = 64
@@ -110,6 +109,7 @@ class Driver:
         self.call("cuDeviceGet", ctypes.byref(device), 0)
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.call("cuCtxSetCurrent", context)
+        self._allocated: list[int] = []
 
     def call(self, name: str, *arguments: Any) -> None:
         """Raise DriverError when the call returns anything but success."""
@@ -121,7 +121,13 @@ class Driver:
         """Address of ``size`` bytes on the GPU."""
         address = ctypes.c_uint64()
         self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(1, size)))
-        return int(address.value)
+        self._allocated.append(int(address.value))
+        return self._allocated[-1]
+
+    def free(self) -> None:
+        """Give back all memory: a step out of bounds must not land in an earlier kernel's."""
+        while self._allocated:
+            self.call("cuMemFree_v2", ctypes.c_uint64(self._allocated.pop()))
 
     def upload(self, data: bytes) -> int:
         """Address of a copy of ``data`` on the GPU."""
@@ -194,20 +200,33 @@ def launch(driver: Driver, spec: Json, shape: Json) -> Json:
     return {"name": shape["name"], "code": 0, "error": ""}
 
 
+def launch_all(driver: Driver, spec: Json, done: list[Json]) -> bool:
+    """Launch a kernel's shapes, and add to ``done`` what became of each. Return whether the context
+    is still there.
+    """
+    signal.alarm(DEADLINE_S)
+    for shape in spec["shapes"]:
+        done.append(launch(driver, spec, shape))
+        if done[-1]["error"]:
+            return False
+    driver.free()
+    return True
+
+
 def main(arguments: list[str]) -> int:
     """Entry point; 0 whatever the launches did, for the tool's own exit code must stand out."""
     signal.alarm(DEADLINE_S)
     spec: Json = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
-    done: list[Json] = []
-    result: Json = {"error": "", "launches": done}
+    kernels: list[list[Json]] = []
+    result: Json = {"error": "", "kernels": kernels}
     try:
         driver = Driver()
         if "control" in spec:
             driver.control(spec["control"])
-        for shape in spec.get("shapes", []):
-            done.append(launch(driver, spec, shape))
-            if done[-1]["error"]:
-                break  # the context is lost
+        for kernel in spec.get("kernels", []):
+            kernels.append([])
+            if not launch_all(driver, kernel, kernels[-1]):
+                break
     except (DriverError, OSError, AttributeError) as error:
         result["error"] = str(error)
     Path(spec["result"]).write_text(json.dumps(result), encoding="utf-8")

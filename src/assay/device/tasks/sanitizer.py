@@ -1,6 +1,7 @@
 """NVIDIA's compute-sanitizer over every compiled kernel at small shapes: ``{"task": "sanitize"}``.
 
-Each kernel has a start of its own under each tool, so that a finding is that kernel's and a crash
+A start of a tool takes longer than what it watches, so a few kernels share one. Where that start is
+not clean, each of them is started alone under that tool: a finding is one kernel's, and a crash
 nobody else's. Several starts run at a time: nothing here is timed. A tool that is not installed is
 a status; a tool whose control kernel it does not catch is named, for it would catch nothing else.
 """
@@ -9,12 +10,11 @@ import contextlib
 import ctypes
 import json
 import os
-import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -46,7 +46,10 @@ WORKERS = max(6, min(12, (os.cpu_count() or 2) - 2))
 REPEAT = 2
 """Launches of each shape: the second meets the workspace that the first left behind."""
 SEED = 1
-DEADLINE_S = LAUNCH_DEADLINE_S + 60.0
+START_DEADLINE_S = 60.0
+"""For the tool's own start, beside what each kernel may take."""
+MOST_A_START = 8
+"""Kernels that share a start."""
 BUDGET_S = 240.0
 """Of all starts together: what has not ended by then is stopped, and its kernel ``failed``."""
 
@@ -87,6 +90,21 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
     }
 
 
+@dataclass(frozen=True)
+class Watched:
+    """What one start showed of one kernel."""
+
+    found: Found
+    launches: Sequence[Json] = ()
+    error: str = ""
+
+    @property
+    def clean(self) -> bool:
+        """Whether the tool came to a summary without findings, and every launch ended."""
+        quiet = self.found.errors == 0 == self.found.warnings
+        return quiet and not self.error and not any(shape["error"] for shape in self.launches)
+
+
 class Sanitizer:
     """Starts of the tools, at most WORKERS at a time."""
 
@@ -97,39 +115,58 @@ class Sanitizer:
         for slot in range(WORKERS):
             self._slots.put(slot)
 
-    def start(self, tool: str, spec: Json, name: str) -> tuple[Found, Json]:
-        """Return what the tool found, and what the launches said of themselves."""
+    def start(self, tool: str, asked: Json, name: str) -> tuple[Found, Json]:
+        """Return what the tool found in one start, and what was launched in it."""
         log, result = (self._folder / f"{name}.{tool}.{what}" for what in ("log", "result"))
         path = self._folder / f"{name}.{tool}.spec"
-        path.write_text(json.dumps({**spec, "result": str(result)}), encoding="utf-8")
+        path.write_text(json.dumps({**asked, "result": str(result)}), encoding="utf-8")
         slot = self._slots.get()
         try:
             left = self._end - time.monotonic()
             if left <= 0:
                 late = f"not begun: all starts together had {BUDGET_S:.0f} s"
-                return Found(None, 0, ()), {"error": late, "launches": []}
+                return Found(None, 0, ()), {"error": late, "kernels": []}
             command = command_line(self._tools, tool, log, slot, path)
-            words = run_tool(command, min(DEADLINE_S, left))
+            each = LAUNCH_DEADLINE_S * max(1, len(asked.get("kernels", ())))
+            words = run_tool(command, min(each + START_DEADLINE_S, left))
         finally:
             self._slots.put(slot)
         found = parse_log(log.read_text(errors="replace") if log.is_file() else "")
         with contextlib.suppress(OSError, ValueError):  # none, or cut off where it was stopped
             return found, dict(json.loads(result.read_text(encoding="utf-8")))
-        return found, {"error": words or "ended without a result", "launches": []}
+        return found, {"error": words or "ended without a result", "kernels": []}
 
-    def check(self, arm: ArmSpec) -> list[Json]:
-        """Return one kernel under every tool."""
-        folder = self._folder / arm.variant.id
-        folder.mkdir()
-        try:
-            try:
-                spec = write_spec(arm, folder)
-            except (KeyError, ValueError, TypeError, RuntimeError) as error:
-                broken = {"error": f"its inputs: {type(error).__name__}: {error}", "launches": []}
-                return [_outcome(arm, tool, Found(None, 0, ()), broken) for tool in TOOLS]
-            return [_outcome(arm, tool, *self.start(tool, spec, arm.variant.id)) for tool in TOOLS]
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    def watch(self, tool: str, specs: Mapping[str, Json]) -> dict[str, Watched]:
+        """Return what a tool shows of kernels by their ids: in one start, or where that is not
+        clean in one each.
+        """
+        found, result = self.start(tool, {"kernels": list(specs.values())}, next(iter(specs)))
+        kernels = result["kernels"] or [[]] * len(specs)
+        seen = {
+            name: Watched(found, launches, result["error"])
+            for name, launches in zip(specs, kernels, strict=False)
+        }
+        if len(specs) == 1 or (len(seen) == len(specs) and all(w.clean for w in seen.values())):
+            return seen
+        alone = [self.watch(tool, {name: spec}) for name, spec in specs.items()]
+        return {name: watched for each in alone for name, watched in each.items()}
+
+    def check(self, arms: Sequence[ArmSpec]) -> list[Json]:
+        """Return a few kernels under every tool."""
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            specs, broken = dict[str, Json](), dict[str, Watched]()
+            for arm in arms:
+                place = Path(folder) / arm.variant.id
+                place.mkdir()
+                try:
+                    specs[arm.variant.id] = write_spec(arm, place)
+                except (KeyError, ValueError, TypeError, RuntimeError) as error:
+                    why = f"its inputs: {type(error).__name__}: {error}"
+                    broken[arm.variant.id] = Watched(Found(None, 0, ()), error=why)
+            seen = {
+                tool: {**broken, **(self.watch(tool, specs) if specs else {})} for tool in TOOLS
+            }
+        return [_outcome(arm, tool, seen[tool][arm.variant.id]) for arm in arms for tool in TOOLS]
 
     def control(self, tool: str) -> Json:
         """Return whether a tool catches the kernel that does wrong on purpose."""
@@ -143,9 +180,9 @@ class Sanitizer:
         }
 
 
-def _outcome(arm: ArmSpec, tool: str, found: Found, result: Json) -> Json:
+def _outcome(arm: ArmSpec, tool: str, watched: Watched) -> Json:
     """Return the Sanitized record."""
-    launches = result["launches"]
+    found, launches = watched.found, watched.launches
     refused = [shape["name"] for shape in launches if shape["code"] in REFUSALS]
     ran = [shape["name"] for shape in launches if shape["code"] == 0]
     remarks = [f"{name} refused" for name in refused]
@@ -155,7 +192,7 @@ def _outcome(arm: ArmSpec, tool: str, found: Found, result: Json) -> Json:
         if shape["code"] not in (0, *REFUSALS)
     ]
     remarks += [f"{shape['name']}: {shape['error']}" for shape in launches if shape["error"]]
-    remarks += [result["error"]] if result["error"] else []
+    remarks += [watched.error] if watched.error else []
     broken = len(remarks) > len(refused)
     if found.errors or found.warnings:
         status = "errors" if found.errors else "warnings"
@@ -212,8 +249,10 @@ def _watched(tools: Tools, arms: Sequence[ArmSpec]) -> Json:
         with ThreadPoolExecutor(WORKERS) as pool:
             controls = pool.map(sanitizer.control, TOOLS)
             runs: list[Json] = []
-            for number, rows in enumerate(pool.map(sanitizer.check, arms), start=1):
+            size = max(1, min(MOST_A_START, len(arms) // WORKERS))
+            shared = [arms[first : first + size] for first in range(0, len(arms), size)]
+            for rows in pool.map(sanitizer.check, shared):
                 runs += rows
-                said = ", ".join(f"{row['tool']} {row['status']}" for row in rows)
-                progress(number, len(arms), f"{rows[0]['variant']}: {said}")
+                said = (f"{row['variant']}: {row['tool']} {row['status']}" for row in rows)
+                progress(len(runs), len(TOOLS) * len(arms), "; ".join(said))
             return {"controls": list(controls), "runs": runs}
