@@ -179,6 +179,22 @@ class TestRatiosOfClaims:
         assert whole.holds is None
         assert whole.reason is not None and "top is open" in whole.reason
 
+    @pytest.mark.parametrize(
+        ("counted", "status"), [(1, Status.INCONCLUSIVE), (2, Status.MISSTATED)]
+    )
+    def test_a_count_that_both_sides_share_cancels(self, counted: int, status: Status) -> None:
+        """The top counts each operation twice; the bottom twice as well, or four times."""
+        twice = reading("run", evaluation=rate("rival"), flops="4 * m * n * k")
+        alike = reading("run", flops=f"{counted} * m * n * k")
+        top, bottom = (
+            read(each, value=value).model_copy(update={"id": name})
+            for name, each, value in [
+                ("top", twice, 2 * RIVAL_RATE),
+                ("bottom", alike, 2 * counted * OURS_RATE),
+            ]
+        )
+        assert judged(gap_of(GAP / counted), top, bottom)[0].status is status
+
     def test_nor_is_one_whose_part_lacks_a_reading(self) -> None:
         """The ratio fits. One part is misstated; under a reading of the other both may hold."""
         absent = rate("attention", comparison="attend")

@@ -79,7 +79,8 @@ def readings_of(case: Case, claim: Claim, target: str) -> tuple[Reading, ...]:
 def weigh_readings(ask: Question, verdict: Verdict) -> Verdict:
     """Return the verdict with all readings of the claim; unchanged where its words have but one."""
     case, claim, target = ask.case, ask.claim, ask.target
-    others = (*rebuilt_reading(case, claim, target), *readings_of(case, claim, target))
+    derived = (_counted_alike(case, each, target) for each in readings_of(case, claim, target))
+    others = (*rebuilt_reading(case, claim, target), *derived)
     printed = counted_otherwise(case, claim, target)
     typed = as_typed(case, claim, target)
     if not others and typed is None:
@@ -112,6 +113,23 @@ def weigh_readings(ask: Question, verdict: Verdict) -> Verdict:
     paths = tuple(path for _, _, measured in given for path in measured.evidence)
     told = f"{_told(holding, outcomes)}{words}"
     return case.adding(verdict, told, paths, readings=(first, *outcomes), **fields)
+
+
+def _counted_alike(case: Case, reading: Reading, target: str) -> Reading:
+    """Return a reading of a ratio under which both sides count as many operations for each one that
+    they do, within a ratio's margin, as one of what the source leaves unsaid: the count cancels.
+    """
+    evaluation = reading.evaluation
+    if reading.differs != "work" or not isinstance(evaluation, Derived) or evaluation.flops:
+        return reading
+    sides = [measure_claim(case, part, target) for part in parts_of(case, evaluation)]
+    counted = [side.work_ratio for side in sides if isinstance(side, Measured) and side.work_ratio]
+    least, most = min(counted, default=0.0), max(counted, default=0.0)
+    within = most <= least * (1 + case.catalog.judging.ratio_margin)
+    if len(counted) < len(sides) or not within:
+        return reading
+    says = f"{reading.says}; both sides count alike, {least:.3g} to {most:.3g} operations for each"
+    return reading.model_copy(update={"differs": UNSTATED, "says": says})
 
 
 def _toppled(
