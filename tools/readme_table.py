@@ -17,7 +17,7 @@ from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, outcomes
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import Outcome
 from assay.records.attestation import VERDICTS
-from assay.records.verdicts import Verdict, VerdictsFile
+from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
 from assay.report.counts import came_out
 from assay.report.formatting import markdown
 from assay.report.story import Sentence, leading_findings, story
@@ -30,6 +30,7 @@ BEGIN = "<!-- results: begin (python -m tools.readme_table --write) -->"
 END = "<!-- results: end -->"
 COLUMNS = (FIGURES, ELSEWHERE, "ratios", "probes")
 """What the table counts; relations between printed figures are in the report."""
+SEEMS = (Why.OTHER_PROBLEM, Why.OTHER_WORK_SEEMS)
 ROWS = 10
 """Lines of the table, at most: more sources than that share the last one."""
 
@@ -76,7 +77,7 @@ def _table(catalog: Catalog, once: Iterable[Outcome]) -> list[str]:
     if rest := [each for name in shown if name not in names for each in shown[name]]:
         lines.append((f"{len(shown) - len(names)} more", rest))
     columns = {
-        capital(KINDS[kind][1]): [came_out(e for e in of if e.kind == kind) for _, of in lines]
+        capital(KINDS[kind][1]): [_came_out([e for e in of if e.kind == kind]) for _, of in lines]
         for kind in COLUMNS
     }
     kept = {heading: cells for heading, cells in columns.items() if any(cells)}
@@ -84,6 +85,15 @@ def _table(catalog: Catalog, once: Iterable[Outcome]) -> list[str]:
     for row, (label, _) in enumerate(lines):
         table.append(f"| {label} | {' | '.join(cells[row] for cells in kept.values())} |")
     return table
+
+
+def _came_out(things: Sequence[Outcome]) -> str:
+    """Return how things that count came out, and how many misstatements are only inferred."""
+    status = Status.MISSTATED
+    found = [each for each in things if each.status is status]
+    seems = sum(each.lead.why in SEEMS for each in found)
+    said = f"{status.word} ({'it seems' if seems == len(found) else f'{seems} it seems'})"
+    return came_out(things).replace(status.word, said) if seems else came_out(things)
 
 
 def newest_tables(root: Path) -> str:

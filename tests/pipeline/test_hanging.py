@@ -8,7 +8,7 @@ import pytest
 from assay.judging.case import Case
 from assay.pipeline.hanging import hanging
 from assay.records.claims import Claim, Relation
-from assay.records.evaluations import Benchmark, Metric, Term
+from assay.records.evaluations import Benchmark, Metric, Reading, Term
 from assay.records.measurements import BenchmarkRecord
 from assay.records.units import Unit
 from tests import builders as b
@@ -97,3 +97,21 @@ def test_an_open_part_of_a_ratio_gets_more_though_it_alone_is_not_asked_for() ->
     ratio = b.claim("ratio", quotient(), value=OURS_RATE / RIVAL_RATE, unit=Unit.RATIO)
     record = b.benchmark(process_sd=0.004, processes=3)
     assert hanging_of([*parts, ratio], "ratio", record) == {"duel"}
+
+
+@pytest.mark.parametrize(("absent", "hangs"), [(False, {"duel"}), (True, set())])
+def test_beside_a_reading_that_is_never_measured_no_other_is_decided(
+    absent: bool, hangs: set[str]
+) -> None:
+    """The verdict waits for both, so that the one alone leaves it open."""
+    edge = math.exp(math.log1p(0.08) - 0.012)
+    gone = rate("ours", comparison="other")
+    readings = [
+        Reading(id=name, says=name, differs="unstated", evaluation=evaluation)
+        for name, evaluation in [("near", rate()), *([("gone", gone)] if absent else [])]
+    ]
+    claim = b.claim(
+        "rate", rate("rival"), value=OURS_RATE * edge, reading="dense", readings=tuple(readings)
+    )
+    record = b.benchmark(process_sd=0.004, processes=3)
+    assert hanging_of([claim], "rate", record) == hangs

@@ -5,6 +5,7 @@ work than the source states: the verdict is ``misstated``. Every reading that wa
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from assay.judging.case import Case, Failure, Measured, Question, significant
 from assay.judging.measured import measure_claim, measure_part, parts_of
@@ -39,6 +40,9 @@ it one over another rival than the source names, which is shown beside it.
 """
 UNSTATED = "unstated"
 """What a reading differs in that the source leaves open: it accuses nobody of a misstatement."""
+FARTHEST = ("problem", "work", "words", "rival", "build", UNSTATED)
+"""What a reading may differ in, by how far that leads from what is stated: a ratio differs in what
+leads farther of its sides."""
 TOPPLED = (Status.NOT_REPRODUCED, Status.EXCEEDED)
 """Verdicts of the primary reading that another one turns into ``misstated``."""
 
@@ -69,6 +73,7 @@ def readings_of(case: Case, claim: Claim, target: str) -> tuple[Reading, ...]:
             "id": name,
             "says": "; ".join(f"{part.id} read as: {reading.says}" for part, reading in said),
             "evaluation": evaluation.model_copy(update={"under": name}),
+            "differs": min((reading.differs for _, reading in said), key=FARTHEST.index),
             "flop_formula": None,
             "flops": None,
         }
@@ -79,21 +84,11 @@ def readings_of(case: Case, claim: Claim, target: str) -> tuple[Reading, ...]:
 def weigh_readings(ask: Question, verdict: Verdict) -> Verdict:
     """Return the verdict with all readings of the claim; unchanged where its words have but one."""
     case, claim, target = ask.case, ask.claim, ask.target
-    derived = (_counted_alike(case, each, target) for each in readings_of(case, claim, target))
-    others = (*rebuilt_reading(case, claim, target), *derived)
-    printed = counted_otherwise(case, claim, target)
-    typed = as_typed(case, claim, target)
-    if not others and typed is None:
+    tried = _tried(case, claim, target)
+    if not tried:
         return verdict
     primary = measure_claim(case, claim, target)
     own_decides = isinstance(own_program(case, claim, target), Measured)
-    given = [
-        (reading, meant, measure_claim(case, meant, target))
-        for reading in others
-        for meant in [claim.under(reading)]
-    ]
-    given += [(beside[0], claim, beside[1]) for beside in (printed, typed) if beside]
-    tried = [(each[0], _outcome(case, target, *each)) for each in given]
     holds, wanting = _standing(case, claim, target, verdict.status)
     first = VerdictReading(
         id=ways.PRIMARY,
@@ -105,14 +100,62 @@ def weigh_readings(ask: Question, verdict: Verdict) -> Verdict:
         work_ratio=_work_ratio(primary) if isinstance(primary, Measured) else None,
         reason=primary.explanation if isinstance(primary, Failure) else wanting,
     )
-    holding = [reading.says for reading, outcome in tried if outcome.holds]
-    outcomes = [outcome for _, outcome in tried]
-    fields, words = _toppled(claim, verdict, [(each.differs, outcome) for each, outcome in tried])
+    holding = [each.reading.says for each in tried if each.outcome.holds]
+    outcomes = [each.outcome for each in tried]
+    fields, words = _toppled(claim, verdict, tried)
     if fields.get("why") is Why.OTHER_WORK and not _by_itself(case, claim, target, tried):
         fields["why"] = Why.OTHER_WORK_SEEMS
-    paths = tuple(path for _, _, measured in given for path in measured.evidence)
+    paths = tuple(path for each in tried for path in each.measured.evidence)
     told = f"{_told(holding, outcomes)}{words}"
     return case.adding(verdict, told, paths, readings=(first, *outcomes), **fields)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One reading beside the primary one, and how the claim stands under it."""
+
+    reading: Reading
+    meant: Claim
+    """The claim as it is read; as it stands, of what its source's own program printed for it."""
+    measured: Measured | Failure
+    outcome: VerdictReading
+
+
+def _tried(case: Case, claim: Claim, target: str) -> list[Tried]:
+    """Return every reading of a claim but its primary one."""
+    derived = (_counted_alike(case, each, target) for each in readings_of(case, claim, target))
+    others = (*rebuilt_reading(case, claim, target), *derived)
+    given = [
+        (reading, meant, measure_claim(case, meant, target))
+        for reading in others
+        for meant in [claim.under(reading)]
+    ]
+    printed = counted_otherwise(case, claim, target)
+    typed = as_typed(case, claim, target)
+    given += [(beside[0], claim, beside[1]) for beside in (printed, typed) if beside]
+    return [Tried(*each, _outcome(case, target, *each)) for each in given]
+
+
+def waited_for(case: Case, claim: Claim, target: str) -> list[Tried]:
+    """Return the readings without which a verdict that another one could change is not final."""
+    return _missing(_tried(case, claim, target))[0]
+
+
+def _missing(tried: Sequence[Tried]) -> tuple[list[Tried], str | None]:
+    """Return the readings that could still change a verdict, and what one differs in that does.
+
+    What a rebuild of the source's own program gives settles nothing that the program leaves open.
+    """
+    unsure = any(
+        each.outcome.id == ways.PRINTED
+        and each.outcome.measured is not None
+        and each.outcome.holds is None
+        for each in tried
+    )
+    holding = (each.reading.differs for each in tried if each.outcome.holds)
+    other = next((differs for differs in holding if differs in CAUSES and not unsure), None)
+    could = {UNSTATED, *(CAUSES if other is None else ())}
+    return [e for e in tried if e.outcome.holds is None and e.reading.differs in could], other
 
 
 def _counted_alike(case: Case, reading: Reading, target: str) -> Reading:
@@ -133,10 +176,10 @@ def _counted_alike(case: Case, reading: Reading, target: str) -> Reading:
 
 
 def _toppled(
-    claim: Claim, verdict: Verdict, tried: Sequence[tuple[str, VerdictReading]]
+    claim: Claim, verdict: Verdict, tried: Sequence[Tried]
 ) -> tuple[dict[str, Status | Why | str], str]:
-    """Return what other readings, with what each differs in, make of a verdict on the primary one,
-    and a sentence on what is missing.
+    """Return what other readings make of a verdict on the primary one, and a sentence on what is
+    missing.
 
     One that holds shows where the figure comes from. What the source leaves unsaid comes first: by
     a choice that it may have made the figure is had as stated, so that it is no misstatement; nor
@@ -146,8 +189,8 @@ def _toppled(
     bound = not Relation(verdict.relation).two_sided
     if verdict.status not in TOPPLED or (bound and verdict.status is Status.EXCEEDED):
         return {}, ""  # more than the range that was asked for is what was asked for
-    holding = [differs for differs, outcome in tried if outcome.holds]
-    unsaid = [outcome for differs, outcome in tried if differs == UNSTATED]
+    holding = [each.reading.differs for each in tried if each.outcome.holds]
+    unsaid = [each.outcome for each in tried if each.reading.differs == UNSTATED]
     if UNSTATED in holding or (claim.kind.forecast and "work" in holding):
         return _open(Why.HANGS_ON_UNSTATED), ""
     missed = verdict.status is Status.NOT_REPRODUCED
@@ -156,21 +199,12 @@ def _toppled(
         named = "; ".join(outcome.says for outcome in beating)
         words = f" More than the figure is had where the source leaves the choice: {named}."
         return _open(Why.HANGS_ON_UNSTATED), words
-    # What a rebuild of the source's own program gives settles nothing that the program leaves open.
-    unsure = any(
-        each.id == ways.PRINTED and each.measured is not None and each.holds is None
-        for _, each in tried
-    )
-    other = next((differs for differs in holding if differs in CAUSES and not unsure), None)
-    missing = [
-        outcome
-        for differs, outcome in tried
-        if outcome.holds is None and (differs == UNSTATED or (differs in CAUSES and not other))
-    ]
+    missing, other = _missing(tried)
     if not missing:
         return ({"status": Status.MISSTATED, "why": CAUSES[other]} if other else {}), ""
+    waits = (each.outcome for each in missing)
     named = "; ".join(
-        f"{each.says} ({'open' if each.measured else 'not measured here'})" for each in missing
+        f"{each.says} ({'open' if each.measured else 'not measured here'})" for each in waits
     )
     words = (
         f" Not final: by its plain meaning the figure is {verdict.status.word}, but "
@@ -179,9 +213,7 @@ def _toppled(
     return _open(Why.READING_MISSING), words
 
 
-def _by_itself(
-    case: Case, claim: Claim, target: str, tried: Sequence[tuple[Reading, VerdictReading]]
-) -> bool:
+def _by_itself(case: Case, claim: Claim, target: str, tried: Sequence[Tried]) -> bool:
     """Return whether the source's own program, and no rebuild, gives a claim's figure by the work
     that it counts: of a ratio, both of its sides.
     """
@@ -190,9 +222,9 @@ def _by_itself(
         for side in sides_of(case, claim)
     )
     return ran and any(
-        outcome.holds
-        for reading, outcome in tried
-        if ways.PRINTED in (reading.id, getattr(reading.evaluation, "under", None))
+        each.outcome.holds
+        for each in tried
+        if ways.PRINTED in (each.reading.id, getattr(each.reading.evaluation, "under", None))
     )
 
 

@@ -10,9 +10,9 @@ from assay.evidence.stages import benchmark_path
 from assay.judging.case import Case, Failure, Measured, Question
 from assay.judging.decision import margin_of
 from assay.judging.judge import judged
-from assay.judging.measured import measure_claim, measure_terms, parts_of
+from assay.judging.measured import measure_claim, measure_part, measure_terms, parts_of
 from assay.judging.own_program import own_program
-from assay.judging.readings import readings_of
+from assay.judging.readings import waited_for
 from assay.judging.verdicts import claimed_value, decision_on
 from assay.records import evaluations as ways
 from assay.records.base import GpuSpan
@@ -36,24 +36,35 @@ def hanging(case: Case, target: str) -> set[str]:
     found = set[str]()
     for answer, verdict in judged(case, target):
         if verdict.status is Status.INCONCLUSIVE:
-            for meant, figure in _open_figures(case, answer, verdict):
-                found |= set(_worth_it(case, meant, figure, target))
+            found |= _deciding(case, answer, verdict)
     return found
 
 
-def _open_figures(
-    case: Case, answer: Answer, verdict: Verdict
-) -> Iterator[tuple[Claim, Measured | Failure]]:
-    """Yield what a verdict waits for: its own figures, else the readings that could change it."""
+def _deciding(case: Case, answer: Answer, verdict: Verdict) -> set[str]:
+    """Return the comparisons of which a further look may decide a verdict: of the claim's own
+    figures, or of all readings that it waits for. Where no look decides one of these, it stays open
+    whatever the others give.
+    """
     claim = case.catalog.claims.get(answer.claim)
     if claim is None:
-        return
+        return set()
     target = Question(case, answer, claim).target
-    meant = [claim]
-    if verdict.reason == Why.READING_MISSING.value:
-        meant = [claim.under(reading) for reading in readings_of(case, claim, target)]
-    for each in meant:
-        yield from _figures(case, each, target)
+    if verdict.reason != Why.READING_MISSING.value:
+        return _deciding_figures(case, claim, target)
+    found = [
+        set() if each.meant is claim else _deciding_figures(case, each.meant, target)
+        for each in waited_for(case, claim, target)
+    ]
+    return set[str]().union(*found) if all(found) else set()
+
+
+def _deciding_figures(case: Case, claim: Claim, target: str) -> set[str]:
+    """Return the comparisons of which a further look may decide a claim as it is meant."""
+    return {
+        name
+        for meant, figure in _figures(case, claim, target)
+        for name in _worth_it(case, meant, figure, target)
+    }
 
 
 def _figures(case: Case, claim: Claim, target: str) -> Iterator[tuple[Claim, Measured | Failure]]:
@@ -80,6 +91,8 @@ def _worth_it(case: Case, claim: Claim, figure: Measured | Failure, target: str)
     elif figure.broken is None:
         reason = decision_on(case, claim, figure).reason
         needed = _needed(claim, figure, judging, reason)
+        if needed and _settled_half(case, claim, target) > needed[1] + _slack(needed[0]):
+            return
     for name, record in _benchmarks(case, figure.evidence, target):
         left = [look for look in record.looks if look > len(record.processes)]
         control = case.catalog.comparisons[name].control
@@ -93,9 +106,31 @@ def may_decide(summary: Summary, distance: float, looks: Sequence[int], judging:
     """Return whether half the interval of the last look may be no more than ``distance`` (a log)
     from its centre, which may lie elsewhere by then.
     """
-    last, slack = looks[-1], summary.spread / math.sqrt(summary.processes)
+    last = looks[-1]
     half = half_width(summary.spread, last, at_look(judging, looks, last))
-    return max(half, least_half_width(judging, looks, last)) <= distance + slack
+    return max(half, least_half_width(judging, looks, last)) <= distance + _slack(summary)
+
+
+def _slack(summary: Summary) -> float:
+    """Return how far the centre of an interval may move with further looks (a log)."""
+    return summary.spread / math.sqrt(summary.processes)
+
+
+def _settled_half(case: Case, claim: Claim, target: str) -> float:
+    """Return half the interval that the sides of a derived figure add for which no look is left, as
+    for what a program prints (a log).
+    """
+    if not isinstance(claim.evaluation, ways.Derived):
+        return 0.0
+    half = 0.0
+    for part in parts_of(case, claim.evaluation):
+        side = measure_part(case, claim.evaluation, part, target)
+        if isinstance(side, Measured) and not any(
+            record.looks and record.looks[-1] > len(record.processes)
+            for _, record in _benchmarks(case, side.evidence, target)
+        ):
+            half += (side.summary.high - side.summary.low) / 2
+    return half
 
 
 def _needed(
