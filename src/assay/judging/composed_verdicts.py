@@ -1,8 +1,9 @@
 """Verdicts on what several measurements make: the worst of a benchmark's terms, and ratios.
 
 A ratio stands no better than the worse of its parts, and no surer: while one of them is left open,
-it does not fail for certain. Nor does it fail because of a figure that does not: where both parts
-are had, or more than had, and their ratio is not, what the one is held against got further than it.
+it does not fail for certain, nor is it misstated where none of them is. Nor does it fail because of
+a figure that does not: where both parts are had, or more than had, and their ratio is not, what the
+one is held against got further than it.
 """
 
 import math
@@ -128,7 +129,9 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
     missed = any(found[name].status is Status.NOT_REPRODUCED for name in lacking)
     if not missed:
         lacking = waiting or lacking  # only those left open, where no other is missed for certain
-    unsure = bool(waiting) and not missed and verdict.status is Status.NOT_REPRODUCED
+    accused = any(part.status is Status.MISSTATED for part in found.values())
+    fails = (Status.NOT_REPRODUCED, *(() if accused else (Status.MISSTATED,)))
+    unsure = bool(waiting) and not missed and verdict.status in fails
     worst = min(lacking, key=lambda name: taken[name].facts.severity)
     status = taken[worst]
     named = _named({name: parts[name] for name in lacking}, taken)

@@ -142,9 +142,9 @@ def kind_of(catalog: Catalog, verdict: Verdict) -> str:
         return "probes"
     if catalog.sources[verdict.source].source.file is None:
         return "own"
-    if _relates_figures(catalog, claim):
-        return "ratios"
-    return "elsewhere" if verdict.status is Status.ELSEWHERE else "published"
+    if verdict.status is Status.ELSEWHERE:
+        return "elsewhere"
+    return "ratios" if _relates_figures(catalog, claim) else "published"
 
 
 def _relates_figures(catalog: Catalog, claim: Claim) -> bool:

@@ -79,7 +79,7 @@ def counted_otherwise(
     if found is None:
         return None
     of = next(reading for reading in claim.all_readings() if reading.id == counts)
-    program = _called(case, described[0]) if described else OWN
+    program = _called(case, described[0], claim) if described else OWN
     says = f"{program}, by the count that it prints, of what it does: {of.says}"
     return of.model_copy(update={"id": PRINTED, "says": says}), found
 
@@ -176,7 +176,7 @@ def _printed(
         gpu_uuid=record.gpu_uuid,
         ran=f"{record.original}: {line.line}",
         notes=(
-            _told(record, figure, _called(case, original)),
+            _told(record, figure, _called(case, original, claim)),
             *([GAIN] if figure.unit is Unit.PERCENT else []),
             UNCHECKED,
         ),
@@ -256,9 +256,11 @@ def _figure(run: LineRun, figure: FigurePattern) -> float | str:
     return found[0]
 
 
-def _called(case: Case, original: OriginalSource) -> str:
+def _called(case: Case, original: OriginalSource, claim: Claim) -> str:
     """Return what a program is called: a document may have a figure of it, and not name it."""
-    return OWN if original.file or case.catalog.project is not None else UNNAMED
+    catalog = case.catalog
+    named = original.file and catalog.sources[catalog.source_of[claim.id]].program_of(claim.id)
+    return OWN if named or catalog.project is not None else UNNAMED
 
 
 def _told(record: OriginalRunRecord, figure: FigurePattern, program: str) -> str:
