@@ -23,6 +23,7 @@ from assay.cli.options import (
     ExecutorOption,
     RuntimeOption,
     SigningKeyOption,
+    found_reports,
     from_here,
 )
 from assay.cli.plan_words import claim_lines, guessed_run_seconds, plan_lines
@@ -123,7 +124,9 @@ def reproduce(
     recorded: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Signed report, or its archive, whose measurements stand in for a GPU; repeatable."
+            help="Signed report, its archive, or its name here, whose measurements stand in for a "
+            "GPU; repeatable.",
+            callback=found_reports,
         ),
     ] = None,
     key: AlsoTrustedOption = None,
