@@ -28,7 +28,7 @@ class TestTable:
         )
         assert table[2:] == [
             "| demo: A demo &lt;source&gt; & more "
-            "| 2 reproduced, 1 misstated, 1 not run | 1 not reproduced "
+            "| 2 reproduced, 1 misstated (it seems), 1 not run | 1 not reproduced "
             "| 1 reproduced |"
         ]
 

@@ -111,7 +111,7 @@ def weigh_readings(ask: Question, verdict: Verdict) -> Verdict:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedReading:
     """One reading beside the primary one, and how the claim stands under it."""
 
     reading: Reading
@@ -121,7 +121,7 @@ class Tried:
     outcome: VerdictReading
 
 
-def _tried(case: Case, claim: Claim, target: str) -> list[Tried]:
+def _tried(case: Case, claim: Claim, target: str) -> list[TriedReading]:
     """Return every reading of a claim but its primary one."""
     derived = (_counted_alike(case, each, target) for each in readings_of(case, claim, target))
     others = (*rebuilt_reading(case, claim, target), *derived)
@@ -133,15 +133,15 @@ def _tried(case: Case, claim: Claim, target: str) -> list[Tried]:
     printed = counted_otherwise(case, claim, target)
     typed = as_typed(case, claim, target)
     given += [(beside[0], claim, beside[1]) for beside in (printed, typed) if beside]
-    return [Tried(*each, _outcome(case, target, *each)) for each in given]
+    return [TriedReading(*each, _outcome(case, target, *each)) for each in given]
 
 
-def waited_for(case: Case, claim: Claim, target: str) -> list[Tried]:
+def waited_for(case: Case, claim: Claim, target: str) -> list[TriedReading]:
     """Return the readings without which a verdict that another one could change is not final."""
     return _missing(_tried(case, claim, target))[0]
 
 
-def _missing(tried: Sequence[Tried]) -> tuple[list[Tried], str | None]:
+def _missing(tried: Sequence[TriedReading]) -> tuple[list[TriedReading], str | None]:
     """Return the readings that could still change a verdict, and what one differs in that does.
 
     What a rebuild of the source's own program gives settles nothing that the program leaves open.
@@ -176,7 +176,7 @@ def _counted_alike(case: Case, reading: Reading, target: str) -> Reading:
 
 
 def _toppled(
-    claim: Claim, verdict: Verdict, tried: Sequence[Tried]
+    claim: Claim, verdict: Verdict, tried: Sequence[TriedReading]
 ) -> tuple[dict[str, Status | Why | str], str]:
     """Return what other readings make of a verdict on the primary one, and a sentence on what is
     missing.
@@ -213,7 +213,7 @@ def _toppled(
     return _open(Why.READING_MISSING), words
 
 
-def _by_itself(case: Case, claim: Claim, target: str, tried: Sequence[Tried]) -> bool:
+def _by_itself(case: Case, claim: Claim, target: str, tried: Sequence[TriedReading]) -> bool:
     """Return whether the source's own program, and no rebuild, gives a claim's figure by the work
     that it counts: of a ratio, both of its sides.
     """
