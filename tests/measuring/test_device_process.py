@@ -14,7 +14,6 @@ from assay.records.base import Record
 from assay.records.images import ImageRecord
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.runtimes.host import HostRuntime
-from assay.shared.errors import FailureKind
 from assay.shared.job import BenchmarkJob
 from tests.jobs import benchmark
 
@@ -105,13 +104,12 @@ def test_all_jobs_share_one_start(place: Place, starts: Path):
 
 def test_a_line_of_progress_says_how_much_is_done(place: Place, capsys: pytest.CaptureFixture[str]):
     run_device_batch(place, batch("work", "work", "die"), Done)
-    assert "about to die (2 of 3 done, about 0 s left)" in capsys.readouterr().err
+    assert "about to die (2 of 3 done)" in capsys.readouterr().err
 
 
 def test_a_job_that_fails_takes_none_along(place: Place, starts: Path):
     results = run_device_batch(place, batch("work", "fail", "work", "nonsense"), Done)
     assert told(results)[:3] == ["a", "device job 'benchmark' failed: the arm is bad", "c"]
-    assert next(r.kind for r in results if isinstance(r, DeviceJobFailed)) is FailureKind.NO_ROOM
     assert "wrote no valid record" in told(results)[3]
     assert starts.read_text() == "a b c d\n"
 
@@ -124,8 +122,6 @@ def test_those_behind_one_that_ended_the_device_side_get_another_start(place: Pl
         "c",
         "device job 'benchmark' failed: the arm is bad",
     ]
-    assert isinstance(results[1], DeviceJobFailed)
-    assert results[1].kind is FailureKind.CRASHED
     assert starts.read_text() == "a b c d\nc d\n"
 
 

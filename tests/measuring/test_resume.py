@@ -31,7 +31,7 @@ class Measured(Record):
 
 def finish(items: Sequence[Item], record: Any, folder: Path, *how: Any) -> None:
     """Measure a batch, put its records in their places and forget the others, as a step does."""
-    done = measured_batch(items, record, folder, *how)
+    done = measured_batch(items, record, *how)
     for item in items:
         write_record(done[item.name], item.path)
     forget_others(items, folder)
@@ -68,11 +68,12 @@ class Bench:
 
     def run(self, names: str = "abc", rests_on: str = "x") -> dict[str, int]:
         """Measure; name to the count of the batch in which it was measured."""
+        kept, out = self.folder / "kept", self.folder / "out"
         items = [
-            Item(name, benchmark(name=name), self.folder / "out" / f"{name}.json", (rests_on,))
+            Item(name, benchmark(name=name), out / f"{name}.json", (rests_on,), kept)
             for name in names
         ]
-        finish(items, Measured, self.folder / "kept", self.measure, self.accept)
+        finish(items, Measured, kept, self.measure, self.accept)
         return {item.name: read_record(Measured, item.path).count for item in items}
 
 
@@ -132,10 +133,11 @@ def test_every_word_of_a_job_counts(tmp_path: Path):
         replace(first, protocol=replace(QUICK, settle_ms=1.0)),
         CorrectnessJob(first.target, first.comparison, ()),
     ]
-    kept = [Item("a", job, tmp_path / "x", ("d",)).kept(tmp_path) for job in (first, *others)]
+    jobs = (first, *others)
+    kept = [Item("a", job, tmp_path / "x", ("d",), tmp_path).kept for job in jobs]
     assert len(set(kept)) == len(kept)
-    again = Item("a", benchmark(name="a"), tmp_path / "elsewhere", ("d",)).kept(tmp_path)
-    assert again == kept[0]
+    again = Item("a", benchmark(name="a"), tmp_path / "elsewhere", ("d",), tmp_path)
+    assert again.kept == kept[0]
 
 
 def test_a_run_goes_on_where_its_folder_was_brought(tmp_path: Path):
@@ -144,8 +146,8 @@ def test_a_run_goes_on_where_its_folder_was_brought(tmp_path: Path):
     for run in (tmp_path / "here", tmp_path / "there"):
         binary = ArtifactSpec(str(run / "builds" / "a.so"), "0" * 64)
         job = benchmark(ArmSpec("ours", KERNEL, SPARSE, binary))
-        kept = Item("a", job, tmp_path / "x", ("d",)).kept(run / "kept" / "benchmark" / "t")
-        names.add(kept.name)
+        item = Item("a", job, tmp_path / "x", ("d",), run / "kept" / "benchmark" / "t")
+        names.add(item.kept.name)
     assert len(names) == 1
 
 
@@ -170,9 +172,10 @@ def _batch(
     def failed(job: DeviceJob, sentence: str) -> Found:
         return Found(words=f"{_name(job)} failed: {sentence}")
 
-    items = [Item(name, benchmark(name=name), folder / f"{name}.json", ()) for name in "abc"]
+    kept = folder / "kept"
+    items = [Item(name, benchmark(name=name), folder / f"{name}.json", (), kept) for name in "abc"]
     beside = Beside(failed, measured, patience_s)
-    finish(items, Found, folder / "kept", measure, accept, beside)
+    finish(items, Found, kept, measure, accept, beside)
     return [read_record(Found, item.path).words for item in items]
 
 

@@ -93,22 +93,23 @@ def test_a_programs_check_is_kept_where_the_program_ran_well(tmp_path: Path) -> 
     run_dir = tmp_path / "results" / "first"
     artifact = ArtifactSpec(f"{run_dir}/builds/a", "a" * 64)
     job = ProgramRunsJob(TARGET, "ex88", artifact, (), 5, 60.0, ("--verify",))
-    item = Item("ex88", job, run_dir / "x.json.gz", ("code", "platform"))
-    proofs = Proofs(tmp_path / "proven", {b.GPU: "software"})
     kept = kept_folder(run_dir, "program", "h100")
+    item = Item("ex88", job, run_dir / "x.json.gz", ("code", "platform"), kept)
+    proofs = Proofs(tmp_path / "proven", {b.GPU: "software"})
     checked = {"verification": VerificationRun(
         exit_code=0, seconds=1.0, stdout="Passed", stderr="", arguments=("--verify",)
     )}  # fmt: skip
     unchecked = b.program_record("ex88", (), ["1"])
     crashed = b.program_record("ex88", (), ["1"], exit_code=1).model_copy(update=checked)
     for record in (unchecked, crashed):
-        proofs.put([item], {"ex88": record}, kept)
-        assert proofs.found([item], kept, ProgramRecord) == {}
-    proofs.put([item], {"ex88": unchecked.model_copy(update=checked)}, kept)
+        proofs.put([item], {"ex88": record})
+        assert proofs.found([item], ProgramRecord) == {}
+    proofs.put([item], {"ex88": unchecked.model_copy(update=checked)})
     other_run = tmp_path / "results" / "second"
     moved = replace(
-        item, job=replace(job, artifact=replace(artifact, path=f"{other_run}/builds/a"))
+        item,
+        job=replace(job, artifact=replace(artifact, path=f"{other_run}/builds/a")),
+        folder=kept_folder(other_run, "program", "h100"),
     )
-    kept = kept_folder(other_run, "program", "h100")
-    (found,) = proofs.found([moved], kept, ProgramRecord).values()
+    (found,) = proofs.found([moved], ProgramRecord).values()
     assert found.verification == checked["verification"]

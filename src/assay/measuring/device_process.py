@@ -6,7 +6,6 @@ a container; the host never imports it.
 
 import os
 import tempfile
-import time
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +18,8 @@ from assay.base.progress import quote
 from assay.records.base import Record
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.shared import gpu_locks, project_calls
-from assay.shared.errors import ExitCode, FailureKind
-from assay.shared.job import BenchmarkJob, ComparisonJob, DeviceJob
+from assay.shared.errors import ExitCode
+from assay.shared.job import DeviceJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
 from assay.shared.processes import CORES_VARIABLE
 
@@ -55,10 +54,6 @@ def gpu_variables(gpu: str | None) -> dict[str, str]:
 
 class DeviceJobFailed(CheckFailed):
     """The device side ended with an error; the message ends with its last words."""
-
-    def __init__(self, message: str, kind: FailureKind = FailureKind.FAILED) -> None:
-        super().__init__(message)
-        self.kind = kind
 
 
 class NoMemory(MissingEnvironment):
@@ -161,35 +156,10 @@ class _JobFile:
     def label(self) -> str:
         return f"device job '{self.job.task}'"
 
-
-class _TimeLeft:
-    """How much of a batch is done, and how long the rest takes at the speed so far."""
-
-    def __init__(self, batch: Sequence[_JobFile]) -> None:
-        self._shares = [(file.output, _share(file.job)) for file in batch]
-        self._done, self._began = 0, time.monotonic()
-
-    def words(self) -> str:
-        """Return it where a job has ended since it was asked for last; else nothing."""
-        done = [share for output, share in self._shares if _ended(output)]
-        if len(done) == self._done:
-            return ""
-        self._done, every = len(done), sum(share for _, share in self._shares)
-        left = (time.monotonic() - self._began) * (every / sum(done) - 1)
-        takes = f"{left / 60:.0f} min" if left >= 99 else f"{left:.0f} s"
-        return f" ({len(done)} of {len(self._shares)} done, about {takes} left)"
-
-
-def _ended(output: Path) -> bool:
-    """Return whether a job has left its record, or its word of failure."""
-    return output.is_file() or failure_path(output).is_file()
-
-
-def _share(job: DeviceJob) -> int:
-    """Return about what a job takes: arms, of a benchmark in each of its processes."""
-    if isinstance(job, BenchmarkJob):
-        return max(1, len(job.timed)) * (job.processes - job.first)
-    return len(job.comparison.arms) if isinstance(job, ComparisonJob) else 1
+    @property
+    def ended(self) -> bool:
+        """Return whether the job has left its record, or its word of failure."""
+        return self.output.is_file() or failure_path(self.output).is_file()
 
 
 @dataclass(frozen=True)
@@ -203,12 +173,10 @@ class _Ended:
         """Return the error of a job that it left without a word."""
         code = self.outcome.exit_code
         if self.outcome.out_of_memory:
-            words = f"{file.label} needed more memory than its container may have"
-            return DeviceJobFailed(words, FailureKind.NO_ROOM)
-        kind = FailureKind.BAD_JOB if code == ExitCode.BAD_INPUT else FailureKind.CRASHED
+            return DeviceJobFailed(f"{file.label} needed more memory than its container may have")
         if code in (ExitCode.DONE, ExitCode.CHECK_FAILED):
-            return DeviceJobFailed(f"{file.label} wrote no record", kind)
-        return DeviceJobFailed(f"{file.label} ended with code {code}: {self.last_words}", kind)
+            return DeviceJobFailed(f"{file.label} wrote no record")
+        return DeviceJobFailed(f"{file.label} ended with code {code}: {self.last_words}")
 
 
 def _start(
@@ -220,13 +188,15 @@ def _start(
     echo: bool,
 ) -> _Ended:
     """Start the device side once, on all jobs of ``batch``."""
-    last_words, left = "", _TimeLeft(batch)
+    last_words, told = "", 0
 
     def relay(line: str) -> None:
-        nonlocal last_words
+        nonlocal last_words, told
         last_words = line.strip() or last_words
+        before, told = told, sum(file.ended for file in batch)
+        done = f" ({told} of {len(batch)} done)" if told != before else ""
         if echo:
-            quote(f"{line}{place.label}{left.words()}")
+            quote(f"{line}{place.label}{done}")
 
     for file in batch:
         file.output.unlink(missing_ok=True)
@@ -267,7 +237,7 @@ def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:
         if failure.is_file():
             found = read_failure(failure)
             failure.unlink()
-            return DeviceJobFailed(f"{file.label} failed: {found.message}", found.kind)
+            return DeviceJobFailed(f"{file.label} failed: {found.message}")
         return read_record(record, file.output) if file.output.is_file() else None
     except (AssayError, OSError, ValueError) as error:
         return DeviceJobFailed(f"{file.label} wrote no valid record: {error}")

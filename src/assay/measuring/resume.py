@@ -8,7 +8,7 @@ record of evidence beside the figures that says ``failed`` is none that is taken
 
 import json
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +19,9 @@ from assay.base.io import read_record, write_record
 from assay.base.progress import say
 from assay.base.signals import deadline
 from assay.evidence.outcomes import came_to_nothing
-from assay.measuring.device_process import NoMemory, run_device_batch
+from assay.measuring.device_process import NoMemory
 from assay.records.base import GpuRecord, Record
 from assay.records.measurements import CorrectnessRecord, ProgramRecord
-from assay.runtimes.base import Place
 from assay.shared.files import sha256_bytes
 from assay.shared.job import DeviceJob
 from assay.shared.job_file import job_content
@@ -32,9 +31,6 @@ Results: TypeAlias = Sequence[R | CheckFailed]
 Measure: TypeAlias = Callable[[Sequence[DeviceJob], Sequence[Path]], Results[R]]
 """Jobs, and the file that each one's record is kept in (which it may write itself, as soon as it
 can), to records or errors in that order."""
-
-PATIENCE_S = 300.0
-"""Most seconds of one step beside the figures: each takes a minute or two, and they wait behind."""
 
 
 @dataclass(frozen=True)
@@ -49,23 +45,21 @@ class Item:
     """Where its record goes."""
     rests_on: tuple[str, ...]
     """Digests of what gives it its meaning beside the job: definitions, platform, gate."""
+    folder: Path
+    """Where the run keeps records of its stage: see ``kept_folder``."""
 
-    def kept(self, folder: Path) -> Path:
-        """Return where a record is kept, under a name that holds a digest of all that it rests on.
+    @property
+    def kept(self) -> Path:
+        """Return where its record is kept, by a digest of all that it rests on."""
+        return self.folder / self._file(self.rests_on)
 
-        ``folder``: of ``kept_folder``. Where the run lies counts for nothing: a folder of results
-        may be brought to another machine, and the run goes on there.
-        """
-        return folder / self._file(folder.parents[2], self.rests_on)  # as kept_folder puts it
+    def proof(self, proofs: "Proofs", gpu: str) -> Path:
+        """Return where the same lies that an earlier run proved on a GPU with the same software."""
+        return proofs.folder / self._file((self.rests_on[0], proofs.machines[gpu]))
 
-    def proof(self, proofs: "Proofs", gpu: str, run_dir: Path) -> Path:
-        """Return where the same lies that an earlier run proved on a GPU, by the same machine's
-        software.
-        """
-        return proofs.folder / self._file(run_dir, (self.rests_on[0], proofs.machines[gpu]))
-
-    def _file(self, run_dir: Path, rests_on: Sequence[str]) -> str:
-        run = json.dumps(str(run_dir))[1:-1]
+    def _file(self, rests_on: Sequence[str]) -> str:
+        # Where the run lies counts for nothing: results that were carried elsewhere go on there.
+        run = json.dumps(str(self.folder.parents[2]))[1:-1]
         text = json.dumps([job_content(self.job), *rests_on], sort_keys=True)
         digest = sha256_bytes(text.replace(f'"{run}/', '"').encode())
         return f"{self.name}.{digest}.json.gz"
@@ -82,22 +76,22 @@ class Proofs:
     machines: Mapping[str, str]
     """By GPU that takes part: a digest of it, its driver and the software beside it."""
 
-    def found(self, items: Sequence[Item], kept: Path, record: type[R]) -> dict[str, R]:
+    def found(self, items: Sequence[Item], record: type[R]) -> dict[str, R]:
         """Return what was proven before of items that the run keeps nothing of, by their names."""
         every: dict[str, R] = {}
-        for item in (each for each in items if not each.kept(kept).is_file()):
+        for item in (each for each in items if not each.kept.is_file()):
             for gpu in self.machines:
-                proof = kept_record(item.proof(self, gpu, kept.parents[2]), record)
+                proof = kept_record(item.proof(self, gpu), record)
                 if proof is not None:
                     every.setdefault(item.name, proof)
         return every
 
-    def put(self, items: Sequence[Item], done: Mapping[str, GpuRecord], kept: Path) -> None:
+    def put(self, items: Sequence[Item], done: Mapping[str, GpuRecord]) -> None:
         """Keep what a run proved for the next; what failed, or is wrong, is tried again there."""
         for item in items:
             record = done[item.name]
             if record.gpu_uuid in self.machines and _proves(record):
-                place = item.proof(self, record.gpu_uuid, kept.parents[2])
+                place = item.proof(self, record.gpu_uuid)
                 if not place.is_file():
                     write_record(record.model_copy(update={"on_gpu": None}), place)
 
@@ -128,8 +122,8 @@ class Beside(Generic[R]):
     """The record of a job of which there is nothing but the sentence of why."""
     measured: bool
     """Whether the target's figures are; MissingEnvironment is raised only where they are not."""
-    patience_s: float | None = PATIENCE_S
-    """None where what measures keeps deadlines of its own."""
+    patience_s: float | None
+    """Most seconds of all; None where what measures keeps deadlines of its own."""
 
     def measure(
         self,
@@ -157,26 +151,25 @@ class Beside(Generic[R]):
 def measured_batch(
     items: Sequence[Item],
     record: type[R],
-    folder: Path,
     measure: Measure[R],
     accept: Callable[[R, bool], None],
     beside: Beside[R] | None = None,
 ) -> dict[str, R]:
-    """Measure what ``folder`` does not hold yet; return every record by its item's name.
+    """Measure what is not kept yet; return every record by its item's name.
 
     ``accept`` raises CheckFailed for a record that must not be used, and is told whether it is a
     new one. Raises CheckFailed that names every failed measurement, after the others were kept.
     ``beside``: of evidence of which nothing fails the step.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     done: dict[str, R] = {}
     for item in items:
-        if (found := _taken_up(item.kept(folder), record, accept)) is not None:
+        item.folder.mkdir(parents=True, exist_ok=True)
+        if (found := _taken_up(item.kept, record, accept)) is not None:
             done[item.name] = found
     left = [item for item in items if item.name not in done]
     if done:
         say(f"{len(done)} of {len(items)} were measured before and are taken up")
-    into, jobs = [item.kept(folder) for item in left], [item.job for item in left]
+    into, jobs = [item.kept for item in left], [item.job for item in left]
     results: Results[R] = ()
     if left:
         results = beside.measure(measure, jobs, into, record) if beside else measure(jobs, into)
@@ -211,11 +204,6 @@ def _refusal(result: R | CheckFailed, accept: Callable[[R, bool], None]) -> Chec
     return None
 
 
-def batch_at(place: Place, record: type[R]) -> Measure[R]:
-    """Measure in one start of the device side."""
-    return lambda jobs, into: run_device_batch(place, jobs, record, into=into)
-
-
 def kept_record(path: Path, record: type[R]) -> R | None:
     """Return what an earlier start kept; None where there is nothing, or half of it."""
     try:
@@ -238,9 +226,9 @@ def _taken_up(path: Path, record: type[R], accept: Callable[[R, bool], None]) ->
     return None
 
 
-def forget_others(items: Sequence[Item], folder: Path) -> None:
+def forget_others(items: Iterable[Item], folder: Path) -> None:
     """Remove what no measurement of the finished batch rests on any more."""
-    wanted = {item.kept(folder) for item in items}
-    for path in folder.iterdir():
+    wanted = {item.kept for item in items}
+    for path in folder.glob("*"):
         if path not in wanted and not path.is_dir():  # a folder is no record of ours
             path.unlink()

@@ -29,23 +29,23 @@ from assay.evidence.stages import (
     OPERATORS,
     ORIGINALS,
     PLATFORMS,
+    PROFILES,
     PROGRAMS,
     RUNNER_IMAGES,
     SANITIZERS,
     TOOLCHAIN_IMAGES,
 )
 from assay.images.stage import sif_path
+from assay.measuring.device_process import run_device_batch
 from assay.measuring.gpu_places import GpuPlaces, cores_of_gpus, shared, unit_of
 from assay.measuring.held_gpu import cgroup_limits, held_gpu, prepare_node
 from assay.measuring.host_machine import now, record_platform
 from assay.measuring.operator_kernels import Builds
 from assay.measuring.resume import (
-    PATIENCE_S,
     Beside,
     Item,
     Measure,
     Proofs,
-    batch_at,
     forget_others,
     kept_folder,
     kept_record,
@@ -70,6 +70,8 @@ from assay.shared.job import DeviceJob
 
 G = TypeVar("G", bound=GpuRecord)
 
+PATIENCE_S = 300.0
+"""Most seconds of one step beside the figures: each takes a minute or two, and they wait behind."""
 PROVEN = (CORRECTNESS, PROGRAMS, CHEATS, SANITIZERS, OPERATORS)
 """Stages that prove something of kernels on a GPU, once for the same code, GPU and software."""
 SOFTWARE = {"kernel", "distribution", "runtime", "image_digest", "device", "device_paths"}
@@ -211,7 +213,7 @@ class MeasuringStep:
         # How many GPUs of the machine take part counts not: a run goes on on more of them.
         platform = sha256_bytes(dump_record(self._platform().model_copy(update={"others": ()})))
         path = self.run_dir / stage.path(self.target.id, *parts)
-        return Item(of, job, path, (definition, platform, *gate))
+        return Item(of, job, path, (definition, platform, *gate), self._kept_folder(stage))
 
     def _gated_items(
         self, stage: TargetStage[Any, Any], names: Iterable[str], job_of: Callable[..., DeviceJob]
@@ -234,21 +236,20 @@ class MeasuringStep:
         stage: TargetStage[Any, G],
         items: Sequence[Item],
         measure_at: Callable[[str], Measure[G]] | None = None,
-        patience_s: float | None = PATIENCE_S,
     ) -> None:
         """Measure ``items``, or take up what an earlier start of this run finished of them.
 
         On each GPU in one start of the device side, unless ``measure_at`` says how else. Of a stage
-        beside the figures nothing fails the step; ``patience_s`` is then the most that it may take.
+        beside the figures nothing fails the step.
         """
-        done = self._measured(stage, items, measure_at, patience_s)
+        done = self._measured(stage, items, measure_at)
         for item in items:
             write_record(done[item.name], item.path)
         self._finish(stage, items)
 
     def _finish(self, stage: TargetStage[Any, Any], items: Iterable[Item]) -> None:
         """Forget what no measurement of a finished stage rests on any more."""
-        forget_others(list(items), self._kept_folder(stage))
+        forget_others(items, self._kept_folder(stage))
         if stage.each is not None:  # without a single item, too, the workflow expects the folder
             (self.run_dir / stage.output(self.target.id)).mkdir(parents=True, exist_ok=True)
 
@@ -257,7 +258,6 @@ class MeasuringStep:
         stage: TargetStage[Any, G],
         items: Sequence[Item],
         measure_at: Callable[[str], Measure[G]] | None = None,
-        patience_s: float | None = PATIENCE_S,
     ) -> dict[str, G]:
         """Return the records of ``items`` by name, as ``_batch`` measures them; none is written to
         its place.
@@ -275,14 +275,16 @@ class MeasuringStep:
                 before = self.held.get(found.gpu_uuid, 0.0)
                 self.held[found.gpu_uuid] = before + found.on_gpu.seconds
 
-        at = measure_at or (lambda gpu: batch_at(self._place(gpu), stage.record))
+        def batch_at(gpu: str) -> Measure[G]:
+            place = self._place(gpu)
+            return lambda jobs, into: run_device_batch(place, jobs, stage.record, into=into)
+
         assign = self._assigned(stage, items)
+        at = measure_at or batch_at
         measure = spread_over(self._gpus(), at, stage.record, assign, self._lost.add)
-        beside = self._beside(stage, gates, patience_s)
-        folder, proofs = self._kept_folder(stage), self._proofs(stage)
-        done = measured_batch(items, stage.record, folder, measure, accept, beside)
-        if proofs is not None:
-            proofs.put(items, done, folder)
+        done = measured_batch(items, stage.record, measure, accept, self._beside(stage, gates))
+        if (proofs := self._proofs(stage)) is not None:
+            proofs.put(items, done)
         return done
 
     def _proofs(self, stage: TargetStage[Any, Any]) -> Proofs | None:
@@ -328,19 +330,17 @@ class MeasuringStep:
         unless it is to be proven again.
         """
         proofs = None if self.dag.request.prove_again else self._proofs(stage)
-        return proofs.found(items, self._kept_folder(stage), stage.record) if proofs else {}
+        return proofs.found(items, stage.record) if proofs else {}
 
     def _take_proven(self, stage: TargetStage[Any, Any], items: Sequence[Item]) -> None:
         """Take what earlier runs proved among what this one keeps."""
-        found, folder = self._proven(stage, items), self._kept_folder(stage)
+        found = self._proven(stage, items)
         for item in (each for each in items if each.name in found):
-            write_record(found[item.name], item.kept(folder))
+            write_record(found[item.name], item.kept)
         if found:
             say(f"{stage.stage}: {counted(len(found), 'record')} of an earlier run on this GPU")
 
-    def _beside(
-        self, stage: TargetStage[Any, G], gates: Mapping[str, str], patience_s: float | None
-    ) -> Beside[G] | None:
+    def _beside(self, stage: TargetStage[Any, G], gates: Mapping[str, str]) -> Beside[G] | None:
         """Return how a stage beside the figures fails: into a record of the target's GPU."""
         if (form := stage.failed) is None:
             return None
@@ -352,7 +352,7 @@ class MeasuringStep:
         # The figures are there, or come from an earlier start alone.
         gone = self.planned.provision.absence is not None
         measured = gone or (self.run_dir / BENCHMARKS.output(self.target.id)).is_dir()
-        return Beside(failed, measured, patience_s)
+        return Beside(failed, measured, None if stage is PROFILES else PATIENCE_S)
 
     def _while_gpus_are_left(self, attempt: Callable[[], None]) -> None:
         """Do ``attempt`` again on the GPUs that are left where it lost one."""
@@ -418,8 +418,7 @@ class MeasuringStep:
 
     def _where_kept(self, stage: TargetStage[Any, Any], items: Sequence[Item]) -> dict[str, str]:
         """Return the GPU of each item that an earlier start finished, by name."""
-        folder = self._kept_folder(stage)
-        kept = {item.name: kept_record(item.kept(folder), stage.record) for item in items}
+        kept = {item.name: kept_record(item.kept, stage.record) for item in items}
         return {name: record.gpu_uuid for name, record in kept.items() if record is not None}
 
     def _binary(self, artifact: str) -> tuple[BuildRecord, Path]:

@@ -110,7 +110,7 @@ class MeasuringSteps(MeasuringStep):
             gpu = checked.get(item.name)
             stranded = gpu is not None and gpu not in usable
             if stranded and not self._was_timed(item.name, gpu):
-                item.kept(self._kept_folder(CORRECTNESS)).unlink()
+                item.kept.unlink()
         self._batch(CORRECTNESS, items)
 
     def _was_timed(self, comparison: str, gpu: str | None) -> bool:
@@ -185,10 +185,8 @@ class MeasuringSteps(MeasuringStep):
         for record in records.values():
             before = left.get(record.gpu_uuid, math.inf if given is None else 60 * given)
             left[record.gpu_uuid] = before - record.seconds
-        folder = self._kept_folder(BENCHMARKS)
         looks = [
-            (not item.kept(folder).is_file(), cost, item)
-            for cost, item in self._further(first, records)
+            (not item.kept.is_file(), cost, item) for cost, item in self._further(first, records)
         ]
         if self.planned.provision.absence is not None:  # what an earlier start measured is all
             return [item for new, _, item in looks if not new]
@@ -294,7 +292,7 @@ class MeasuringSteps(MeasuringStep):
                 place, [job for job in jobs if isinstance(job, ProfileJob)], gpu
             )
 
-        self._batch(PROFILES, items, profiles_at, patience_s=None)
+        self._batch(PROFILES, items, profiles_at)
 
     def stopwatch(self, target: str) -> None:
         """Another stopwatch on the arms that Nsight Compute profiles."""
