@@ -1,8 +1,7 @@
 """The build stage: a record and an artifact for every variant, program and probe.
 
-What was compiled once is not compiled again: an artifact is taken from the cache, or from a
-directory that another machine filled, when sources, command and toolchain lock agree with what
-this checkout would compile.
+An artifact comes from the cache, or from a directory that another machine filled, when sources,
+command and toolchain lock are what this checkout would compile.
 """
 
 import shutil
@@ -39,11 +38,9 @@ def build(
     """Write ``out_dir/<arch>/<id>.json`` and, when it compiles, the artifact beside it.
 
     ``place`` is where the compiler runs; each image has a cache of its own, and so has the host.
-    ``prebuilt`` is the ``out_dir`` of another machine; the toolchain is asked for only when neither
-    it nor the cache has the artifact. ``project``: the folder of its files. A compiler's refusal is
-    a record with status ``failed``, and in a project's run so is the lack of a compiler: what needs
-    none is answered all the same. Raises BadInput (no such artifact), CheckFailed (a prebuilt file
-    that is not what its record says), MissingEnvironment (no compiler).
+    ``prebuilt``: the ``out_dir`` of another machine. A compiler's refusal is a record with status
+    ``failed``, and so is the lack of a compiler in a ``project``. Raises BadInput (no such
+    artifact), CheckFailed (a prebuilt file that is another), MissingEnvironment (no compiler).
     """
     tree = Tree(root, project)
     job = describe(root, catalog, kind, artifact, arch, toolchain_lock_digest(root), project)

@@ -58,10 +58,7 @@ def inspect_device_code(
 ) -> tuple[DeviceCodeResult, ...]:
     """Look into the packages that claims name, in ``python``; nothing of them is imported or run.
 
-    ``packages``: directories into which that Python looks before its own.
-
-    A package that is not there, a missing cuobjdump and a binary that it cannot read are told in
-    the record: no claim on another machine's packages ends a run.
+    A missing package or cuobjdump, and a binary that it cannot read, are told in the record.
     """
     asked = [
         (claim.id, claim.evaluation) for claim in claims if isinstance(claim.evaluation, DeviceCode)
@@ -80,10 +77,7 @@ def inspect_device_code(
 def find_installed(
     python: str, rivals: Sequence[Rival], packages: Sequence[Path] = ()
 ) -> dict[str, Installed]:
-    """Return which of ``rivals`` a Python has, by id; a Python that does not start has none.
-
-    ``packages``: directories into which it looks before its own.
-    """
+    """Return which of ``rivals`` a Python has, by id; one that does not start has none."""
     if not rivals:
         return {}
     lines: list[str] = []
@@ -194,10 +188,7 @@ def _run(*command: str) -> str | None:
 
 
 def count_code(listing: str, form: str, kernels: str) -> Counter[tuple[str, str, bool]]:
-    """Count what cuobjdump shows of one form, by (architecture, form, ...).
-
-    ``False``: embedded files; ``True``: their kernels with ``kernels`` in the name.
-    """
+    """Count embedded files (False) and kernels named so (True), by architecture and form."""
     word, pattern = {"cubin": ("elf", _FUNCTION), "ptx": ("ptx", _ENTRY)}[form]
     counts: Counter[tuple[str, str, bool]] = Counter()
     sections = list(_SECTION.finditer(listing))

@@ -17,9 +17,7 @@ def inspect_or_take(
 ) -> InspectionsRecord:
     """Inspect the packages, or take ``prebuilt/inspections.json`` where it answers the same.
 
-    A node without a network has no wheels; the lock says which files the other machine read. Where
-    no claim inspects anything, no wheels are asked for.
-    Raises MissingEnvironment where neither is to be had.
+    A node without a network has no wheels. Raises MissingEnvironment where neither is to be had.
     """
     wanted = [(c.id, c.evaluation) for c in claims if isinstance(c.evaluation, Inspection)]
     if not wanted:
@@ -37,9 +35,8 @@ def inspect_or_take(
 def inspect_packages(
     wanted: Iterable[tuple[str, Inspection]], packages: Packages
 ) -> InspectionsRecord:
-    """Count lines, bytes and matches of a text in what each claim's evaluation names.
+    """Count lines (by their line feeds), bytes and matches of a text, which may be a folder's.
 
-    A line is what a line feed ends, as ``wc -l`` counts. Only a text is counted in a whole folder.
     Raises BadInput for a package outside the lock or a path outside the packages.
     """
     found = tuple(_inspect(claim, evaluation, packages) for claim, evaluation in wanted)

@@ -1,8 +1,4 @@
-"""Machine code without its line tables, which are what a host compiler leaves in a cubin.
-
-``-lineinfo`` puts a table of source files into the cubin, with folder, date and size of each; some
-are headers of the host compiler's C++ library.
-"""
+"""Machine code without its line tables, in which a host compiler leaves its headers."""
 
 import re
 from collections.abc import Iterable
@@ -29,8 +25,7 @@ _NO_FILE_ID = b"0" * 8
 def code_digest(cubins: Iterable[bytes]) -> str:
     """Return the digest of machine code: equal for sources that compile to the same instructions.
 
-    Line tables are left out, and so is what nvcc makes of a source's content to tell its internal
-    names from those of other files. Raises BadInput for no ELF file.
+    What nvcc makes of a source's content in internal names is left out. Raises BadInput.
     """
     listed = []
     for cubin in cubins:
@@ -42,9 +37,7 @@ def code_digest(cubins: Iterable[bytes]) -> str:
 
 
 def _sections(data: bytes) -> list[tuple[str, int, int]]:
-    """Return name, offset and size of every section with contents that is no line table, in the
-    file's order. Raises BadInput.
-    """
+    """Return name, offset and size of every section that counts, in order. Raises BadInput."""
     # It takes a tenth of a second to load, and a build from the cache needs none of it.
     from elftools.common.exceptions import ELFError  # noqa: PLC0415
     from elftools.elf.elffile import ELFFile  # noqa: PLC0415

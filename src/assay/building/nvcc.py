@@ -50,11 +50,7 @@ class Compiled:
 
 @contextmanager
 def compiled(job: Compilation, tree: Tree, toolchain: Toolchain) -> Iterator[Compiled]:
-    """Compile in the key's own directory, which is removed afterwards.
-
-    A refusal of the compiler is an outcome; a machine that ran out of memory or space raises
-    MissingEnvironment.
-    """
+    """Compile in the key's own directory, which is removed afterwards; raises as ``run_nvcc``."""
     directory = SCRATCH / f"assay-build-{job.key[:12]}"
     try:
         waiting = f"another process compiles {job.id} for {job.arch}; waiting for it"
@@ -93,11 +89,10 @@ shift
 exec "$@"
 """
 _LINK, _COPY = "ln -s", "cp -a"
-"""Shell lines that make the packages available under a fixed path.
+"""Shell lines that make the packages available under a fixed path, where the compiler runs.
 
 nvcc resolves links in the path of the file it compiles, and mangles names by the outcome: a
 program's sources, which are CUTLASS's own, are copied (with their dates); all else is linked.
-They run where the compiler runs, for in a container only it sees the packages.
 """
 
 
@@ -110,8 +105,7 @@ def run_nvcc(
     is_program: bool = False,
     most: int = 2**30,
 ) -> tuple[CommandOutcome, str]:
-    """Return how a compiler's call in ``directory`` ended, and what it printed, at most ``most``
-    characters, without this machine's path of the toolchain.
+    """Return how a call ended, and up to ``most`` characters without the toolchain's path.
 
     Raises MissingEnvironment for a machine that ran out of memory or space.
     """
@@ -206,10 +200,7 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def parse_ptxas(text: str) -> tuple[KernelResources, ...]:
-    """Return the resources of every kernel entry in what ``-Xptxas -v`` printed, sorted by name.
-
-    Device functions that were not inlined have properties of their own; they are no entries.
-    """
+    """Return the resources of every kernel entry that ``-Xptxas -v`` printed, sorted by name."""
     found: dict[str, KernelResources] = {}
     entry: str | None = None
     described: str | None = None

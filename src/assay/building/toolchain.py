@@ -34,8 +34,7 @@ OUR_LINKS = {
     f"{CUDA}/lib64": "lib",
     f"{CUDA}/lib/libcudart.so": "libcudart.so.13",
 }
-"""Links below the site directory. The wheels carry lib/ and libcudart.so.13 only; nvcc links with
--Llib64 -lcudart."""
+"""Links that nvcc's -Llib64 -lcudart needs and the wheels lack, below the site directory."""
 DRIVER_API = 13_000
 """CUDA that a driver must offer to run what this toolchain compiles, as cuDriverGetVersion says it.
 
@@ -84,21 +83,14 @@ def locked_versions(root: Path) -> dict[str, str]:
 
 
 def toolchain_directory(root: Path) -> Path:
-    """Return where the lock's wheels are unpacked; another lock has another directory.
-
-    A project's run takes those that are in the repository, and unpacks none there.
-    """
+    """Return where the lock's wheels are unpacked; a project's run unpacks into its cache."""
     name = toolchain_lock_digest(root)[:12]
     ours, other = root / FOLDER / name, own_cache()
     return ours if other is None or ours.is_dir() else other / "toolchain" / name
 
 
 def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
-    """Return the compilers of ``place`` (the host, by default), seen to start.
-
-    On the host the packages are unpacked where needed; an image holds them already. Raises
-    MissingEnvironment.
-    """
+    """Return the compilers of ``place``, seen to start. Raises MissingEnvironment."""
     if place is None or place.image is None:
         find_host_compiler()
         place, site = Place(HostRuntime()), ensure_packages(root).site.resolve()
@@ -129,10 +121,7 @@ def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
 
 
 def ensure_packages(root: Path) -> Packages:
-    """Unpack the lock's wheels into ``.toolchain/<digest>/``, unless they are there already.
-
-    Raises MissingEnvironment when a wheel cannot be had. Needs no compiler.
-    """
+    """Unpack the lock's wheels, unless they are there already. Raises MissingEnvironment."""
     lock = root / LOCK
     packages = Packages(toolchain_directory(root), locked_versions(root))
     if packages.site.is_dir():

@@ -53,8 +53,7 @@ class TargetStage(Generic[K, R]):
     stage: Stage
     record: type[R]
     path: Callable[..., str]
-    """From the parts of a key: the target, then what the record is of, if it is not the only one.
-    """
+    """From the parts of a key: the target, then what the record is of."""
     collection: str
     """The field of ``Evidence`` that holds the records by their keys."""
     purpose: Purpose

@@ -35,9 +35,7 @@ R = TypeVar("R", bound=Record)
 def load_evidence(directory: Path) -> Evidence:
     """Read the records that the plan below ``directory`` calls for; absent ones are left out.
 
-    A missing plan or a malformed record raises BadInput, and so do more bytes of records together
-    than any report has. A measurement that the plan calls for and that is not there stays absent:
-    the judge turns that into ``not_run``.
+    Raises BadInput for a missing plan, a malformed record, or more bytes than any report has.
     """
     plan = read_record(Plan, directory / plan_path())
     records = _Records(directory)
@@ -86,10 +84,7 @@ def load_evidence(directory: Path) -> Evidence:
 
 
 def own_records(evidence: Path, target: str) -> Path:
-    """Return where a run's own records lie that measured a target: builds, inspections, timings.
-
-    ``evidence``: what holds the target's. Earlier versions copied what was taken over beside it.
-    """
+    """Return where the run's own records lie; earlier versions copied them beside the target's."""
     copied = evidence / origin_folder(target)
     return copied if copied.is_dir() else evidence
 
@@ -121,7 +116,7 @@ class _Records:
 def _inspected(records: _Records, plan: Plan, folders: Iterable[str]) -> dict[str, Any]:
     """Return what was counted in files and found in optional packages, by claim, and where.
 
-    What this machine has decides; where it lacks a package, a machine that measured may have it.
+    This machine decides; where it lacks a package, a machine that measured may have it.
     """
     counted, code, paths = dict[str, Any](), dict[str, Any](), dict[str, str]()
     own = list(INSPECTIONS.paths(plan).values())
@@ -156,9 +151,7 @@ def _recorded_builds(
     paths: Mapping[str, Mapping[BuildKey, str]],
     builds: Mapping[str, Mapping[BuildKey, BuildRecord]],
 ) -> dict[BuildKey, RecordedBuild]:
-    """Return the builds of which today's sources and tools make the same; of several reports with
-    a record of one, the first target's.
-    """
+    """Return the builds that today's sources and tools would make again, the first report's."""
     found: dict[BuildKey, RecordedBuild] = {}
     for target, provision in ((each.target, each.provision) for each in recorded):
         for key, record in builds[target].items():

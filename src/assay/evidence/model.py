@@ -64,8 +64,7 @@ class Evidence:
     timings: TimingsRecord | None = None
     """How long the steps took; None where nobody kept it. Told, never judged."""
     target_timings: dict[str, TimingsRecord] = field(default_factory=dict)
-    """The same by target, of the run that measured what was taken over; absent where nobody kept
-    it."""
+    """The same by target, of the run that measured what was taken over."""
     device_code: dict[str, DeviceCodeResult] = field(default_factory=dict)
     """By claim: what optional packages hold, where somebody looked."""
     inspection_paths: dict[str, str] = field(default_factory=dict)
@@ -109,10 +108,7 @@ def build_of(evidence: Evidence, artifact: str, arch: str) -> BuildRecord | None
 
 
 def builds_of(evidence: Evidence) -> dict[BuildKey, BuildRecord]:
-    """Return the record of every build: this run's own, else the one taken over.
-
-    A record taken over stands before that of a run which had no compiler.
-    """
+    """Return the record of every build: this run's own, unless without a compiler, or one taken."""
     recorded = {key: found.record for key, found in evidence.recorded_builds.items()}
     compiled = {key: record for key, record in evidence.builds.items() if record.had_compiler}
     return evidence.builds | recorded | compiled

@@ -23,13 +23,11 @@ NO_SUCH_COMMAND = 127
 
 
 FailedForm = Callable[[DeviceJob, str, str, str], R]
-"""Makes the record of a measurement of which there is nothing but the sentence why: of what the
-device side was told, the GPU's UUID, the time in ISO 8601, and the sentence."""
+"""Makes a record of nothing but a sentence: of the job, the GPU's UUID, the time, and that."""
 
 
 def came_to_nothing(record: Record) -> bool:
-    """Return whether a record says ``failed``, or a stopwatch's of an arm, or a build line's shell
-    that there is no such program.
+    """Return whether a record is one of no result, which another start may improve.
 
     What other records say of a single kernel that crashed is a finding, and stands.
     """

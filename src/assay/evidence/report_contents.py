@@ -28,10 +28,7 @@ class ReportContents:
 def read_contents(
     report_dir: Path, loaded: tuple[Catalog, Evidence] | None = None
 ) -> ReportContents:
-    """Read what a report states, and what it is about, unless that is ``loaded``.
-
-    Raises BadInput for missing or malformed records.
-    """
+    """Read what a report states, and is about unless that is ``loaded``. Raises BadInput."""
     data, folder = read_bytes(report_dir / VERDICTS), report_dir / "evidence"
     verdicts = parse_record(VerdictsFile, data, report_dir / VERDICTS)
     pipeline = read_record(PipelineRecord, folder / pipeline_path())

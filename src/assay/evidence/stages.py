@@ -1,12 +1,9 @@
 """The table of stages: what each leaves where, for which part of a plan, and what it needs. Pure.
 
-Whatever asks which stages there are reads it here: loading evidence, planning, taking over, trying
-again, timings, the report and the workflow's rules. To add a stage that measures: its name in
-``records.timings.Stage``, its record, a line below, its task on the device side, its step in
-``pipeline.gpu_steps``. What it is made of beside the platform, ``pipeline.dag`` says.
+To add a stage that measures: its name in ``records.timings.Stage``, its record, a line below, its
+task on the device side, its step in ``pipeline.gpu_steps``, what it is made of in ``pipeline.dag``.
 
-The layout is the same in ``results/<run>/`` and in ``<report>/evidence/``; paths are relative to
-the directory, so that a verdict can name its evidence.
+The layout is the same in ``results/<run>/`` and in ``<report>/evidence/``.
 """
 
 from collections.abc import Iterable

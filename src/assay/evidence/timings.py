@@ -1,8 +1,4 @@
-"""Timings of a run's steps: kept by the step, collected for the report.
-
-Timings are read where they lie and are nobody's input: that a step took longer than last time is
-no reason to judge or to write the report again.
-"""
+"""Timings of a run's steps: kept by the step, collected for the report, and nobody's input."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -30,9 +26,7 @@ def write_timing(
     seconds: float,
     gpus: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
-    """Keep how long a step took, and for how long of it units held each GPU, in place of what it
-    took the last time.
-    """
+    """Keep how long a step took, and for how long of it units held each GPU."""
     timing = StepTiming(
         stage=Stage(rule),
         arguments=arguments,
@@ -44,12 +38,7 @@ def write_timing(
 
 
 def collect_timings(run_dir: Path, plan: Plan) -> TimingsRecord:
-    """Timings of the steps up to the verdicts, as far as they were kept, in the order in which they
-    started.
-
-    Left out: what is of a target, a build or a report that an earlier plan of the same run had, and
-    what an earlier version wrote in another form.
-    """
+    """Timings of the plan's steps up to the verdicts, as far as they were kept, in their order."""
     measured = {each.target for each in plan.targets if each.provision.kind == "device"}
     compiled = [(job.id, job.arch) for job in plan.builds]
     compiled += [job.key for job in plan.compilations]

@@ -61,11 +61,7 @@ class NoMemory(MissingEnvironment):
 
 
 def device_environment(place: Place) -> dict[str, str]:
-    """Variables of the device side: where its Python finds code, and which GPUs are ours.
-
-    Our package comes first, then what the place names; the Python's own packages, its user's site
-    among them, come behind.
-    """
+    """Variables of the device side: where its Python finds code, and which GPUs are ours."""
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
     code = {} if place.project is None else {project_calls.VARIABLE: str(place.project.resolve())}
     cores = {CORES_VARIABLE: ",".join(map(str, place.cores))} if place.cores else {}
@@ -82,11 +78,7 @@ def device_environment(place: Place) -> dict[str, str]:
 
 
 def run_device_job(place: Place, job: DeviceJob, record: type[R], *, echo: bool = True) -> R:
-    """Run one job at ``place`` and return its record.
-
-    Raises MissingEnvironment when there is no usable GPU of the asked kind, DeviceJobFailed when
-    the job fails.
-    """
+    """Run one job, return its record. Raises MissingEnvironment without a GPU, DeviceJobFailed."""
     (result,) = run_device_batch(place, [job], record, echo=echo)
     if isinstance(result, DeviceJobFailed):
         raise result
@@ -105,15 +97,13 @@ def run_device_batch(
 ) -> list[R | DeviceJobFailed]:
     """Run jobs of one task and one target in one start of the device side, in their order.
 
-    Each job gives its record or the error that it ended with. ``into`` names a file for each
-    record (.json or .json.gz, in folders that exist), which the device side writes as it goes, so
-    that an interrupted batch leaves what it finished; without it nothing is left. ``under`` is a
+    Each gives its record or the error that it ended with. The device side writes records to the
+    files ``into`` as it goes, so that an interrupted batch leaves what it finished. ``under`` is a
     profiler's command that starts the device's Python; ``files`` are directories it writes to.
-    Every artifact that a job names is readable. Progress lines go to standard error when ``echo``.
 
-    A job that takes the whole device side down with it has failed, and the jobs behind it get
-    another start, but for one under ``under``. Raises MissingEnvironment when there is no usable
-    GPU of the asked kind, or none any more.
+    The jobs behind one that took the device side down get another start, but for one under
+    ``under``. Raises MissingEnvironment when there is no usable GPU of the asked kind, or none any
+    more.
     """
     with tempfile.TemporaryDirectory(prefix="assay-job-") as name:
         scratch = Path(name)
@@ -244,9 +234,7 @@ def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:
 
 
 def _locks() -> Path:
-    """Return the directory of the GPUs' locks, made so that every user of the machine can use
-    it.
-    """
+    """Make the directory of the GPUs' locks, for every user of the machine, and return it."""
     try:
         return gpu_locks.make_lock_folder()
     except OSError as error:

@@ -24,8 +24,7 @@ PROCESS_S = 1.2
 ARM_S = 0.1
 """Of each arm in a process: loading it, its first launch, its checks."""
 TURN_FACTOR = 1.3
-"""A turn with what lies between turns, over the time that its launches are to fill. The three are
-fitted to what comparisons took on an H200."""
+"""A turn and its pauses over the time that launches fill. The three are fitted to an H200."""
 PROGRAM_S = 2.0
 """Of all starts of a program."""
 PCI = Path("/sys/bus/pci/devices")
@@ -43,9 +42,7 @@ class GpuPlaces:
 
     @cached_property
     def bundles(self) -> dict[str, str]:
-        """Return the bundle of every unit. Sources' own programs run on the first GPU, and with
-        them whatever some claim divides: one program's figure is divided by another's.
-        """
+        """Return the bundle of every unit; sources' own programs share the first GPU."""
         claims = needed_on(self.catalog, self.plan.answers, self.target.target)
         ties = measured_together(self.catalog, claims)
         own = {job.original for job in self.target.originals}
@@ -76,10 +73,9 @@ def place_units(
     gpus: Sequence[str],
     fixed: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the GPU of each unit: the longest bundle first, each to the GPU that has least to do.
+    """Return the GPU of each unit: the longest bundle first, to the GPU that has least to do.
 
-    ``bundles`` and ``seconds``: of each unit. ``fixed``: units that are on a GPU already; their
-    bundles stay with them as far as that GPU is among ``gpus``.
+    ``fixed``: units on a GPU already, where their bundles stay as long as it is among ``gpus``.
     """
     load, lasts = dict.fromkeys(gpus, 0.0), dict.fromkeys(bundles.values(), 0.0)
     for name, bundle in bundles.items():
@@ -141,10 +137,7 @@ def _near(device: Path) -> set[int]:
 def share_cores(
     cores: Collection[int], near: Mapping[str, Collection[int]]
 ) -> dict[str, tuple[int, ...]]:
-    """Return as many processors for each GPU, those next to it first; none is given twice.
-
-    Where there are fewer processors than GPUs, all keep to all.
-    """
+    """Return as many processors for each GPU, the nearest first; all where they are too few."""
     free, each = sorted(cores), len(cores) // len(near)
     if not each:
         return dict.fromkeys(near, tuple(free))

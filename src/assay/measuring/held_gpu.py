@@ -1,8 +1,6 @@
 """The node of a cluster's job: what its site wants first, the GPU that it holds, and its bounds.
 
-The GPU must be one, the target's, whole, and nobody else's. The driver is asked, not the scheduler:
-a node may be wired or described otherwise than Slurm believes. What the device side looks at again
-under its lock (``device.worker``) holds on top.
+The driver is asked, not the scheduler: a node may be wired otherwise than Slurm believes.
 """
 
 import os
@@ -71,10 +69,8 @@ def held_gpu(
     index: int | None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> HeldGpu:
-    """Return the GPU that this job may use; ``index`` is Slurm's, where it says one.
-
-    Raises GpuRefused where it is not one whole GPU of the target with nobody else on it,
-    MissingEnvironment where the driver does not answer.
+    """Return the GPU that this job may use; ``index`` is Slurm's. Raises GpuRefused for any that is
+    not one whole GPU of the target with nobody else on it, MissingEnvironment without a driver.
     """
     ask_driver("--list-gpus")  # raises with its words, where it does not answer
     driver = find_host_driver()
@@ -123,10 +119,7 @@ def _processes(uuid: str) -> int:
 
 
 def cgroup_limits(root: Path = Path("/")) -> CgroupLimits:
-    """Return the limits that hold for this process, as its control groups below ``root`` set them.
-
-    A version 2 group has no list of its devices: what may be opened tells.
-    """
+    """Return the limits of this process: its control groups', and the GPUs that can be opened."""
     gpus = []
     for path in sorted((root / "dev").glob("nvidia[0-9]*")):
         with suppress(OSError):
@@ -140,9 +133,7 @@ def cgroup_limits(root: Path = Path("/")) -> CgroupLimits:
 
 
 def memory_limit(root: Path = Path("/")) -> int | None:
-    """Return the lowest limit of this process's control group and of every group above it, in
-    bytes; None without one.
-    """
+    """Return the lowest memory limit of this process's control group and those above it."""
     found = []
     with suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():

@@ -45,8 +45,7 @@ class HostDriver:
     release: str
     """Of the kernel module, as 580.65.06."""
     cuda: int | None
-    """Newest CUDA that libcuda offers, as 13000; a compatibility package's libcuda counts.
-    None where libcuda does not say."""
+    """Newest CUDA that libcuda offers, as 13000; None where it does not say."""
     gpus: tuple[HostGpu, ...]
 
     def __str__(self) -> str:
@@ -63,9 +62,7 @@ class HostDriver:
         return next((gpu for gpu in self.gpus if gpu.is_of(target)), None)
 
     def gpus_of(self, target: Target, environment: Mapping[str, str]) -> tuple[HostGpu, ...]:
-        """Return the GPUs that are the target's product, of those that CUDA_VISIBLE_DEVICES leaves,
-        in its order.
-        """
+        """Return the target's GPUs among those that CUDA_VISIBLE_DEVICES leaves, in its order."""
         return tuple(gpu for gpu in visible_gpus(self.gpus, environment) if gpu.is_of(target))
 
 
@@ -128,9 +125,7 @@ def ask_driver(query: str) -> str:
 
 
 def _cuda_of_libcuda() -> int | None:
-    """Return what cuDriverGetVersion says, which needs no GPU to be initialised; None without
-    libcuda.
-    """
+    """Return what cuDriverGetVersion says, which initialises no GPU; None without libcuda."""
     number = ctypes.c_int()
     try:
         answer = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(number))
@@ -155,9 +150,7 @@ def record_platform(
     others: Iterable[Device] = (),
     salt: str = "",
 ) -> PlatformRecord:
-    """Return the platform record of this machine and its GPUs; ``image_id`` is that of the
-    container. ``salt`` stands before the name of the machine when that is digested.
-    """
+    """Return the platform record; ``salt`` stands before the machine's name in its digest."""
     return PlatformRecord(
         schema="assay/platform/1",
         target=target.id,
@@ -181,10 +174,7 @@ def record_platform(
 
 
 def joined(earlier: PlatformRecord | None, now: PlatformRecord) -> PlatformRecord:
-    """Return the record of a run that goes on: the earlier one, with the GPUs that came to it.
-
-    ``now`` itself where anything else of the machine is another: then all is measured again.
-    """
+    """Return the earlier record with GPUs that joined it; ``now`` if the machine is another."""
     if earlier is None or _machine(earlier) != _machine(now):
         return now
     known = {device.gpu.uuid for device in earlier.devices}

@@ -1,9 +1,8 @@
 """Nsight Compute around one launch of each arm. Its times are never judged.
 
-All arms share one start of the profiler, for a start takes far longer than a launch. Which kernels
-are whose is read off the order in which they ran: the device side launches a mark before each arm.
-Where that does not come out even, and for an arm that failed beside others, each arm gets a start
-of its own.
+All arms share one start of the profiler, which takes far longer than a launch. The device side
+launches a mark before each arm, which tells whose kernels are whose. Where that does not come out
+even, and for an arm that failed beside others, each arm gets a start of its own.
 """
 
 import tempfile
@@ -69,10 +68,9 @@ class ProfileDone(Record):
 def profile_arms(
     place: Place, jobs: Sequence[ProfileJob], gpu_uuid: str
 ) -> list[ProfileRecord | CheckFailed]:
-    """Profile the arm that each job names; a refusal by the driver is a status, not an error.
+    """Profile the arm that each job names; a refusal by the driver is a status.
 
-    CheckFailed stands for an arm whose profile Nsight Compute wrote and cannot read, and for one
-    that hung or that no time was left for.
+    CheckFailed stands for an arm whose profile cannot be read, that hung, or had no time left.
     """
     end = time.monotonic() + PATIENCE_S
     ncu = place.ncu()
@@ -115,10 +113,7 @@ def _tail(text: str) -> str:
 def _profiled(
     place: Place, ncu: str, jobs: Sequence[ProfileJob], gpu_uuid: str
 ) -> list[ProfileRecord]:
-    """Start the device side under Nsight Compute, once, and return what came of each arm.
-
-    Raises as run_device_batch and _raw_page.
-    """
+    """Start the device side under Nsight Compute, once, and return what came of each arm."""
     with tempfile.TemporaryDirectory(prefix="assay-ncu-") as scratch:
         report = Path(scratch, "profile.ncu-rep")
         log = Path(scratch, "ncu.log")
@@ -157,9 +152,7 @@ def _profiled(
 
 
 def _raw_page(place: Place, ncu: str, report: Path) -> str:
-    """Return the raw page of a profile as CSV. Raises CheckFailed when ncu cannot read its own
-    file.
-    """
+    """Return the raw page of a profile as CSV. Raises CheckFailed when ncu cannot read its file."""
     lines: list[str] = []
     outcome = place.run(
         Task(

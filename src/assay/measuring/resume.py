@@ -1,9 +1,8 @@
 """The measurements of one stage on one target as one batch, of which nothing finished is lost.
 
-What a batch measures is kept beside the run's records, under a name that holds a digest of all that
-it rests on. A batch that was interrupted, or of which one measurement failed, takes up on its next
-start what it finished, and measures the rest; so does one of which a single definition changed. A
-record of evidence beside the figures that says ``failed`` is none that is taken up.
+Records are kept beside the run's, under a name that holds a digest of all that they rest on. A
+batch that was interrupted or changed in one definition takes up what it finished, and measures the
+rest; of evidence beside the figures, also what failed.
 """
 
 import json
@@ -29,8 +28,7 @@ from assay.shared.job_file import job_content
 R = TypeVar("R", bound=Record)
 Results: TypeAlias = Sequence[R | CheckFailed]
 Measure: TypeAlias = Callable[[Sequence[DeviceJob], Sequence[Path]], Results[R]]
-"""Jobs, and the file that each one's record is kept in (which it may write itself, as soon as it
-can), to records or errors in that order."""
+"""Jobs, and the files that may get their records at once, to records or errors in that order."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +65,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Proofs:
-    """What runs proved of kernels, and no figure: gates, cheats, sanitizers, operators, and that a
-    program's output is right.
-    """
+    """What runs proved, and no figure: gates, cheats, sanitizers, operators, programs' outputs."""
 
     folder: Path
     """Of one stage and target, for all runs of a checkout."""
@@ -111,11 +107,10 @@ def kept_folder(run_dir: Path, stage: str, target: str) -> Path:
 
 @dataclass(frozen=True)
 class Beside(Generic[R]):
-    """How a stage goes on whose evidence stands beside the figures.
+    """How a stage beside the figures goes on: it costs no run its verdicts.
 
-    No verdict rests on it, so none of it may cost a run its verdicts: whatever crashes, hangs or
-    lacks a tool ends in a record that says ``failed`` and why. Only a GPU that is not to be had
-    before the figures are measured stops a run, for then a second start loses nothing.
+    Whatever crashes, hangs or lacks a tool ends in a record that says ``failed`` and why. Only a
+    GPU that is lost before the figures are measured stops a run: a second start loses nothing.
     """
 
     failed: Callable[[DeviceJob, str], R]
@@ -157,9 +152,8 @@ def measured_batch(
 ) -> dict[str, R]:
     """Measure what is not kept yet; return every record by its item's name.
 
-    ``accept`` raises CheckFailed for a record that must not be used, and is told whether it is a
-    new one. Raises CheckFailed that names every failed measurement, after the others were kept.
-    ``beside``: of evidence of which nothing fails the step.
+    ``accept`` raises CheckFailed for a record that must not be used, and learns whether it is new.
+    Raises CheckFailed that names what failed, after the others were kept, but for what is beside.
     """
     done: dict[str, R] = {}
     for item in items:

@@ -13,8 +13,7 @@ TYPED_GPU = (
     r"^\s*(?:Alloc)?TRES=\S*\bgres/gpu:([\w.-]+)=(\d+)",
     r"^\s*TresPer(?:Job|Node)=\S*\bgres[/:]gpu:([\w.-]+)[:=](\d+)",
 )
-"""Where Slurm names a job's GPUs: what it granted, then what it accounts for (typed only where the
-site tracks types), then what was asked for."""
+"""Where Slurm names a job's GPUs: granted, accounted for (typed at some sites), asked for."""
 PART_OF_GPU = r"^\s*(?:JOB_GRES|(?:Alloc)?TRES)=\S*\b(shard|mps)\b"
 ASK_S = 60
 """Seconds that one of Slurm's commands may take."""
@@ -57,10 +56,7 @@ class SlurmGrant:
 
 
 def slurm_grant(environment: Mapping[str, str]) -> SlurmGrant | None:
-    """Return what Slurm granted the job we run in; None outside one.
-
-    Raises MissingEnvironment when Slurm does not answer.
-    """
+    """Return what Slurm granted our job; None outside one. Raises MissingEnvironment on silence."""
     job_id = environment.get("SLURM_JOB_ID")
     if job_id is None:
         return None

@@ -121,9 +121,7 @@ class Dag:
         return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
 
     def described(self, wildcards: Any) -> Compilation:
-        """Return a build as data; of a project's files in the copy of its folder. Its key changes
-        with anything that its outcome rests on.
-        """
+        """Return a build as data. Its key changes with anything that its outcome rests on."""
         artifact, arch = wildcards.artifact, wildcards.arch
         kind, project = self.build_kind(artifact, arch), project_of(self.files)
         return describe(self.root, self.catalog, kind, artifact, arch, self._lock, project)
@@ -156,16 +154,12 @@ class Dag:
         return given, published.file
 
     def file_compile(self, wildcards: Any) -> str:
-        """Return what the compilation of a file as published rests on: compile again when it
-        changes. The checkout is the user's: its digest stands for its files.
-        """
+        """Return what compiling a file as published rests on, its checkout by the digest."""
         given, file = self.published(wildcards.artifact, wildcards.arch)
         return f"{given.job.checkout.sha256} {' '.join(file_command(file, wildcards.arch))}"
 
     def toolchain_target(self, arch: str) -> str | None:
-        """Return the target whose toolchain image compiles for ``arch``; None when the host
-        does.
-        """
+        """Return the target whose image compiles for ``arch``; None when the host does."""
         toolchains = self.plan.toolchains
         fitting = [name for name in toolchains if self.target(name).arch == arch]
         return next(iter([*fitting, *toolchains]), None)
@@ -183,9 +177,7 @@ class Dag:
     # What is measured
 
     def inputs(self, wildcards: Any) -> Iterator[str]:
-        """Yield the files that a target's figures are made from: not the plan, for a changed
-        definition is what measures again.
-        """
+        """Yield the files that a target's figures are made from, without the plan."""
         plan = self.target_plan(wildcards.target)
         if plan.runner:
             # Docker's own layer of caches must not decide: the step compares digests.
@@ -203,10 +195,7 @@ class Dag:
     def stages_of(self, target: str) -> list[TargetStage[Any, Any]]:
         """Return the stages of a target in the order in which one job does them.
 
-        Kernels that cheat come first, and are short: there a machine shows that is unfit to
-        measure. What programs print is there before a benchmark asks which verdicts hang on it.
-        Figures come before what stands beside them, for a GPU that is lent may go back. A sweep for
-        its own sake needs nothing beside.
+        A sweep for its own sake needs nothing beside.
         """
         plan, swept = self.target_plan(target), self.request.tuning and not self.request.sources
         left_out = Purpose.BESIDE if swept else None
@@ -224,8 +213,7 @@ class Dag:
     def resources(self, target: str) -> dict[str, int | str | None]:
         """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says.
 
-        None is not asked for at all; memory and minutes Snakemake wants to have as numbers, also
-        where nothing holds jobs to them.
+        None is not asked for at all; memory and minutes must be numbers.
         """
         cluster = self.request.cluster
         if cluster is None:
@@ -257,9 +245,7 @@ class Dag:
         return next(each for each in self.request.earlier if each.name == name)
 
     def measurements(self) -> list[str]:
-        """Return the word on every target that is measured here, and a file of each report that
-        others' figures come from, which is copied whole.
-        """
+        """Return the word on every target measured here, and a file of each report taken over."""
         nested = evidence.nested_reports(self.plan.targets)
         measured = (each for each in self.plan.targets if each.provision.kind == "device")
         return [
@@ -268,9 +254,7 @@ class Dag:
         ]
 
     def portable_files(self) -> list[str]:
-        """Return what a machine without a compiler takes over: builds, counts, the compilers'
-        images.
-        """
+        """Return what a machine without a compiler takes over: builds, counts, images."""
         return [self.path(path) for path in evidence.run_files(self.plan)]
 
     def timed_files(self) -> list[str]:
@@ -295,10 +279,9 @@ class Dag:
 
 
 def load_dag(root: Path, run_dir: str | None) -> Dag:
-    """Read what the run in ``run_dir`` (results/<run>) is bound to; nothing is planned here.
+    """Read what the run in ``run_dir`` (results/<run>) is bound to; without one, nothing.
 
-    Without a run, as for a linter, there is nothing to do. Raises BadInput where ``./assay`` did
-    not start the run.
+    Raises BadInput where ``./assay`` did not start the run.
     """
     if run_dir is None:
         return Dag(NO_REQUEST, NO_PLAN, root, root)
@@ -306,9 +289,7 @@ def load_dag(root: Path, run_dir: str | None) -> Dag:
 
 
 def known_costs(root: Path) -> dict[tuple[str, str], BuildCost]:
-    """Return what the repository knows of earlier compilations, by artifact and architecture; a
-    tree without the file knows nothing.
-    """
+    """Return the known costs of earlier compilations, by artifact and architecture."""
     path = root / COSTS
     costs = read_record(BuildCosts, path).costs if path.is_file() else ()
     return {(cost.id, cost.arch): cost for cost in costs}

@@ -1,8 +1,6 @@
 """Digests of all that a measurement's meaning rests on: when one changes, it is measured again.
 
 They cover the code that made the record and, of the configuration, what the device side is told.
-What only judging reads, such as a margin, is in none.
-
 Which modules a task runs is read off their source: nothing of the device side can be imported here.
 """
 
@@ -42,9 +40,7 @@ class Definitions:
     plan: TargetPlan
 
     def whole(self) -> str:
-        """Return the digest of all that the stages of the target are told: when it changes, they
-        run again. What they measured by a job that stayed the same they take up.
-        """
+        """Return the digest of all that a target's stages rest on: they run again on a change."""
         catalog, judging, plan = self.catalog, self.catalog.judging, self.plan
         stages = [stage for stage in TARGET_STAGES if stage.keys(plan)]
         parts: list[Any] = [self.measurement(stage) for stage in stages]
@@ -65,11 +61,7 @@ class Definitions:
         return _digest(parts)
 
     def measurement(self, stage: TargetStage[Any, Any]) -> str:
-        """Return the digest of what every measurement of a stage rests on beside its job.
-
-        On how many GPUs of a machine none does, nor on whether they are still here; the platform's
-        record lists them.
-        """
+        """Return the digest of what every measurement of a stage rests on beside its job."""
         parts: list[Any] = [self.plan.provision.kind, self.request.runtime]
         parts += self.request.device_paths
         if stage.task is not None:
@@ -87,21 +79,16 @@ def _digest(parts: list[Any]) -> str:
 
 @cache
 def code_digest(modules: tuple[str, ...], package: Path = PACKAGE) -> str:
-    """Return the digest of the source of ``modules`` and of everything they import on the device
-    side.
+    """Return the digest of the device side's source that ``modules`` are and import.
 
-    ``package`` is the folder of the ``assay`` package, whose source counts as it was when it was
-    first asked for in this process.
+    ``package``: the folder of ``assay``, as it was when it was first asked for in this process.
     """
     sources = sorted(imported(modules, package).items())
     return _digest([[name, sha256_bytes(path.read_bytes())] for name, path in sources])
 
 
 def imported(modules: Iterable[str], package: Path = PACKAGE) -> dict[str, Path]:
-    """Return ``modules`` with what they import, transitively, of the device side, and their files.
-
-    Raises ImportError for a module that there is none of.
-    """
+    """Return the device side's modules among ``modules`` and their imports, and their files."""
     beside = [path.name.partition(".")[0] for path in package.parent.iterdir() if path != package]
     finder = ModuleFinder([str(package.parent)], excludes=beside)  # an installed one has many
     for name in modules:

@@ -1,8 +1,7 @@
 """What failed: the traces of steps of this start, and what a further start makes again.
 
 A record that says ``failed`` ends its run well (``measuring.resume.Beside``), yet a later start of
-the same run may have more luck. What was judged stands, whatever it says, and so does a lack that
-a record names, such as ``not_installed``.
+the same run may have more luck. What was judged stands, and so does a lack that a record names.
 """
 
 from pathlib import Path
@@ -65,10 +64,7 @@ def read_failures(run_dir: Path) -> list[StepFailure]:
 
 
 def error_of(failures: list[StepFailure]) -> AssayError:
-    """Return one error for a run's failures, each said once.
-
-    What the machine lacks says all there is to say; else the first decides the exit code.
-    """
+    """Return one error for a run's failures, with the first one's exit code."""
     lacking = [failure for failure in failures if failure.lacks_something]
     first = (lacking or failures)[0]
     kind = ERRORS.get(first.exit_code, CheckFailed)
@@ -80,7 +76,7 @@ def error_of(failures: list[StepFailure]) -> AssayError:
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
     """Return what the workflow is to make again, relative to ``run_dir``: builds that had no
-    compiler, and targets that were measured here with a record that came to nothing, or is gone.
+    compiler, and targets measured here with a record that came to nothing, or is gone.
     """
 
     def failed(path: str, record: type[Record]) -> bool:
@@ -114,9 +110,7 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
 
 
 def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> list[str]:
-    """Return the record of inspections, relative to ``run_dir``, where one of a package came to
-    nothing that the device's Python has by now.
-    """
+    """Return the inspections' record where a package that was lacking is installed by now."""
     path = run_dir / inspections_path()
     if not path.is_file():
         return []
@@ -131,10 +125,7 @@ def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> l
 
 
 def is_damaged(report_dir: Path) -> bool:
-    """Return whether a report lacks a file that it was signed with, or has another in its place.
-
-    A report that is not there at all, or was never signed, is none; the workflow sees to that.
-    """
+    """Return whether a signed report lacks a file, or has another in its place."""
     if not (report_dir / MANIFEST).is_file():
         return False
     from assay.verification.manifest import changed_files  # noqa: PLC0415 - no job asks

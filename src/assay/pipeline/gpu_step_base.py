@@ -1,8 +1,7 @@
 """The base of steps that measure: where they run, how they measure, how they fail.
 
 A step (see ``gpu_steps``) says what it measures, by ``_begin``, ``_item`` and then ``_batch``; the
-rest is in the table of stages. A place is the machine, its GPUs, and of a cluster's job the one
-that it was granted.
+rest is in the table of stages.
 """
 
 import json
@@ -101,11 +100,9 @@ class MeasuringStep:
         """The GPU that Slurm granted this process, by UUID; None where it granted none."""
 
     def _begin(self, stage: TargetStage[Any, Any], target: str) -> None:
-        """Begin the step of a stage on a target. Take down the job of a cluster that this is, and
-        prove the GPU that it was granted.
+        """Begin the step of a stage on a target, in a cluster's job with its proof of the GPU.
 
-        Raises CheckFailed where that is anything else than one whole GPU of the target with nobody
-        else on it.
+        Raises CheckFailed for any but one whole GPU of the target with nobody else on it.
         """
         self.target, self.planned = self.dag.target(target), self.dag.target_plan(target)
         request, grant = self.dag.request, slurm_grant(os.environ)
@@ -128,9 +125,7 @@ class MeasuringStep:
             self.job = None
 
     def _gpus(self) -> list[str]:
-        """Return the GPUs that are measured on now, by UUID: the one that Slurm granted, or those
-        of the platform's record that this start offers.
-        """
+        """Return the GPUs that are measured on now, by UUID: Slurm's, or those that are offered."""
         offered = self.planned.provision.gpus if self._card is None else (self._card,)
         every = [device.gpu.uuid for device in self._platform().devices]
         usable = [uuid for uuid in every if uuid in offered] if offered else every[:1]
@@ -141,8 +136,9 @@ class MeasuringStep:
         return next(iter(self._gpus()), self._platform().device.gpu.uuid)
 
     def _place(self, gpu: str) -> Place:
-        """Return where jobs on one GPU run, with its share of the processors where it has
-        neighbours. Raises MissingEnvironment where an earlier start had it, and it is gone.
+        """Return where jobs on one GPU run, with its share of the processors beside neighbours.
+
+        Raises MissingEnvironment where an earlier start had the GPU, and it is gone.
         """
         provision, gpus = self.planned.provision, self._gpus()
         if provision.absence is not None:
@@ -205,8 +201,9 @@ class MeasuringStep:
             raise CheckFailed(f"this job was given GPU {self._card}, and ran on {uuid}")
 
     def _item(self, stage: TargetStage[Any, Any], of: str, job: DeviceJob, *gate: str) -> Item:
-        """Return one measurement. ``of``: what its record is of, in parts joined by dots; the stage
-        of a lone record. ``gate``: digests of what it depends on beside.
+        """Return one measurement. ``of``: what its record is of, in parts joined by dots.
+
+        ``gate``: digests of what it depends on beside.
         """
         parts = of.split(".") if stage.each else []
         definition = self.dag.definitions(self.target.id).measurement(stage)
@@ -218,10 +215,7 @@ class MeasuringStep:
     def _gated_items(
         self, stage: TargetStage[Any, Any], names: Iterable[str], job_of: Callable[..., DeviceJob]
     ) -> list[Item]:
-        """Return the measurements of comparisons, of the arms that each one's gate lets through.
-
-        ``job_of``: of catalog, target, comparison, binaries and the gate's record.
-        """
+        """Return the measurements of comparisons, of the arms that each one's gate lets through."""
         items = []
         for name in names:
             path = self.run_dir / CORRECTNESS.path(self.target.id, name)
@@ -239,8 +233,7 @@ class MeasuringStep:
     ) -> None:
         """Measure ``items``, or take up what an earlier start of this run finished of them.
 
-        On each GPU in one start of the device side, unless ``measure_at`` says how else. Of a stage
-        beside the figures nothing fails the step.
+        On each GPU in one start of the device side, unless ``measure_at`` says how else.
         """
         done = self._measured(stage, items, measure_at)
         for item in items:
@@ -259,9 +252,7 @@ class MeasuringStep:
         items: Sequence[Item],
         measure_at: Callable[[str], Measure[G]] | None = None,
     ) -> dict[str, G]:
-        """Return the records of ``items`` by name, as ``_batch`` measures them; none is written to
-        its place.
-        """
+        """Return the records of ``items`` by name; none is written to its place."""
         gates = {} if stage is CORRECTNESS else self._gates()
 
         def accept(found: G, new: bool) -> None:
@@ -288,18 +279,14 @@ class MeasuringStep:
         return done
 
     def _proofs(self, stage: TargetStage[Any, Any]) -> Proofs | None:
-        """Return what earlier runs proved in a stage; None of a stage of figures, or where it is
-        not known which software there is.
-        """
+        """Return what earlier runs proved in a stage; None of a stage of figures."""
         if stage not in PROVEN:
             return None
         folder = cache_folder(self.root) / "proven" / stage.stage / self.target.id
         return Proofs(folder, self._machines())
 
     def _machines(self) -> dict[str, str]:
-        """Return a digest of each GPU that takes part and of the software beside it, where that is
-        known.
-        """
+        """Return a digest of each GPU that takes part, and its software, where that is known."""
         platform, machines = self._platform(), dict[str, str]()
         for gpu in self._gpus():
             found = platform.of_card(gpu)
@@ -310,9 +297,7 @@ class MeasuringStep:
         return machines
 
     def _share_sweeps(self, *, keep: bool) -> None:
-        """Keep the settings of rivals that this run swept for later runs on the same GPU, with the
-        same software and code of ours; or take theirs, unless they are to be swept again.
-        """
+        """Keep what rivals were tuned to for runs with the same GPU, software and code; or take it."""
         if self.dag.request.prove_again and not keep:
             return
         code = self.dag.definitions(self.target.id).measurement(BENCHMARKS)
@@ -326,9 +311,7 @@ class MeasuringStep:
                     write_bytes(to / path.name, read_bytes(path))
 
     def _proven(self, stage: TargetStage[Any, G], items: Sequence[Item]) -> dict[str, G]:
-        """Return what earlier runs proved of items that this one keeps nothing of, by their names,
-        unless it is to be proven again.
-        """
+        """Return what earlier runs proved of items, by name, unless it is to be proven again."""
         proofs = None if self.dag.request.prove_again else self._proofs(stage)
         return proofs.found(items, stage.record) if proofs else {}
 
@@ -383,8 +366,8 @@ class MeasuringStep:
         return assign
 
     def _forget_halves(self) -> None:
-        """Forget what was measured on a GPU that takes no part any more, where a claim divides it
-        by what is not measured yet: a ratio is of one card.
+        """Forget what a GPU measured that takes no part any more, where a claim divides it by what
+        is not measured yet: a ratio is of one card.
         """
         if self.planned.provision.absence is not None:
             return

@@ -1,8 +1,7 @@
 """The plan: which claim is answered how, and which jobs that takes. Pure.
 
-Nothing is dropped silently: every claim and audit of the selected sources gets at least one answer,
-and an answer that is ``not_run`` names its reason. What a target measures follows from the answers
-on it: nothing is measured that answers nothing, but the sweeps behind config/tuning.yaml.
+Every claim and audit gets at least one answer, and one that is ``not_run`` names its reason. What a
+target measures follows from the answers on it, but for the sweeps behind config/tuning.yaml.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -58,20 +57,13 @@ def variants_of(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:
 
 
 def _is_whole(catalog: Catalog, request: Request) -> bool:
-    """Return whether a run is about all that Assay says of itself, among others.
-
-    A project of one's own may have statements of its own; they bring none of Assay's sweeps.
-    """
+    """Return whether a run is about all that Assay says of itself, among others."""
     ours = any(catalog.sources[source].source.file is None for source in request.sources)
     return catalog.project is None and ours and not request.claims
 
 
 def _swept(catalog: Catalog, request: Request, target: str) -> set[str]:
-    """Return the comparisons that a target's choices rest on, where they are measured.
-
-    They belong to what this project says of itself: a run for other sources does not pay for them,
-    unless it was asked for sweeps, those among them that a target has no choice of yet.
-    """
+    """Return the comparisons that a target's choices rest on, in a run of our own or for sweeps."""
     if not (request.tuning or _is_whole(catalog, request)):
         return set()
     choices = catalog.choices_to_hold(target) if request.tuning else catalog.tuning.of(target)
@@ -81,11 +73,7 @@ def _swept(catalog: Catalog, request: Request, target: str) -> set[str]:
 def _builds(
     catalog: Catalog, request: Request, claims: Sequence[Claim], swept: Mapping[str, Set[str]]
 ) -> Iterator[BuildJob]:
-    """Yield every compilation of what is needed, once each: for the architectures of the targets.
-
-    ``claims``: with those that their answers rest on. A statement on what compiles brings the
-    architecture that it names.
-    """
+    """Yield every compilation of what is needed, once each, for the targets' architectures."""
     archs = {catalog.targets[target].arch for target in swept}
     variants = variants_of(catalog, {*comparisons_of(catalog, claims)}.union(*swept.values()))
     if _is_whole(catalog, request):  # PyTorch's operators are tried through all of them
@@ -117,10 +105,8 @@ def _compiled_here(
 ) -> Iterator[BuildJob]:
     """Yield what a run compiles of its builds: all where it measures, or was told to.
 
-    Elsewhere nothing that is compiled runs, and a first run shall end within minutes on a small
-    machine: the original programs, which take longest, are left to machines that run them, and so
-    are variants that no claim rests on (those of sweeps, and of readings beside the primary one),
-    and what is for targets of which no claim speaks.
+    Elsewhere a first run shall end within minutes on a small machine: it leaves the original
+    programs, variants that no claim rests on, and targets of which no claim speaks.
     """
     measures = any(provision.kind == "device" for provision in request.targets)
     if request.judges_only:
@@ -144,19 +130,15 @@ def _compiled_here(
 
 
 def unanswered(provisions: Iterable[Provision], answers: Iterable[Answer]) -> tuple[str, ...]:
-    """Return the targets that are neither measured nor taken over, and that no answer speaks of.
-
-    No claim is for them; nothing is compiled on their account, unless a run compiles everything.
-    """
+    """Return the targets that are neither measured nor taken over, and that no answer speaks of."""
     told = {answer.target for answer in answers}
     return tuple(p.target for p in provisions if p.kind == "none" and p.target not in told)
 
 
 def _toolchains(catalog: Catalog, request: Request, builds: Iterable[BuildJob]) -> tuple[str, ...]:
-    """Targets whose toolchain images compile: one for each architecture, the first that has it.
+    """Targets whose toolchain images compile: the first of each architecture that is needed.
 
-    An architecture without a target (a probe's) is compiled in the first image. Builds taken over
-    bring the record of their image along, where they were compiled in one.
+    An architecture without a target (a probe's) is compiled in the first image.
     """
     if request.prebuilt is not None:
         return request.prebuilt_toolchains

@@ -1,8 +1,7 @@
-"""Earlier, signed reports that are taken over whole where no GPU can be asked.
+"""Earlier reports that a trusted key signed, taken over whole where no GPU can be asked.
 
-Only a report that a trusted key signed is used. The plan calls for what it measured by definitions
-that the configuration still holds; its verdicts are made anew, and the new report's verification
-looks at the gates of what was taken.
+The plan calls for what was measured by definitions that the configuration still holds. Verdicts are
+made anew, and the new report's verification looks at the gates of what was taken.
 """
 
 import shutil
@@ -67,8 +66,7 @@ def find_recorded(
 ) -> dict[str, Taken]:
     """Return what each target takes of the first verified report that holds it.
 
-    Comparisons that are measured otherwise by now are not taken over, and a line says which. Raises
-    CheckFailed where a report is not as a trusted key signed it.
+    Raises CheckFailed where a report is not as a trusted key signed it.
     """
     wanted, found = list(targets), dict[str, Taken]()
     for report in reports:
@@ -91,7 +89,7 @@ def _recorded_in(
 ) -> dict[str, Taken]:
     """Return what an opened report, which lies at ``report``, holds of ``targets``.
 
-    Raises BadInput for one that is not named as its run: the evidence would name another report.
+    Raises BadInput for one not named as its run: the evidence would name another report.
     """
     manifest, place = _intact(folder, report, root, keys), report.resolve()
     # Evidence holds no machine's paths: of a report elsewhere its name, which can be typed.
@@ -153,9 +151,7 @@ def held_plans(report: Path) -> dict[str, TargetPlan]:
 
 
 def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> TargetPlan:
-    """Return what the evidence of the run that measured a target holds of it, as far as that still
-    means what the configuration says. ``name``: of the report that it is taken from.
-    """
+    """Return what evidence holds of a target, as far as it means what the configuration says."""
     then, lock = load_catalog(evidence), toolchain_lock_digest(root)
     plans = read_record(Plan, evidence / plan_path()).targets
     planned = next(each for each in plans if each.target == target)
@@ -251,9 +247,7 @@ MORE = ("processes", "blocks", "samples")
 
 
 def _samples_more(had: Protocol, asked: Protocol) -> bool:
-    """Whether a protocol took as many samples as another asks for. A number of processes that was
-    fixed does for a design with looks.
-    """
+    """Whether a protocol took as many samples as another asks for, also by a fixed number."""
     enough = had.blocks >= asked.blocks and had.samples >= asked.samples
     return enough and (had.looks == asked.looks or len(had.looks) == 1 < len(asked.looks))
 
@@ -261,8 +255,7 @@ def _samples_more(had: Protocol, asked: Protocol) -> bool:
 def _same_variant(now: Variant, then: Variant) -> bool:
     """Whether two descriptions are of one configuration of one kernel.
 
-    What is said of it may have changed (its title, whose code it is, the package that holds it),
-    and the architectures it is built for besides; a source that has become another may ask for
+    What is said of it may have changed, and its architectures; a source that changed may ask for
     more: a verdict names the commit whose source was measured.
     """
     words = ("title", "built_from", "artifact", "package", "defines", "archs")
@@ -271,10 +264,7 @@ def _same_variant(now: Variant, then: Variant) -> bool:
 
 
 def _same_original(now: Catalog, then: Catalog, name: str) -> bool:
-    """Whether a source's own program is described as it was, but for where its figures stand.
-
-    What it printed is in the record, and is read again.
-    """
+    """Whether a source's own program is as it was; its figures are read again from the record."""
 
     def described(catalog: Catalog) -> OriginalSource | None:
         every = (each for file in catalog.sources.values() for each in file.own_programs)
@@ -285,9 +275,7 @@ def _same_original(now: Catalog, then: Catalog, name: str) -> bool:
 
 
 def take_whole(report: EarlierReport, into: Path) -> None:
-    """Copy a report byte for byte, whole or not at all. Raises CheckFailed where it is not the one
-    that was asked for any more.
-    """
+    """Copy a report, whole or not at all. Raises CheckFailed where it is another by now."""
     into.parent.mkdir(parents=True, exist_ok=True)
     with (
         opened_report(Path(report.path)) as opened,

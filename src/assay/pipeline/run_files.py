@@ -1,11 +1,7 @@
 """Where a run lies, and the files that bind it: request, plan and configuration.
 
-The command writes these once. The workflow and every step read them in the run's folder and never
-plan. So a catalog that is edited under a running run is used by none of its steps, and by all steps
-of its next start. They lie as in a report's evidence, with ``request.json`` beside.
-
-A project's run is made by the workflow of this repository, which is started here; what it writes
-goes by paths that are relative to the repository for its own runs and absolute for a project's.
+The command writes these once; the workflow and every step read them there. So a catalog that is
+edited under a running run is used by none of its steps, and by all steps of its next start.
 """
 
 import time
@@ -39,8 +35,7 @@ VERIFIED = "verified.txt"
 def bind_run(root: Path, catalog: Catalog, request: Request, plan: Plan) -> None:
     """Write what the run is bound to, leaving files that say the same untouched.
 
-    ``catalog``: what ``plan`` was made from. Raises BadInput where the configuration was edited
-    since it was read.
+    Raises BadInput where the configuration was edited since ``catalog`` was read.
     """
     began, started = datetime.now(UTC), time.monotonic()
     own, files = root / run_path(request), _files(root, request, plan)
@@ -93,9 +88,7 @@ def _files(root: Path, request: Request, plan: Plan) -> dict[str, bytes]:
 
 
 def run_path(request: Request) -> str:
-    """Return results/NAME, where a run keeps its records, as the workflow names it, from the
-    repository's root.
-    """
+    """Return results/NAME, where a run keeps its records, from the repository's root."""
     home = "" if request.home is None else f"{request.home}/"
     return f"{home}{RESULTS}/{request.run}"
 
@@ -107,9 +100,7 @@ def report_path(request: Request) -> str:
 
 
 def foreign_place(home: Path, *run: str) -> str | None:
-    """Return what is wrong where ``results`` or ``reports`` of ``home`` leads out of it; None where
-    neither does. ``run``: a run whose folders in them are looked at, too.
-    """
+    """Return what is wrong where results, reports, or a run in them, leads out of ``home``."""
     for place in (home / RESULTS, home / REPORTS):
         for path in (place, *(place / name for name in run)):
             if path.is_symlink() or not path.resolve().is_relative_to(home.resolve()):

@@ -1,9 +1,8 @@
 """The jobs of a run in Slurm's queue, and the journal of them.
 
-Every job bears a name that begins with the run's own, so that a later start finds what an earlier
-one left. In the journal each start writes itself down as lost, and later how it ended: whatever
-ends a job, what it leaves is true. It lies in the run's folder, with names of nodes and accounts; a
-report gets it as ``slurm_jobs.json``, with salted digests in their places.
+Every job's name begins with the run's own. Each start writes itself into the journal as lost, and
+later how it ended: whatever ends a job, what it leaves is true. A report gets the journal with
+salted digests for names of nodes and accounts.
 """
 
 import os
@@ -50,8 +49,7 @@ def job_name(run_dir: Path) -> str:
 def executor_options(cluster: ClusterFile, run_dir: Path) -> list[str]:
     """Return what Snakemake's executor is told of the site and of this run.
 
-    Its jobs' output lies in the run's own folder: where runs of a checkout shared one, the plugin
-    of a run that ended removed the empty folders into which another's waiting jobs were to write,
+    The jobs' output lies in the run's own folder: the plugin removes empty folders at a run's end,
     and Slurm starts no job whose output it cannot open.
     """
     options = [
@@ -70,10 +68,7 @@ def executor_options(cluster: ClusterFile, run_dir: Path) -> list[str]:
 
 
 def jobs_of(run_dir: Path, *states: str) -> list[str]:
-    """Return the ids of a run's jobs that are in the queue, or in one of ``states``.
-
-    Raises MissingEnvironment where Slurm does not answer.
-    """
+    """Return a run's jobs in the queue, or in one of ``states``. Raises MissingEnvironment."""
     wanted = [f"--states={','.join(states)}"] if states else []
     shown = ask_slurm("squeue", "--me", "--noheader", *wanted, "--format=%i|%j")
     rows = [line.split("|", 1) for line in shown.splitlines()]
@@ -86,11 +81,7 @@ def was_on_cluster(run_dir: Path) -> bool:
 
 
 def cancel_orphans(run_dir: Path) -> None:
-    """Cancel what an earlier start of the run left in the queue, and wait for its end.
-
-    Call it while this process has the run. What such a job finished is kept. Raises
-    MissingEnvironment where a job does not go.
-    """
+    """Cancel what an earlier start left in the queue, and wait. Raises MissingEnvironment."""
     left = jobs_of(run_dir)
     if not left:
         return
@@ -107,11 +98,9 @@ def cancel_orphans(run_dir: Path) -> None:
 
 
 def requeue_preempted(run_dir: Path) -> None:
-    """Put jobs back into the queue that were preempted for good. Raises MissingEnvironment for one
-    that is not taken back.
+    """Put jobs back into the queue that were preempted for good: Snakemake waits for them.
 
-    Where a cluster's way of preempting is to cancel, Slurm leaves the job as it is, and Snakemake
-    waits for it to be resumed.
+    Raises MissingEnvironment for one that is not taken back.
     """
     try:
         jobs = jobs_of(run_dir, "PREEMPTED")

@@ -47,12 +47,9 @@ def run_workflow(
 ) -> None:
     """Bind the run to its plan, and run the workflow up to rule ``goal`` (all, by default).
 
-    ``catalog``: what ``plan`` was made from; ``again``: outputs below the run's directory that are
-    made anew though they are there. What Snakemake says goes to ``logs/snakemake.log`` of the run,
-    and to the terminal too where that is ``verbose``. The first step that finds that the machine
-    lacks something ends the run; what was finished is kept. A report that is no longer as it was
-    signed is made again. Raises the failed steps' error with the first one's exit code, Interrupted
-    when this process is.
+    ``again``: outputs below the run's directory that are made anew though they are there. A report
+    that is no longer as it was signed is made again. Raises the failed steps' error with the first
+    one's exit code, Interrupted when this process is.
     """
     require_compiler(request, plan)
     with only_run(root if request.home is None else Path(request.home), request.run):
@@ -107,10 +104,8 @@ def _run(root: Path, request: Request, command: Sequence[str], *, verbose: bool)
 def snakemake_command(root: Path, request: Request, goal: str | None = None) -> list[str]:
     """Return how Snakemake is started on a run, without any limit on cores.
 
-    A project's files have absolute names, and nothing of its run lands in the repository. Compilers
-    share this machine's memory, or what a control group grants of it (a job that wants more of it
-    runs alone). Naming any limit here sets aside those of the profile, so that the one GPU of
-    profiles/default stands here again.
+    Compilers share this machine's memory, or what a control group grants of it. Naming any limit
+    here sets aside those of the profile, so that its one GPU stands here again.
     """
     cluster, home = request.cluster, request.home
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -131,11 +126,9 @@ def snakemake_command(root: Path, request: Request, goal: str | None = None) -> 
 
 
 def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of Snakemake and of its jobs, which run this checkout's code.
+    """Return the caller's environment for Snakemake and its jobs, which run this checkout's code.
 
-    The caller's, but for what would have them run code from elsewhere, and for a cache below a home
-    that cannot be written: Snakemake, and the libraries of the steps, would end there with a
-    traceback.
+    Snakemake and libraries of the steps would end in a traceback without a cache to write to.
     """
     ours = isolated(environ, [root / "src"])
     if own_cache() is not None:

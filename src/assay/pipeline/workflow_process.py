@@ -1,8 +1,7 @@
 """The workflow as a process: one command at a time has a run, and all that it starts ends with it.
 
-Where the command was killed, nobody asks a step to end; it looks for itself. So a step's own
-``finally`` is run, which ends device processes and compilers and removes containers, and a report
-is never signed for a command that is gone.
+Where the command was killed, each step looks for itself. So its own ``finally`` ends compilers and
+removes containers, and a report is never signed for a command that is gone.
 """
 
 import os
@@ -43,11 +42,10 @@ WARNING = re.compile(rf"{OURS}  (\S.*Warning: |  )")
 
 @contextmanager
 def only_run(home: Path, name: str) -> Iterator[None]:
-    """Hold the run ``name`` of this checkout, or of a project; waits, saying so, while another
-    process has it.
+    """Hold the run ``name`` of this checkout, or of a project; wait while another process has it.
 
-    Snakemake's own locks outlive a killed process; this one does not. What a killed command left
-    running is waited for, and ended. Raises MissingEnvironment where that cannot be.
+    The lock does not outlive a killed process. What that left running is waited for, and ended.
+    Raises MissingEnvironment where that cannot be.
     """
     path = home / RESULTS / f".{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,10 +55,9 @@ def only_run(home: Path, name: str) -> Iterator[None]:
 
 
 def leave_with_owner(environ: Mapping[str, str]) -> bool:
-    """Have this process ended, as by a signal, when the command is gone that it works for.
+    """Have this process ended when the command is gone that it works for; False if it is already.
 
-    False where that is so already. Of a command on another machine nothing is seen: the jobs of a
-    cluster are cancelled by the run's next start.
+    The jobs of a cluster, whose command is elsewhere, are cancelled by the run's next start.
     """
     owner = environ.get(owners.VARIABLE, "").partition(" ")[0]
 
@@ -90,12 +87,9 @@ def run_process(
 ) -> int:
     """Exit code of the workflow, whose output goes to ``logs/snakemake.log`` of the run.
 
-    Its jobs end with it when this process is interrupted, or when a step finds that this machine
-    lacks something. ``on_cluster``: jobs run elsewhere, where the next node may have it, and are
-    cancelled by the workflow itself, which takes an interrupt for that. Where this process is
-    killed, the kernel tells the workflow the same way, and its jobs look for themselves.
-    ``verbose`` tells everything, not only our own lines. ``on_look`` is called every ``LOOK_S``;
-    what it raises ends the run.
+    Its jobs end with it when this process is interrupted or killed, or when a step finds that this
+    machine lacks something. ``on_cluster``: the next node may have it, and the workflow itself
+    cancels its jobs at an interrupt. ``on_look`` is called every ``LOOK_S``, and may end the run.
     """
     log = log_path(run_dir)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -135,9 +129,7 @@ def log_path(run_dir: Path) -> Path:
 
 
 def _copy(stream: IO[str], path: Path, verbose: bool, silenced: threading.Event) -> None:
-    """Copy what a workflow says into its log, and tell the lines that are meant for people, until
-    they are silenced.
-    """
+    """Copy what a workflow says into its log, and tell lines for people until ``silenced``."""
     warned: set[str] = set()
     with path.open("w", encoding="utf-8") as log:
         for line in stream:
@@ -158,9 +150,7 @@ def _wait(
     *,
     on_cluster: bool,
 ) -> int:
-    """Wait for the workflow, saying which steps failed; 3, early, where this machine lacks
-    something.
-    """
+    """Wait, saying which steps failed; return 3 early where this machine lacks something."""
     known, due = set[str](), time.monotonic() + LOOK_S
     while True:
         with suppress(subprocess.TimeoutExpired):
@@ -177,10 +167,7 @@ def _wait(
 
 
 def _end_group(process: "subprocess.Popen[str]", *, on_cluster: bool) -> None:
-    """Ask the workflow and its jobs to end, and see to it that they do.
-
-    Another interrupt on the way ends the patience with them.
-    """
+    """Ask the workflow and its jobs to end, and see to it; another interrupt ends the patience."""
     if on_cluster:  # Snakemake cancels the jobs it placed when it is interrupted, and only then
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGINT)
