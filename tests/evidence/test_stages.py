@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from assay.evidence.entries import Purpose, TargetStage
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import (
     FINISHING,
     RUN_STAGES,
     TARGET_STAGES,
+    Purpose,
+    TargetStage,
 )
 from assay.evidence.timings import collect_timings, write_timing
 from assay.pipeline.steps import Steps

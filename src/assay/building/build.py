@@ -70,11 +70,6 @@ def build(
     return record
 
 
-def _artifact_path(job: Compilation) -> str:
-    """Return where an artifact stands, relative to ``out_dir``."""
-    return f"{job.arch}/{job.output}"
-
-
 def _from_cache(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | None] | None:
     """An earlier build with this key, as whole as its record says, or None."""
     try:
@@ -99,7 +94,7 @@ def _from_elsewhere(job: Compilation, folder: Path) -> tuple[BuildRecord, Path |
     record = record.model_copy(update={"built_elsewhere": True})
     if record.artifact is None:
         return record, None
-    file = folder / _artifact_path(job)
+    file = folder / job.arch / job.output
     if not file.is_file() or sha256_file(file) != record.artifact.sha256:
         raise CheckFailed(f"{file}: is not the artifact that {path} describes")
     return record, file
@@ -138,7 +133,7 @@ def _record(
 ) -> BuildRecord:
     artifact = None
     if file is not None:
-        artifact = file_digest(file).model_copy(update={"path": _artifact_path(job)})
+        artifact = file_digest(file).model_copy(update={"path": f"{job.arch}/{job.output}"})
     return BuildRecord(
         schema="assay/build/1",
         id=job.id,

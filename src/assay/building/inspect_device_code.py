@@ -96,15 +96,13 @@ def find_installed(
     told = next((line for line in lines if line.startswith(ANSWER)), None)
     if told is None:
         return {}
-    answer = json.loads(told.removeprefix(ANSWER))
-    return {
-        rival.id: Installed(
-            answer[rival.main.name][0],
-            tuple((name, Path(path)) for name, path in answer[rival.main.name][1]),
-        )
-        for rival in rivals
-        if answer[rival.main.name] is not None
-    }
+    answer, found = json.loads(told.removeprefix(ANSWER)), {}
+    for rival in rivals:
+        if (package := answer[rival.main.name]) is not None:
+            version, files = package
+            objects = tuple((name, Path(path)) for name, path in files)
+            found[rival.id] = Installed(version, objects)
+    return found
 
 
 def _find_tool(root: Path) -> tuple[str, str] | None:
@@ -173,13 +171,9 @@ def _run(*command: str) -> str | None:
     """What a command prints; nothing of a binary without device code, None where it fails."""
     try:
         done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
+            command, capture_output=True, text=True, errors="replace", check=False,
             timeout=TIMEOUT_S,
-            check=False,
-        )
+        )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None
     if _NOTHING in done.stdout + done.stderr:

@@ -7,20 +7,8 @@ from typing import Any, TypeVar
 from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.catalog.project_folder import project_of
+from assay.evidence import stages
 from assay.evidence.model import BuildKey, Evidence, RecordedBuild
-from assay.evidence.stages import (
-    BUILDS,
-    FILE_COMPILES,
-    INSPECTIONS,
-    TARGET_STAGES,
-    TOOLCHAIN_IMAGES,
-    file_compile_path,
-    inspections_path,
-    origin_folder,
-    plan_path,
-    slurm_jobs_path,
-    timings_path,
-)
 from assay.records.base import Record
 from assay.records.builds import BuildRecord
 from assay.records.cluster import SlurmJobsRecord
@@ -37,11 +25,11 @@ def load_evidence(directory: Path) -> Evidence:
 
     Raises BadInput for a missing plan, a malformed record, or more bytes than any report has.
     """
-    plan = read_record(Plan, directory / plan_path())
+    plan = read_record(Plan, directory / stages.plan_path())
     records = _Records(directory)
     of_targets = {
         entry.collection: records.load(entry.record, entry.paths(*plan.targets))
-        for entry in TARGET_STAGES
+        for entry in stages.TARGET_STAGES
     }
     recorded = [each for each in plan.targets if each.provision.kind == "recorded"]
     folders = {
@@ -57,26 +45,30 @@ def load_evidence(directory: Path) -> Evidence:
         }
         for target, folder in folders.items()
     }
-    target_builds = {target: records.load(BUILDS.record, of) for target, of in paths.items()}
-    compiled = FILE_COMPILES.paths(plan)
+    target_builds = {target: records.load(stages.BUILDS.record, of) for target, of in paths.items()}
+    compiled = stages.FILE_COMPILES.paths(plan)
     for each in reversed(recorded):
         folder = folders[each.target]
-        there = {job.key: f"{folder}/{file_compile_path(*job.key)}" for job in each.compilations}
+        there = {
+            job.key: f"{folder}/{stages.file_compile_path(*job.key)}" for job in each.compilations
+        }
         compiled = there | compiled
     return Evidence(
         plan=plan,
-        builds=records.load(BUILDS.record, BUILDS.paths(plan)),
-        toolchain_images=records.load(TOOLCHAIN_IMAGES.record, TOOLCHAIN_IMAGES.paths(plan)),
-        timings=records.read(TimingsRecord, timings_path()),
+        builds=records.load(stages.BUILDS.record, stages.BUILDS.paths(plan)),
+        toolchain_images=records.load(
+            stages.TOOLCHAIN_IMAGES.record, stages.TOOLCHAIN_IMAGES.paths(plan)
+        ),
+        timings=records.read(TimingsRecord, stages.timings_path()),
         target_timings=records.load(
             TimingsRecord,
-            {target: f"{folder}/{timings_path()}" for target, folder in folders.items()},
+            {target: f"{folder}/{stages.timings_path()}" for target, folder in folders.items()},
         ),
         recorded_builds=_recorded_builds(recorded, paths, target_builds),
         target_builds=target_builds,
-        file_compiles=records.load(FILE_COMPILES.record, compiled),
+        file_compiles=records.load(stages.FILE_COMPILES.record, compiled),
         file_compile_paths=compiled,
-        slurm_jobs=records.read(SlurmJobsRecord, slurm_jobs_path()),
+        slurm_jobs=records.read(SlurmJobsRecord, stages.slurm_jobs_path()),
         project_code=_project_code(directory),
         **_inspected(records, plan, folders.values()),
         **of_targets,
@@ -85,7 +77,7 @@ def load_evidence(directory: Path) -> Evidence:
 
 def own_records(evidence: Path, target: str) -> Path:
     """Return where the run's own records lie; earlier versions copied them beside the target's."""
-    copied = evidence / origin_folder(target)
+    copied = evidence / stages.origin_folder(target)
     return copied if copied.is_dir() else evidence
 
 
@@ -119,9 +111,9 @@ def _inspected(records: _Records, plan: Plan, folders: Iterable[str]) -> dict[st
     This machine decides; where it lacks a package, a machine that measured may have it.
     """
     counted, code, paths = dict[str, Any](), dict[str, Any](), dict[str, str]()
-    own = list(INSPECTIONS.paths(plan).values())
-    for path in (*own, *(f"{folder}/{inspections_path()}" for folder in folders)):
-        record = records.read(INSPECTIONS.record, path)
+    own = list(stages.INSPECTIONS.paths(plan).values())
+    for path in (*own, *(f"{folder}/{stages.inspections_path()}" for folder in folders)):
+        record = records.read(stages.INSPECTIONS.record, path)
         for each in record.inspections if record else ():
             if counted.setdefault(each.claim, each) is each:
                 paths[each.claim] = path

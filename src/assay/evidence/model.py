@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from assay.evidence.entries import run_path
-from assay.evidence.stages import build_path
+from assay.evidence.stages import build_path, run_path
 from assay.records.builds import BuildRecord, DeviceCodeResult, InspectionResult
 from assay.records.cluster import SlurmJobsRecord
 from assay.records.images import ImageRecord

@@ -13,11 +13,6 @@ from assay.records.plan import Plan
 from assay.records.timings import Stage, StepTiming, TimingsRecord
 
 
-def timing_path(stage: str, arguments: Mapping[str, str]) -> str:
-    """timings/<step>.json below the directory of a run."""
-    return f"timings/{'.'.join([stage, *arguments.values()])}.json"
-
-
 def write_timing(
     run_dir: Path,
     rule: str,
@@ -34,7 +29,8 @@ def write_timing(
         seconds=round(seconds, 3),
         gpus={uuid: round(held, 3) for uuid, held in gpus.items()},
     )
-    write_record(timing, run_dir / timing_path(rule, arguments))
+    name = ".".join([rule, *arguments.values()])
+    write_record(timing, run_dir / "timings" / f"{name}.json")
 
 
 def collect_timings(run_dir: Path, plan: Plan) -> TimingsRecord:

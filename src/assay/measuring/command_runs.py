@@ -56,16 +56,11 @@ def commands_at(places: CommandPlaces) -> Measure[OriginalRunRecord]:
     """Return what builds and runs commands; those that the device side can, in one start of it."""
 
     def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[OriginalRunRecord]:
-        here = [
-            (job, path)
-            for job, path in zip(jobs, into, strict=True)
-            if _on_device_side(places, job)
-        ]
+        every = list(zip(jobs, into, strict=True))
+        here = [(job, path) for job, path in every if _on_device_side(places, job)]
         told, paths = [job for job, _ in here], [path for _, path in here]
         ran = iter(run_device_batch(places.runner, told, OriginalRunRecord, into=paths))
-        return [
-            next(ran) if _on_device_side(places, job) else _by_lines(places, job) for job in jobs
-        ]
+        return [next(ran) if job in told else _by_lines(places, job) for job in jobs]
 
     return measure
 
@@ -80,14 +75,14 @@ def _by_lines(places: CommandPlaces, job: DeviceJob) -> OriginalRunRecord | Chec
     """Return what one command came to of which lines run in containers."""
     assert isinstance(job, OriginalRunsJob)
     try:
-        return _measured(places, job)
+        if job.image is not None:
+            return _in_its_image(places, job, job.image)
+        return _built_in_image(places, job)
     except CheckFailed as error:
         return error
 
 
-def _measured(places: CommandPlaces, job: OriginalRunsJob) -> OriginalRunRecord:
-    if job.image is not None:
-        return _in_its_image(places, job, job.image)
+def _built_in_image(places: CommandPlaces, job: OriginalRunsJob) -> OriginalRunRecord:
     assert job.build is not None
     compiler = places.compiler()
     lines = Lines(compiler.run, job, {"PATH": COMPILER_PATH})
@@ -111,15 +106,17 @@ def _in_its_image(places: CommandPlaces, job: OriginalRunsJob, image: str) -> Or
     if build is not None and build.exit_code != 0:
         return record
     lines = Lines(run, job, gpu_variables(places.gpu_uuid), gpu=True)
-    series = []
+
+    def series(line: str | None) -> tuple[LineRun, ...]:
+        asked = [] if line is None else [line] * job.runs
+        return tuple(lines.run(each, job.run_timeout_s) for each in asked)
+
     try:
         with hold_gpu(places.gpu_uuid):
-            for line in (job.run, job.typed):
-                times = 0 if line is None else job.runs
-                series.append(tuple(lines.run(line or "", job.run_timeout_s) for _ in range(times)))
+            ran = {"runs": series(job.run), "typed_runs": series(job.typed)}
     except NoDevice as error:
         raise MissingEnvironment(str(error)) from error
-    return record.model_copy(update={"runs": series[0], "typed_runs": series[1]})
+    return record.model_copy(update=ran)
 
 
 def _record(

@@ -19,7 +19,6 @@ from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
-from assay.evidence.entries import Purpose, TargetStage
 from assay.pipeline.definitions import Definitions
 from assay.pipeline.plan import variants_of
 from assay.pipeline.run_files import MEASURED, VERIFIED, read_bound, report_path, run_path
@@ -192,13 +191,13 @@ class Dag:
         """Return what the target's measurements rest on."""
         return Definitions(self.catalog, self.request, self.target_plan(target))
 
-    def stages_of(self, target: str) -> list[TargetStage[Any, Any]]:
+    def stages_of(self, target: str) -> list[evidence.TargetStage[Any, Any]]:
         """Return the stages of a target in the order in which one job does them.
 
         A sweep for its own sake needs nothing beside.
         """
         plan, swept = self.target_plan(target), self.request.tuning and not self.request.sources
-        left_out = Purpose.BESIDE if swept else None
+        left_out = evidence.Purpose.BESIDE if swept else None
         return [each for each in evidence.IN_ORDER if each.keys(plan) and each.purpose != left_out]
 
     def gpu_resources(self) -> dict[str, Callable[[Any], int | str | None]]:

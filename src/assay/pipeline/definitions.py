@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.catalog.model import Catalog
-from assay.evidence.entries import TargetStage
-from assay.evidence.stages import TARGET_STAGES
+from assay.evidence.stages import TARGET_STAGES, TargetStage
 from assay.measuring.device_jobs import comparison_spec
 from assay.measuring.operator_kernels import offered
 from assay.records.base import Record

@@ -10,17 +10,8 @@ from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironm
 from assay.base.io import read_record
 from assay.building.inspect_device_code import find_installed
 from assay.catalog.model import Catalog
-from assay.evidence.entries import Purpose
+from assay.evidence import stages
 from assay.evidence.outcomes import came_to_nothing
-from assay.evidence.stages import (
-    BENCHMARKS,
-    BUILDS,
-    CORRECTNESS,
-    ORIGINALS,
-    PLATFORMS,
-    inspections_path,
-    of_purpose,
-)
 from assay.measuring.resume import kept_record
 from assay.pipeline.run_files import MEASURED
 from assay.records.attestation import MANIFEST, Manifest
@@ -79,39 +70,36 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
     compiler, and targets measured here with a record that came to nothing, or is gone.
     """
 
-    def failed(path: str, record: type[Record]) -> bool:
-        found = kept_record(run_dir / path, record)
-        return (run_dir / path).is_file() and (found is None or came_to_nothing(found))
+    again = []
+    for path in stages.BUILDS.paths(plan).values():
+        build = kept_record(run_dir / path, stages.BUILDS.record)
+        if build is not None and not build.had_compiler:
+            again.append(path)
+    for target in plan.targets:
+        measured = MEASURED.format(target.target)
+        taken_away = (run_dir / measured).is_file() and _lacks_figures(run_dir, target)
+        if target.provision.kind == "device" and (taken_away or _failed_beside(run_dir, target)):
+            again.append(measured)
+    return again
 
-    def lacked_compiler(path: str) -> bool:
-        found = kept_record(run_dir / path, BUILDS.record)
-        return found is not None and not found.had_compiler
 
-    def taken_away(target: TargetPlan) -> bool:
-        of = (PLATFORMS, CORRECTNESS, BENCHMARKS)
-        paths = (path for entry in of for path in entry.paths(target).values())
-        measured = (run_dir / MEASURED.format(target.target)).is_file()
-        return measured and not all((run_dir / path).is_file() for path in paths)
+def _lacks_figures(run_dir: Path, target: TargetPlan) -> bool:
+    of = (stages.PLATFORMS, stages.CORRECTNESS, stages.BENCHMARKS)
+    return not all((run_dir / p).is_file() for each in of for p in each.paths(target).values())
 
-    builds = BUILDS.paths(plan).values()
-    return [path for path in builds if lacked_compiler(path)] + [
-        MEASURED.format(target.target)
-        for target in plan.targets
-        if target.provision.kind == "device"
-        and (
-            taken_away(target)
-            or any(
-                failed(path, entry.record)
-                for entry in (*of_purpose(Purpose.BESIDE), ORIGINALS)
-                for path in entry.paths(target).values()
-            )
-        )
-    ]
+
+def _failed_beside(run_dir: Path, target: TargetPlan) -> bool:
+    for stage in (*stages.of_purpose(stages.Purpose.BESIDE), stages.ORIGINALS):
+        for path in (run_dir / each for each in stage.paths(target).values()):
+            found = kept_record(path, stage.record)
+            if path.is_file() and (found is None or came_to_nothing(found)):
+                return True
+    return False
 
 
 def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> list[str]:
     """Return the inspections' record where a package that was lacking is installed by now."""
-    path = run_dir / inspections_path()
+    path = run_dir / stages.inspections_path()
     if not path.is_file():
         return []
     lacking = {
@@ -121,7 +109,7 @@ def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> l
     }
     rivals = [catalog.rivals[each] for each in sorted(lacking)]
     has = find_installed(request.device_python, rivals, [Path(p) for p in request.device_paths])
-    return [inspections_path()] if has else []
+    return [stages.inspections_path()] if has else []
 
 
 def is_damaged(report_dir: Path) -> bool:

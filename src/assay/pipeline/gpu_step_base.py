@@ -18,22 +18,8 @@ from assay.base.progress import say
 from assay.base.writable import cache_folder
 from assay.catalog.cluster import gpu_type_of
 from assay.catalog.project_folder import project_of
-from assay.evidence.entries import TargetStage
+from assay.evidence import stages
 from assay.evidence.outcomes import came_to_nothing
-from assay.evidence.stages import (
-    BENCHMARKS,
-    BUILDS,
-    CHEATS,
-    CORRECTNESS,
-    OPERATORS,
-    ORIGINALS,
-    PLATFORMS,
-    PROFILES,
-    PROGRAMS,
-    RUNNER_IMAGES,
-    SANITIZERS,
-    TOOLCHAIN_IMAGES,
-)
 from assay.images.stage import sif_path
 from assay.measuring.device_process import run_device_batch
 from assay.measuring.gpu_places import GpuPlaces, cores_of_gpus, shared, unit_of
@@ -71,7 +57,7 @@ G = TypeVar("G", bound=GpuRecord)
 
 PATIENCE_S = 300.0
 """Most seconds of one step beside the figures: each takes a minute or two, and they wait behind."""
-PROVEN = (CORRECTNESS, PROGRAMS, CHEATS, SANITIZERS, OPERATORS)
+PROVEN = (stages.CORRECTNESS, stages.PROGRAMS, stages.CHEATS, stages.SANITIZERS, stages.OPERATORS)
 """Stages that prove something of kernels on a GPU, once for the same code, GPU and software."""
 SOFTWARE = {"kernel", "distribution", "runtime", "image_digest", "device", "device_paths"}
 """What a proof rests on, of a platform's record; the code has a digest of its own."""
@@ -99,7 +85,7 @@ class MeasuringStep:
         self._card: str | None = None
         """The GPU that Slurm granted this process, by UUID; None where it granted none."""
 
-    def _begin(self, stage: TargetStage[Any, Any], target: str) -> None:
+    def _begin(self, stage: stages.TargetStage[Any, Any], target: str) -> None:
         """Begin the step of a stage on a target, in a cluster's job with its proof of the GPU.
 
         Raises CheckFailed for any but one whole GPU of the target with nobody else on it.
@@ -165,8 +151,8 @@ class MeasuringStep:
         runtime: Runtime = HostRuntime()
         if self.planned.runner:
             runtime = self._runtime()
-            path = self.run_dir / RUNNER_IMAGES.path(self.target.id)
-            image = read_record(RUNNER_IMAGES.record, path)
+            path = self.run_dir / stages.RUNNER_IMAGES.path(self.target.id)
+            image = read_record(stages.RUNNER_IMAGES.record, path)
         project = project_of(self.run_dir)
         return Place(runtime, image, request.device_python, packages, cache, project)
 
@@ -175,8 +161,8 @@ class MeasuringStep:
         target = self.dag.toolchain_target(arch)
         if target is None:
             return Place(HostRuntime())
-        path = self.run_dir / TOOLCHAIN_IMAGES.path(target)
-        return Place(self._runtime(), read_record(TOOLCHAIN_IMAGES.record, path))
+        path = self.run_dir / stages.TOOLCHAIN_IMAGES.path(target)
+        return Place(self._runtime(), read_record(stages.TOOLCHAIN_IMAGES.record, path))
 
     def _runtime(self) -> Runtime:
         return open_runtime(
@@ -184,7 +170,9 @@ class MeasuringStep:
         )
 
     def _platform(self) -> PlatformRecord:
-        return read_record(PLATFORMS.record, self.run_dir / PLATFORMS.path(self.target.id))
+        return read_record(
+            stages.PLATFORMS.record, self.run_dir / stages.PLATFORMS.path(self.target.id)
+        )
 
     def _described(self, device: Device, others: Sequence[Device] = ()) -> PlatformRecord:
         """Return the record of this machine, with GPUs that the device side found."""
@@ -200,7 +188,9 @@ class MeasuringStep:
         if self._card not in (None, uuid):
             raise CheckFailed(f"this job was given GPU {self._card}, and ran on {uuid}")
 
-    def _item(self, stage: TargetStage[Any, Any], of: str, job: DeviceJob, *gate: str) -> Item:
+    def _item(
+        self, stage: stages.TargetStage[Any, Any], of: str, job: DeviceJob, *gate: str
+    ) -> Item:
         """Return one measurement. ``of``: what its record is of, in parts joined by dots.
 
         ``gate``: digests of what it depends on beside.
@@ -213,13 +203,16 @@ class MeasuringStep:
         return Item(of, job, path, (definition, platform, *gate), self._kept_folder(stage))
 
     def _gated_items(
-        self, stage: TargetStage[Any, Any], names: Iterable[str], job_of: Callable[..., DeviceJob]
+        self,
+        stage: stages.TargetStage[Any, Any],
+        names: Iterable[str],
+        job_of: Callable[..., DeviceJob],
     ) -> list[Item]:
         """Return the measurements of comparisons, of the arms that each one's gate lets through."""
         items = []
         for name in names:
-            path = self.run_dir / CORRECTNESS.path(self.target.id, name)
-            gate = read_record(CORRECTNESS.record, path)
+            path = self.run_dir / stages.CORRECTNESS.path(self.target.id, name)
+            gate = read_record(stages.CORRECTNESS.record, path)
             self._is_of_target(gate.gpu_uuid)
             job = job_of(self.dag.catalog, self.target.id, name, self._binaries(name), gate)
             items.append(self._item(stage, name, job, sha256_file(path)))
@@ -227,7 +220,7 @@ class MeasuringStep:
 
     def _batch(
         self,
-        stage: TargetStage[Any, G],
+        stage: stages.TargetStage[Any, G],
         items: Sequence[Item],
         measure_at: Callable[[str], Measure[G]] | None = None,
     ) -> None:
@@ -240,7 +233,7 @@ class MeasuringStep:
             write_record(done[item.name], item.path)
         self._finish(stage, items)
 
-    def _finish(self, stage: TargetStage[Any, Any], items: Iterable[Item]) -> None:
+    def _finish(self, stage: stages.TargetStage[Any, Any], items: Iterable[Item]) -> None:
         """Forget what no measurement of a finished stage rests on any more."""
         forget_others(items, self._kept_folder(stage))
         if stage.each is not None:  # without a single item, too, the workflow expects the folder
@@ -248,12 +241,12 @@ class MeasuringStep:
 
     def _measured(
         self,
-        stage: TargetStage[Any, G],
+        stage: stages.TargetStage[Any, G],
         items: Sequence[Item],
         measure_at: Callable[[str], Measure[G]] | None = None,
     ) -> dict[str, G]:
         """Return the records of ``items`` by name; none is written to its place."""
-        gates = {} if stage is CORRECTNESS else self._gates()
+        gates = {} if stage is stages.CORRECTNESS else self._gates()
 
         def accept(found: G, new: bool) -> None:
             if new:  # what ran on another card than Slurm granted is not kept
@@ -278,7 +271,7 @@ class MeasuringStep:
             proofs.put(items, done)
         return done
 
-    def _proofs(self, stage: TargetStage[Any, Any]) -> Proofs | None:
+    def _proofs(self, stage: stages.TargetStage[Any, Any]) -> Proofs | None:
         """Return what earlier runs proved in a stage; None of a stage of figures."""
         if stage not in PROVEN:
             return None
@@ -297,10 +290,10 @@ class MeasuringStep:
         return machines
 
     def _share_sweeps(self, *, keep: bool) -> None:
-        """Keep what rivals were tuned to for runs with the same GPU, software and code; or take it."""
+        """Keep what rivals were tuned to for runs on the same GPU, by the same code; or take it."""
         if self.dag.request.prove_again and not keep:
             return
-        code = self.dag.definitions(self.target.id).measurement(BENCHMARKS)
+        code = self.dag.definitions(self.target.id).measurement(stages.BENCHMARKS)
         here = self.run_dir / "device_cache" / "sweeps"
         for machine in self._machines().values():
             key = sha256_bytes(f"{code} {machine}".encode())
@@ -310,12 +303,12 @@ class MeasuringStep:
                 if keep or not (to / path.name).exists():
                     write_bytes(to / path.name, read_bytes(path))
 
-    def _proven(self, stage: TargetStage[Any, G], items: Sequence[Item]) -> dict[str, G]:
+    def _proven(self, stage: stages.TargetStage[Any, G], items: Sequence[Item]) -> dict[str, G]:
         """Return what earlier runs proved of items, by name, unless it is to be proven again."""
         proofs = None if self.dag.request.prove_again else self._proofs(stage)
         return proofs.found(items, stage.record) if proofs else {}
 
-    def _take_proven(self, stage: TargetStage[Any, Any], items: Sequence[Item]) -> None:
+    def _take_proven(self, stage: stages.TargetStage[Any, Any], items: Sequence[Item]) -> None:
         """Take what earlier runs proved among what this one keeps."""
         found = self._proven(stage, items)
         for item in (each for each in items if each.name in found):
@@ -323,7 +316,9 @@ class MeasuringStep:
         if found:
             say(f"{stage.stage}: {counted(len(found), 'record')} of an earlier run on this GPU")
 
-    def _beside(self, stage: TargetStage[Any, G], gates: Mapping[str, str]) -> Beside[G] | None:
+    def _beside(
+        self, stage: stages.TargetStage[Any, G], gates: Mapping[str, str]
+    ) -> Beside[G] | None:
         """Return how a stage beside the figures fails: into a record of the target's GPU."""
         if (form := stage.failed) is None:
             return None
@@ -334,8 +329,8 @@ class MeasuringStep:
 
         # The figures are there, or come from an earlier start alone.
         gone = self.planned.provision.absence is not None
-        measured = gone or (self.run_dir / BENCHMARKS.output(self.target.id)).is_dir()
-        return Beside(failed, measured, None if stage is PROFILES else PATIENCE_S)
+        measured = gone or (self.run_dir / stages.BENCHMARKS.output(self.target.id)).is_dir()
+        return Beside(failed, measured, None if stage is stages.PROFILES else PATIENCE_S)
 
     def _while_gpus_are_left(self, attempt: Callable[[], None]) -> None:
         """Do ``attempt`` again on the GPUs that are left where it lost one."""
@@ -346,7 +341,7 @@ class MeasuringStep:
                 if not self._gpus():
                     raise
 
-    def _assigned(self, stage: TargetStage[Any, Any], items: Sequence[Item]) -> Assign:
+    def _assigned(self, stage: stages.TargetStage[Any, Any], items: Sequence[Item]) -> Assign:
         """Return what gives a stage's jobs to GPUs: where the gate was, or where it shall be."""
         known = self._where_kept(stage, items)
         units = GpuPlaces(self.dag.catalog, self.dag.plan, self.planned)
@@ -354,10 +349,10 @@ class MeasuringStep:
         def assign(
             jobs: Sequence[DeviceJob], usable: Sequence[str]
         ) -> Mapping[str, Sequence[DeviceJob]]:
-            if stage.each is None or stage is ORIGINALS:
+            if stage.each is None or stage is stages.ORIGINALS:
                 return {self._first_gpu(): jobs}
-            gates = {} if stage is CORRECTNESS else self._gates()
-            if stage not in (CORRECTNESS, PROGRAMS):
+            gates = {} if stage is stages.CORRECTNESS else self._gates()
+            if stage not in (stages.CORRECTNESS, stages.PROGRAMS):
                 return shared(jobs, {name: gpu for name, gpu in gates.items() if gpu in usable})
             if len(usable) == 1:
                 return {usable[0]: jobs}
@@ -373,7 +368,7 @@ class MeasuringStep:
             return
         usable, kept = self._gpus(), dict[str, list[Path]]()
         cards = dict[str, str]()
-        for stage in (BENCHMARKS, PROGRAMS, ORIGINALS):
+        for stage in (stages.BENCHMARKS, stages.PROGRAMS, stages.ORIGINALS):
             for path in self._kept_folder(stage).glob("*.json.gz"):
                 found, name = kept_record(path, stage.record), path.name.partition(".")[0]
                 if found is not None and not came_to_nothing(found):
@@ -388,24 +383,26 @@ class MeasuringStep:
 
     def _gates(self) -> dict[str, str]:
         """Return the GPU that each comparison was checked on, as far as it was."""
-        paths = CORRECTNESS.paths(self.planned)
+        paths = stages.CORRECTNESS.paths(self.planned)
         checked = {name: self.run_dir / path for (_, name), path in paths.items()}
         return {
-            name: read_record(CORRECTNESS.record, path).gpu_uuid
+            name: read_record(stages.CORRECTNESS.record, path).gpu_uuid
             for name, path in checked.items()
             if path.is_file()
         }
 
-    def _kept_folder(self, stage: TargetStage[Any, Any]) -> Path:
+    def _kept_folder(self, stage: stages.TargetStage[Any, Any]) -> Path:
         return kept_folder(self.run_dir, stage.stage, self.target.id)
 
-    def _where_kept(self, stage: TargetStage[Any, Any], items: Sequence[Item]) -> dict[str, str]:
+    def _where_kept(
+        self, stage: stages.TargetStage[Any, Any], items: Sequence[Item]
+    ) -> dict[str, str]:
         """Return the GPU of each item that an earlier start finished, by name."""
         kept = {item.name: kept_record(item.kept, stage.record) for item in items}
         return {name: record.gpu_uuid for name, record in kept.items() if record is not None}
 
     def _binary(self, artifact: str) -> tuple[BuildRecord, Path]:
-        path = self.run_dir / BUILDS.path(artifact, self.target.arch)
+        path = self.run_dir / stages.BUILDS.path(artifact, self.target.arch)
         record = read_record(BuildRecord, path)
         where = self.run_dir / "builds" / record.artifact.path if record.artifact else Path()
         return record, where

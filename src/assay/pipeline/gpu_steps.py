@@ -16,20 +16,8 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import write_record
 from assay.base.progress import say
 from assay.building.checkout_copy import copy_checkout, copy_files
-from assay.evidence.entries import Purpose, TargetStage
+from assay.evidence import stages
 from assay.evidence.load import load_evidence
-from assay.evidence.stages import (
-    BENCHMARKS,
-    CHEATS,
-    CORRECTNESS,
-    OPERATORS,
-    ORIGINALS,
-    PLATFORMS,
-    PROFILES,
-    PROGRAMS,
-    SANITIZERS,
-    STOPWATCHES,
-)
 from assay.measuring import device_jobs as measure
 from assay.measuring.command_runs import CommandPlaces, commands_at
 from assay.measuring.host_machine import joined
@@ -52,7 +40,7 @@ class MeasuringSteps(MeasuringStep):
     def measure(self, target: str) -> list[str]:
         """Return the stages of a target, in order; take away what an earlier start left of them."""
         found = self.dag.stages_of(target)
-        for stage in (each for each in found if each.purpose is not Purpose.MACHINE):
+        for stage in (each for each in found if each.purpose is not stages.Purpose.MACHINE):
             for path in map(self.run_dir.joinpath, stage.outputs(self.dag.target_plan(target))):
                 if path.is_dir():
                     shutil.rmtree(path)
@@ -64,12 +52,12 @@ class MeasuringSteps(MeasuringStep):
 
         What an earlier start recorded holds as long as what it rests on does; new GPUs join it.
         """
-        self._begin(PLATFORMS, target)
+        self._begin(stages.PLATFORMS, target)
         provision, runner = self.planned.provision, self._runner()
         image = runner.image.image_id if runner.image else ""
-        rests_on = f"{self.dag.definitions(target).measurement(PLATFORMS)} {image}"
-        kept = self._kept_folder(PLATFORMS) / f"{sha256_bytes(rests_on.encode())}.json"
-        record = earlier = kept_record(kept, PLATFORMS.record)
+        rests_on = f"{self.dag.definitions(target).measurement(stages.PLATFORMS)} {image}"
+        kept = self._kept_folder(stages.PLATFORMS) / f"{sha256_bytes(rests_on.encode())}.json"
+        record = earlier = kept_record(kept, stages.PLATFORMS.record)
         offered = bool(provision.gpus) and provision.absence is None
         granted = self._card is not None and (not earlier or earlier.of_card(self._card) is None)
         if earlier is None or offered or granted:
@@ -83,12 +71,12 @@ class MeasuringSteps(MeasuringStep):
                 )
         assert record is not None
         write_record(record, kept)
-        write_record(record, self.run_dir / PLATFORMS.path(target))
+        write_record(record, self.run_dir / stages.PLATFORMS.path(target))
         self._forget_halves()
 
     def correctness(self, target: str) -> None:
         """The gate, of every comparison."""
-        self._begin(CORRECTNESS, target)
+        self._begin(stages.CORRECTNESS, target)
         self._share_sweeps(keep=False)
         self._while_gpus_are_left(self._gate)
 
@@ -98,20 +86,20 @@ class MeasuringSteps(MeasuringStep):
         catalog, target, items = self.dag.catalog, self.target.id, []
         for name in self.planned.comparisons:
             job = measure.correctness_job(catalog, target, name, self._binaries(name))
-            items.append(self._item(CORRECTNESS, name, job))
-        self._take_proven(CORRECTNESS, items)
-        usable, checked = self._gpus(), self._where_kept(CORRECTNESS, items)
+            items.append(self._item(stages.CORRECTNESS, name, job))
+        self._take_proven(stages.CORRECTNESS, items)
+        usable, checked = self._gpus(), self._where_kept(stages.CORRECTNESS, items)
         for item in items:
             gpu = checked.get(item.name)
             stranded = gpu is not None and gpu not in usable
             if stranded and not self._was_timed(item.name, gpu):
                 item.kept.unlink()
-        self._batch(CORRECTNESS, items)
+        self._batch(stages.CORRECTNESS, items)
 
     def _was_timed(self, comparison: str, gpu: str | None) -> bool:
         """Return whether an earlier start timed a comparison on a GPU."""
-        paths = self._kept_folder(BENCHMARKS).glob(f"{comparison}.*.json.gz")
-        found = (kept_record(path, BENCHMARKS.record) for path in paths)
+        paths = self._kept_folder(stages.BENCHMARKS).glob(f"{comparison}.*.json.gz")
+        found = (kept_record(path, stages.BENCHMARKS.record) for path in paths)
         return any(record is not None and record.gpu_uuid == gpu for record in found)
 
     def benchmark(self, target: str) -> None:
@@ -119,7 +107,7 @@ class MeasuringSteps(MeasuringStep):
 
         What a GPU leaves that is lost meanwhile is checked on another, and timed there.
         """
-        self._begin(BENCHMARKS, target)
+        self._begin(stages.BENCHMARKS, target)
 
         def attempt() -> None:
             if not set(self._gates().values()) <= set(self._gpus()):
@@ -134,10 +122,10 @@ class MeasuringSteps(MeasuringStep):
         from assay.pipeline.hanging import with_look  # noqa: PLC0415 - it judges
 
         catalog, names = self.dag.catalog, self.planned.comparisons
-        first = self._gated_items(BENCHMARKS, names, measure.benchmark_job)
+        first = self._gated_items(stages.BENCHMARKS, names, measure.benchmark_job)
         records, every, waiting = dict[str, BenchmarkRecord](), list[Item](), first
         while waiting:
-            found = self._measured(BENCHMARKS, waiting)
+            found = self._measured(stages.BENCHMARKS, waiting)
             for item in waiting:
                 name, comparison = item.name, catalog.comparisons[item.name]
                 looks = catalog.protocols[comparison.protocol].looks
@@ -145,7 +133,7 @@ class MeasuringSteps(MeasuringStep):
                 write_record(records[name], item.path)
             every += waiting
             waiting = self._next_looks(first, records)
-        self._finish(BENCHMARKS, every)
+        self._finish(stages.BENCHMARKS, every)
 
     def _further(
         self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord]
@@ -206,34 +194,34 @@ class MeasuringSteps(MeasuringStep):
 
         An earlier run's check of the same program's output stands: it is no timed run.
         """
-        self._begin(PROGRAMS, target)
+        self._begin(stages.PROGRAMS, target)
         items = []
         for planned in self.planned.programs:
             build, artifact = self._binary(planned.program)
             if build.artifact is None:
                 continue  # its build record says why, and the judge looks there
             job = measure.program_job(self.dag.catalog, target, planned, build, artifact)
-            items.append(self._item(PROGRAMS, planned.id, job))
+            items.append(self._item(stages.PROGRAMS, planned.id, job))
         self._while_gpus_are_left(lambda: self._run_programs(items))
 
     def _run_programs(self, items: Sequence[Item]) -> None:
-        proven = self._proven(PROGRAMS, items)
+        proven = self._proven(stages.PROGRAMS, items)
         left = [
             replace(item, job=measure.without_check(item.job)) if item.name in proven else item
             for item in items
         ]
-        done = self._measured(PROGRAMS, left)
+        done = self._measured(stages.PROGRAMS, left)
         for item in items:
             record = done[item.name]
             if item.name in proven:
                 checked = {"verification": proven[item.name].verification}
                 record = record.model_copy(update=checked)
             write_record(record, item.path)
-        self._finish(PROGRAMS, left)
+        self._finish(stages.PROGRAMS, left)
 
     def original(self, target: str) -> None:
         """The sources' own programs, each in a fresh copy of the checkout that the user gave."""
-        self._begin(ORIGINALS, target)
+        self._begin(stages.ORIGINALS, target)
         items = [self._original_item(planned) for planned in self.planned.originals]
 
         def commands_on(gpu: str) -> Measure[OriginalRunRecord]:
@@ -245,7 +233,7 @@ class MeasuringSteps(MeasuringStep):
             )
             return commands_at(places)
 
-        self._batch(ORIGINALS, items, commands_on)
+        self._batch(stages.ORIGINALS, items, commands_on)
 
     def _original_item(self, planned: OriginalJob) -> Item:
         """Return one program's measurement, with a copy of its checkout."""
@@ -265,16 +253,16 @@ class MeasuringSteps(MeasuringStep):
         described = catalog.sources[planned.source].own_program(planned.original)
         assert described is not None
         job = measure.original_job(catalog, target, planned, described, copy)
-        return self._item(ORIGINALS, planned.original, job)
+        return self._item(stages.ORIGINALS, planned.original, job)
 
     def profile(self, target: str) -> None:
         """Nsight Compute's metrics of every arm that the comparisons name."""
-        self._begin(PROFILES, target)
+        self._begin(stages.PROFILES, target)
         items = []
         for name, arm in self.planned.profiles:
             binaries = self._binaries(name)
             job = measure.profile_job(self.dag.catalog, target, name, arm, binaries)
-            items.append(self._item(PROFILES, f"{name}.{arm}", job))
+            items.append(self._item(stages.PROFILES, f"{name}.{arm}", job))
 
         def profiles_at(gpu: str) -> Measure[ProfileRecord]:
             place = self._place(gpu)
@@ -282,33 +270,37 @@ class MeasuringSteps(MeasuringStep):
                 place, [job for job in jobs if isinstance(job, ProfileJob)], gpu
             )
 
-        self._batch(PROFILES, items, profiles_at)
+        self._batch(stages.PROFILES, items, profiles_at)
 
     def stopwatch(self, target: str) -> None:
         """Another stopwatch on the arms that Nsight Compute profiles."""
-        self._begin(STOPWATCHES, target)
+        self._begin(stages.STOPWATCHES, target)
         names = self.planned.stopwatches
-        self._batch(STOPWATCHES, self._gated_items(STOPWATCHES, names, measure.stopwatch_job))
+        self._batch(
+            stages.STOPWATCHES, self._gated_items(stages.STOPWATCHES, names, measure.stopwatch_job)
+        )
 
     def cheats(self, target: str) -> None:
         """Kernels that cheat, which the gate or the timed run must catch."""
-        self._begin(CHEATS, target)
-        self._lone(CHEATS, measure.cheats_job(self.dag.catalog, target))
+        self._begin(stages.CHEATS, target)
+        self._lone(stages.CHEATS, measure.cheats_job(self.dag.catalog, target))
 
     def sanitizer(self, target: str) -> None:
         """compute-sanitizer over every compiled kernel at small shapes."""
-        self._begin(SANITIZERS, target)
+        self._begin(stages.SANITIZERS, target)
         builds = self._built(self.planned.sanitized)
         names = self.planned.comparisons
-        self._lone(SANITIZERS, measure.sanitizer_job(self.dag.catalog, target, names, builds))
+        self._lone(
+            stages.SANITIZERS, measure.sanitizer_job(self.dag.catalog, target, names, builds)
+        )
 
     def operators(self, target: str) -> None:
         """PyTorch's operators, through every kernel behind them."""
-        self._begin(OPERATORS, target)
+        self._begin(stages.OPERATORS, target)
         builds = self._built(self.planned.operators)
-        self._lone(OPERATORS, operators_job(self.dag.catalog, target, builds))
+        self._lone(stages.OPERATORS, operators_job(self.dag.catalog, target, builds))
 
-    def _lone(self, stage: TargetStage[Any, Any], job: DeviceJob) -> None:
+    def _lone(self, stage: stages.TargetStage[Any, Any], job: DeviceJob) -> None:
         """Measure the one record that a stage beside the figures leaves of a target."""
         items = [self._item(stage, stage.stage, job)]
         self._take_proven(stage, items)

@@ -18,19 +18,8 @@ from assay.building.recipe import describe
 from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.evidence.entries import TargetStage
+from assay.evidence import stages
 from assay.evidence.load import own_records
-from assay.evidence.stages import (
-    OPERATORS,
-    ORIGINALS,
-    PLATFORMS,
-    PROGRAMS,
-    TARGET_STAGES,
-    earlier_path,
-    nested_name,
-    plan_path,
-    platform_path,
-)
 from assay.measuring.operator_kernels import offered
 from assay.pipeline.original_requests import usable_file_compiles
 from assay.records.attestation import MANIFEST, Manifest
@@ -105,11 +94,13 @@ def _recorded_in(
     found = {}
     for target, planned in plans.items():
         within = planned.provision.within
-        nested = "" if whole or within is None else f"evidence/{earlier_path(nested_name(within))}"
+        nested = ""
+        if not whole and within is not None:
+            nested = f"evidence/{stages.earlier_path(stages.nested_name(within))}"
         taken = read_record(Manifest, folder / nested / MANIFEST).run
         there = within
         if not nested:
-            there = "/".join(filter(None, (earlier_path(taken), "evidence", within)))
+            there = "/".join(filter(None, (stages.earlier_path(taken), "evidence", within)))
         held = _held(root, catalog, folder / "evidence" / (within or ""), target, name)
         provision = held.provision.model_copy(update={"within": there})
         found[target] = Taken(
@@ -140,20 +131,20 @@ def _intact(folder: Path, report: Path, root: Path, keys: Sequence[Path]) -> Man
 def held_plans(report: Path) -> dict[str, TargetPlan]:
     """Return the plan of each target that an opened report has measurements of."""
     evidence = report / "evidence"
-    if not (evidence / plan_path()).is_file():
+    if not (evidence / stages.plan_path()).is_file():
         return {}
-    plans = read_record(Plan, evidence / plan_path()).targets
+    plans = read_record(Plan, evidence / stages.plan_path()).targets
     return {
         each.target: each
         for each in plans
-        if all((evidence / path).is_file() for path in PLATFORMS.paths(each).values())
+        if all((evidence / path).is_file() for path in stages.PLATFORMS.paths(each).values())
     }
 
 
 def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> TargetPlan:
     """Return what evidence holds of a target, as far as it means what the configuration says."""
     then, lock = load_catalog(evidence), toolchain_lock_digest(root)
-    plans = read_record(Plan, evidence / plan_path()).targets
+    plans = read_record(Plan, evidence / stages.plan_path()).targets
     planned = next(each for each in plans if each.target == target)
     earlier = planned.provision.earlier_sources
     own = own_records(evidence, target)
@@ -162,17 +153,17 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     alike = {each.id: _compiles_alike(root, now, each, lock) for each in builds}
     same = {each.artifact.sha256 for each in builds if each.artifact and alike[each.id]}
 
-    def fits(stage: TargetStage[Any, Any], key: tuple[str, ...]) -> bool:
+    def fits(stage: stages.TargetStage[Any, Any], key: tuple[str, ...]) -> bool:
         path = evidence / stage.path(*key)
         if not path.is_file():
             return False
-        if stage is PROGRAMS:
-            return read_record(PROGRAMS.record, path).binary_sha256 in same
+        if stage is stages.PROGRAMS:
+            return read_record(stages.PROGRAMS.record, path).binary_sha256 in same
         if stage.of_comparison:
             return _measured_alike(now, then, key[1])
-        if stage is ORIGINALS:
+        if stage is stages.ORIGINALS:
             return _same_original(now, then, key[1])
-        if stage is OPERATORS:
+        if stage is stages.OPERATORS:
             kernels, before = (
                 [(entry, catalog.variants[entry.variant]) for entry in offered(catalog, target)]
                 for catalog in (now, then)
@@ -181,7 +172,9 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
         return True
 
     held: dict[str, Any] = {}
-    for stage in (each for each in TARGET_STAGES if each.field is not None and each.keys(planned)):
+    for stage in (
+        each for each in stages.TARGET_STAGES if each.field is not None and each.keys(planned)
+    ):
         wanted = getattr(planned, stage.field or "")
         if stage.each is None:
             held[stage.field or ""] = wanted if fits(stage, (target,)) else type(wanted)()
@@ -193,7 +186,7 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     if left:
         others = ", ".join(sorted(left))
         say(f"{name}: not taken over on {target}, for today's are other: {others}")
-    platform = read_record(PLATFORMS.record, evidence / platform_path(target))
+    platform = read_record(stages.PLATFORMS.record, evidence / stages.platform_path(target))
     commit, gpu = platform.commit or "an unknown commit", platform.device.gpu
     before = {k: v for k, v in earlier.items() if k not in alike}
     held["provision"] = Provision(

@@ -15,8 +15,7 @@ from assay.catalog.load import base_files, catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project import project_files
 from assay.catalog.project_folder import EVIDENCE_FOLDER
-from assay.evidence.entries import TargetStage
-from assay.evidence.stages import BENCHMARKS, PLATFORMS, PROGRAMS, pipeline_path, plan_path
+from assay.evidence import stages
 from assay.evidence.timings import write_timing
 from assay.measuring.resume import kept_folder, kept_record
 from assay.records.attestation import PipelineRecord
@@ -45,7 +44,7 @@ def bind_run(root: Path, catalog: Catalog, request: Request, plan: Plan) -> None
     for name, data in files.items():
         if not (own / name).is_file() or (own / name).read_bytes() != data:
             write_bytes(own / name, data)
-            replanned = replanned or name == plan_path()
+            replanned = replanned or name == stages.plan_path()
     for name in set(catalog_files(own)) - files.keys():
         (own / name).unlink()
     if replanned:
@@ -56,7 +55,7 @@ def read_bound(folder: Path) -> tuple[Request, Plan]:
     """Return what a run was asked for, and its plan. Raises BadInput."""
     if not (folder / REQUEST).is_file():
         raise BadInput(f"{folder / REQUEST}: no such file; ./assay reproduce starts a run")
-    return read_record(Request, folder / REQUEST), read_record(Plan, folder / plan_path())
+    return read_record(Request, folder / REQUEST), read_record(Plan, folder / stages.plan_path())
 
 
 def _files(root: Path, request: Request, plan: Plan) -> dict[str, bytes]:
@@ -83,7 +82,7 @@ def _files(root: Path, request: Request, plan: Plan) -> dict[str, bytes]:
         host_paths=(),
         signing_key=key,
     )
-    records = {REQUEST: request, plan_path(): plan, pipeline_path(): pipeline}
+    records = {REQUEST: request, stages.plan_path(): plan, stages.pipeline_path(): pipeline}
     return {**files, **{name: dump_record(record) for name, record in records.items()}}
 
 
@@ -117,18 +116,21 @@ def require_own_places(home: Path, *run: str) -> None:
 def measured_before(run_dir: Path, target: str) -> Provision | None:
     """Return the GPU on which earlier starts measured figures of a target; None elsewhere."""
 
-    def has_figures(stage: TargetStage[Any, Any]) -> bool:
+    def has_figures(stage: stages.TargetStage[Any, Any]) -> bool:
         kept = kept_folder(run_dir, stage.stage, target).glob("*.json.gz")
         return (run_dir / stage.output(target)).is_dir() or any(kept)
 
-    plan = kept_record(run_dir / plan_path(), Plan)
-    platform = kept_record(run_dir / PLATFORMS.path(target), PLATFORMS.record)
+    plan = kept_record(run_dir / stages.plan_path(), Plan)
+    platform = kept_record(run_dir / stages.PLATFORMS.path(target), stages.PLATFORMS.record)
     if plan is None or platform is None:
         return None
     found = next((each for each in plan.targets if each.target == target), None)
     if found is None or found.provision.kind != "device":
         return None
-    if any(stage.keys(found) and not has_figures(stage) for stage in (BENCHMARKS, PROGRAMS)):
+    if any(
+        stage.keys(found) and not has_figures(stage)
+        for stage in (stages.BENCHMARKS, stages.PROGRAMS)
+    ):
         return None
     gpu = platform.device.gpu
     detail = f"measured by an earlier start of this run on {gpu.product} ({gpu.uuid})"

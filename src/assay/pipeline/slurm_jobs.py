@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from assay.records.cluster import (
     SlurmJobsRecord,
 )
 from assay.shared.counting import counted
-from assay.shared.files import sha256_bytes
+from assay.shared.files import sha256_bytes, write_bytes
 
 CANCEL_S = 120.0
 """Patience with jobs that were cancelled: Slurm grants them some time to end."""
@@ -133,11 +134,7 @@ class JobJournal:
             schema="assay/slurm_job/1",
             target=target,
             stage=stage,
-            **{
-                name: value
-                for name, value in asdict(grant).items()
-                if name in SlurmJob.model_fields
-            },
+            **{name: v for name, v in asdict(grant).items() if name in SlurmJob.model_fields},
             limits=limits,
             gpu=None,
             began_at=now(),
@@ -195,17 +192,12 @@ def write_slurm_jobs(run_dir: Path) -> None:
     if not jobs:
         path.unlink(missing_ok=True)
         return
-    salt = salt_of(run_dir)
-    shown = tuple(
-        job.model_copy(
-            update={
-                "node": salted(salt, job.node),
-                "account": None if job.account is None else salted(salt, job.account),
-            }
-        )
-        for job in jobs
-    )
-    record = SlurmJobsRecord(schema="assay/slurm_jobs/1", salt=salt, jobs=shown)
+    salt, shown = salt_of(run_dir), []
+    for job in jobs:
+        account = None if job.account is None else salted(salt, job.account)
+        named = {"node": salted(salt, job.node), "account": account}
+        shown.append(job.model_copy(update=named))
+    record = SlurmJobsRecord(schema="assay/slurm_jobs/1", salt=salt, jobs=tuple(shown))
     write_record_if_changed(record, path)
 
 
@@ -213,15 +205,11 @@ def salt_of(run_dir: Path) -> str:
     """Return the run's salt, made on first use; every process of the run finds the same."""
     path = run_dir / FOLDER / "salt"
     if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
         own = path.with_name(f".salt.{secrets.token_hex(8)}")
-        own.write_text(secrets.token_hex(SALT_BYTES))
-        try:
+        write_bytes(own, secrets.token_hex(SALT_BYTES).encode())
+        with suppress(FileExistsError):  # another process was first, and that one's holds
             os.link(own, path)
-        except FileExistsError:
-            pass  # another process was first, and that one's holds
-        finally:
-            own.unlink()
+        own.unlink()
     return path.read_text()
 
 

@@ -43,16 +43,12 @@ from assay.shared.errors import ExitCode
 from assay.shared.files import write_bytes
 
 TOLD_S = 1.0
-"""A step that takes less, a build from the cache for one, is not told."""
-
-
+"""A step that takes less, as a build from the cache does, is not told."""
 MEASURE = "measure"
 ALWAYS_NEEDED = frozenset({str(Stage.RUNNER_IMAGE), str(Stage.PLATFORM)})
 """Stages without which there is no other of a target."""
 GATED = frozenset({str(Stage.BENCHMARK), str(Stage.PROFILE), str(Stage.STOPWATCH)})
 """Stages that measure what has passed the gate."""
-
-
 TOGETHER = {"report": ["judge", "report"], "sign": ["sign", "verify"]}
 """Rules of several steps."""
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from assay.base.check_log import CheckUnderWay, names
 from assay.catalog.model import Catalog
 from assay.evidence import stages
-from assay.evidence.entries import Purpose
 from assay.evidence.model import Evidence
+from assay.evidence.stages import Purpose
 from assay.records.evaluations import Inspection
 from assay.records.plan import Plan, TargetPlan
 from assay.records.verdicts import VerdictsFile
