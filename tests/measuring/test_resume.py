@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -15,26 +14,26 @@ import pytest
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.measuring.device_process import NoMemory
-from assay.measuring.resume import Beside, Item, Results, forget_others, measured_batch
+from assay.measuring.resume import (
+    Beside,
+    Item,
+    Measure,
+    Results,
+    forget_others,
+    measured_batch,
+)
 from assay.records.base import Record
-from assay.shared.job import BenchmarkJob, ComparisonJob, CorrectnessJob, DeviceJob
+from assay.shared.job import BenchmarkJob, CorrectnessJob, DeviceJob
 from assay.shared.specs import ArmSpec, ArtifactSpec
 from tests.jobs import KERNEL, QUICK, SPARSE, benchmark
 
 
 class Measured(Record):
-    """A measurement of one name, the how-manieth."""
+    """A measurement of one name in the how-manieth batch, or the sentence on its failure."""
 
     name: str
-    count: int
-
-
-def finish(items: Sequence[Item], record: Any, folder: Path, *how: Any) -> None:
-    """Measure a batch, put its records in their places and forget the others, as a step does."""
-    done = measured_batch(items, record, *how)
-    for item in items:
-        write_record(done[item.name], item.path)
-    forget_others(items, folder)
+    count: int = 0
+    failed: str = ""
 
 
 class Bench:
@@ -46,6 +45,8 @@ class Bench:
         self.bad: set[str] = set()
         self.until: str | None = None
         self.refused: set[str] = set()
+        self.how: Measure[Measured] = self.measure
+        self.beside: Beside[Measured] | None = None
 
     def measure(self, jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[Measured]:
         names = [job.comparison.id for job in jobs if isinstance(job, BenchmarkJob)]
@@ -66,15 +67,34 @@ class Bench:
         if record.name in self.refused:
             raise CheckFailed("ran on another GPU")
 
-    def run(self, names: str = "abc", rests_on: str = "x") -> dict[str, int]:
-        """Measure; name to the count of the batch in which it was measured."""
+    def records(self, names: str = "abc", rests_on: str = "x") -> list[Measured]:
+        """Measure a batch, put its records in place and forget the others, as a step does."""
         kept, out = self.folder / "kept", self.folder / "out"
         items = [
             Item(name, benchmark(name=name), out / f"{name}.json", (rests_on,), kept)
             for name in names
         ]
-        finish(items, Measured, kept, self.measure, self.accept)
-        return {item.name: read_record(Measured, item.path).count for item in items}
+        done = measured_batch(items, Measured, self.how, self.accept, self.beside)
+        for item in items:
+            write_record(done[item.name], item.path)
+        forget_others(items, kept)
+        return [read_record(Measured, item.path) for item in items]
+
+    def run(self, names: str = "abc", rests_on: str = "x") -> dict[str, int]:
+        """Measure; name to the count of the batch in which it was measured."""
+        return {record.name: record.count for record in self.records(names, rests_on)}
+
+    def sentences(
+        self, how: Measure[Measured], patience_s: float = 60.0, *, measured: bool = True
+    ) -> list[str]:
+        """Measure beside the figures by ``how``; what became of each."""
+
+        def failed(job: DeviceJob, sentence: str) -> Measured:
+            assert isinstance(job, BenchmarkJob)
+            return Measured(name=job.comparison.id, failed=sentence)
+
+        self.how, self.beside = how, Beside(failed, measured, patience_s)
+        return [record.failed for record in self.records()]
 
 
 @pytest.fixture
@@ -151,56 +171,19 @@ def test_a_run_goes_on_where_its_folder_was_brought(tmp_path: Path):
     assert len(names) == 1
 
 
-class Found(Record):
-    """A record of its own words."""
-
-    words: str
-
-
-def _name(job: DeviceJob) -> str:
-    assert isinstance(job, ComparisonJob)
-    return job.comparison.id
-
-
-def _batch(
-    folder: Path, measure: Any, patience_s: float = 60.0, *, measured: bool = True
-) -> list[str]:
-    def accept(found: Found, new: bool) -> None:
-        if found.words == "elsewhere":
-            raise CheckFailed("ran on another GPU")
-
-    def failed(job: DeviceJob, sentence: str) -> Found:
-        return Found(words=f"{_name(job)} failed: {sentence}")
-
-    kept = folder / "kept"
-    items = [Item(name, benchmark(name=name), folder / f"{name}.json", (), kept) for name in "abc"]
-    beside = Beside(failed, measured, patience_s)
-    finish(items, Found, kept, measure, accept, beside)
-    return [read_record(Found, item.path).words for item in items]
-
-
-def test_of_a_batch_that_hangs_what_was_finished_stays(tmp_path: Path) -> None:
-    def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[Found]:
-        write_record(Found(words="fine"), into[0])
-        into[1].write_text('{"words": "cut of')
+def test_of_a_batch_that_hangs_what_was_finished_stays(bench: Bench) -> None:
+    def hangs(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[Measured]:
+        write_record(Measured(name="a"), into[0])
+        into[1].write_text('{"name": "cut of')
         time.sleep(30)
         return []
 
-    words = _batch(tmp_path, measure, 0.2)
-    assert words[0] == "fine"
-    assert words[1].startswith("b failed: stopped after")
-    assert words[2].startswith("c failed: stopped after")
+    assert bench.sentences(hangs, 0.2) == ["", "stopped after 0 s", "stopped after 0 s"]
 
 
-def test_each_of_a_batch_fails_by_itself(tmp_path: Path) -> None:
-    def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[Found]:
-        return [Found(words="fine"), CheckFailed("died of SIGSEGV"), Found(words="elsewhere")]
-
-    assert _batch(tmp_path, measure) == [
-        "fine",
-        "b failed: died of SIGSEGV",
-        "c failed: ran on another GPU",
-    ]
+def test_each_of_a_batch_fails_by_itself(bench: Bench) -> None:
+    bench.refused, bench.bad = {"c"}, {"b"}
+    assert bench.sentences(bench.measure) == ["", "b is bad", "ran on another GPU"]
 
 
 @pytest.mark.parametrize(
@@ -211,15 +194,14 @@ def test_each_of_a_batch_fails_by_itself(tmp_path: Path) -> None:
         (NoMemory("needed more memory"), "needed more memory"),
     ],
 )
-def test_a_crash_is_records_that_say_so(tmp_path: Path, error: Exception, words: str) -> None:
-    found = _batch(tmp_path, Mock(side_effect=error), measured=False)
-    assert found == [f"{name} failed: {words}" for name in "abc"]
+def test_a_crash_is_records_that_say_so(bench: Bench, error: Exception, words: str) -> None:
+    assert bench.sentences(Mock(side_effect=error), measured=False) == [words] * 3
 
 
 def test_a_lost_gpu_stops_a_run_only_while_its_figures_are_still_to_be_measured(
-    tmp_path: Path,
+    bench: Bench,
 ) -> None:
     lost = Mock(side_effect=MissingEnvironment("the GPU is in use"))
     with pytest.raises(MissingEnvironment):
-        _batch(tmp_path, lost, measured=False)
-    assert _batch(tmp_path, lost)[0] == "a failed: the GPU is in use"
+        bench.sentences(lost, measured=False)
+    assert bench.sentences(lost) == ["the GPU is in use"] * 3

@@ -230,8 +230,3 @@ class TestLooks:
         near.measure()
         assert near.starts() == ["benchmark duel_b", "benchmark duel_b"]
         assert self.processes(near) == [3, 5, 3]
-
-    def test_without_time_no_further_look_is_taken(self, near: Checkout) -> None:
-        near.request = near.request.model_copy(update={"gpu_minutes": 0.001})
-        near.measure()
-        assert self.processes(near) == [3, 3, 3]

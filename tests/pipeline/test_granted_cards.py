@@ -4,8 +4,6 @@ Steps are called as a job calls them; what Slurm and the driver say is set here,
 of ``test_several_gpus`` answers for each card.
 """
 
-import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,8 +11,7 @@ import pytest
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.evidence.stages import PLATFORMS, slurm_jobs_path
-from assay.evidence.timings import write_timing
+from assay.evidence.stages import PLATFORMS
 from assay.measuring import gpu_places
 from assay.measuring.slurm_grant import SlurmGrant
 from assay.pipeline import gpu_step_base
@@ -47,12 +44,8 @@ class Node:
         catalog = load_catalog(self.box.root)
         bind_run(self.box.root, catalog, self.request, make_plan(catalog, self.request))
 
-    def job(
-        self, stage: str, card: str, *, ran_on: str | None = None, killed: bool = False
-    ) -> None:
-        """Do a step on a card. ``ran_on``: what the device side takes instead. ``killed``: where
-        it fails, it has not the time to say so.
-        """
+    def job(self, stage: str, card: str, *, ran_on: str | None = None) -> None:
+        """Do a step on a card. ``ran_on``: what the device side takes instead."""
         self._jobs += 1
         grant = SlurmGrant(str(self._jobs), 0, NODE, "gpu", None, "h100", 1, 0, None)
         self._patch.setattr(gpu_step_base, "slurm_grant", lambda _: grant)
@@ -60,40 +53,20 @@ class Node:
         self._patch.setenv("CUDA_VISIBLE_DEVICES", ran_on or card)
         steps = Steps(self.box.root, f"results/{RUN}")
         for part in dict.fromkeys(("platform", stage)):  # a job looks at its card first
-            began, started = datetime.now(UTC), time.monotonic()
             try:
                 getattr(steps, part)("h100")
             except AssayError as error:
-                if not killed:
-                    steps.end_job(error)
+                steps.end_job(error)
                 raise
             steps.end_job(None)
-            seconds, (taken, steps.held) = time.monotonic() - started, (steps.held, {})
-            write_timing(self.box.results, part, {"target": "h100"}, began, seconds, taken)
-
-    def times_until_lost(
-        self, unit: str, card: str, *, ran_on: str | None = None, killed: bool = False
-    ) -> None:
-        """Do a benchmark step, as ``job`` does, in which the card is lost at a unit; then it is
-        there again.
-        """
-        self.box.say("lost", f"benchmark.{unit}")
-        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
-            self.job("benchmark", card, ran_on=ran_on, killed=killed)
-        self.box.say("held")
-
-    def platform(self) -> PlatformRecord:
-        return read_record(PlatformRecord, self.box.results / PLATFORMS.path("h100"))
 
     def cards(self, record: type[GpuRecord], stage: str) -> set[str]:
         """Return the cards that a stage's records are of."""
         return set(self.box.records(record, stage).values())
 
-    def contradictions(self, *, jobs: bool = True) -> list[str]:
-        """Return what verifying finds of GPUs and their time lines, told of the jobs or not."""
+    def contradictions(self) -> list[str]:
+        """Return what verifying finds of GPUs and their time lines."""
         write_slurm_jobs(self.box.results)
-        if not jobs:
-            (self.box.results / slurm_jobs_path()).unlink()
         return [says for _, says in self.box.refusals()]
 
 
@@ -121,7 +94,7 @@ class TestAnotherCard:
         )
         assert node.cards(CorrectnessRecord, "correctness") == {FIRST}
         assert node.cards(BenchmarkRecord, "benchmark") == {FIRST}
-        platform = node.platform()
+        platform = read_record(PlatformRecord, node.box.results / PLATFORMS.path("h100"))
         assert [device.gpu.uuid for device in platform.devices] == [SECOND, FIRST]
         assert node.contradictions() == []
 
@@ -132,7 +105,10 @@ class TestAnotherCard:
         monkeypatch.setattr(gpu_places, "measured_together", lambda *_: ties)
         node.job("platform", SECOND)
         node.job("correctness", SECOND)
-        node.times_until_lost("duel_c", SECOND)
+        node.box.say("lost", "benchmark.duel_c")
+        with pytest.raises(MissingEnvironment, match="fallen off the bus"):
+            node.job("benchmark", SECOND)
+        node.box.say("held")
         node.box.units()
         node.job("benchmark", FIRST)
         on = node.box.records(BenchmarkRecord, "benchmark")

@@ -1,6 +1,5 @@
 """Further looks where cards come and go, and where the user bounds the time of each."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,27 +61,6 @@ def with_minutes(node: Node, minutes: float | None) -> None:
     bind_run(node.box.root, catalog, request, make_plan(catalog, request))
 
 
-def lose_after_the_first_look(
-    node: Node, monkeypatch: pytest.MonkeyPatch, unit: str
-) -> Callable[[], None]:
-    """Lose the card at a unit of a further look; what is returned brings it back."""
-    real = gpu_steps.MeasuringSteps._next_looks
-
-    def lose(self: gpu_steps.MeasuringSteps, *given: object) -> object:
-        found = real(self, *given)  # type: ignore[arg-type]
-        node.box.say("lost", f"benchmark.{unit}")
-        return found
-
-    monkeypatch.setattr(gpu_steps.MeasuringSteps, "_next_looks", lose)
-
-    def bring_back() -> None:
-        monkeypatch.setattr(gpu_steps.MeasuringSteps, "_next_looks", real)
-        node.box.say("lost")
-        node.box.say("held")
-
-    return bring_back
-
-
 def test_what_hangs_is_measured_to_the_last_look_and_once(node: Node) -> None:
     node.box.units()
     node.job("benchmark", FIRST)
@@ -93,27 +71,21 @@ def test_what_hangs_is_measured_to_the_last_look_and_once(node: Node) -> None:
     assert [process.index for process in record(node, "duel_a").processes] == list(range(8))
 
 
-def test_a_look_that_was_interrupted_is_gone_on_with(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bring_back = lose_after_the_first_look(node, monkeypatch, "duel_b")
-    with pytest.raises(MissingEnvironment):
-        node.job("benchmark", FIRST)
-    bring_back()
-    node.box.units()
-    node.job("benchmark", FIRST)
-    units = [name for _, name, _ in node.box.units()]
-    assert sorted(units) == ["duel_a", "duel_b", "duel_b"], "duel_a has its second look"
-    assert ran(node) == dict.fromkeys(HANGS, 8)
-
-
 def test_a_card_that_is_gone_costs_its_further_looks_and_no_run(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bring_back = lose_after_the_first_look(node, monkeypatch, "duel_b")
-    with pytest.raises(MissingEnvironment):
+    real = gpu_steps.MeasuringSteps._next_looks
+
+    def lose(self: gpu_steps.MeasuringSteps, *given: object) -> object:
+        found = real(self, *given)  # type: ignore[arg-type]
+        node.box.say("lost", "benchmark.duel_b")
+        return found
+
+    with monkeypatch.context() as losing, pytest.raises(MissingEnvironment):
+        losing.setattr(gpu_steps.MeasuringSteps, "_next_looks", lose)
         node.job("benchmark", FIRST)
-    bring_back()
+    node.box.say("lost")
+    node.box.say("held")
     node.box.units()
     node.job("benchmark", SECOND)
     assert node.box.units() == []

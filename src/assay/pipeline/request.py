@@ -42,7 +42,7 @@ from assay.verification.trusted_keys import project_keys, trusted_keys
 
 @dataclass(frozen=True)
 class Options:
-    """The caller's wishes, defaults filled in."""
+    """The caller's wishes, defaults filled in; ``Request`` says what its fields mean."""
 
     run: str
     sources: tuple[str, ...]
@@ -52,7 +52,6 @@ class Options:
     executor: Executor
     signing_key: Path
     device_python: str | None = None
-    """As it was named; None where none was."""
     prebuilt: Path | None = None
     recorded: tuple[Path, ...] = ()
     keys: tuple[Path, ...] = ()
@@ -60,31 +59,23 @@ class Options:
     originals: Mapping[str, Given] = field(default_factory=dict)
     """By source: checkouts of their own programs, and lines that complete what they type."""
     rebuild: bool = False
-    """Whether everything is compiled, also where nothing of it runs."""
     gpu_minutes: float | None = None
-    """Most of one GPU for timing; None: as long as verdicts hang on samples."""
     prove_again: bool = False
-    """Whether nothing is taken that earlier runs proved of the same code on the same GPU."""
     tuning: bool = False
-    """Whether the sweeps of config/tuning.yaml are measured whatever is asked for."""
     writes: bool = True
     """Whether anything may be written. A dry run writes nothing, and says what would stop a run."""
     signs: bool = True
     """Whether a report is to be signed, for which a key must be had."""
     unsigned_for: Path | None = None
-    """Public key whose holder signs the report elsewhere, where it is not signed here."""
     device_paths: tuple[str, ...] = ()
-    """Directories in which the device's Python looks for packages first, as they were named."""
     takes_gpu_here: bool = False
     """Whether targets of the GPUs that are here join ``targets``: where none was asked for."""
     project: Path | None = None
     """Folder of the project whose run it is; None for this repository's own."""
     claims: tuple[str, ...] = ()
-    """Claims and audits of the sources, where not all of them are asked for."""
     runtime_named: bool = True
     """Whether the caller named ``runtime``; else what the site says of its nodes goes before it."""
     judges_only: bool = False
-    """Whether nothing is compiled or looked into: ``recorded`` is judged again."""
 
 
 def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
