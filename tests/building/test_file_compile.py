@@ -12,6 +12,7 @@ from assay.records.builds import ToolchainRecord
 from assay.records.originals import LONGEST_LINE, MOST_LINES, FileCompileJob
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
+from tests.pipeline.stand_in import write_program
 
 FILE = "csrc/theirs.cu"
 EMPTY = """\
@@ -41,9 +42,7 @@ def job(checkout: Path, arch: str = "sm_89") -> FileCompileJob:
 def fake(tmp_path: Path, script: str) -> Toolchain:
     """A toolchain whose nvcc is a shell script."""
     nvcc = tmp_path / "site" / "nvidia" / "cu13" / "bin" / "nvcc"
-    nvcc.parent.mkdir(parents=True)
-    nvcc.write_text(f"#!/bin/sh\n{script}\n")
-    nvcc.chmod(0o755)
+    write_program(nvcc, f"#!/bin/sh\n{script}\n")
     record = ToolchainRecord(
         schema="assay/toolchain/1", nvcc="13.0.88", host_compiler="g++", wheels={},
         lock_sha256="a" * 64,

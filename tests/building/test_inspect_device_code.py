@@ -7,11 +7,12 @@ import pytest
 
 from assay.building.inspect_device_code import inspect_device_code
 from assay.records.builds import ArchCode, DeviceCodeResult
-from assay.records.claims import Claim, ClaimKind
+from assay.records.claims import ClaimKind
 from assay.records.evaluations import DeviceCode
 from assay.records.rivals import PinnedPackage, PinnedWheel, Rival
-from assay.shared.files import sha256_bytes
+from assay.shared.files import sha256_bytes, write_bytes
 from tests import builders as b
+from tests.pipeline.stand_in import write_program
 
 SYMBOLS = """
 Fatbin elf code:
@@ -95,20 +96,14 @@ def site(tmp_path: Path) -> Path:
 
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     """Put a program in cuobjdump's place on PATH; the lock's is not unpacked."""
-    lock = tmp_path / "requirements" / "toolchain.txt"
-    lock.parent.mkdir(exist_ok=True)
-    lock.write_text("# pins nothing\n")
-    program = tmp_path / "bin" / "cuobjdump"
-    program.parent.mkdir(exist_ok=True)
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    write_bytes(tmp_path / "requirements" / "toolchain.txt", b"# pins nothing\n")
+    write_program(tmp_path / "bin" / "cuobjdump", f"#!/bin/sh\n{script}\n")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
 
 
-def look(root: Path, claims: list[Claim] | None = None) -> DeviceCodeResult:
-    (found,) = inspect_device_code(
-        root, claims or [CLAIM], {"made_up": RIVAL}, sys.executable, [root / "site"]
-    )
+def look(root: Path) -> DeviceCodeResult:
+    rivals = {"made_up": RIVAL}
+    (found,) = inspect_device_code(root, [CLAIM], rivals, sys.executable, [root / "site"])
     return found
 
 

@@ -17,7 +17,9 @@ from assay.building.toolchain import (
     find_host_compiler,
     toolchain_directory,
 )
+from assay.shared.files import write_bytes
 from tests.base.test_launcher import make_wheel
+from tests.pipeline.stand_in import write_program
 
 
 @pytest.mark.parametrize(
@@ -36,8 +38,7 @@ def test_a_host_compiler_that_nvcc_refuses(
 ):
     monkeypatch.setenv("PATH", str(tmp_path))
     if script is not None:
-        (tmp_path / "g++").write_text(f"#!/bin/sh\n{script}\n")
-        (tmp_path / "g++").chmod(0o755)
+        write_program(tmp_path / "g++", f"#!/bin/sh\n{script}\n")
     with pytest.raises(MissingEnvironment, match=why):
         find_host_compiler()
 
@@ -90,11 +91,8 @@ class TestUnpacking:
 
 
 def test_an_nvcc_that_does_not_start_is_named(tmp_path: Path):
-    (tmp_path / LOCK).parent.mkdir()
-    (tmp_path / LOCK).write_text("# pins nothing\n")
+    write_bytes(tmp_path / LOCK, b"# pins nothing\n")
     nvcc = toolchain_directory(tmp_path) / CUDA / "bin" / "nvcc"
-    nvcc.parent.mkdir(parents=True)
-    nvcc.write_text("#!/bin/sh\nexit 1\n")
-    nvcc.chmod(0o755)
+    write_program(nvcc, "#!/bin/sh\nexit 1\n")
     with pytest.raises(MissingEnvironment, match="does not start"):
         ensure_toolchain(tmp_path)

@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -16,6 +15,7 @@ from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.runtimes.host import HostRuntime
 from assay.shared.job import BenchmarkJob
 from tests.jobs import benchmark
+from tests.pipeline.stand_in import write_program
 
 STAND_IN = """#!/usr/bin/env -S "{python}"
 import json, os, sys
@@ -47,14 +47,9 @@ for path in paths:
     elif does == "die":
         print("about to die", flush=True)
         os._exit(139)
-    elif does == "forget":
-        pass
     elif does == "lose the gpu":
         print("the GPU is in use: 1 other process")
         sys.exit(3)
-    elif does == "not understand":
-        print("job: unknown task")
-        sys.exit(2)
 sys.exit(code)
 """
 
@@ -79,17 +74,11 @@ def starts(tmp_path: Path) -> Path:
 @pytest.fixture
 def place(tmp_path: Path, starts: Path) -> Place:
     script = tmp_path / "python"
-    script.write_text(STAND_IN.format(python=sys.executable, starts=str(starts)))
-    script.chmod(0o755)
+    write_program(script, STAND_IN.format(python=sys.executable, starts=str(starts)))
     return Place(HostRuntime(), python=str(script))
 
 
-Deed = Literal[
-    "work", "fail", "die", "forget", "nonsense", "lose the gpu", "not understand"
-]  # fmt: skip
-
-
-def batch(*deeds: Deed) -> list[BenchmarkJob]:
+def batch(*deeds: str) -> list[BenchmarkJob]:
     return [benchmark(name=f"{name}_{deed}") for name, deed in zip("abcdefg", deeds, strict=False)]
 
 

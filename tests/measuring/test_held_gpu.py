@@ -13,6 +13,7 @@ from assay.measuring.slurm_grant import GpuRefused
 from assay.records.cluster import ClusterFile, HeldGpu
 from assay.records.platform import Target
 from assay.shared.files import write_bytes
+from tests.pipeline.stand_in import write_program
 from tests.report_fixtures import write_repository
 
 H100 = "0, GPU-aa, 580.65.06, Disabled, NVIDIA H100 80GB HBM3"
@@ -25,11 +26,8 @@ class Driver:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.program = folder, folder / "nvidia-smi"
-        self.program.write_text(
-            "#!/bin/sh\n"
-            f'case "$1" in --query-gpu=*) cat {folder}/gpus;; *) cat {folder}/processes;; esac\n'
-        )
-        self.program.chmod(0o755)
+        answers = f"--query-gpu=*) cat {folder}/gpus;; *) cat {folder}/processes;;"
+        write_program(self.program, f'#!/bin/sh\ncase "$1" in {answers} esac\n')
         self.has(H100)
 
     def has(self, *gpus: str, processes: str = "") -> None:

@@ -14,6 +14,7 @@ from assay.measuring.host_machine import (
     package_directories,
     visible_gpus,
 )
+from tests.pipeline.stand_in import write_program
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = "0, GPU-a, {0}, Disabled, NVIDIA H200\n1, GPU-b, {0}, Enabled, NVIDIA A10\n"
@@ -23,7 +24,6 @@ GPUS = (HostGpu("NVIDIA H200", "GPU-a"), HostGpu("NVIDIA A10", "GPU-b", mig=True
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The root of a machine with no driver and no nvidia-smi, whose libcuda is not there."""
-    (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(host_machine, "_cuda_of_libcuda", lambda: None)
     return tmp_path
@@ -31,9 +31,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def list_gpus(machine: Path, text: str) -> None:
     """Install an nvidia-smi that says ``text``."""
-    program = machine / "bin/nvidia-smi"
-    program.write_text(f'#!/bin/sh\nwhile read line; do echo "$line"; done <<END\n{text}END\n')
-    program.chmod(0o755)
+    script = f'#!/bin/sh\nwhile read line; do echo "$line"; done <<END\n{text}END\n'
+    write_program(machine / "bin/nvidia-smi", script)
 
 
 def test_without_an_answer_there_is_no_driver(

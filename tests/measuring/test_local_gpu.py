@@ -13,6 +13,7 @@ from assay.measuring.host_machine import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.records.evaluations import NotRun
 from assay.records.platform import Target
+from tests.pipeline.stand_in import write_program
 from tests.report_fixtures import write_repository, write_run
 
 H100 = HostGpu("NVIDIA H100 80GB HBM3", "GPU-1")
@@ -44,10 +45,9 @@ def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
 def python_with(folder: Path, *packages: str) -> str:
     """A Python that answers as one with these of the packages does."""
     missing = [name for name in local_gpu.PACKAGES if name not in packages]
-    program = folder / "python"
-    program.write_text(f"#!/bin/sh\necho '{local_gpu.ANSWER}' {' '.join(missing)}\n")
-    program.chmod(0o755)
-    return str(program)
+    answer = f"{local_gpu.ANSWER}' {' '.join(missing)}"
+    write_program(folder / "python", f"#!/bin/sh\necho '{answer}\n")
+    return str(folder / "python")
 
 
 @pytest.mark.usefixtures("refusing")
@@ -57,7 +57,6 @@ class TestOnTheHost:
     def test_no_driver_is_no_matter_of_packages(self, target: Target, tmp_path: Path) -> None:
         absence = find_gpu(target, None, "host", python_with(tmp_path))
         assert absence == Absence(NotRun.NO_DEVICE, "no NVIDIA driver here")
-        assert str(absence) == "no NVIDIA driver here"
 
     def test_an_old_driver_is_a_reason_of_its_own(self, target: Target, tmp_path: Path) -> None:
         absence = find_gpu(target, OLD, "host", python_with(tmp_path))

@@ -13,6 +13,7 @@ from assay.runtimes.host import HostRuntime
 from assay.shared.job import ProfileJob
 from assay.shared.specs import ArmSpec
 from tests.jobs import KERNEL, SPARSE, TARGET, comparison
+from tests.pipeline.stand_in import write_program
 
 DURATION = METRICS[0]
 DEVICE = """#!/usr/bin/env -S "{python}"
@@ -72,10 +73,7 @@ sys.exit(code)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     names = {"python": sys.executable, "folder": str(tmp_path), "duration": DURATION}
     for name, text in (("ncu", NCU), ("python", DEVICE)):
-        script = tmp_path / "bin" / name
-        script.parent.mkdir(exist_ok=True)
-        script.write_text(text.format(**names))
-        script.chmod(0o755)
+        write_program(tmp_path / "bin" / name, text.format(**names))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
     return Place(HostRuntime(), python=str(tmp_path / "bin" / "python"))
@@ -98,9 +96,7 @@ def starts(tmp_path: Path) -> int:
 
 def test_each_arm_has_its_own_kernels_from_one_start(place: Place, tmp_path: Path):
     records = profiled(place, "first", "second", "third")
-    assert [r.kernel for r in records] == [
-        f"big_{arm}(int, float)" for arm in ("first", "second", "third")
-    ]
+    assert [r.kernel for r in records] == [f"big_{r.arm}(int, float)" for r in records]
     assert starts(tmp_path) == 1
     assert records[1].metrics == {DURATION: 50.0}
     assert records[1].units == {DURATION: "ns"}
@@ -111,12 +107,8 @@ def test_each_arm_has_its_own_kernels_from_one_start(place: Place, tmp_path: Pat
 
 def test_an_arm_that_fails_beside_others_is_tried_by_itself(place: Place, tmp_path: Path):
     records = profiled(place, "first", "unsupported", "broken", "last")
-    assert [record.status for record in records] == [
-        "collected",
-        "unsupported",
-        "unsupported",
-        "collected",
-    ]
+    found, *failed, last = (record.status for record in records)
+    assert (found, failed, last) == ("collected", ["unsupported"] * 2, "collected")
     assert "no such shape" in records[1].detail
     assert records[2].detail == "illegal address"
     assert records[3].kernel == "big_last(int, float)"

@@ -1,7 +1,5 @@
 """Slurm's word on a job, read and held against the target."""
 
-import json
-import stat
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from assay.measuring.slurm_grant import (
     why_ended,
 )
 from assay.records.platform import Target
+from tests.pipeline.stand_in import write_program
 from tests.report_fixtures import write_repository
 
 # Slurm 22.05's answer to `scontrol show job --details`, less the lines without a bearing.
@@ -92,20 +91,13 @@ def test_a_part_of_a_gpu_and_several_are_refused(h100: Target, grant: str, says:
 
 
 class TestAskingSlurm:
-    """The job is asked for with its details, where the grant stands."""
+    """Its commands' answers, or their silence."""
 
     @pytest.fixture
     def scontrol(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """A ``scontrol`` that notes its arguments and gives the recorded answer."""
+        """A ``scontrol`` that gives the answer that lies beside it."""
         program = tmp_path / "bin" / "scontrol"
-        program.parent.mkdir()
-        (tmp_path / "answer").write_text(SHOWN)
-        program.write_text(
-            "#!/bin/sh\n"
-            f"printf '%s\\n' \"$*\" > {json.dumps(str(tmp_path / 'asked'))}\n"
-            f"exec /bin/cat {json.dumps(str(tmp_path / 'answer'))}\n"
-        )
-        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        write_program(program, f"#!/bin/sh\nexec /bin/cat '{tmp_path}/answer'\n")
         monkeypatch.setenv("PATH", str(program.parent))
         return program
 
@@ -132,12 +124,9 @@ class TestAskingSlurm:
     def test_sinfo_says_which_gpus_there_are(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        sinfo = tmp_path / "sinfo"
         # A line for each partition that a node is in.
-        sinfo.write_text(
-            "#!/bin/sh\n"
-            "echo 'gpu:h100:8(S:0-1),gpu:l4:1'\necho '(null)'\necho 'gpu:h100:8(S:0-1),nvme:2'\n"
-        )
-        sinfo.chmod(0o755)
+        lines = ("gpu:h100:8(S:0-1),gpu:l4:1", "(null)", "gpu:h100:8(S:0-1),nvme:2")
+        said = "".join(f"echo '{line}'\n" for line in lines)
+        write_program(tmp_path / "sinfo", f"#!/bin/sh\n{said}")
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
         assert gpu_types() == {"h100", "l4"}

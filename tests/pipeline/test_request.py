@@ -68,15 +68,22 @@ class TestTheCommitOfATree:
             git_state(tmp_path)
 
 
-def ask(root: Path, monkeypatch: pytest.MonkeyPatch, found: Absence) -> Request:
+def ask(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    found: Absence,
+    target: str = "h100",
+    driver: HostDriver | None = None,
+    *,
+    takes: bool = False,
+) -> Request:
     """The request of a machine on which ``found`` keeps every target from being measured."""
-    monkeypatch.setattr(requests, "find_host_driver", lambda: None)
+    monkeypatch.setattr(requests, "find_host_driver", lambda: driver)
     monkeypatch.setattr(requests, "find_gpu", lambda *_: found)
     catalog = load_catalog(root)
     options = Options(
-        run="new", sources=tuple(catalog.sources), targets=("h100",), runtime="host",
-        executor="local", device_python=None, prebuilt=None, recorded=(), keys=(),
-        signing_key=root.parent / "key", host_image=False,
+        run="new", sources=tuple(catalog.sources), targets=(target,), runtime="host",
+        executor="local", signing_key=root.parent / "key", takes_gpu_here=takes,
     )  # fmt: skip
     return make_request(root, catalog, options)
 
@@ -127,17 +134,10 @@ class TestTheGpuThatIsHere:
     ) -> tuple[str, ...]:
         """Targets of a run that was asked for l4, on a machine with ``product``."""
         driver = HostDriver("580.65.06", 13000, (HostGpu(product, "GPU-1"),))
-        monkeypatch.setattr(requests, "find_host_driver", lambda: driver)
-        monkeypatch.setattr(requests, "find_gpu", lambda *_: NO_DRIVER)
         described = b.target("l4").model_dump_json(by_alias=True)
         (root / "config" / "targets" / "l4.yaml").write_text(described)
-        catalog = load_catalog(root)
-        options = Options(
-            run="new", sources=tuple(catalog.sources), targets=("l4",), runtime="host",
-            executor="local", device_python=None, prebuilt=None, recorded=(), keys=(),
-            signing_key=root.parent / "key", host_image=False, takes_gpu_here=takes,
-        )  # fmt: skip
-        return tuple(given.target for given in make_request(root, catalog, options).targets)
+        request = ask(root, monkeypatch, NO_DRIVER, "l4", driver, takes=takes)
+        return tuple(given.target for given in request.targets)
 
     def test_it_is_measured_too_and_named_in_a_line(
         self, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
