@@ -86,11 +86,6 @@ def told(results: list[Done | DeviceJobFailed]) -> list[str]:
     return [r.name if isinstance(r, Done) else str(r) for r in results]
 
 
-def test_all_jobs_share_one_start(place: Place, starts: Path):
-    assert told(run_device_batch(place, batch("work", "work", "work"), Done)) == ["a", "b", "c"]
-    assert starts.read_text() == "a b c\n"
-
-
 def test_a_line_of_progress_says_how_much_is_done(place: Place, capsys: pytest.CaptureFixture[str]):
     run_device_batch(place, batch("work", "work", "die"), Done)
     assert "about to die (2 of 3 done)" in capsys.readouterr().err

@@ -58,14 +58,6 @@ def test_a_variable_says_which_are_seen(wanted: str | None, seen: tuple[HostGpu,
     assert visible_gpus(GPUS, environment) == seen
 
 
-@pytest.mark.parametrize(
-    ("cuda", "too_old"),
-    [(12020, True), (13000, False), (13010, False), (None, False)],
-)
-def test_what_cuda_it_offers_decides(cuda: int | None, too_old: bool) -> None:
-    assert HostDriver("580.65.06", cuda, ()).too_old is too_old
-
-
 def test_the_constants_are_those_of_the_locked_compiler() -> None:
     nvcc = locked_versions(ROOT)["nvidia-cuda-nvcc"]
     assert nvcc.startswith(f"{dotted(DRIVER_API)}.")

@@ -58,13 +58,6 @@ class TestOnTheHost:
         absence = find_gpu(target, None, "host", python_with(tmp_path))
         assert absence == Absence(NotRun.NO_DEVICE, "no NVIDIA driver here")
 
-    def test_an_old_driver_is_a_reason_of_its_own(self, target: Target, tmp_path: Path) -> None:
-        absence = find_gpu(target, OLD, "host", python_with(tmp_path))
-        assert isinstance(absence, Absence)
-        assert absence.reason is NotRun.DRIVER_TOO_OLD
-        assert "driver 535.104.05 with CUDA 12.2 is too old" in absence.detail
-        assert "CUDA 13.0 needs driver 580.65.06 or newer" in absence.remedy
-
     @pytest.mark.parametrize(
         ("packages", "words"),
         [

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,31 +21,27 @@ LOOKS = (3, 5, 8, 12)
 def hangs(value: float, process_sd: float, processes: int = 3, **claim: object) -> set[str]:
     """What hangs where one claim, of ``value`` times the true rate, rests on one comparison."""
     record = b.benchmark(process_sd=process_sd, processes=processes)
-    record = record.model_copy(update={"looks": LOOKS})
-    claims = [b.claim("rate", rate(), value=OURS_RATE * value, **claim)]
-    evidence = b.evidence(
-        [b.measure("rate", "h100")], benchmarks=[record], checks=[b.correctness()]
-    )
-    catalog = b.catalog(claims, judging=b.judging(state_gap=0.03))
-    return hanging(Case(catalog, evidence), "h100")
+    return hanging_of([b.claim("rate", rate(), value=OURS_RATE * value, **claim)], "rate", record)
 
 
-@pytest.mark.parametrize("value", [1.0, 1.5, 0.6])
-def test_a_decided_verdict_needs_no_more(value: float) -> None:
-    assert hangs(value, 0.003) == set()
+def near(distance: float) -> float:
+    """Return a value that is this far (a log) inside the margin's edge."""
+    return math.exp(math.log1p(0.08) - distance)
 
 
-def test_near_the_edge_of_the_margin_more_may_decide() -> None:
-    assert hangs(math.exp(math.log1p(0.08) - 0.012), 0.004) == {"duel"}
-
-
-def test_after_the_last_look_there_is_no_more() -> None:
-    assert hangs(math.exp(math.log1p(0.08) - 0.001), 0.004, processes=12) == set()
-
-
-def test_what_no_look_would_decide_is_measured_no_further() -> None:
-    """At the very edge of the margin not even twelve processes tell on which side the figure is."""
-    assert hangs(1.08, 0.0002) == set()
+@pytest.mark.parametrize(
+    ("asked", "more"),
+    [
+        ((1.0, 0.003), False),
+        ((1.5, 0.003), False),
+        ((0.6, 0.003), False),
+        ((near(0.012), 0.004), True),
+        ((near(0.001), 0.004, 12), False),  # after the last look
+        ((1.08, 0.0002), False),  # at the very edge not even twelve processes decide
+    ],
+)
+def test_only_what_a_look_may_decide_hangs(asked: tuple[Any, ...], more: bool) -> None:
+    assert hangs(*asked) == ({"duel"} if more else set())
 
 
 def test_a_bound_hangs_where_the_interval_straddles_it() -> None:
@@ -89,7 +86,7 @@ def test_of_several_terms_only_those_that_are_open_get_more() -> None:
 
 
 def test_an_open_part_of_a_ratio_gets_more_though_it_alone_is_not_asked_for() -> None:
-    edge = math.exp(math.log1p(0.08) - 0.012)
+    edge = near(0.012)
     parts = [
         b.claim("top", rate(), value=OURS_RATE * edge),
         b.claim("bottom", rate("rival"), value=RIVAL_RATE * edge),
@@ -104,7 +101,7 @@ def test_beside_a_reading_that_is_never_measured_no_other_is_decided(
     absent: bool, hangs: set[str]
 ) -> None:
     """The verdict waits for both, so that the one alone leaves it open."""
-    edge = math.exp(math.log1p(0.08) - 0.012)
+    edge = near(0.012)
     gone = rate("ours", comparison="other")
     readings = [
         Reading(id=name, says=name, differs="unstated", evaluation=evaluation)

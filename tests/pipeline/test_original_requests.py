@@ -101,14 +101,6 @@ class TestWhoseLinesRun:
         assert job.build.line == "nvcc -DBM=256 -DBK=32 -DWM=64 -DWN=64 a.cu -o a"
         assert (job.build.by, job.run, job.checkout) == ("user", first.job.run, first.job.checkout)
 
-    def test_the_users_where_it_lacks_something(self, catalog, sparse: Path) -> None:
-        (found,) = find(
-            catalog, f"002={sparse}", builds=["002=nvcc -DX=1 a.cu -o a"], runs=["002=./a"]
-        )
-        assert found.job.build is not None
-        assert (found.job.build.line, found.job.build.by) == ("nvcc -DX=1 a.cu -o a", "user")
-        assert (found.job.run.line, found.job.run.by) == ("./a", "user")
-
     @pytest.mark.parametrize(
         "given",
         [

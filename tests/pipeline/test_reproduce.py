@@ -3,7 +3,6 @@
 With the stand-in for the device's Python, and the comparisons of libraries, of the batches' tests.
 """
 
-import os
 import re
 import shlex
 import shutil
@@ -20,8 +19,8 @@ import pytest
 from assay.catalog.load import load_catalog
 from assay.verification.guarantees import TIMES
 from assay.verification.report_archive import pack_report
+from tests.pipeline.stand_in import answer_beside, own_environment
 from tests.pipeline.test_batched_workflow import NAMES, Checkout
-from tests.report_fixtures import cheats, sanitizer, stopwatch
 
 FIRST, SECOND = "first", "second"
 
@@ -46,21 +45,15 @@ class Repository:
 
     def environment(self) -> dict[str, str]:
         """That of a person whose home is elsewhere."""
-        environment = {
-            **os.environ,
-            "ASSAY_ROOT": str(self.root),
-            "ASSAY_LOCK_DIR": str(self.checkout.folder / "locks"),
-            "HOME": str(self.checkout.folder / "home"),
-            "PYTHONPATH": str(self.root / "src"),
-        }
+        environment = own_environment(self.root, self.checkout.folder)
         environment.pop("ASSAY_DEVICE_PYTHON", None)
         return environment
 
-    def assay(self, *arguments: object, **more: str) -> subprocess.CompletedProcess[str]:
-        """Start the command line in the checkout, with ``more`` in its environment."""
+    def assay(self, *arguments: object) -> subprocess.CompletedProcess[str]:
+        """Start the command line in the checkout."""
         return subprocess.run(
             [sys.executable, "-m", "assay.cli", *map(str, arguments)],
-            cwd=self.root, env={**self.environment(), **more}, capture_output=True, text=True,
+            cwd=self.root, env=self.environment(), capture_output=True, text=True,
             timeout=300, check=False,
         )  # fmt: skip
 
@@ -71,13 +64,9 @@ class Repository:
         return [*words, "--signing-key", str(self.key(run))]
 
     def reproduce(self, run: str, *more: object) -> subprocess.CompletedProcess[str]:
-        """One start of the measured run or, with ``--recorded`` in ``more``, of another."""
-        own = () if "--signing-key" in more else ("--signing-key", self.key(run))
+        """One start of a run that measures nothing, unless by ``more``."""
+        own = ("--signing-key", self.key(run))
         return self.assay("reproduce", "--run", run, "--cores", 1, *own, *more)
-
-    def measure(self, *more: object) -> subprocess.CompletedProcess[str]:
-        """Start the run that has a device."""
-        return self.reproduce(FIRST, "--device-python", self.checkout.folder / "python", *more)
 
     def key(self, run: str) -> Path:
         return self.checkout.folder / f"key of {run}"
@@ -99,13 +88,9 @@ class Repository:
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     checkout = Checkout(tmp_path_factory.mktemp("reproduce"))
-    catalog = load_catalog(checkout.root)
-    for name in NAMES:
-        checkout.answer("stopwatch", name, stopwatch(catalog, name, "h100"))
-    checkout.answer("cheats", "cheats", cheats("h100"))
-    checkout.answer("sanitize", "sanitize", sanitizer("h100", "sm_90a", ()))
+    answer_beside(checkout.folder / "records", load_catalog(checkout.root), "h100", NAMES)
     repository = Repository(checkout, {})
-    repository.told[FIRST] = repository.measure()
+    repository.told[FIRST] = repository.assay(*repository.measuring(FIRST))
     trusted = checkout.root / "config" / "trusted_keys"
     trusted.mkdir()
     if repository.told[FIRST].returncode == 0:

@@ -17,7 +17,6 @@ from assay.pipeline.slurm_jobs import (
     executor_options,
     job_name,
     journal_of,
-    node_of,
     salt_of,
     salted,
     write_slurm_jobs,
@@ -69,15 +68,6 @@ class TestAnEntry:
         begin(tmp_path).end(error)
         (job,) = journal_of(tmp_path)
         assert (job.outcome, job.reason) == ("failed", reason)
-
-
-def test_the_node_is_that_of_the_platform(tmp_path: Path) -> None:
-    journal = begin(tmp_path, stage="platform")
-    assert node_of(tmp_path, "h100") is None
-    journal.held(HELD)
-    journal.end(None)
-    assert node_of(tmp_path, "h100") == "gpu07"
-    assert node_of(tmp_path, "l4") is None
 
 
 def test_the_reports_record_is_salted(tmp_path: Path) -> None:
