@@ -7,7 +7,7 @@ import pytest
 from assay.base.errors import BadInput
 from assay.base.io import write_record
 from assay.building.inspect_package import inspect_or_take, inspect_packages
-from assay.building.toolchain import LOCK, Packages
+from assay.building.toolchain import LOCK
 from assay.records.builds import InspectionsRecord
 from assay.records.claims import Claim
 from assay.records.evaluations import Inspection
@@ -18,9 +18,9 @@ from tests import builders as b
 TEXT = b"one\ntwo\nthree without an end"
 
 
-def inspected(packages: Packages, *claims: Claim) -> InspectionsRecord:
+def inspected(packages: Path, *claims: Claim) -> InspectionsRecord:
     wanted = [(c.id, c.evaluation) for c in claims if isinstance(c.evaluation, Inspection)]
-    return inspect_packages(wanted, packages)
+    return inspect_packages(wanted, packages, {"nvidia-cutlass": "4.2.0.0"})
 
 
 def claim(path: str = "cutlass/file.hpp", package: str = "nvidia-cutlass") -> Claim:
@@ -29,15 +29,15 @@ def claim(path: str = "cutlass/file.hpp", package: str = "nvidia-cutlass") -> Cl
 
 
 @pytest.fixture
-def packages(tmp_path: Path) -> Packages:
+def packages(tmp_path: Path) -> Path:
     site = tmp_path / "site"
     (site / "cutlass").mkdir(parents=True)
     (site / "cutlass" / "file.hpp").write_bytes(TEXT)
     (tmp_path / "secret").write_text("outside")
-    return Packages(site, {"nvidia-cutlass": "4.2.0.0"})
+    return site
 
 
-def test_lines_are_counted_as_line_feeds(packages: Packages):
+def test_lines_are_counted_as_line_feeds(packages: Path):
     (found,) = inspected(packages, claim()).inspections
     assert (found.lines, found.bytes) == (2, len(TEXT))
     assert found.sha256 == sha256_bytes(TEXT)
@@ -54,8 +54,8 @@ class TestText:
         )
         return b.claim("text", evaluation, value=1.0, unit=Unit.COUNT, flop_formula=None)
 
-    def test_in_a_folder_with_a_digest_of_all_its_files(self, packages: Packages):
-        deep = packages.site / "cutlass" / "deep"
+    def test_in_a_folder_with_a_digest_of_all_its_files(self, packages: Path):
+        deep = packages / "cutlass" / "deep"
         deep.mkdir()
         (deep / "other.hpp").write_bytes(b"two\n")
         (found,) = inspected(packages, self._claim("cutlass", "two")).inspections
@@ -67,9 +67,9 @@ class TestText:
 
 
 @pytest.mark.parametrize("path", ["out/secret", "cutlass/gone.hpp", "cutlass"])
-def test_only_files_inside_the_packages(packages: Packages, path: str):
-    (packages.site / "out").symlink_to(packages.site.parent)
-    assert (packages.site / "out" / "secret").is_file()
+def test_only_files_inside_the_packages(packages: Path, path: str):
+    (packages / "out").symlink_to(packages.parent)
+    assert (packages / "out" / "secret").is_file()
     with pytest.raises(BadInput, match="has no file"):
         inspected(packages, claim(path))
 
@@ -78,14 +78,14 @@ class TestTakingOver:
     """A node without wheels takes another machine's counts, if they answer the same question."""
 
     @pytest.fixture
-    def prebuilt(self, packages: Packages, tmp_path: Path) -> Path:
+    def prebuilt(self, packages: Path, tmp_path: Path) -> Path:
         (tmp_path / LOCK).parent.mkdir()
         (tmp_path / LOCK).write_text("nvidia-cutlass==4.2.0.0 --hash=sha256:" + "0" * 64 + "\n")
         folder = tmp_path / "prebuilt"
         write_record(inspected(packages, claim()), folder / "inspections.json")
         return folder
 
-    def test_a_few_of_its_questions(self, packages: Packages, prebuilt: Path, tmp_path: Path):
+    def test_a_few_of_its_questions(self, packages: Path, prebuilt: Path, tmp_path: Path):
         """The other machine prepared every source; here one of them is run."""
         other = claim().model_copy(update={"id": "another"})
         both = inspected(packages, other, claim())
@@ -94,10 +94,10 @@ class TestTakingOver:
         assert taken == inspected(packages, claim())
 
     def test_another_version_is_counted_anew(
-        self, packages: Packages, prebuilt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, packages: Path, prebuilt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         (tmp_path / LOCK).write_text("nvidia-cutlass==4.3.0.0 --hash=sha256:" + "0" * 64 + "\n")
-        newer = Packages(packages.site, {"nvidia-cutlass": "4.3.0.0"})
-        monkeypatch.setattr("assay.building.inspect_package.ensure_packages", lambda root: newer)
+        found = "assay.building.inspect_package.ensure_packages"
+        monkeypatch.setattr(found, lambda root: packages)
         (found,) = inspect_or_take(tmp_path, [claim()], prebuilt).inspections
         assert found.version == "4.3.0.0"

@@ -87,7 +87,7 @@ class TestUnpacking:
     def test_what_is_there_is_not_unpacked_again(self, place: Path):
         toolchain_directory(place).mkdir(parents=True)
         shutil.rmtree(place / "wheels")
-        assert ensure_packages(place).site == toolchain_directory(place)
+        assert ensure_packages(place) == toolchain_directory(place)
 
 
 def test_an_nvcc_that_does_not_start_is_named(tmp_path: Path):

@@ -96,7 +96,7 @@ for folder, _, files in os.walk("{site}"):
 """
         lines = printed(built.bench.engine, built.record.image_id, code)
         inside = {line for line in lines if compared(line.split()[0])}
-        host = ensure_packages(ROOT).site
+        host = ensure_packages(ROOT)
         outside = {
             f"{path.relative_to(host)} {sha256_file(path)} {int(path.lstat().st_mtime)}"
             for path in host.rglob("*")

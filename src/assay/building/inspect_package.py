@@ -1,11 +1,11 @@
 """Counting in files of the pinned packages, for claims about their size."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record
-from assay.building.toolchain import Packages, ensure_packages, locked_versions
+from assay.building.toolchain import ensure_packages, locked_versions
 from assay.records.builds import InspectionResult, InspectionsRecord
 from assay.records.claims import Claim
 from assay.records.evaluations import Inspection
@@ -29,36 +29,38 @@ def inspect_or_take(
         asked = [(name, e.package, e.path, e.text, pinned.get(e.package, "")) for name, e in wanted]
         if all(key in held for key in asked):
             return record.model_copy(update={"inspections": tuple(held[key] for key in asked)})
-    return inspect_packages(wanted, ensure_packages(root))
+    return inspect_packages(wanted, ensure_packages(root), locked_versions(root))
 
 
 def inspect_packages(
-    wanted: Iterable[tuple[str, Inspection]], packages: Packages
+    wanted: Iterable[tuple[str, Inspection]], site: Path, versions: Mapping[str, str]
 ) -> InspectionsRecord:
     """Count lines (by their line feeds), bytes and matches of a text, which may be a folder's.
 
     Raises BadInput for a package outside the lock or a path outside the packages.
     """
-    found = tuple(_inspect(claim, evaluation, packages) for claim, evaluation in wanted)
+    found = tuple(_inspect(claim, each, site, versions) for claim, each in wanted)
     return InspectionsRecord(schema="assay/inspections/1", inspections=found)
 
 
-def _inspect(claim: str, wanted: Inspection, packages: Packages) -> InspectionResult:
-    if wanted.package not in packages.versions:
+def _inspect(
+    claim: str, wanted: Inspection, site: Path, versions: Mapping[str, str]
+) -> InspectionResult:
+    if wanted.package not in versions:
         raise BadInput(f"claim '{claim}': the toolchain lock pins no package '{wanted.package}'")
-    files = _files(claim, wanted, packages.site)
+    files = _files(claim, wanted, site)
     contents = [path.read_bytes() for path in files]
     digests = [sha256_bytes(data) for data in contents]
     listed = "".join(
-        f"{digest}  {path.relative_to(packages.site).as_posix()}\n"
+        f"{digest}  {path.relative_to(site).as_posix()}\n"
         for digest, path in zip(digests, files, strict=True)
     )
     sought = wanted.text.encode() if wanted.text else None
-    whole = (packages.site / wanted.path).is_file()
+    whole = (site / wanted.path).is_file()
     return InspectionResult(
         claim=claim,
         package=wanted.package,
-        version=packages.versions[wanted.package],
+        version=versions[wanted.package],
         path=wanted.path,
         lines=sum(data.count(b"\n") for data in contents),
         bytes=sum(len(data) for data in contents),

@@ -53,15 +53,6 @@ TICK_S = 5.0
 
 
 @dataclass(frozen=True)
-class Packages:
-    """The unpacked wheels; enough for reading CUTLASS's files."""
-
-    site: Path
-    """Directory that holds ``cutlass_library/`` and ``nvidia/cu13/``."""
-    versions: dict[str, str]
-
-
-@dataclass(frozen=True)
 class Toolchain:
     """A compiler that was seen to start, with its host compiler."""
 
@@ -93,7 +84,7 @@ def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
     """Return the compilers of ``place``, seen to start. Raises MissingEnvironment."""
     if place is None or place.image is None:
         find_host_compiler()
-        place, site = Place(HostRuntime()), ensure_packages(root).site.resolve()
+        place, site = Place(HostRuntime()), ensure_packages(root).resolve()
         tag, image, again = str(site), {}, "unpacked"
     else:
         site, tag, again = IMAGE_SITE, place.image.tag, "made"
@@ -120,23 +111,22 @@ def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
     return Toolchain(place, site, record.model_copy(update=image))
 
 
-def ensure_packages(root: Path) -> Packages:
-    """Unpack the lock's wheels, unless they are there already. Raises MissingEnvironment."""
-    lock = root / LOCK
-    packages = Packages(toolchain_directory(root), locked_versions(root))
-    if packages.site.is_dir():
-        return packages
+def ensure_packages(root: Path) -> Path:
+    """Return where the lock's wheels are, unpacked if need be. Raises MissingEnvironment."""
+    site = toolchain_directory(root)
+    if site.is_dir():
+        return site
     try:
-        packages.site.parent.mkdir(parents=True, exist_ok=True)
+        site.parent.mkdir(parents=True, exist_ok=True)
         waiting = "another process is unpacking the CUDA toolchain; waiting for it"
-        with exclusive(packages.site.with_suffix(".lock"), waiting):
-            if not packages.site.is_dir():
-                _unpack(lock, packages.site)
+        with exclusive(site.with_suffix(".lock"), waiting):
+            if not site.is_dir():
+                _unpack(root / LOCK, site)
     except OSError as error:
         raise MissingEnvironment(
-            f"cannot unpack the CUDA toolchain in {packages.site.parent}: {error.strerror or error}"
+            f"cannot unpack the CUDA toolchain in {site.parent}: {error.strerror or error}"
         ) from error
-    return packages
+    return site
 
 
 def _unpack(lock: Path, site: Path) -> None:

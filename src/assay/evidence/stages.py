@@ -9,7 +9,7 @@ The layout is the same in ``results/<run>/`` and in ``<report>/evidence/``.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from assay.evidence.outcomes import (
     FailedForm,
@@ -116,6 +116,9 @@ class TargetStage(Generic[K, R]):
         """Return all that the step writes for a plan that calls for it."""
         whole = self.each is not None
         return [self.output(plan.target)] if whole else list(self.paths(plan).values())
+
+
+AnyStage: TypeAlias = TargetStage[Any, Any]
 
 
 def run_path(plan: TargetPlan, path: str) -> str:
@@ -239,7 +242,7 @@ RUN_STAGES: tuple[RunStage[Any, Any], ...] = (
     TOOLCHAIN_IMAGES, INSPECTIONS, BUILDS, FILE_COMPILES,
 )  # fmt: skip
 """Stages that leave evidence of the run as a whole."""
-TARGET_STAGES: tuple[TargetStage[Any, Any], ...] = (
+TARGET_STAGES: tuple[AnyStage, ...] = (
     RUNNER_IMAGES, PLATFORMS, CORRECTNESS, BENCHMARKS, PROGRAMS, ORIGINALS, PROFILES, STOPWATCHES,
     CHEATS, SANITIZERS, OPERATORS,
 )  # fmt: skip
@@ -253,7 +256,7 @@ FINISHING = (Stage.REPORT, Stage.SIGN, Stage.VERIFY)
 """Stages that come after the evidence: no report can say how long its own making took."""
 
 
-def of_purpose(*purposes: Purpose) -> list[TargetStage[Any, Any]]:
+def of_purpose(*purposes: Purpose) -> list[AnyStage]:
     """Return the stages whose records are for one of ``purposes``."""
     return [entry for entry in TARGET_STAGES if entry.purpose in purposes]
 

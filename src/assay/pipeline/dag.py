@@ -191,7 +191,7 @@ class Dag:
         """Return what the target's measurements rest on."""
         return Definitions(self.catalog, self.request, self.target_plan(target))
 
-    def stages_of(self, target: str) -> list[evidence.TargetStage[Any, Any]]:
+    def stages_of(self, target: str) -> list[evidence.AnyStage]:
         """Return the stages of a target in the order in which one job does them.
 
         A sweep for its own sake needs nothing beside.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.catalog.model import Catalog
-from assay.evidence.stages import TARGET_STAGES, TargetStage
+from assay.evidence.stages import TARGET_STAGES, AnyStage
 from assay.measuring.device_jobs import comparison_spec
 from assay.measuring.operator_kernels import offered
 from assay.records.base import Record
@@ -59,7 +59,7 @@ class Definitions:
             parts += [asdict(as_spec(ProtocolSpec, protocol)), protocol.looks]
         return _digest(parts)
 
-    def measurement(self, stage: TargetStage[Any, Any]) -> str:
+    def measurement(self, stage: AnyStage) -> str:
         """Return the digest of what every measurement of a stage rests on beside its job."""
         parts: list[Any] = [self.plan.provision.kind, self.request.runtime]
         parts += self.request.device_paths

@@ -41,7 +41,7 @@ from assay.measuring.slurm_grant import assert_grant, slurm_grant
 from assay.pipeline.dag import Dag, load_dag
 from assay.pipeline.plan import variants_of
 from assay.pipeline.slurm_jobs import JobJournal, salt_of
-from assay.records.base import GpuRecord
+from assay.records.base import GpuRecord, Record
 from assay.records.builds import BuildRecord
 from assay.records.cluster import NO_CLUSTER
 from assay.records.plan import TargetPlan
@@ -54,6 +54,7 @@ from assay.shared.files import sha256_bytes, sha256_file, write_bytes
 from assay.shared.job import DeviceJob
 
 G = TypeVar("G", bound=GpuRecord)
+R = TypeVar("R", bound=Record)
 
 PATIENCE_S = 300.0
 """Most seconds of one step beside the figures: each takes a minute or two, and they wait behind."""
@@ -85,7 +86,7 @@ class MeasuringStep:
         self._card: str | None = None
         """The GPU that Slurm granted this process, by UUID; None where it granted none."""
 
-    def _begin(self, stage: stages.TargetStage[Any, Any], target: str) -> None:
+    def _begin(self, stage: stages.AnyStage, target: str) -> None:
         """Begin the step of a stage on a target, in a cluster's job with its proof of the GPU.
 
         Raises CheckFailed for any but one whole GPU of the target with nobody else on it.
@@ -151,8 +152,7 @@ class MeasuringStep:
         runtime: Runtime = HostRuntime()
         if self.planned.runner:
             runtime = self._runtime()
-            path = self.run_dir / stages.RUNNER_IMAGES.path(self.target.id)
-            image = read_record(stages.RUNNER_IMAGES.record, path)
+            image = self._read(stages.RUNNER_IMAGES, self.target.id)
         project = project_of(self.run_dir)
         return Place(runtime, image, request.device_python, packages, cache, project)
 
@@ -161,18 +161,18 @@ class MeasuringStep:
         target = self.dag.toolchain_target(arch)
         if target is None:
             return Place(HostRuntime())
-        path = self.run_dir / stages.TOOLCHAIN_IMAGES.path(target)
-        return Place(self._runtime(), read_record(stages.TOOLCHAIN_IMAGES.record, path))
+        return Place(self._runtime(), self._read(stages.TOOLCHAIN_IMAGES, target))
 
     def _runtime(self) -> Runtime:
         return open_runtime(
             self.dag.request.runtime, sif_of=lambda image: sif_path(self.root, image)
         )
 
+    def _read(self, stage: stages.RunStage[Any, R] | stages.TargetStage[Any, R], *key: str) -> R:
+        return read_record(stage.record, self.run_dir / stage.path(*key))
+
     def _platform(self) -> PlatformRecord:
-        return read_record(
-            stages.PLATFORMS.record, self.run_dir / stages.PLATFORMS.path(self.target.id)
-        )
+        return self._read(stages.PLATFORMS, self.target.id)
 
     def _described(self, device: Device, others: Sequence[Device] = ()) -> PlatformRecord:
         """Return the record of this machine, with GPUs that the device side found."""
@@ -188,9 +188,7 @@ class MeasuringStep:
         if self._card not in (None, uuid):
             raise CheckFailed(f"this job was given GPU {self._card}, and ran on {uuid}")
 
-    def _item(
-        self, stage: stages.TargetStage[Any, Any], of: str, job: DeviceJob, *gate: str
-    ) -> Item:
+    def _item(self, stage: stages.AnyStage, of: str, job: DeviceJob, *gate: str) -> Item:
         """Return one measurement. ``of``: what its record is of, in parts joined by dots.
 
         ``gate``: digests of what it depends on beside.
@@ -204,7 +202,7 @@ class MeasuringStep:
 
     def _gated_items(
         self,
-        stage: stages.TargetStage[Any, Any],
+        stage: stages.AnyStage,
         names: Iterable[str],
         job_of: Callable[..., DeviceJob],
     ) -> list[Item]:
@@ -233,7 +231,7 @@ class MeasuringStep:
             write_record(done[item.name], item.path)
         self._finish(stage, items)
 
-    def _finish(self, stage: stages.TargetStage[Any, Any], items: Iterable[Item]) -> None:
+    def _finish(self, stage: stages.AnyStage, items: Iterable[Item]) -> None:
         """Forget what no measurement of a finished stage rests on any more."""
         forget_others(items, self._kept_folder(stage))
         if stage.each is not None:  # without a single item, too, the workflow expects the folder
@@ -271,7 +269,7 @@ class MeasuringStep:
             proofs.put(items, done)
         return done
 
-    def _proofs(self, stage: stages.TargetStage[Any, Any]) -> Proofs | None:
+    def _proofs(self, stage: stages.AnyStage) -> Proofs | None:
         """Return what earlier runs proved in a stage; None of a stage of figures."""
         if stage not in PROVEN:
             return None
@@ -308,7 +306,7 @@ class MeasuringStep:
         proofs = None if self.dag.request.prove_again else self._proofs(stage)
         return proofs.found(items, stage.record) if proofs else {}
 
-    def _take_proven(self, stage: stages.TargetStage[Any, Any], items: Sequence[Item]) -> None:
+    def _take_proven(self, stage: stages.AnyStage, items: Sequence[Item]) -> None:
         """Take what earlier runs proved among what this one keeps."""
         found = self._proven(stage, items)
         for item in (each for each in items if each.name in found):
@@ -341,7 +339,7 @@ class MeasuringStep:
                 if not self._gpus():
                     raise
 
-    def _assigned(self, stage: stages.TargetStage[Any, Any], items: Sequence[Item]) -> Assign:
+    def _assigned(self, stage: stages.AnyStage, items: Sequence[Item]) -> Assign:
         """Return what gives a stage's jobs to GPUs: where the gate was, or where it shall be."""
         known = self._where_kept(stage, items)
         units = GpuPlaces(self.dag.catalog, self.dag.plan, self.planned)
@@ -391,19 +389,16 @@ class MeasuringStep:
             if path.is_file()
         }
 
-    def _kept_folder(self, stage: stages.TargetStage[Any, Any]) -> Path:
+    def _kept_folder(self, stage: stages.AnyStage) -> Path:
         return kept_folder(self.run_dir, stage.stage, self.target.id)
 
-    def _where_kept(
-        self, stage: stages.TargetStage[Any, Any], items: Sequence[Item]
-    ) -> dict[str, str]:
+    def _where_kept(self, stage: stages.AnyStage, items: Sequence[Item]) -> dict[str, str]:
         """Return the GPU of each item that an earlier start finished, by name."""
         kept = {item.name: kept_record(item.kept, stage.record) for item in items}
         return {name: record.gpu_uuid for name, record in kept.items() if record is not None}
 
     def _binary(self, artifact: str) -> tuple[BuildRecord, Path]:
-        path = self.run_dir / stages.BUILDS.path(artifact, self.target.arch)
-        record = read_record(BuildRecord, path)
+        record = self._read(stages.BUILDS, artifact, self.target.arch)
         where = self.run_dir / "builds" / record.artifact.path if record.artifact else Path()
         return record, where
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import write_record
@@ -300,7 +299,7 @@ class MeasuringSteps(MeasuringStep):
         builds = self._built(self.planned.operators)
         self._lone(stages.OPERATORS, operators_job(self.dag.catalog, target, builds))
 
-    def _lone(self, stage: stages.TargetStage[Any, Any], job: DeviceJob) -> None:
+    def _lone(self, stage: stages.AnyStage, job: DeviceJob) -> None:
         """Measure the one record that a stage beside the figures leaves of a target."""
         items = [self._item(stage, stage.stage, job)]
         self._take_proven(stage, items)

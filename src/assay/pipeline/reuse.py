@@ -153,7 +153,7 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     alike = {each.id: _compiles_alike(root, now, each, lock) for each in builds}
     same = {each.artifact.sha256 for each in builds if each.artifact and alike[each.id]}
 
-    def fits(stage: stages.TargetStage[Any, Any], key: tuple[str, ...]) -> bool:
+    def fits(stage: stages.AnyStage, key: tuple[str, ...]) -> bool:
         path = evidence / stage.path(*key)
         if not path.is_file():
             return False

@@ -7,7 +7,6 @@ edited under a running run is used by none of its steps, and by all steps of its
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from assay.base.errors import BadInput
 from assay.base.io import dump_record, read_record
@@ -116,7 +115,7 @@ def require_own_places(home: Path, *run: str) -> None:
 def measured_before(run_dir: Path, target: str) -> Provision | None:
     """Return the GPU on which earlier starts measured figures of a target; None elsewhere."""
 
-    def has_figures(stage: stages.TargetStage[Any, Any]) -> bool:
+    def has_figures(stage: stages.AnyStage) -> bool:
         kept = kept_folder(run_dir, stage.stage, target).glob("*.json.gz")
         return (run_dir / stage.output(target)).is_dir() or any(kept)
 
