@@ -6,7 +6,7 @@ import pytest
 
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.evidence.report_contents import read_contents
+from assay.evidence.load import read_contents
 from assay.findings.report_figures import UNWRITTEN, report_figures
 
 

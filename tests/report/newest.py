@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from assay.evidence.report_contents import ReportContents, read_contents
+from assay.evidence.load import ReportContents, read_contents
 from assay.judging.judge import judge
 from assay.report.render import render_contents
 from assay.verification.report_archive import is_archive

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.evidence.report_contents import ReportContents, read_contents
+from assay.evidence.load import ReportContents, read_contents
 from assay.findings.headline import KINDS, outcomes
 from assay.judging.counts import outcome
 from assay.report.render import render_contents

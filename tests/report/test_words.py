@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.evidence.report_contents import read_contents
+from assay.evidence.load import read_contents
 from assay.judging.printed_figures import BOUNDS
 from assay.judging.verdicts import FIGURES
 from assay.records.claims import Relation

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.base.errors import CheckFailed
-from assay.evidence.report_contents import ReportContents
+from assay.evidence.load import ReportContents
 from assay.report.render import render_contents
 from assay.verification import signed_files
 from assay.verification import verify as verifying

@@ -6,6 +6,7 @@ command and toolchain lock are what this checkout would compile.
 
 import shutil
 from pathlib import Path
+from typing import TypeAlias
 
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
@@ -18,6 +19,8 @@ from assay.records.builds import NO_COMPILER, BuildRecord, ToolchainRecord
 from assay.runtimes.base import Place
 from assay.shared.files import sha256_file, whole_file
 
+Built: TypeAlias = tuple[BuildRecord, Path | None]
+"""A record, and the artifact that it describes, if there is one."""
 RECORD = "record.json"
 """Name of a build's record in the cache."""
 
@@ -42,27 +45,15 @@ def build(
     ``failed``, and so is the lack of a compiler in a ``project``. Raises BadInput (no such
     artifact), CheckFailed (a prebuilt file that is another), MissingEnvironment (no compiler).
     """
-    tree = Tree(root, project)
     job = describe(root, catalog, kind, artifact, arch, toolchain_lock_digest(root), project)
     image = f".{place.image.image_id.removeprefix('sha256:')[:12]}" if place.image else ""
     cached = cache_dir / "builds" / f"{job.key}{image}"
-    found = _from_cache(job, cached)
-    if found is None and prebuilt is not None:
-        found = _from_elsewhere(job, prebuilt)
+    found = _from_cache(job, cached) or (_from_elsewhere(job, prebuilt) if prebuilt else None)
     if found is None:
         cached.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"another process compiles {job.id} for {job.arch}; waiting for it"
         with exclusive(cached.with_name(f"{cached.name}.lock"), waiting):
-            found = _from_cache(job, cached)
-            if found is None:
-                try:
-                    toolchain = ensure_toolchain(root, place)
-                except MissingEnvironment as error:
-                    if project is None:
-                        raise
-                    found = _without_compiler(job, str(error)), None
-                else:
-                    found = _compile(job, tree, cached, toolchain)
+            found = _from_cache(job, cached) or _made(job, Tree(root, project), cached, place)
     record, file = found
     if record.artifact is not None and file is not None:
         _copy(file, out_dir / record.artifact.path)
@@ -70,7 +61,17 @@ def build(
     return record
 
 
-def _from_cache(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | None] | None:
+def _made(job: Compilation, tree: Tree, cached: Path, place: Place) -> Built:
+    try:
+        toolchain = ensure_toolchain(tree.root, place)
+    except MissingEnvironment as error:
+        if tree.project is None:
+            raise
+        return _without_compiler(job, str(error)), None
+    return _compile(job, tree, cached, toolchain)
+
+
+def _from_cache(job: Compilation, folder: Path) -> Built | None:
     """An earlier build with this key, as whole as its record says, or None."""
     try:
         record = read_record(BuildRecord, folder / RECORD)
@@ -83,7 +84,7 @@ def _from_cache(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | Non
     return (record, file) if whole and record.code_sha256 is not None else None
 
 
-def _from_elsewhere(job: Compilation, folder: Path) -> tuple[BuildRecord, Path | None] | None:
+def _from_elsewhere(job: Compilation, folder: Path) -> Built | None:
     """Another machine's build of the same sources by the same command, or None."""
     path = folder / job.arch / f"{job.id}.json"
     if not path.is_file():
@@ -113,9 +114,7 @@ def _without_compiler(job: Compilation, why: str) -> BuildRecord:
     return _record(job, Compiled(None, (), (), None, None, why, None), None, toolchain)
 
 
-def _compile(
-    job: Compilation, tree: Tree, cached: Path, toolchain: Toolchain
-) -> tuple[BuildRecord, Path | None]:
+def _compile(job: Compilation, tree: Tree, cached: Path, toolchain: Toolchain) -> Built:
     """Compile and put the outcome into the cache, the record last."""
     shutil.rmtree(cached, ignore_errors=True)
     file: Path | None = None

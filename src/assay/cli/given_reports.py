@@ -16,7 +16,7 @@ from assay.cli import checkout
 from assay.cli.commands.verify import check_report
 from assay.cli.options import require_report
 from assay.cli.project_folder import keys_of
-from assay.evidence.report_contents import ReportContents
+from assay.evidence.load import ReportContents
 from assay.findings.report_comparison import GivenReport
 from assay.findings.report_figures import (
     MOST_STATED,

@@ -1,19 +1,24 @@
 """Reading the records of a run from its directory or from a report."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.base.errors import BadInput
-from assay.base.io import read_record
+from assay.base.io import parse_record, read_bytes, read_record
+from assay.catalog.load import load_catalog
+from assay.catalog.model import Catalog
 from assay.catalog.project_folder import project_of
 from assay.evidence import stages
 from assay.evidence.model import BuildKey, Evidence, RecordedBuild
+from assay.records.attestation import VERDICTS, PipelineRecord
 from assay.records.base import Record
 from assay.records.builds import BuildRecord
 from assay.records.cluster import SlurmJobsRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.timings import TimingsRecord
+from assay.records.verdicts import VerdictsFile
 from assay.shared.read_limits import MOST_CODE, MOST_CODE_LINE, MOST_EVIDENCE, unpacked_size
 
 K = TypeVar("K", bound=str | tuple[str, ...])
@@ -151,3 +156,26 @@ def _recorded_builds(
                 origin = provision.recorded_in or ""
                 found.setdefault(key, RecordedBuild(record, paths[target][key], origin))
     return found
+
+
+@dataclass(frozen=True)
+class ReportContents:
+    """The verdicts that a report states, what made it, and the evidence that they are about."""
+
+    verdicts: VerdictsFile
+    verdicts_data: bytes
+    """verdicts.json, byte for byte."""
+    pipeline: PipelineRecord
+    catalog: Catalog
+    evidence: Evidence
+
+
+def read_contents(
+    report_dir: Path, loaded: tuple[Catalog, Evidence] | None = None
+) -> ReportContents:
+    """Read what a report states, and is about unless that is ``loaded``. Raises BadInput."""
+    data, folder = read_bytes(report_dir / VERDICTS), report_dir / "evidence"
+    verdicts = parse_record(VerdictsFile, data, report_dir / VERDICTS)
+    pipeline = read_record(PipelineRecord, folder / stages.pipeline_path())
+    catalog, evidence = loaded or (load_catalog(folder), load_evidence(folder))
+    return ReportContents(verdicts, data, pipeline, catalog, evidence)

@@ -14,7 +14,7 @@ from assay.base.pip_locks import TOOLCHAIN_LOCK, lock_digest
 from assay.base.printable import shown
 from assay.catalog.load import catalog_files
 from assay.evidence import stages
-from assay.evidence.report_contents import ReportContents, read_contents
+from assay.evidence.load import ReportContents, read_contents
 from assay.evidence.timings import collect_timings
 from assay.records.attestation import APPENDIX, ATTESTATION, PAGE, TEXT, VERDICTS
 from assay.records.plan import Plan

@@ -8,7 +8,7 @@ from assay.base.check_log import CheckLog, listed
 from assay.base.errors import CheckFailed
 from assay.base.io import dump_record
 from assay.base.printable import shortened
-from assay.evidence.report_contents import ReportContents
+from assay.evidence.load import ReportContents
 from assay.judging import RULES
 from assay.records.attestation import TEXTS, PipelineRecord
 from assay.records.verdicts import Verdict, VerdictsFile

@@ -12,7 +12,7 @@ from assay.base.check_log import CheckLog
 from assay.base.checkout_root import checkout_root
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_bytes
-from assay.evidence.report_contents import ReportContents, read_contents
+from assay.evidence.load import ReportContents, read_contents
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import counted_once, kind_of
 from assay.judging.leaderboard import leaderboard_rows

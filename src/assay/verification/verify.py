@@ -10,9 +10,8 @@ from assay.base.commits import COMMIT
 from assay.base.errors import BadInput, CheckFailed
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.evidence.load import load_evidence
+from assay.evidence.load import ReportContents, load_evidence, read_contents
 from assay.evidence.model import Evidence
-from assay.evidence.report_contents import ReportContents, read_contents
 from assay.judging import RULES
 from assay.records.attestation import Predicate
 from assay.shared.counting import counted

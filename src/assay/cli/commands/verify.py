@@ -21,7 +21,7 @@ from assay.cli import checkout
 from assay.cli.console import say, show_json
 from assay.cli.options import ReportArgument, require_report
 from assay.cli.project_folder import ProjectOption, keys_of, project_folder
-from assay.evidence.report_contents import ReportContents
+from assay.evidence.load import ReportContents
 from assay.findings.replication import FigureRun, again_line, measured_again, measured_by
 from assay.records.images import RuntimeWish
 from assay.records.verification import MeasuredAgain, ProofState, VerificationRecord
