@@ -13,7 +13,7 @@ import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.pipeline.workflow_process import leave_with_owner
+from assay.pipeline.steps import leave_with_owner
 from assay.records.attestation import ATTESTATION, VERDICTS
 from assay.records.verdicts import VerdictsFile
 from assay.runtimes import owners
@@ -26,7 +26,7 @@ CALLER = """
 import sys
 from pathlib import Path
 from assay.base.signals import leave_on_signals
-from assay.pipeline.workflow_process import run_process
+from assay.pipeline.snakemake_run import run_process
 leave_on_signals()
 place = Path(sys.argv[1])
 run_process(["/bin/sh", "-c", "sleep 300 & echo $! > pid; wait"], place, place / "run")
@@ -43,7 +43,7 @@ STEP = """
 import os, sys, time
 from pathlib import Path
 from assay.base.signals import leave_on_signals
-from assay.pipeline.workflow_process import leave_with_owner
+from assay.pipeline.steps import leave_with_owner
 leave_on_signals()
 place = Path(sys.argv[1])
 try:

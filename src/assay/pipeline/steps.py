@@ -5,9 +5,12 @@ This and ``gpu_steps`` are the composition root: only they know all stages.
 
 import os
 import shutil
+import signal
 import sys
+import threading
 import time
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -34,14 +37,18 @@ from assay.pipeline.failures import StepFailure, failure_path
 from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.run_files import MEASURED, VERIFIED
 from assay.pipeline.slurm_jobs import write_slurm_jobs
-from assay.pipeline.workflow_process import leave_with_owner
 from assay.records.attestation import VERDICTS
 from assay.records.images import Role
 from assay.records.plan import Request
 from assay.records.timings import Stage
+from assay.runtimes import owners
 from assay.shared.errors import ExitCode
 from assay.shared.files import write_bytes
 
+OWNER_GRACE_S = 60.0
+"""Time that a step has to end in, once its command is gone."""
+OWNER_POLL_S = 2.0
+"""How often a step looks whether its command is still there."""
 TOLD_S = 1.0
 """A step that takes less, as a build from the cache does, is not told."""
 MEASURE = "measure"
@@ -154,6 +161,27 @@ class Steps(MeasuringSteps):
 
     def _prebuilt(self) -> Path | None:
         return Path(self.dag.request.prebuilt) if self.dag.request.prebuilt else None
+
+
+def leave_with_owner(environ: Mapping[str, str]) -> bool:
+    """Have this process ended when the command is gone that it works for; False if it is already.
+
+    The jobs of a cluster, whose command is elsewhere, are cancelled by the run's next start.
+    """
+    owner = environ.get(owners.VARIABLE, "").partition(" ")[0]
+
+    def watch() -> None:
+        while not owners.is_gone(owner):
+            time.sleep(OWNER_POLL_S)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(OWNER_GRACE_S)
+        os._exit(128 + signal.SIGTERM)
+
+    if owner and owners.is_gone(owner):
+        return False
+    if owner:
+        threading.Thread(target=watch, daemon=True).start()
+    return True
 
 
 def run_job(job: Any) -> None:

@@ -30,7 +30,7 @@ from assay.cli.remote_machine import (
 )
 from assay.pipeline.failures import ERRORS
 from assay.pipeline.run_files import REPORTS, RESULTS
-from assay.pipeline.workflow_process import only_run
+from assay.pipeline.snakemake_run import only_run
 from assay.records.plan import Request
 from assay.shared.errors import ExitCode
 from assay.shared.files import write_bytes
