@@ -96,10 +96,7 @@ def describe(
     lock_sha256: str,
     project: Path | None = None,
 ) -> Compilation:
-    """Return the compilation of a variant, program or probe for ``arch``, such as sm_90a.
-
-    ``project``: the folder of a project's files. Raises BadInput for what is not there.
-    """
+    """Return a compilation for ``arch``, such as sm_90a. Raises BadInput for what is not there."""
     command, _ = command_of(catalog, kind, artifact, arch)
     source = command[-1]
     sources = () if kind == "program" else local_sources(Tree(root, project), source)

@@ -27,10 +27,7 @@ FailedForm = Callable[[DeviceJob, str, str, str], R]
 
 
 def came_to_nothing(record: Record) -> bool:
-    """Return whether a record is one of no result, which another start may improve.
-
-    What other records say of a single kernel that crashed is a finding, and stands.
-    """
+    """Return whether a record is one of no result, which another start may improve."""
     if isinstance(record, StopwatchRecord):
         return any(arm.status == "failed" for arm in record.arms)
     if isinstance(record, OriginalRunRecord):

@@ -256,11 +256,6 @@ FINISHING = (Stage.REPORT, Stage.SIGN, Stage.VERIFY)
 """Stages that come after the evidence: no report can say how long its own making took."""
 
 
-def of_purpose(*purposes: Purpose) -> list[AnyStage]:
-    """Return the stages whose records are for one of ``purposes``."""
-    return [entry for entry in TARGET_STAGES if entry.purpose in purposes]
-
-
 def run_files(plan: Plan) -> list[str]:
     """Return every record of the run as a whole that a plan calls for, beside the plan itself."""
     return [path for entry in RUN_STAGES for path in entry.paths(plan).values()]

@@ -73,10 +73,7 @@ def place_units(
     gpus: Sequence[str],
     fixed: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the GPU of each unit: the longest bundle first, to the GPU that has least to do.
-
-    ``fixed``: units on a GPU already, where their bundles stay as long as it is among ``gpus``.
-    """
+    """Return the GPU of each unit: bundles stay where ``fixed``, or the longest goes first."""
     load, lasts = dict.fromkeys(gpus, 0.0), dict.fromkeys(bundles.values(), 0.0)
     for name, bundle in bundles.items():
         lasts[bundle] += seconds[name]

@@ -192,10 +192,7 @@ class Dag:
         return Definitions(self.catalog, self.request, self.target_plan(target))
 
     def stages_of(self, target: str) -> list[evidence.AnyStage]:
-        """Return the stages of a target in the order in which one job does them.
-
-        A sweep for its own sake needs nothing beside.
-        """
+        """Return the stages of a target in their order; a sweep for its own sake has few."""
         plan, swept = self.target_plan(target), self.request.tuning and not self.request.sources
         left_out = evidence.Purpose.BESIDE if swept else None
         return [each for each in evidence.IN_ORDER if each.keys(plan) and each.purpose != left_out]
@@ -210,10 +207,7 @@ class Dag:
         return {name: partial(asked, name) for each in targets for name in self.resources(each)}
 
     def resources(self, target: str) -> dict[str, int | str | None]:
-        """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says.
-
-        None is not asked for at all; memory and minutes must be numbers.
-        """
+        """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says."""
         cluster = self.request.cluster
         if cluster is None:
             return {"gpu": 1, "mem_mb": USUAL.memory_mb, "runtime": USUAL.minutes}
@@ -278,10 +272,7 @@ class Dag:
 
 
 def load_dag(root: Path, run_dir: str | None) -> Dag:
-    """Read what the run in ``run_dir`` (results/<run>) is bound to; without one, nothing.
-
-    Raises BadInput where ``./assay`` did not start the run.
-    """
+    """Read what the run in ``run_dir`` is bound to; without one, nothing. Raises BadInput."""
     if run_dir is None:
         return Dag(NO_REQUEST, NO_PLAN, root, root)
     return Dag(*read_bound(root / run_dir), root / run_dir, root)

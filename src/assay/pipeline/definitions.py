@@ -78,10 +78,7 @@ def _digest(parts: list[Any]) -> str:
 
 @cache
 def code_digest(modules: tuple[str, ...], package: Path = PACKAGE) -> str:
-    """Return the digest of the device side's source that ``modules`` are and import.
-
-    ``package``: the folder of ``assay``, as it was when it was first asked for in this process.
-    """
+    """Return the digest of the device side's source that ``modules`` are and import."""
     sources = sorted(imported(modules, package).items())
     return _digest([[name, sha256_bytes(path.read_bytes())] for name, path in sources])
 

@@ -66,9 +66,7 @@ def error_of(failures: list[StepFailure]) -> AssayError:
 
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
-    """Return what the workflow is to make again, relative to ``run_dir``: builds that had no
-    compiler, and targets measured here with a record that came to nothing, or is gone.
-    """
+    """Return builds that had no compiler, and targets with records that failed or are gone."""
 
     again = []
     for path in stages.BUILDS.paths(plan).values():
@@ -89,7 +87,8 @@ def _lacks_figures(run_dir: Path, target: TargetPlan) -> bool:
 
 
 def _failed_beside(run_dir: Path, target: TargetPlan) -> bool:
-    for stage in (*stages.of_purpose(stages.Purpose.BESIDE), stages.ORIGINALS):
+    beside = [each for each in stages.TARGET_STAGES if each.purpose is stages.Purpose.BESIDE]
+    for stage in (*beside, stages.ORIGINALS):
         for path in (run_dir / each for each in stage.paths(target).values()):
             found = kept_record(path, stage.record)
             if path.is_file() and (found is None or came_to_nothing(found)):

@@ -189,10 +189,7 @@ class MeasuringStep:
             raise CheckFailed(f"this job was given GPU {self._card}, and ran on {uuid}")
 
     def _item(self, stage: stages.AnyStage, of: str, job: DeviceJob, *gate: str) -> Item:
-        """Return one measurement. ``of``: what its record is of, in parts joined by dots.
-
-        ``gate``: digests of what it depends on beside.
-        """
+        """Return a measurement of ``of``, parts joined by dots; ``gate``: further digests."""
         parts = of.split(".") if stage.each else []
         definition = self.dag.definitions(self.target.id).measurement(stage)
         # How many GPUs of the machine take part counts not: a run goes on on more of them.
@@ -222,10 +219,7 @@ class MeasuringStep:
         items: Sequence[Item],
         measure_at: Callable[[str], Measure[G]] | None = None,
     ) -> None:
-        """Measure ``items``, or take up what an earlier start of this run finished of them.
-
-        On each GPU in one start of the device side, unless ``measure_at`` says how else.
-        """
+        """Measure ``items``, by ``measure_at`` or in one start a GPU, but for what is finished."""
         done = self._measured(stage, items, measure_at)
         for item in items:
             write_record(done[item.name], item.path)

@@ -47,10 +47,7 @@ class MeasuringSteps(MeasuringStep):
         return [each.stage.value for each in found]
 
     def platform(self, target: str) -> None:
-        """Record host and device; assert that the GPU is the target.
-
-        What an earlier start recorded holds as long as what it rests on does; new GPUs join it.
-        """
+        """Record host and device, or what joins an earlier record; assert that it is the target."""
         self._begin(stages.PLATFORMS, target)
         provision, runner = self.planned.provision, self._runner()
         image = runner.image.image_id if runner.image else ""
@@ -189,10 +186,7 @@ class MeasuringSteps(MeasuringStep):
         return taken
 
     def program(self, target: str) -> None:
-        """Every original program, with each of its lists of arguments.
-
-        An earlier run's check of the same program's output stands: it is no timed run.
-        """
+        """Every original program; an earlier run's check of its output stands, being untimed."""
         self._begin(stages.PROGRAMS, target)
         items = []
         for planned in self.planned.programs:

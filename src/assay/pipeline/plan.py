@@ -136,10 +136,7 @@ def unanswered(provisions: Iterable[Provision], answers: Iterable[Answer]) -> tu
 
 
 def _toolchains(catalog: Catalog, request: Request, builds: Iterable[BuildJob]) -> tuple[str, ...]:
-    """Targets whose toolchain images compile: the first of each architecture that is needed.
-
-    An architecture without a target (a probe's) is compiled in the first image.
-    """
+    """Targets whose images compile: the first of each architecture, or the first for a probe."""
     if request.prebuilt is not None:
         return request.prebuilt_toolchains
     if request.runtime == "host":
@@ -163,9 +160,7 @@ def _target_plan(
     builds: Iterable[BuildJob],
     swept: Set[str],
 ) -> TargetPlan:
-    """Return what is measured on, or taken over for, one target: what its answers need, but for
-    what is neither made in this run nor held by another.
-    """
+    """Return what is measured on, or taken over for, one target: what its answers need."""
     target, claims = provision.target, needed_on(catalog, answers, provision.target)
     arch, timed = catalog.targets[target].arch, catalog.targets[target].timed
     measured = provision.kind == "device"

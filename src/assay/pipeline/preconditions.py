@@ -29,10 +29,7 @@ def tell_images(catalog: Catalog, runtime: RuntimeName) -> None:
 
 
 def require_places(root: Path, run: str, key: Path | None) -> None:
-    """Raise MissingEnvironment or BadInput where what a run writes finds no place.
-
-    ``key``: the private key that is to sign the report; None where nothing is signed.
-    """
+    """Raise MissingEnvironment or BadInput where a run's files or its ``key`` find no place."""
     require_own_places(root, run)
     for folder in (RESULTS, REPORTS):
         if (root / folder).exists() and not (root / folder).is_dir():

@@ -53,10 +53,7 @@ def find_recorded(
     reports: Iterable[Path],
     keys: Sequence[Path],
 ) -> dict[str, Taken]:
-    """Return what each target takes of the first verified report that holds it.
-
-    Raises CheckFailed where a report is not as a trusted key signed it.
-    """
+    """Return what each target takes of the first report of a trusted key, or raise CheckFailed."""
     wanted, found = list(targets), dict[str, Taken]()
     for report in reports:
         missing = [target for target in wanted if target not in found]

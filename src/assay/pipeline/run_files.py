@@ -31,10 +31,7 @@ VERIFIED = "verified.txt"
 
 
 def bind_run(root: Path, catalog: Catalog, request: Request, plan: Plan) -> None:
-    """Write what the run is bound to, leaving files that say the same untouched.
-
-    Raises BadInput where the configuration was edited since ``catalog`` was read.
-    """
+    """Write what the run is bound to, where it differs; BadInput if the configuration did."""
     began, started = datetime.now(UTC), time.monotonic()
     own, files = root / run_path(request), _files(root, request, plan)
     if load_catalog(root, None if request.home is None else Path(request.home)) != catalog:

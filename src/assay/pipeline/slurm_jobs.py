@@ -99,10 +99,7 @@ def cancel_orphans(run_dir: Path) -> None:
 
 
 def requeue_preempted(run_dir: Path) -> None:
-    """Put jobs back into the queue that were preempted for good: Snakemake waits for them.
-
-    Raises MissingEnvironment for one that is not taken back.
-    """
+    """Put preempted jobs, for which Snakemake waits, back. Raises MissingEnvironment."""
     try:
         jobs = jobs_of(run_dir, "PREEMPTED")
     except MissingEnvironment as silent:

@@ -148,10 +148,7 @@ def snakemake_command(root: Path, request: Request, goal: str | None = None) -> 
 
 
 def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the caller's environment for Snakemake and its jobs, which run this checkout's code.
-
-    Snakemake and libraries of the steps would end in a traceback without a cache to write to.
-    """
+    """Return the caller's environment for Snakemake and its jobs, with a cache to write to."""
     ours = isolated(environ, [root / "src"])
     if own_cache() is not None:
         ours["PYTHONDONTWRITEBYTECODE"] = "1"  # into the repository
