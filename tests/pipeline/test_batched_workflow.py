@@ -7,19 +7,24 @@ judge; what is looked at here is which jobs it is given, in how many starts.
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay.base.errors import AssayError, CheckFailed
 from assay.base.io import read_record, write_record
 from assay.catalog.load import load_catalog
+from assay.evidence.load import load_evidence
+from assay.judging.judge import judge
 from assay.pipeline.failures import outputs_to_retry
+from assay.pipeline.original_requests import project_commands
 from assay.pipeline.plan import make_plan
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.base import Record
 from assay.records.measurements import BenchmarkRecord
 from assay.records.side_evidence import CheatsRecord, StopwatchRecord
 from assay.records.timings import StepTiming
+from assay.records.verdicts import Verdict
 from tests.library_checkout import REPOSITORY, copy_code, write_config
 from tests.pipeline.stand_in import do_stages, take_answers, write_stand_in
 from tests.report_fixtures import cheats, make_request, provision, stopwatch, write_run
@@ -95,6 +100,18 @@ class Checkout:
         plan = make_plan(catalog, self.request)
         run_workflow(self.root, catalog, self.request, plan, cores=1, goal=goal, again=again)
 
+    def run_project(self, folder: Path, again: Sequence[str] = ()) -> dict[str, Verdict]:
+        """Measure what a project's source claims; the verdicts, by claim."""
+        catalog = load_catalog(self.root, folder)
+        commands = project_commands(catalog, ["post"], folder)
+        more = {"home": str(folder), "sources": ("post",), "originals": commands}
+        request = self.request.model_copy(update=more)
+        plan, run_dir = make_plan(catalog, request), folder / "results" / RUN
+        goal = str(run_dir / MEASURED)
+        run_workflow(self.root, catalog, request, plan, cores=1, goal=goal, again=again)
+        verdicts = judge(load_catalog(run_dir), load_evidence(run_dir)).verdicts
+        return {verdict.claim: verdict for verdict in verdicts}
+
     def answer(self, task: str, name: str, record: Record) -> None:
         """Let the device side hand out ``record``."""
         write_record(record, self.folder / "records" / task / f"{name}.json")
@@ -114,6 +131,28 @@ class Checkout:
     def files(self, stage: str) -> list[str]:
         found = (self.root / "results" / RUN / "h100" / stage).glob("[!.]*")
         return sorted(path.name for path in found)
+
+
+def project(claims: Sequence[dict[str, Any]], **parts: Any) -> dict[str, Any]:
+    """Return the document of a project with one source."""
+    return {
+        "schema": "assay/project/1",
+        "sources": [{"id": "post", "title": "A post"}],
+        "claims": claims,
+        **parts,
+    }
+
+
+def claimed(name: str, value: str, **answer: str) -> dict[str, Any]:
+    """Return a claim of such a document on what an H100 does."""
+    return {
+        "id": name,
+        "statement": "It is fast",
+        "place": {"section": "Results", "line": 3},
+        "value": value,
+        "target": "h100",
+        "answer": answer,
+    }
 
 
 def checkout_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:

@@ -13,13 +13,17 @@ from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
 from assay.cli.project_folder import code_that_runs, require_trust, use_own_cache
 from assay.evidence.load import load_evidence
-from assay.judging.judge import judge
 from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import project_commands
 from assay.pipeline.plan import make_plan
-from assay.pipeline.snakemake_run import run_workflow
 from assay.records.verdicts import Status, Verdict
-from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
+from tests.pipeline.test_batched_workflow import (
+    RUN,
+    Checkout,
+    checkout_in,
+    claimed,
+    project,
+)
 from tests.pipeline.test_original_requests import RUN_IT
 
 COMPILER = "g++"
@@ -36,33 +40,22 @@ int main(int count, char** words) {
 
 
 def document(m: int) -> dict[str, Any]:
-    return {
-        "schema": "assay/project/1",
-        "sources": [{"id": "post", "title": "A post"}],
-        "commands": [
-            {
-                "id": "bench",
-                "build": f"{COMPILER} -DRATE=607000 bench.cpp -o bench",
-                "run": "./bench",
-                "sizes": {"m": {"reads": "json: m", "equals": m}},
-            }
-        ],
-        "claims": [
-            {
-                "id": "rate",
-                "statement": "It is fast",
-                "place": {"section": "Results", "line": 3},
-                "value": "607 TFLOP/s",
-                "target": "h100",
-                "answer": {
-                    "command": "bench",
-                    "reads": "json: runs[0].gflops",
-                    "unit": "GFLOP/s",
-                },
-            }
-        ],
-        "files": ["bench.cpp"],
+    bench = {
+        "id": "bench",
+        "build": f"{COMPILER} -DRATE=607000 bench.cpp -o bench",
+        "run": "./bench",
+        "sizes": {"m": {"reads": "json: m", "equals": m}},
     }
+    answer = {"command": "bench", "reads": "json: runs[0].gflops", "unit": "GFLOP/s"}
+    claims = [claimed("rate", "607 TFLOP/s", **answer)]
+    return project(claims, commands=[bench], files=["bench.cpp"])
+
+
+def written(folder: Path, content: dict[str, Any]) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "assay.yaml").write_text(yaml.safe_dump(content))
+    (folder / "bench.cpp").write_text(PROGRAM)
+    return folder
 
 
 @pytest.fixture
@@ -79,24 +72,8 @@ def measured(
     """Run the command of a project, which may be named by the size that it states, and judge what
     it printed.
     """
-    content = document(m) if isinstance(m, int) else m
-    folder.mkdir(exist_ok=True)
-    (folder / "assay.yaml").write_text(yaml.safe_dump(content))
-    (folder / "bench.cpp").write_text(PROGRAM)
-    catalog = load_catalog(checkout.root, folder)
-    request = checkout.request.model_copy(
-        update={
-            "home": str(folder),
-            "sources": ("post",),
-            "originals": project_commands(catalog, ["post"], folder),
-        }
-    )
-    plan = make_plan(catalog, request)
-    goal = f"{folder}/results/{RUN}/measured/h100"
-    run_workflow(checkout.root, catalog, request, plan, cores=1, goal=goal, again=again)
-    run_dir = folder / "results" / RUN
-    (verdict,) = judge(load_catalog(run_dir), load_evidence(run_dir)).verdicts
-    return verdict
+    written(folder, document(m) if isinstance(m, int) else m)
+    return checkout.run_project(folder, again)["rate"]
 
 
 def test_what_it_prints_is_judged_and_nothing_of_it_lands_in_the_checkout(
@@ -164,29 +141,21 @@ def test_a_build_line_without_its_program_is_a_build_that_fails(
     assert outputs_to_retry(run_dir, plan) == []
 
 
-class TestTrust:
-    """A stranger's lines are said before they run, and run only where somebody wants it."""
-
-    def asked(self, checkout: Checkout, folder: Path, **command: str) -> tuple[Any, Any]:
-        folder.mkdir()
-        content = document(64)
-        content["commands"][0] |= command
-        (folder / "assay.yaml").write_text(yaml.safe_dump(content))
-        (folder / "bench.cpp").write_text(PROGRAM)
-        catalog = load_catalog(checkout.root, folder)
-        commands = project_commands(catalog, ["post"], folder)
-        more = {"home": str(folder), "sources": ("post",), "originals": commands}
-        return catalog, make_plan(catalog, checkout.request.model_copy(update=more))
-
-    def test_without_a_terminal_the_option_is_needed(
-        self, checkout: Checkout, tmp_path: Path
-    ) -> None:
-        catalog, plan = self.asked(checkout, tmp_path / "mine", image=IMAGE)
-        told = "\n".join(code_that_runs(catalog, plan))
-        assert "./bench" in told and IMAGE in told
-        with pytest.raises(BadInput, match="--trust-project"):
-            require_trust(catalog, plan, trusted=False)
-        require_trust(catalog, plan, trusted=True)
+def test_a_strangers_lines_are_said_and_run_only_where_somebody_wants_it(
+    checkout: Checkout, tmp_path: Path
+) -> None:
+    content = document(64)
+    content["commands"][0]["image"] = IMAGE
+    folder = written(tmp_path / "mine", content)
+    catalog = load_catalog(checkout.root, folder)
+    commands = project_commands(catalog, ["post"], folder)
+    more = {"home": str(folder), "sources": ("post",), "originals": commands}
+    plan = make_plan(catalog, checkout.request.model_copy(update=more))
+    told = "\n".join(code_that_runs(catalog, plan))
+    assert "./bench" in told and IMAGE in told
+    with pytest.raises(BadInput, match="--trust-project"):
+        require_trust(catalog, plan, trusted=False)
+    require_trust(catalog, plan, trusted=True)
 
 
 def test_without_an_engine_an_image_is_a_reason(checkout: Checkout, tmp_path: Path) -> None:

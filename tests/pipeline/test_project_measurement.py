@@ -12,16 +12,19 @@ from assay.building.recipe import command_problem
 from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
-from assay.judging.judge import judge
 from assay.pipeline.failures import outputs_to_retry
-from assay.pipeline.plan import make_plan
-from assay.pipeline.snakemake_run import run_workflow
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
 from assay.records.verdicts import Status, Verdict
 from tests.library_checkout import REPOSITORY
 from tests.pipeline.stand_in import write_program, write_stand_in
-from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
+from tests.pipeline.test_batched_workflow import (
+    RUN,
+    Checkout,
+    checkout_in,
+    claimed,
+    project,
+)
 
 STAND_IN = f"""
 import shutil
@@ -92,47 +95,31 @@ extern "C" int twice(const float* x, float* out, int rows, void* workspace, size
 
 
 def document() -> dict[str, Any]:
-    def claim(name: str, value: str, arm: str, **more: str) -> dict[str, Any]:
-        return {
-            "id": name,
-            "statement": "It is fast",
-            "place": {"section": "Results", "line": 3},
-            "value": value,
-            "target": "h100",
-            "answer": {"measurement": "doubled", "arm": arm, **more},
-        }
-
-    return {
-        "schema": "assay/project/1",
-        "title": "Twice",
-        "sources": [{"id": "post", "title": "A post"}],
-        "measurements": [
-            {
-                "id": "doubled",
-                "title": "Twice a vector",
-                "callable": "twice.py:case",
-                "parameters": {"rows": ROWS},
-                "arms": {
-                    "added": "a sum",
-                    "scaled": "a product",
-                    "wrong": "something else",
-                    "fails": "nothing",
-                },
-                "control": "scaled",
-                "dtype": "float32",
-                "flops": "rows",
-                "bytes": "8 * rows",
-                "relative_tolerance": 0.001,
-                "protocol": "standard",
-            }
-        ],
-        "claims": [
-            claim("ratio", "1.0x", "added", over="scaled"),
-            claim("bandwidth", "3 GB/s", "added"),
-            claim("wrong", "3 GB/s", "wrong"),
-            claim("fails", "3 GB/s", "fails"),
-        ],
+    doubled = {
+        "id": "doubled",
+        "title": "Twice a vector",
+        "callable": "twice.py:case",
+        "parameters": {"rows": ROWS},
+        "arms": {
+            "added": "a sum",
+            "scaled": "a product",
+            "wrong": "something else",
+            "fails": "nothing",
+        },
+        "control": "scaled",
+        "dtype": "float32",
+        "flops": "rows",
+        "bytes": "8 * rows",
+        "relative_tolerance": 0.001,
+        "protocol": "standard",
     }
+    claims = [
+        claimed("ratio", "1.0x", measurement="doubled", arm="added", over="scaled"),
+        claimed("bandwidth", "3 GB/s", measurement="doubled", arm="added"),
+        claimed("wrong", "3 GB/s", measurement="doubled", arm="wrong"),
+        claimed("fails", "3 GB/s", measurement="doubled", arm="fails"),
+    ]
+    return project(claims, title="Twice", measurements=[doubled])
 
 
 @pytest.fixture
@@ -171,15 +158,7 @@ def test_its_arms_pass_the_gate_and_are_timed(checkout: Checkout, tmp_path: Path
 
 def measured(checkout: Checkout, folder: Path) -> tuple[dict[str, Verdict], list[str]]:
     """Return the verdicts of a run, and the tasks that the device side was started on."""
-    catalog = load_catalog(checkout.root, folder)
-    more = {"home": str(folder), "sources": ("post",)}
-    request = checkout.request.model_copy(update=more)
-    plan = make_plan(catalog, request)
-    goal = f"{folder}/results/{RUN}/measured/h100"
-    run_workflow(checkout.root, catalog, request, plan, cores=1, goal=goal)
-    run_dir = folder / "results" / RUN
-    verdicts = judge(load_catalog(run_dir), load_evidence(run_dir)).verdicts
-    return {verdict.claim: verdict for verdict in verdicts}, checkout.starts()
+    return checkout.run_project(folder), checkout.starts()
 
 
 def cuda_document() -> dict[str, Any]:
