@@ -15,7 +15,7 @@ from assay.building.build import build
 from assay.building.toolchain import LOCK, Toolchain
 from assay.catalog.model import Catalog
 from assay.records.builds import BuildRecord
-from assay.records.kernels import OriginalProgram, Probe
+from assay.records.kernels import Probe
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_file
@@ -39,19 +39,16 @@ extern "C" int small(float* p, void* stream) {
     return (int)cudaGetLastError();
 }
 """
-PROGRAM = OriginalProgram(
-    id="example",
-    title="a small CUTLASS example",
-    package="nvidia-cutlass",
-    source="cutlass_library/source/examples/03_visualize_layout/register_layout.cu",
-    archs=("sm_89",),
-    flags=b.cited("-lineinfo", "-c"),
-    includes=(
-        "cutlass_library/source/include",
-        "cutlass_library/source/tools/util/include",
-        "cutlass_library/source/examples/common",
-    ),
-    parser="cutlass_41",
+PROGRAM = b.programs()["ex41"].model_copy(
+    update={
+        "id": "example",
+        "source": "cutlass_library/source/examples/03_visualize_layout/register_layout.cu",
+        "flags": b.cited("-lineinfo", "-c"),
+        "includes": tuple(
+            f"cutlass_library/source/{name}"
+            for name in ("include", "tools/util/include", "examples/common")
+        ),
+    }
 )
 ASSERTING = """
 #include <cassert>
@@ -84,9 +81,7 @@ def catalog() -> Catalog:
         },
         kernel_folder={
             "small": "bsr_gemm",
-            "copies": "support",
-            "asserting": "support",
-            "silent": "support",
+            **dict.fromkeys(("copies", "asserting", "silent"), "support"),
         },
     )
 

@@ -19,8 +19,7 @@ from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
-from assay.records.kernels import OriginalProgram, Probe, Variant
-from assay.records.workloads import Operation
+from assay.records.kernels import Probe, Variant
 from assay.verification.trust import published_reports
 from tests import builders as b
 
@@ -30,30 +29,21 @@ LOCK = "a" * 64
 def variant(**changes: object) -> Variant:
     values = {
         "id": "small",
-        "operation": Operation.BSR_GEMM,
-        "title": "a small kernel",
-        "kind": "kernel",
         "source": "small.cu",
         "symbol": "small",
-        "abi": "bsr_gemm",
-        "archs": ("sm_90a",),
         "defines": {"WIDTH": 4, "DEPTH": 2},
         "flags": ("--use_fast_math", "-O3"),
-        "artifact": "reimplemented",
-        "built_from": "nothing",
     }
-    return Variant(**{**values, **changes})
+    return b.variants()["our_kernel"].model_copy(update={**values, **changes})
 
 
-PROGRAM = OriginalProgram(
-    id="example",
-    title="an example",
-    package="nvidia-cutlass",
-    source="cutlass_library/source/examples/x/x.cu",
-    archs=("sm_89",),
-    flags=b.cited("-O3", "--expt-relaxed-constexpr"),
-    includes=("cutlass_library/source/include",),
-    parser="cutlass_41",
+PROGRAM = b.programs()["ex41"].model_copy(
+    update={
+        "id": "example",
+        "source": "cutlass_library/source/examples/x/x.cu",
+        "flags": b.cited("-O3", "--expt-relaxed-constexpr"),
+        "includes": ("cutlass_library/source/include",),
+    }
 )
 PROBE = Probe(id="feature", title="a feature", source="feature.cu")
 

@@ -4,8 +4,9 @@ import pytest
 
 from assay.judging.needs import measured_together
 from assay.measuring.gpu_places import bundled, place_units, share_cores
-from assay.records.evaluations import Benchmark, Derived, Metric, Reading, Term
+from assay.records.evaluations import Reading
 from tests import builders as b
+from tests.judging.asked import quotient, rate
 
 GPUS = ("one", "two")
 
@@ -43,16 +44,10 @@ def test_no_processor_is_given_twice_but_where_there_are_too_few(
 
 def test_a_quotient_ties_what_any_reading_of_its_sides_is_read_from() -> None:
     """It has their readings, and one of two cards would tell of the cards."""
-
-    def rate(comparison: str, arm: str) -> Benchmark:
-        term = Term(comparison=comparison, arm=arm)
-        return Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
-
-    wide = Reading(
-        id="wide", says="wider", differs="unstated", evaluation=rate("attend", "attention")
-    )
-    top = b.claim("top", rate("duel", "ours"), reading="narrow", readings=(wide,))
-    gap = Derived(kind="derived", formula="quotient", numerator="top", denominator="top")
+    attention = rate("attention", comparison="attend")
+    wide = Reading(id="wide", says="wider", differs="unstated", evaluation=attention)
+    top = b.claim("top", rate(), reading="narrow", readings=(wide,))
+    gap = quotient("top", "top")
     claims = [top, b.claim("gap", gap)]
     assert measured_together(b.catalog(claims), claims) == [{"duel", "attend"}]
     as_wide = b.claim("gap", gap.model_copy(update={"under": "wide"}))

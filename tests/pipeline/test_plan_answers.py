@@ -6,25 +6,12 @@ from typing import Any
 from assay.catalog.model import Catalog
 from assay.pipeline.plan import make_plan
 from assay.records.claims import Claim
-from assay.records.evaluations import (
-    Benchmark,
-    Derived,
-    Invocation,
-    Metric,
-    Program,
-    Quantity,
-    Term,
-    Unanswerable,
-)
+from assay.records.evaluations import Invocation, Metric, Program, Quantity, Term, Unanswerable
 from assay.records.plan import Plan, Provision, TargetPlan
 from assay.records.units import Unit
 from tests import builders as b
+from tests.judging.asked import quotient, rate
 from tests.report_fixtures import make_request, provision
-
-
-def rate(arm: str = "ours", comparison: str = "duel") -> Benchmark:
-    term = Term(comparison=comparison, arm=arm)
-    return Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
 
 
 def program() -> Program:
@@ -71,7 +58,7 @@ class TestElsewhere:
         assert ways(planned) == ways(planned, "program") == {"h100": "measure"}
 
     def test_a_ratio_needs_both_of_its_parts(self) -> None:
-        gap = Derived(kind="derived", formula="quotient", numerator="rate", denominator="program")
+        gap = quotient("rate", "program")
         claims = [
             b.claim("rate", rate()),
             b.claim("program", program()),
@@ -83,7 +70,7 @@ class TestElsewhere:
 
     def test_recorded_figures_answer_where_there_are_some(self) -> None:
         held = b.held("h200", comparisons=("duel",))
-        claims = [b.claim("rate", rate()), b.claim("other", rate("attention", "attend"))]
+        claims = [b.claim("rate", rate()), b.claim("other", rate("attention", comparison="attend"))]
         given = [provision("h100"), held.provision]
         request = make_request("run", given, ["paper"]).model_copy(update={"held": (held,)})
         planned = make_plan(catalog(claims), request)
