@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.catalog.load import load_catalog
 from assay.measuring.held_gpu import cgroup_limits, held_gpu, prepare_node, with_modules
 from assay.measuring.slurm_grant import GpuRefused
 from assay.records.cluster import ClusterFile, HeldGpu
-from assay.records.platform import Target
 from assay.shared.files import write_bytes
+from tests import builders as b
 from tests.pipeline.stand_in import write_program
-from tests.report_fixtures import write_repository
 
+TARGET = b.target()
 H100 = "0, GPU-aa, 580.65.06, Disabled, NVIDIA H100 80GB HBM3"
 OTHER = "1, GPU-bb, 580.65.06, Disabled, NVIDIA H100 80GB HBM3"
 L4 = "0, GPU-cc, 580.65.06, [N/A], NVIDIA L4"
@@ -41,34 +40,29 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Driver:
     return Driver(tmp_path)
 
 
-@pytest.fixture
-def h100(tmp_path: Path) -> Target:
-    return load_catalog(write_repository(tmp_path / "repository")).targets["h100"]
-
-
-def look(target: Target, visible: str | None = "0", **variables: str) -> HeldGpu:
+def look(visible: str | None = "0", **variables: str) -> HeldGpu:
     environ = variables if visible is None else {"CUDA_VISIBLE_DEVICES": visible, **variables}
-    return held_gpu(target, environ, None, sleep=lambda _: None)
+    return held_gpu(TARGET, environ, None, sleep=lambda _: None)
 
 
-def test_one_whole_gpu_of_the_target_is_held(driver: Driver, h100: Target) -> None:
+def test_one_whole_gpu_of_the_target_is_held(driver: Driver) -> None:
     driver.has(H100, OTHER)
-    held = look(h100, "1")
+    held = look("1")
     assert (held.index, held.uuid, held.driver) == (1, "GPU-bb", "580.65.06")
-    assert look(h100, "GPU-aa").uuid == "GPU-aa"
+    assert look("GPU-aa").uuid == "GPU-aa"
     driver.has(H100)
-    assert held_gpu(h100, {"CUDA_VISIBLE_DEVICES": "0"}, 6).index == 6
+    assert held_gpu(TARGET, {"CUDA_VISIBLE_DEVICES": "0"}, 6).index == 6
 
 
-def test_a_running_mps_daemon_shares_it(driver: Driver, h100: Target, tmp_path: Path) -> None:
+def test_a_running_mps_daemon_shares_it(driver: Driver, tmp_path: Path) -> None:
     driver.has(H100)
     pid = tmp_path / "nvidia-cuda-mps-control.pid"
     pid.write_text(str(os.getpid()))
     variables = {"CUDA_VISIBLE_DEVICES": "0", "CUDA_MPS_PIPE_DIRECTORY": str(tmp_path)}
     with pytest.raises(GpuRefused, match="its daemon runs"):
-        held_gpu(h100, variables, None)
+        held_gpu(TARGET, variables, None)
     pid.write_text("999999999")
-    assert held_gpu(h100, variables, None).index == 0
+    assert held_gpu(TARGET, variables, None).index == 0
 
 
 @pytest.mark.parametrize(
@@ -85,7 +79,6 @@ def test_a_running_mps_daemon_shares_it(driver: Driver, h100: Target, tmp_path: 
 )
 def test_any_other_is_refused(
     driver: Driver,
-    h100: Target,
     gpus: list[str],
     visible: str | None,
     variables: dict[str, str],
@@ -93,24 +86,24 @@ def test_any_other_is_refused(
 ) -> None:
     driver.has(*gpus)
     with pytest.raises(GpuRefused, match=says):
-        look(h100, visible, **variables)
+        look(visible, **variables)
 
 
-def test_processes_that_stay_on_it_end_the_job(driver: Driver, h100: Target) -> None:
+def test_processes_that_stay_on_it_end_the_job(driver: Driver) -> None:
     driver.has(H100, OTHER, processes="GPU-aa, 4711\nGPU-bb, 4712\n")
     with pytest.raises(GpuRefused, match=r"\(GPU-aa\) is shared: 1 other process on it"):
-        look(h100)
+        look()
     driver.has(H100, OTHER, processes="GPU-bb, 4712\n")
-    assert look(h100).uuid == "GPU-aa"
+    assert look().uuid == "GPU-aa"
 
 
-def test_a_driver_that_is_lost_is_no_refusal(driver: Driver, h100: Target) -> None:
+def test_a_driver_that_is_lost_is_no_refusal(driver: Driver) -> None:
     driver.program.write_text("#!/bin/sh\necho 'GPU has fallen off the bus'; exit 15\n")
     with pytest.raises(MissingEnvironment, match="does not answer: GPU has fallen off"):
-        look(h100)
+        look()
     driver.program.unlink()
     with pytest.raises(MissingEnvironment, match="driver of this node does not answer"):
-        look(h100)
+        look()
 
 
 MODULE = "() { [ $2 != absent/1 ] && export LOADED=$2:$3 || { echo no module $2 >&2; return 1; }; }"

@@ -6,30 +6,18 @@ from typing import Any
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.catalog.load import load_catalog
-from assay.evidence.load import load_evidence
 from assay.measuring import local_gpu
 from assay.measuring.host_machine import HostDriver, HostGpu
 from assay.measuring.local_gpu import Absence, find_gpu
 from assay.records.evaluations import NotRun
-from assay.records.platform import Target
+from tests import builders as b
 from tests.pipeline.stand_in import write_program
-from tests.report_fixtures import write_repository, write_run
 
+TARGET = b.target()
 H100 = HostGpu("NVIDIA H100 80GB HBM3", "GPU-1")
 OLD = HostDriver("535.104.05", 12020, (H100,))
 NEW = HostDriver("580.65.06", 13000, (H100,))
 OTHER = HostDriver("580.65.06", 13000, (HostGpu("NVIDIA A10", "GPU-2"),) * 2)
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return write_repository(tmp_path / "repo")
-
-
-@pytest.fixture
-def target(root: Path) -> Target:
-    return load_catalog(root).targets["h100"]
 
 
 @pytest.fixture
@@ -54,8 +42,8 @@ def python_with(folder: Path, *packages: str) -> str:
 class TestOnTheHost:
     """The reasons why the device's Python finds no GPU, said by what helps."""
 
-    def test_no_driver_is_no_matter_of_packages(self, target: Target, tmp_path: Path) -> None:
-        absence = find_gpu(target, None, "host", python_with(tmp_path))
+    def test_no_driver_is_no_matter_of_packages(self, tmp_path: Path) -> None:
+        absence = find_gpu(TARGET, None, "host", python_with(tmp_path))
         assert absence == Absence(NotRun.NO_DEVICE, "no NVIDIA driver here")
 
     @pytest.mark.parametrize(
@@ -66,9 +54,9 @@ class TestOnTheHost:
         ],
     )
     def test_packages_are_named_together(
-        self, target: Target, tmp_path: Path, packages: tuple[str, ...], words: str
+        self, tmp_path: Path, packages: tuple[str, ...], words: str
     ) -> None:
-        absence = find_gpu(target, NEW, "host", python_with(tmp_path, *packages))
+        absence = find_gpu(TARGET, NEW, "host", python_with(tmp_path, *packages))
         assert words in str(absence)
 
 
@@ -77,12 +65,11 @@ class TestADeviceThatAnswers:
 
     @pytest.mark.parametrize(("cuda", "there"), [("13.0", True), ("13.1", True), ("12.8", False)])
     def test_by_the_cuda_that_it_was_offered(
-        self, root: Path, target: Target, monkeypatch: pytest.MonkeyPatch, cuda: str, there: bool
+        self, monkeypatch: pytest.MonkeyPatch, cuda: str, there: bool
     ) -> None:
-        device = load_evidence(write_run(root)).platforms["h100"].device
-        device = device.model_copy(update={"cuda_driver": cuda})
+        device = b.platform().device.model_copy(update={"cuda_driver": cuda})
         monkeypatch.setattr(local_gpu, "probe_device", lambda *_: device)
-        found = find_gpu(target, None, "host", "python3")
+        found = find_gpu(TARGET, None, "host", "python3")
         if there:
             assert str(found) == f"{device.gpu.product} ({device.gpu.uuid})"
         else:
@@ -101,9 +88,7 @@ class TestInAContainer:
             (OTHER, NotRun.NO_DEVICE),
         ],
     )
-    def test_what_keeps_it_from_measuring(
-        self, target: Target, driver: HostDriver | None, reason: NotRun
-    ) -> None:
-        absence = find_gpu(target, driver, "podman", "python3")
+    def test_what_keeps_it_from_measuring(self, driver: HostDriver | None, reason: NotRun) -> None:
+        absence = find_gpu(TARGET, driver, "podman", "python3")
         assert isinstance(absence, Absence)
         assert absence.reason is reason

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.catalog.load import load_catalog
 from assay.measuring.slurm_grant import (
     GpuRefused,
     assert_grant,
@@ -14,10 +13,10 @@ from assay.measuring.slurm_grant import (
     slurm_grant,
     why_ended,
 )
-from assay.records.platform import Target
+from tests import builders as b
 from tests.pipeline.stand_in import write_program
-from tests.report_fixtures import write_repository
 
+TARGET = b.target()
 # Slurm 22.05's answer to `scontrol show job --details`, less the lines without a bearing.
 SHOWN = """JobId=1 JobName=wrap
    UserId=root(0) GroupId=root(0) MCS_label=N/A
@@ -37,11 +36,6 @@ GRANT = """   JOB_GRES=gpu:h100:1
 """
 REQUEST = "   TresPerJob=gres:gpu:h100:1\n"
 ENVIRONMENT = {"SLURM_JOB_ID": "1", "SLURMD_NODENAME": "h100"}
-
-
-@pytest.fixture
-def h100(tmp_path: Path) -> Target:
-    return load_catalog(write_repository(tmp_path)).targets["h100"]
 
 
 def test_node_partition_and_gpu_are_those_granted() -> None:
@@ -67,12 +61,12 @@ def test_other_spellings_of_a_typed_gpu(line: str) -> None:
     assert (found.gpu_model, found.gpu_count) == ("a100-sxm4", 3)
 
 
-def test_the_right_gpu_is_accepted_by_the_name_that_the_site_gives_it(h100: Target) -> None:
-    assert_grant(h100, "h100", parse_grant(SHOWN, ENVIRONMENT))
+def test_the_right_gpu_is_accepted_by_the_name_that_the_site_gives_it() -> None:
+    assert_grant(TARGET, "h100", parse_grant(SHOWN, ENVIRONMENT))
     renamed = parse_grant(SHOWN.replace("gpu:h100:1", "gpu:nvidia_h100:1"), ENVIRONMENT)
-    assert_grant(h100, "nvidia_h100", renamed)
+    assert_grant(TARGET, "nvidia_h100", renamed)
     with pytest.raises(GpuRefused, match=r"given GPU type 'nvidia_h100', but .* needs 'h100'"):
-        assert_grant(h100, "h100", renamed)
+        assert_grant(TARGET, "h100", renamed)
 
 
 @pytest.mark.parametrize(
@@ -83,10 +77,10 @@ def test_the_right_gpu_is_accepted_by_the_name_that_the_site_gives_it(h100: Targ
         ("JOB_GRES=gpu:h100:2", "was given 2 GPUs, not one"),
     ],
 )
-def test_a_part_of_a_gpu_and_several_are_refused(h100: Target, grant: str, says: str) -> None:
+def test_a_part_of_a_gpu_and_several_are_refused(grant: str, says: str) -> None:
     found = parse_grant(SHOWN.replace("JOB_GRES=gpu:h100:1", grant), ENVIRONMENT)
     with pytest.raises(GpuRefused) as caught:
-        assert_grant(h100, "h100", found)
+        assert_grant(TARGET, "h100", found)
     assert says in str(caught.value)
 
 
