@@ -106,10 +106,8 @@ def test_one_never_compiled_counts_as_the_costliest_of_its_kind(tmp_path: Path) 
     jobs = [BuildJob(kind=kind, id=name, arch="sm_90a") for name, kind in kinds.items()]  # type: ignore[arg-type]
     request = make_request("costs", [provision()], ["demo"])
     plan = make_plan(load_catalog(root), request).model_copy(update={"builds": tuple(jobs)})
-    found, job = (
-        Dag(request, plan, root, root),
-        SimpleNamespace(artifact="demo_bk96", arch="sm_90a"),
-    )
+    found = Dag(request, plan, root, root)
+    job = SimpleNamespace(artifact="demo_bk96", arch="sm_90a")
     assert found.build_priority(job) == 7
     assert found.build_memory_mb(job) == 7700
 

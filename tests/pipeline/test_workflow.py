@@ -8,20 +8,12 @@ import pytest
 
 from assay.catalog.load import load_catalog
 from assay.evidence.stages import IN_ORDER, TARGET_STAGES
-from assay.measuring.slurm_grant import SlurmGrant
 from assay.pipeline.dag import Dag
 from assay.pipeline.plan import make_plan
-from assay.pipeline.slurm_jobs import JobJournal
 from assay.pipeline.steps import Steps
-from assay.records.cluster import (
-    NO_CLUSTER,
-    CgroupLimits,
-    ClusterFile,
-    HeldGpu,
-    JobWishes,
-    TargetSite,
-)
+from assay.records.cluster import NO_CLUSTER, ClusterFile, JobWishes, TargetSite
 from assay.records.timings import Stage
+from tests.pipeline.test_slurm_jobs import HELD, begin
 from tests.report_fixtures import make_request, provision, write_repository
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,14 +65,6 @@ class TestWhatACluster:
         request = request.model_copy(update={"executor": "slurm", "cluster": site})
         return Dag(request, make_plan(load_catalog(root), request), root, root)
 
-    def platform_recorded(self, dag: Dag) -> None:
-        """Have a job take down the GPU of its node."""
-        grant = SlurmGrant("17", 0, "gpu07", "gpu", None, "h100", 1, 0, None)
-        limits = CgroupLimits(cpus=(0,), memory_bytes=None, gpu_devices=())
-        journal = JobJournal(dag.root / dag.run_dir, "h100", "platform", grant, limits)
-        journal.held(HeldGpu(index=0, product="NVIDIA H100", uuid="GPU-aa", driver="580"))
-        journal.end(None)
-
     def test_every_key_is_a_resource_of_the_executor(self, tmp_path: Path) -> None:
         assert self.dag(tmp_path, self.SITE).resources("h100") == {
             "gpu": 1, "gpu_model": "nvidia_h100", "gres": None, "slurm_partition": "hopper",
@@ -91,5 +75,7 @@ class TestWhatACluster:
     def test_a_further_start_goes_to_the_node_of_the_platform(self, tmp_path: Path) -> None:
         dag = self.dag(tmp_path, NO_CLUSTER)
         assert dag.resources("h100")["slurm_extra"] is None
-        self.platform_recorded(dag)
+        journal = begin(dag.root / dag.run_dir, stage="platform")
+        journal.held(HELD)
+        journal.end(None)
         assert dag.resources("h100")["slurm_extra"] == "--nodelist=gpu07"
