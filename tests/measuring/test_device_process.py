@@ -88,7 +88,7 @@ def told(results: list[Done | DeviceJobFailed]) -> list[str]:
 
 def test_a_line_of_progress_says_how_much_is_done(place: Place, capsys: pytest.CaptureFixture[str]):
     run_device_batch(place, batch("work", "work", "die"), Done)
-    assert "about to die (2 of 3 done)" in capsys.readouterr().err
+    assert "about to die (2 of 3 done, about 0 s left)" in capsys.readouterr().err
 
 
 def test_a_job_that_fails_takes_none_along(place: Place, starts: Path):

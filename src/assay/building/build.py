@@ -41,9 +41,11 @@ def build(
     """Write ``out_dir/<arch>/<id>.json`` and, when it compiles, the artifact beside it.
 
     ``place`` is where the compiler runs; each image has a cache of its own, and so has the host.
-    ``prebuilt``: the ``out_dir`` of another machine. A compiler's refusal is a record with status
-    ``failed``, and so is the lack of a compiler in a ``project``. Raises BadInput (no such
-    artifact), CheckFailed (a prebuilt file that is another), MissingEnvironment (no compiler).
+    ``prebuilt`` is the ``out_dir`` of another machine; the toolchain is asked for only when neither
+    it nor the cache has the artifact. ``project``: the folder of its files. A compiler's refusal is
+    a record with status ``failed``, and in a project's run so is the lack of a compiler: what needs
+    none is answered all the same. Raises BadInput (no such artifact), CheckFailed (a prebuilt file
+    that is not what its record says), MissingEnvironment (no compiler).
     """
     job = describe(root, catalog, kind, artifact, arch, toolchain_lock_digest(root), project)
     image = f".{place.image.image_id.removeprefix('sha256:')[:12]}" if place.image else ""

@@ -21,12 +21,20 @@ LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__"})
 
 
 def describe_checkout(checkout: Path) -> CheckoutCopy:
-    """Return what a copy would hold. Raises BadInput for links out of it, and beyond bounds."""
+    """Return what a copy of the tree below ``checkout`` would hold; writes nothing.
+
+    Raises BadInput for a folder that is none or cannot be read, a link that leads out, a special
+    file, or more than the bounds allow.
+    """
     return describe_files(*_tree(checkout))
 
 
 def copy_checkout(checkout: Path, into: Path) -> CheckoutCopy:
-    """Copy a checkout to ``into``, which must not be there; raises as ``describe_checkout``."""
+    """Copy the tree below ``checkout`` to ``into``, which must not be there yet.
+
+    Links inside the tree stay links. Raises BadInput as ``describe_checkout`` does, and leaves
+    nothing behind then.
+    """
     top, names = _tree(checkout)
     if into.resolve().is_relative_to(top):
         raise BadInput(f"{checkout}: a run's folder lies in it, so it cannot be copied there")

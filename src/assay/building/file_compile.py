@@ -39,10 +39,13 @@ _ERRORS = re.compile(
 def compile_file(
     checkout: Path, job: FileCompileJob, file: str, folder: Path, toolchain: Toolchain
 ) -> FileCompileRecord:
-    """Compile ``file`` of a copy of ``checkout`` in ``folder``, a whole path that is not there yet.
+    """Compile ``file`` of a copy of ``checkout`` in ``folder``, which must not be there yet.
+
+    ``folder`` is a whole path without links, for words are kept without it.
 
     A refusal of the compiler is an outcome. Raises CheckFailed where the checkout is no longer what
-    the job says, OutOfTime, and MissingEnvironment for a machine without memory or space.
+    the job says, OutOfTime for what takes too long, MissingEnvironment for a machine that ran out
+    of memory or space.
     """
     if copy_checkout(checkout, folder / CHECKOUT) != job.checkout:
         raise CheckFailed(f"{checkout}: was changed since this run was asked for")
@@ -70,7 +73,11 @@ def compile_file(
 
 
 def first_errors(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return a compiler's first errors in printable ASCII, and whether there are more."""
+    """Return the first lines of a compiler's output that state errors, and whether that is less
+    than all that it states.
+
+    What is no printable ASCII stands as an escape.
+    """
     stated = [line.rstrip() for line in text.splitlines() if _ERRORS.match(line)]
     spelled = [_spelled(line) for line in stated]
     kept = tuple(line[:LONGEST_LINE] for line in spelled[:MOST_LINES])

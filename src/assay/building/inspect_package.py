@@ -17,7 +17,9 @@ def inspect_or_take(
 ) -> InspectionsRecord:
     """Inspect the packages, or take ``prebuilt/inspections.json`` where it answers the same.
 
-    A node without a network has no wheels. Raises MissingEnvironment where neither is to be had.
+    A node without a network has no wheels; the lock says which files the other machine read. Where
+    no claim inspects anything, no wheels are asked for.
+    Raises MissingEnvironment where neither is to be had.
     """
     wanted = [(c.id, c.evaluation) for c in claims if isinstance(c.evaluation, Inspection)]
     if not wanted:

@@ -25,7 +25,8 @@ _NO_FILE_ID = b"0" * 8
 def code_digest(cubins: Iterable[bytes]) -> str:
     """Return the digest of machine code: equal for sources that compile to the same instructions.
 
-    What nvcc makes of a source's content in internal names is left out. Raises BadInput.
+    Line tables are left out, and so is what nvcc makes of a source's content to tell its internal
+    names from those of other files. Raises BadInput for no ELF file.
     """
     listed = []
     for cubin in cubins:
@@ -37,7 +38,9 @@ def code_digest(cubins: Iterable[bytes]) -> str:
 
 
 def _sections(data: bytes) -> list[tuple[str, int, int]]:
-    """Return name, offset and size of every section that counts, in order. Raises BadInput."""
+    """Return name, offset and size of every section with contents that is no line table, in the
+    file's order. Raises BadInput.
+    """
     # It takes a tenth of a second to load, and a build from the cache needs none of it.
     from elftools.common.exceptions import ELFError  # noqa: PLC0415
     from elftools.elf.elffile import ELFFile  # noqa: PLC0415

@@ -96,7 +96,11 @@ def describe(
     lock_sha256: str,
     project: Path | None = None,
 ) -> Compilation:
-    """Return a compilation for ``arch``, such as sm_90a. Raises BadInput for what is not there."""
+    """Return the compilation of a variant, program or probe for ``arch``, such as sm_90a.
+
+    ``project``: the folder that holds the files of the project, where a kernel is one's. Raises
+    BadInput when there is no such thing or its source is missing.
+    """
     command, _ = command_of(catalog, kind, artifact, arch)
     source = command[-1]
     sources = () if kind == "program" else local_sources(Tree(root, project), source)
@@ -106,7 +110,9 @@ def describe(
 def command_of(
     catalog: Catalog, kind: Kind, artifact: str, arch: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what compiles it, source last, and the flags that its file names. Raises BadInput."""
+    """Return what compiles a variant, program or probe, its source last, and the flags in it that
+    kernel.yaml or assay.yaml names. Raises BadInput when there is no such thing.
+    """
     if kind == "variant":
         variant = _named(catalog.variants, artifact, kind)
         if variant.source is None:
@@ -123,8 +129,9 @@ def command_of(
 def command_problem(record: BuildRecord, catalog: Catalog) -> str | None:
     """Return why a command that somebody else recorded may not be run, or None when it may.
 
-    nvcc runs what it is told to. So it must be what this recipe makes of the kernel.yaml in the
-    same evidence, ``catalog``, and that may name no flag that does more than compile.
+    nvcc runs what it is told to: another host compiler, a plugin, the program it has just made. So
+    it must be what this recipe makes of the kernel.yaml in the same evidence, ``catalog``, and that
+    may name no flag that does more than compile.
     """
     if _ARCH.fullmatch(record.arch) is None:
         return f"{record.arch!r} is no architecture"
@@ -160,7 +167,9 @@ class Tree:
     project: Path | None = None
 
     def file(self, path: str) -> Path:
-        """Return where a file of the build directory lies. Raises BadInput without its project."""
+        """Return where a file lies, by its path in the build directory. Raises BadInput for one of
+        a project where there is none.
+        """
         top, _, rest = path.partition("/")
         if top != PROJECT:
             return self.root / path
@@ -169,7 +178,9 @@ class Tree:
         return self.project / rest
 
     def included(self, path: str, name: str) -> str | None:
-        """Return what a file includes in quotes; None for a package's."""
+        """Return what a file includes in quotes by ``name``: beside it, or below the folder that it
+        is in; None for what is in neither, which is a package's.
+        """
         top = path.partition("/")[0]
         for folder in (Path(path).parent, Path(top)):
             candidate = os.path.normpath(folder / name)
@@ -200,7 +211,10 @@ def probe_command(probe: Probe, arch: str, source: str) -> tuple[str, ...]:
 
 
 def file_command(file: str, arch: str) -> tuple[str, ...]:
-    """Return what compiles the device code of a stranger's file, with our words alone."""
+    """Return what compiles the device code of a stranger's file: whether it compiles is the answer.
+
+    All of it is ours. It finds the headers of CUDA and CUTLASS, and defines nothing.
+    """
     flags = (gencode(arch), "-cubin", *_tool_includes(VARIANT_INCLUDES))
     return ("nvcc", "-ccbin", "g++", "-O3", "-std=c++17", *flags, "-o", "file.cubin",
             f"{CHECKOUT}/{file}")  # fmt: skip
@@ -214,7 +228,9 @@ def gencode(arch: str) -> str:
 def local_sources(tree: Tree, source: str) -> tuple[FileDigest, ...]:
     """Return ``source`` and every file of its folder that it includes with quotes, sorted by path.
 
-    A name that is not found belongs to a package, which the lock pins. Raises BadInput.
+    A quoted name is looked for beside the including file, then below ``kernels/`` (of a project:
+    its folder); a name found in neither belongs to a package, which the lock pins. Raises BadInput
+    for a missing ``source``.
     """
     if not tree.file(source).is_file():
         raise BadInput(f"{source}: no such file, though a kernel.yaml or assay.yaml names it")

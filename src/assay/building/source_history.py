@@ -19,9 +19,10 @@ class SourceMissing(CheckFailed):
 
 
 def find_source(root: Path, source: FileDigest, commit: str | None) -> bytes:
-    """Return a source's content: of the checkout, ``commit``, or any commit. Raises SourceMissing.
+    """Return the recorded content of a source.
 
-    ``source.path`` must be a plain path, which ``command_problem`` sees to.
+    Looks in the checkout ``root``, at ``commit``, then at every commit that changed the file.
+    ``source.path`` must be a plain path, which ``command_problem`` sees to. Raises SourceMissing.
     """
     for data in _versions(root, source.path, commit):
         if sha256_bytes(data) == source.sha256:

@@ -74,14 +74,21 @@ def locked_versions(root: Path) -> dict[str, str]:
 
 
 def toolchain_directory(root: Path) -> Path:
-    """Return where the lock's wheels are unpacked; a project's run unpacks into its cache."""
+    """Return where the lock's wheels are unpacked; another lock has another directory.
+
+    A project's run takes those that are in the repository, and unpacks none there.
+    """
     name = toolchain_lock_digest(root)[:12]
     ours, other = root / FOLDER / name, own_cache()
     return ours if other is None or ours.is_dir() else other / "toolchain" / name
 
 
 def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
-    """Return the compilers of ``place``, seen to start. Raises MissingEnvironment."""
+    """Return the compilers of ``place`` (the host, by default), seen to start.
+
+    On the host the packages are unpacked where needed; an image holds them already. Raises
+    MissingEnvironment.
+    """
     if place is None or place.image is None:
         find_host_compiler()
         place, site = Place(HostRuntime()), ensure_packages(root).resolve()
@@ -112,7 +119,10 @@ def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
 
 
 def ensure_packages(root: Path) -> Path:
-    """Return where the lock's wheels are, unpacked if need be. Raises MissingEnvironment."""
+    """Unpack the lock's wheels into ``.toolchain/<digest>/``, unless they are there already.
+
+    Raises MissingEnvironment when a wheel cannot be had. Needs no compiler.
+    """
     site = toolchain_directory(root)
     if site.is_dir():
         return site

@@ -28,7 +28,9 @@ R = TypeVar("R", bound=Record)
 def load_evidence(directory: Path) -> Evidence:
     """Read the records that the plan below ``directory`` calls for; absent ones are left out.
 
-    Raises BadInput for a missing plan, a malformed record, or more bytes than any report has.
+    A missing plan or a malformed record raises BadInput, and so do more bytes of records together
+    than any report has. A measurement that the plan calls for and that is not there stays absent:
+    the judge turns that into ``not_run``.
     """
     plan = read_record(Plan, directory / stages.plan_path())
     records = _Records(directory)
@@ -81,7 +83,10 @@ def load_evidence(directory: Path) -> Evidence:
 
 
 def own_records(evidence: Path, target: str) -> Path:
-    """Return where the run's own records lie; earlier versions copied them beside the target's."""
+    """Return where a run's own records lie that measured a target: builds, inspections, timings.
+
+    ``evidence``: what holds the target's. Earlier versions copied what was taken over beside it.
+    """
     copied = evidence / stages.origin_folder(target)
     return copied if copied.is_dir() else evidence
 
@@ -113,7 +118,7 @@ class _Records:
 def _inspected(records: _Records, plan: Plan, folders: Iterable[str]) -> dict[str, Any]:
     """Return what was counted in files and found in optional packages, by claim, and where.
 
-    This machine decides; where it lacks a package, a machine that measured may have it.
+    What this machine has decides; where it lacks a package, a machine that measured may have it.
     """
     counted, code, paths = dict[str, Any](), dict[str, Any](), dict[str, str]()
     own = list(stages.INSPECTIONS.paths(plan).values())
@@ -148,7 +153,9 @@ def _recorded_builds(
     paths: Mapping[str, Mapping[BuildKey, str]],
     builds: Mapping[str, Mapping[BuildKey, BuildRecord]],
 ) -> dict[BuildKey, RecordedBuild]:
-    """Return the builds that today's sources and tools would make again, the first report's."""
+    """Return the builds of which today's sources and tools make the same; of several reports with
+    a record of one, the first target's.
+    """
     found: dict[BuildKey, RecordedBuild] = {}
     for target, provision in ((each.target, each.provision) for each in recorded):
         for key, record in builds[target].items():
@@ -173,7 +180,10 @@ class ReportContents:
 def read_contents(
     report_dir: Path, loaded: tuple[Catalog, Evidence] | None = None
 ) -> ReportContents:
-    """Read what a report states, and is about unless that is ``loaded``. Raises BadInput."""
+    """Read what a report states, and what it is about, unless that is ``loaded``.
+
+    Raises BadInput for missing or malformed records.
+    """
     data, folder = read_bytes(report_dir / VERDICTS), report_dir / "evidence"
     verdicts = parse_record(VerdictsFile, data, report_dir / VERDICTS)
     pipeline = read_record(PipelineRecord, folder / stages.pipeline_path())

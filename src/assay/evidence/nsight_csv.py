@@ -36,9 +36,10 @@ class ProfiledKernel:
 
 
 def split_raw_page(page: str) -> list[str]:
-    """A raw page for each arm; none where the page does not begin with a mark.
+    """A raw page for each arm, without the marks; none where the page does not begin with a mark.
 
-    The mark is the first kernel that was profiled, and every other of its name.
+    The mark is the first kernel that was profiled, and every other of its name. Each part repeats
+    the rows of names and units.
     """
     try:
         rows = _rows(page)
@@ -67,7 +68,9 @@ def profiled_kernels(page: str) -> list[ProfiledKernel]:
 
 
 def longest_kernel(page: str) -> ProfiledKernel:
-    """Return the kernel that took longest. Raises ValueError for none, or no time."""
+    """Return the kernel that took longest. Raises ValueError when the page has none, or tells of
+    no time.
+    """
     kernels = profiled_kernels(page)
     if DURATION not in kernels[0].units:
         raise ValueError("the raw page tells of no time")
@@ -75,13 +78,17 @@ def longest_kernel(page: str) -> ProfiledKernel:
 
 
 def duration_ns(page: str) -> float | None:
-    """Return what all kernels of a launch took, in nanoseconds; None where one tells no time."""
+    """Return how long all kernels of a launch took together, in nanoseconds; None where the page
+    does not tell of each.
+    """
     unit, times = _column(page, DURATION)
     return sum(times) * MS[unit] * NS_IN_MS if times and unit in MS else None
 
 
 def clock_hz(page: str) -> float | None:
-    """Return the mean SM clock of a launch's kernels by their time, in Hz; None if one lacks it."""
+    """Return the mean SM clock of all kernels of a launch, each by how long it took, in Hz; None
+    where the page does not tell of each.
+    """
     (_, times), (unit, clocks) = _column(page, DURATION), _column(page, CLOCK)
     if not sum(times) or not clocks or unit not in HZ:
         return None
@@ -89,7 +96,11 @@ def clock_hz(page: str) -> float | None:
 
 
 def launch_ms(profile: ProfileRecord) -> float | None:
-    """Return how long a launch ran, in ms: all kernels of the page, else the longest, or None."""
+    """Return how long a launch ran, in ms.
+
+    All its kernels, where the record holds the profiler's page, else the longest. None where it has
+    no time, or one in a unit not known here.
+    """
     if (whole := duration_ns(profile.raw_page or "")) is not None:
         return whole / NS_IN_MS
     value, factor = profile.metrics.get(DURATION), MS.get(profile.units.get(DURATION, ""))
@@ -97,7 +108,10 @@ def launch_ms(profile: ProfileRecord) -> float | None:
 
 
 def launch_clock_mhz(profile: ProfileRecord) -> float | None:
-    """Return the mean SM clock of the kernels that ``launch_ms`` counts, in MHz, or None."""
+    """Return the mean SM clock of the kernels that ``launch_ms`` counts, in MHz.
+
+    None where it has none, or not in Hz.
+    """
     hz = clock_hz(profile.raw_page or "")
     if hz is None and profile.units.get(CLOCK) in HZ:
         hz = profile.metrics.get(CLOCK)

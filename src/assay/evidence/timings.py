@@ -21,7 +21,9 @@ def write_timing(
     seconds: float,
     gpus: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
-    """Keep how long a step took, and for how long of it units held each GPU."""
+    """Keep how long a step took, and for how long of it units held each GPU, in place of what it
+    took the last time.
+    """
     timing = StepTiming(
         stage=Stage(rule),
         arguments=arguments,
@@ -34,7 +36,12 @@ def write_timing(
 
 
 def collect_timings(run_dir: Path, plan: Plan) -> TimingsRecord:
-    """Timings of the plan's steps up to the verdicts, as far as they were kept, in their order."""
+    """Timings of the steps up to the verdicts, as far as they were kept, in the order in which they
+    started.
+
+    Left out: what is of a target, a build or a report that an earlier plan of the same run had, and
+    what an earlier version wrote in another form.
+    """
     measured = {each.target for each in plan.targets if each.provision.kind == "device"}
     compiled = [(job.id, job.arch) for job in plan.builds]
     compiled += [job.key for job in plan.compilations]

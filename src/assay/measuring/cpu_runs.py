@@ -33,7 +33,10 @@ class TriedArm:
 def try_on_cpu(
     catalog: Catalog, folder: Path, python: str, packages: Sequence[Path]
 ) -> list[TriedArm]:
-    """Call every function of a project at its small size. Raises MissingEnvironment."""
+    """Call every function of a project at its small size, under a Python with PyTorch.
+
+    Raises MissingEnvironment where that lacks PyTorch, CheckFailed where it ends without a result.
+    """
     measurements = sorted(catalog.project.measures) if catalog.project else []
     place = Place(HostRuntime(), python=python, packages=tuple(packages), project=folder)
     target = next(iter(catalog.targets))

@@ -48,7 +48,10 @@ def probe_device(place: Place, target: Target, *, echo: bool = False) -> Device:
 
 
 def probe_devices(place: Place, target: Target, gpus: Sequence[str]) -> list[Device]:
-    """Ask for these GPUs at once, or for the one that is there, and leave out the silent ones."""
+    """Ask for each of a machine's GPUs, at once; for the one that is there, where none is named.
+
+    One that is not to be had is left out, with a word. Raises MissingEnvironment where none is.
+    """
     if len(gpus) <= 1:
         return [probe_device(replace(place, gpu=next(iter(gpus), None)), target, echo=True)]
     works = {gpu: partial(probe_device, replace(place, gpu=gpu), target) for gpu in gpus}
@@ -63,7 +66,10 @@ def probe_devices(place: Place, target: Target, gpus: Sequence[str]) -> list[Dev
 
 
 def arm_spec(catalog: Catalog, name: str, variant: str, workload: str, builds: Builds) -> ArmSpec:
-    """Return an arm. Raises CheckFailed for a binary that its build record does not name."""
+    """Return an arm with its artifact, where ``builds`` has one.
+
+    Raises CheckFailed for a binary that is not the one its build record names.
+    """
     build, path = builds.get(variant, (None, None))
     compiled = build is not None and build.artifact is not None
     return ArmSpec(
@@ -89,7 +95,11 @@ def comparison_spec(catalog: Catalog, name: str, builds: Builds) -> ComparisonSp
 def correctness_job(
     catalog: Catalog, target: str, comparison: str, builds: Builds
 ) -> CorrectnessJob:
-    """Return the job that checks every arm; raises as ``arm_spec``, like every job with arms."""
+    """Return the job that checks every arm.
+
+    ``builds``: variant id to build record and artifact. Raises CheckFailed for a binary that is not
+    the one its build record names, as every job with arms does.
+    """
     return CorrectnessJob(
         as_spec(TargetSpec, catalog.targets[target]),
         comparison_spec(catalog, comparison, builds),
@@ -100,7 +110,7 @@ def correctness_job(
 def benchmark_job(
     catalog: Catalog, target: str, comparison: str, builds: Builds, gate: CorrectnessRecord
 ) -> BenchmarkJob:
-    """Return the job that times, up to a first look, the arms that passed the gate.
+    """Return the job that times the arms that passed the gate, and only those, until a first look.
 
     Raises CheckFailed when the gate checked other binaries than would be timed.
     """
@@ -136,7 +146,9 @@ def _asked_alone(catalog: Catalog, comparison: str, arm: str) -> bool:
 
 
 def further_job(job: DeviceJob, measured: BenchmarkRecord, processes: int) -> BenchmarkJob:
-    """Return the job that goes on with a comparison up to ``processes``, by the same timer."""
+    """Return the job that times what is left of a comparison in more processes, up to that many, by
+    the timer that those before had.
+    """
     assert isinstance(job, BenchmarkJob)
     return replace(
         job,
@@ -151,7 +163,11 @@ def further_job(job: DeviceJob, measured: BenchmarkRecord, processes: int) -> Be
 def program_job(
     catalog: Catalog, target: str, job: ProgramJob, build: BuildRecord, artifact: Path
 ) -> ProgramRunsJob:
-    """Return the job that runs an original program, and checks its output in one more run."""
+    """Return the job that runs an original program, as often as config/judging.yaml says.
+
+    A program that checks its output only when told to is told so in one run more, which is not
+    timed.
+    """
     return ProgramRunsJob(
         as_spec(TargetSpec, catalog.targets[target]),
         job.program,
@@ -225,7 +241,10 @@ def cheats_job(catalog: Catalog, target: str) -> CheatsJob:
 def sanitizer_job(
     catalog: Catalog, target: str, comparisons: Sequence[str], builds: Builds
 ) -> SanitizerJob:
-    """Return the job that runs every compiled variant under compute-sanitizer, on one problem."""
+    """Return the job that runs every compiled variant of ``builds`` under compute-sanitizer.
+
+    Each at small shapes of the first problem that a comparison gives it.
+    """
     problems: dict[str, str] = {}
     for name in comparisons:
         for arm in catalog.comparisons[name].arms:

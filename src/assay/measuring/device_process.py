@@ -6,6 +6,7 @@ a container; the host never imports it.
 
 import os
 import tempfile
+import time
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from assay.records.base import Record
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.shared import gpu_locks, project_calls
 from assay.shared.errors import ExitCode
-from assay.shared.job import DeviceJob
+from assay.shared.job import BenchmarkJob, ComparisonJob, DeviceJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
 from assay.shared.processes import CORES_VARIABLE
 
@@ -61,7 +62,11 @@ class NoMemory(MissingEnvironment):
 
 
 def device_environment(place: Place) -> dict[str, str]:
-    """Variables of the device side: where its Python finds code, and which GPUs are ours."""
+    """Variables of the device side: where its Python finds code, and which GPUs are ours.
+
+    Our package comes first, then what the place names; the Python's own packages, its user's site
+    among them, come behind.
+    """
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
     code = {} if place.project is None else {project_calls.VARIABLE: str(place.project.resolve())}
     cores = {CORES_VARIABLE: ",".join(map(str, place.cores))} if place.cores else {}
@@ -78,7 +83,11 @@ def device_environment(place: Place) -> dict[str, str]:
 
 
 def run_device_job(place: Place, job: DeviceJob, record: type[R], *, echo: bool = True) -> R:
-    """Run one job, return its record. Raises MissingEnvironment without a GPU, DeviceJobFailed."""
+    """Run one job at ``place`` and return its record.
+
+    Raises MissingEnvironment when there is no usable GPU of the asked kind, DeviceJobFailed when
+    the job fails.
+    """
     (result,) = run_device_batch(place, [job], record, echo=echo)
     if isinstance(result, DeviceJobFailed):
         raise result
@@ -97,13 +106,15 @@ def run_device_batch(
 ) -> list[R | DeviceJobFailed]:
     """Run jobs of one task and one target in one start of the device side, in their order.
 
-    Each gives its record or the error that it ended with. The device side writes records to the
-    files ``into`` as it goes, so that an interrupted batch leaves what it finished. ``under`` is a
+    Each job gives its record or the error that it ended with. ``into`` names a file for each
+    record (.json or .json.gz, in folders that exist), which the device side writes as it goes, so
+    that an interrupted batch leaves what it finished; without it nothing is left. ``under`` is a
     profiler's command that starts the device's Python; ``files`` are directories it writes to.
+    Every artifact that a job names is readable. Progress lines go to standard error when ``echo``.
 
-    The jobs behind one that took the device side down get another start, but for one under
-    ``under``. Raises MissingEnvironment when there is no usable GPU of the asked kind, or none any
-    more.
+    A job that takes the whole device side down with it has failed, and the jobs behind it get
+    another start, but for one under ``under``. Raises MissingEnvironment when there is no usable
+    GPU of the asked kind, or none any more.
     """
     with tempfile.TemporaryDirectory(prefix="assay-job-") as name:
         scratch = Path(name)
@@ -152,6 +163,31 @@ class _JobFile:
         return self.output.is_file() or failure_path(self.output).is_file()
 
 
+class _TimeLeft:
+    """How much of a batch is done, and how long the rest takes at the speed so far."""
+
+    def __init__(self, batch: Sequence[_JobFile]) -> None:
+        self._shares = [(file, _share(file.job)) for file in batch]
+        self._done, self._began = 0, time.monotonic()
+
+    def words(self) -> str:
+        """Return it where a job has ended since it was asked for last; else nothing."""
+        done = [share for file, share in self._shares if file.ended]
+        if len(done) == self._done:
+            return ""
+        self._done, every = len(done), sum(share for _, share in self._shares)
+        left = (time.monotonic() - self._began) * (every / sum(done) - 1)
+        takes = f"{left / 60:.0f} min" if left >= 99 else f"{left:.0f} s"
+        return f" ({len(done)} of {len(self._shares)} done, about {takes} left)"
+
+
+def _share(job: DeviceJob) -> int:
+    """Return about what a job takes: arms, of a benchmark in each of its processes."""
+    if isinstance(job, BenchmarkJob):
+        return max(1, len(job.timed)) * (job.processes - job.first)
+    return len(job.comparison.arms) if isinstance(job, ComparisonJob) else 1
+
+
 @dataclass(frozen=True)
 class _Ended:
     """The end of one start of the device side."""
@@ -178,15 +214,13 @@ def _start(
     echo: bool,
 ) -> _Ended:
     """Start the device side once, on all jobs of ``batch``."""
-    last_words, told = "", 0
+    last_words, left = "", _TimeLeft(batch)
 
     def relay(line: str) -> None:
-        nonlocal last_words, told
+        nonlocal last_words
         last_words = line.strip() or last_words
-        before, told = told, sum(file.ended for file in batch)
-        done = f" ({told} of {len(batch)} done)" if told != before else ""
         if echo:
-            quote(f"{line}{place.label}{done}")
+            quote(f"{line}{place.label}{left.words()}")
 
     for file in batch:
         file.output.unlink(missing_ok=True)
@@ -234,7 +268,9 @@ def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:
 
 
 def _locks() -> Path:
-    """Make the directory of the GPUs' locks, for every user of the machine, and return it."""
+    """Return the directory of the GPUs' locks, made so that every user of the machine can use
+    it.
+    """
     try:
         return gpu_locks.make_lock_folder()
     except OSError as error:

@@ -42,7 +42,9 @@ class GpuPlaces:
 
     @cached_property
     def bundles(self) -> dict[str, str]:
-        """Return the bundle of every unit; sources' own programs share the first GPU."""
+        """Return the bundle of every unit. Sources' own programs run on the first GPU, and with
+        them whatever some claim divides: one program's figure is divided by another's.
+        """
         claims = needed_on(self.catalog, self.plan.answers, self.target.target)
         ties = measured_together(self.catalog, claims)
         own = {job.original for job in self.target.originals}
@@ -73,7 +75,11 @@ def place_units(
     gpus: Sequence[str],
     fixed: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the GPU of each unit: bundles stay where ``fixed``, or the longest goes first."""
+    """Return the GPU of each unit: the longest bundle first, each to the GPU that has least to do.
+
+    ``bundles`` and ``seconds``: of each unit. ``fixed``: units that are on a GPU already; their
+    bundles stay with them as far as that GPU is among ``gpus``.
+    """
     load, lasts = dict.fromkeys(gpus, 0.0), dict.fromkeys(bundles.values(), 0.0)
     for name, bundle in bundles.items():
         lasts[bundle] += seconds[name]
@@ -134,7 +140,10 @@ def _near(device: Path) -> set[int]:
 def share_cores(
     cores: Collection[int], near: Mapping[str, Collection[int]]
 ) -> dict[str, tuple[int, ...]]:
-    """Return as many processors for each GPU, the nearest first; all where they are too few."""
+    """Return as many processors for each GPU, those next to it first; none is given twice.
+
+    Where there are fewer processors than GPUs, all keep to all.
+    """
     free, each = sorted(cores), len(cores) // len(near)
     if not each:
         return dict.fromkeys(near, tuple(free))

@@ -69,8 +69,10 @@ def held_gpu(
     index: int | None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> HeldGpu:
-    """Return the GPU that this job may use; ``index`` is Slurm's. Raises GpuRefused for any that is
-    not one whole GPU of the target with nobody else on it, MissingEnvironment without a driver.
+    """Return the GPU that this job may use; ``index`` is Slurm's, where it says one.
+
+    Raises GpuRefused where it is not one whole GPU of the target with nobody else on it,
+    MissingEnvironment where the driver does not answer.
     """
     ask_driver("--list-gpus")  # raises with its words, where it does not answer
     driver = find_host_driver()
@@ -119,7 +121,10 @@ def _processes(uuid: str) -> int:
 
 
 def cgroup_limits(root: Path = Path("/")) -> CgroupLimits:
-    """Return the limits of this process: its control groups', and the GPUs that can be opened."""
+    """Return the limits that hold for this process, as its control groups below ``root`` set them.
+
+    A version 2 group has no list of its devices: what may be opened tells.
+    """
     gpus = []
     for path in sorted((root / "dev").glob("nvidia[0-9]*")):
         with suppress(OSError):
@@ -133,7 +138,9 @@ def cgroup_limits(root: Path = Path("/")) -> CgroupLimits:
 
 
 def memory_limit(root: Path = Path("/")) -> int | None:
-    """Return the lowest memory limit of this process's control group and those above it."""
+    """Return the lowest limit of this process's control group and of every group above it, in
+    bytes; None without one.
+    """
     found = []
     with suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():

@@ -62,7 +62,9 @@ class HostDriver:
         return next((gpu for gpu in self.gpus if gpu.is_of(target)), None)
 
     def gpus_of(self, target: Target, environment: Mapping[str, str]) -> tuple[HostGpu, ...]:
-        """Return the target's GPUs among those that CUDA_VISIBLE_DEVICES leaves, in its order."""
+        """Return the GPUs that are the target's product, of those that CUDA_VISIBLE_DEVICES leaves,
+        in its order.
+        """
         return tuple(gpu for gpu in visible_gpus(self.gpus, environment) if gpu.is_of(target))
 
 
@@ -125,7 +127,9 @@ def ask_driver(query: str) -> str:
 
 
 def _cuda_of_libcuda() -> int | None:
-    """Return what cuDriverGetVersion says, which initialises no GPU; None without libcuda."""
+    """Return what cuDriverGetVersion says, which needs no GPU to be initialised; None without
+    libcuda.
+    """
     number = ctypes.c_int()
     try:
         answer = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(number))
@@ -150,7 +154,9 @@ def record_platform(
     others: Iterable[Device] = (),
     salt: str = "",
 ) -> PlatformRecord:
-    """Return the platform record; ``salt`` stands before the machine's name in its digest."""
+    """Return the platform record of this machine and its GPUs; ``image_id`` is that of the
+    container. ``salt`` stands before the name of the machine when that is digested.
+    """
     return PlatformRecord(
         schema="assay/platform/1",
         target=target.id,
@@ -174,7 +180,10 @@ def record_platform(
 
 
 def joined(earlier: PlatformRecord | None, now: PlatformRecord) -> PlatformRecord:
-    """Return the earlier record with GPUs that joined it; ``now`` if the machine is another."""
+    """Return the record of a run that goes on: the earlier one, with the GPUs that came to it.
+
+    ``now`` itself where anything else of the machine is another: then all is measured again.
+    """
     if earlier is None or _machine(earlier) != _machine(now):
         return now
     known = {device.gpu.uuid for device in earlier.devices}

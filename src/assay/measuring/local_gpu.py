@@ -62,7 +62,9 @@ def find_gpu(
 ) -> FoundGpus | Absence:
     """Return the GPUs that ``target`` would be measured on, or their absence.
 
-    On the host the device's Python decides. A container's image is not there yet: its driver does.
+    On the host the device's Python is asked, which looks for packages in the directories
+    ``packages`` first, and decides. In a container it is in an image, which is not there yet: the
+    driver has to do.
     """
     if runtime != "host":
         gpus = driver.gpus_of(target, os.environ) if driver else ()
@@ -86,7 +88,10 @@ def find_gpu(
 
 
 def lacking_packages(python: str, packages: Sequence[Path] = ()) -> Absence | None:
-    """Return which packages a Python of this machine lacks for measuring; None where it has all."""
+    """Return what keeps a Python of this machine from measuring, as far as packages go.
+
+    ``packages``: directories into which it looks before its own.
+    """
     lines: list[str] = []
     task = Task(
         command=(python, "-c", QUESTION),

@@ -68,9 +68,10 @@ class ProfileDone(Record):
 def profile_arms(
     place: Place, jobs: Sequence[ProfileJob], gpu_uuid: str
 ) -> list[ProfileRecord | CheckFailed]:
-    """Profile the arm that each job names; a refusal by the driver is a status.
+    """Profile the arm that each job names; a refusal by the driver is a status, not an error.
 
-    CheckFailed stands for an arm whose profile cannot be read, that hung, or had no time left.
+    CheckFailed stands for an arm whose profile Nsight Compute wrote and cannot read, and for one
+    that hung or that no time was left for.
     """
     end = time.monotonic() + PATIENCE_S
     ncu = place.ncu()
@@ -113,7 +114,10 @@ def _tail(text: str) -> str:
 def _profiled(
     place: Place, ncu: str, jobs: Sequence[ProfileJob], gpu_uuid: str
 ) -> list[ProfileRecord]:
-    """Start the device side under Nsight Compute, once, and return what came of each arm."""
+    """Start the device side under Nsight Compute, once, and return what came of each arm.
+
+    Raises as run_device_batch and _raw_page.
+    """
     with tempfile.TemporaryDirectory(prefix="assay-ncu-") as scratch:
         report = Path(scratch, "profile.ncu-rep")
         log = Path(scratch, "ncu.log")
@@ -152,7 +156,9 @@ def _profiled(
 
 
 def _raw_page(place: Place, ncu: str, report: Path) -> str:
-    """Return the raw page of a profile as CSV. Raises CheckFailed when ncu cannot read its file."""
+    """Return the raw page of a profile as CSV. Raises CheckFailed when ncu cannot read its own
+    file.
+    """
     lines: list[str] = []
     outcome = place.run(
         Task(

@@ -65,7 +65,9 @@ class Item:
 
 @dataclass(frozen=True)
 class Proofs:
-    """What runs proved, and no figure: gates, cheats, sanitizers, operators, programs' outputs."""
+    """What runs proved of kernels, and no figure: gates, cheats, sanitizers, operators, and that a
+    program's output is right.
+    """
 
     folder: Path
     """Of one stage and target, for all runs of a checkout."""
@@ -107,10 +109,11 @@ def kept_folder(run_dir: Path, stage: str, target: str) -> Path:
 
 @dataclass(frozen=True)
 class Beside(Generic[R]):
-    """How a stage beside the figures goes on: it costs no run its verdicts.
+    """How a stage goes on whose evidence stands beside the figures.
 
-    Whatever crashes, hangs or lacks a tool ends in a record that says ``failed`` and why. Only a
-    GPU that is lost before the figures are measured stops a run: a second start loses nothing.
+    No verdict rests on it, so none of it may cost a run its verdicts: whatever crashes, hangs or
+    lacks a tool ends in a record that says ``failed`` and why. Only a GPU that is not to be had
+    before the figures are measured stops a run, for then a second start loses nothing.
     """
 
     failed: Callable[[DeviceJob, str], R]

@@ -45,10 +45,10 @@ def spread_over(
     assign: Assign,
     lose: Callable[[str], object],
 ) -> Measure[R]:
-    """Return what measures a batch on several GPUs at once; on one, as ``measure_at`` does.
+    """Return what measures a batch on several GPUs at once; on one, as ``measure_at`` it does.
 
-    ``lose`` is given a GPU that is gone. Then it raises GpuLost, once the others are done. What
-    ``assign`` gives to no GPU fails.
+    ``lose`` is told of a GPU that is not to be had. Then it raises GpuLost, once the others are
+    done: what was finished is in its files. What ``assign`` gives to no GPU fails.
     """
 
     def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[R]:
@@ -82,9 +82,10 @@ def spread_over(
 def work_at_once(
     works: Mapping[str, Callable[[], T]],
 ) -> dict[str, T | CheckFailed | MissingEnvironment]:
-    """Do all of ``works`` side by side; return what came of each, by GPU. No worker is ever left.
+    """Do all of ``works`` side by side and wait; by GPU, what came of each, or its error.
 
-    MissingEnvironment: the GPU is not to be had, or not any more. One alone runs in this process.
+    MissingEnvironment: the GPU is not to be had, or not any more. However this ends, no worker is
+    left. One alone is done in this process.
     """
     if len(works) == 1:
         return {gpu: _end_of(work) for gpu, work in works.items()}
@@ -119,7 +120,9 @@ def _worker(work: Callable[[], T], answer: Connection, tie: Callable[[], None]) 
 
 
 def _leave_once(number: int, frame: FrameType | None) -> None:
-    """End this worker by the first signal: a second must not cut short what that began."""
+    """End this worker by the first signal that asks for it: it may come to the whole group, and
+    from the process that started it, and the second must not cut short what the first began.
+    """
     for each in ENDING:
         signal.signal(each, signal.SIG_IGN)
     raise SignalledExit(128 + number)

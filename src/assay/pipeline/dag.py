@@ -120,7 +120,9 @@ class Dag:
         return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
 
     def described(self, wildcards: Any) -> Compilation:
-        """Return a build as data. Its key changes with anything that its outcome rests on."""
+        """Return a build as data; of a project's files in the copy of its folder. Its key changes
+        with anything that its outcome rests on.
+        """
         artifact, arch = wildcards.artifact, wildcards.arch
         kind, project = self.build_kind(artifact, arch), project_of(self.files)
         return describe(self.root, self.catalog, kind, artifact, arch, self._lock, project)
@@ -153,12 +155,16 @@ class Dag:
         return given, published.file
 
     def file_compile(self, wildcards: Any) -> str:
-        """Return what compiling a file as published rests on, its checkout by the digest."""
+        """Return what the compilation of a file as published rests on: compile again when it
+        changes. The checkout is the user's: its digest stands for its files.
+        """
         given, file = self.published(wildcards.artifact, wildcards.arch)
         return f"{given.job.checkout.sha256} {' '.join(file_command(file, wildcards.arch))}"
 
     def toolchain_target(self, arch: str) -> str | None:
-        """Return the target whose image compiles for ``arch``; None when the host does."""
+        """Return the target whose toolchain image compiles for ``arch``; None when the host
+        does.
+        """
         toolchains = self.plan.toolchains
         fitting = [name for name in toolchains if self.target(name).arch == arch]
         return next(iter([*fitting, *toolchains]), None)
@@ -176,7 +182,9 @@ class Dag:
     # What is measured
 
     def inputs(self, wildcards: Any) -> Iterator[str]:
-        """Yield the files that a target's figures are made from, without the plan."""
+        """Yield the files that a target's figures are made from: not the plan, for a changed
+        definition is what measures again.
+        """
         plan = self.target_plan(wildcards.target)
         if plan.runner:
             # Docker's own layer of caches must not decide: the step compares digests.
@@ -192,7 +200,13 @@ class Dag:
         return Definitions(self.catalog, self.request, self.target_plan(target))
 
     def stages_of(self, target: str) -> list[evidence.AnyStage]:
-        """Return the stages of a target in their order; a sweep for its own sake has few."""
+        """Return the stages of a target in the order in which one job does them.
+
+        Kernels that cheat come first, and are short: there a machine shows that is unfit to
+        measure. What programs print is there before a benchmark asks which verdicts hang on it.
+        Figures come before what stands beside them, for a GPU that is lent may go back. A sweep for
+        its own sake needs nothing beside.
+        """
         plan, swept = self.target_plan(target), self.request.tuning and not self.request.sources
         left_out = evidence.Purpose.BESIDE if swept else None
         return [each for each in evidence.IN_ORDER if each.keys(plan) and each.purpose != left_out]
@@ -207,7 +221,11 @@ class Dag:
         return {name: partial(asked, name) for each in targets for name in self.resources(each)}
 
     def resources(self, target: str) -> dict[str, int | str | None]:
-        """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says."""
+        """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says.
+
+        None is not asked for at all; memory and minutes Snakemake wants to have as numbers, also
+        where nothing holds jobs to them.
+        """
         cluster = self.request.cluster
         if cluster is None:
             return {"gpu": 1, "mem_mb": USUAL.memory_mb, "runtime": USUAL.minutes}
@@ -238,7 +256,9 @@ class Dag:
         return next(each for each in self.request.earlier if each.name == name)
 
     def measurements(self) -> list[str]:
-        """Return the word on every target measured here, and a file of each report taken over."""
+        """Return the word on every target that is measured here, and a file of each report that
+        others' figures come from, which is copied whole.
+        """
         nested = evidence.nested_reports(self.plan.targets)
         measured = (each for each in self.plan.targets if each.provision.kind == "device")
         return [
@@ -247,7 +267,9 @@ class Dag:
         ]
 
     def portable_files(self) -> list[str]:
-        """Return what a machine without a compiler takes over: builds, counts, images."""
+        """Return what a machine without a compiler takes over: builds, counts, the compilers'
+        images.
+        """
         return [self.path(path) for path in evidence.run_files(self.plan)]
 
     def timed_files(self) -> list[str]:
@@ -272,14 +294,20 @@ class Dag:
 
 
 def load_dag(root: Path, run_dir: str | None) -> Dag:
-    """Read what the run in ``run_dir`` is bound to; without one, nothing. Raises BadInput."""
+    """Read what the run in ``run_dir`` (results/<run>) is bound to; nothing is planned here.
+
+    Without a run, as for a linter, there is nothing to do. Raises BadInput where ``./assay`` did
+    not start the run.
+    """
     if run_dir is None:
         return Dag(NO_REQUEST, NO_PLAN, root, root)
     return Dag(*read_bound(root / run_dir), root / run_dir, root)
 
 
 def known_costs(root: Path) -> dict[tuple[str, str], BuildCost]:
-    """Return the known costs of earlier compilations, by artifact and architecture."""
+    """Return what the repository knows of earlier compilations, by artifact and architecture; a
+    tree without the file knows nothing.
+    """
     path = root / COSTS
     costs = read_record(BuildCosts, path).costs if path.is_file() else ()
     return {(cost.id, cost.arch): cost for cost in costs}

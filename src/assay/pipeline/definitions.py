@@ -39,7 +39,9 @@ class Definitions:
     plan: TargetPlan
 
     def whole(self) -> str:
-        """Return the digest of all that a target's stages rest on: they run again on a change."""
+        """Return the digest of all that the stages of the target are told: when it changes, they
+        run again. What they measured by a job that stayed the same they take up.
+        """
         catalog, judging, plan = self.catalog, self.catalog.judging, self.plan
         stages = [stage for stage in TARGET_STAGES if stage.keys(plan)]
         parts: list[Any] = [self.measurement(stage) for stage in stages]
@@ -60,7 +62,11 @@ class Definitions:
         return _digest(parts)
 
     def measurement(self, stage: AnyStage) -> str:
-        """Return the digest of what every measurement of a stage rests on beside its job."""
+        """Return the digest of what every measurement of a stage rests on beside its job.
+
+        On how many GPUs of a machine none does, nor on whether they are still here; the platform's
+        record lists them.
+        """
         parts: list[Any] = [self.plan.provision.kind, self.request.runtime]
         parts += self.request.device_paths
         if stage.task is not None:
@@ -78,13 +84,21 @@ def _digest(parts: list[Any]) -> str:
 
 @cache
 def code_digest(modules: tuple[str, ...], package: Path = PACKAGE) -> str:
-    """Return the digest of the device side's source that ``modules`` are and import."""
+    """Return the digest of the source of ``modules`` and of everything they import on the device
+    side.
+
+    ``package`` is the folder of the ``assay`` package, whose source counts as it was when it was
+    first asked for in this process.
+    """
     sources = sorted(imported(modules, package).items())
     return _digest([[name, sha256_bytes(path.read_bytes())] for name, path in sources])
 
 
 def imported(modules: Iterable[str], package: Path = PACKAGE) -> dict[str, Path]:
-    """Return the device side's modules among ``modules`` and their imports, and their files."""
+    """Return ``modules`` with what they import, transitively, of the device side, and their files.
+
+    Raises ImportError for a module that there is none of.
+    """
     beside = [path.name.partition(".")[0] for path in package.parent.iterdir() if path != package]
     finder = ModuleFinder([str(package.parent)], excludes=beside)  # an installed one has many
     for name in modules:

@@ -55,7 +55,10 @@ def read_failures(run_dir: Path) -> list[StepFailure]:
 
 
 def error_of(failures: list[StepFailure]) -> AssayError:
-    """Return one error for a run's failures, with the first one's exit code."""
+    """Return one error for a run's failures, each said once.
+
+    What the machine lacks says all there is to say; else the first decides the exit code.
+    """
     lacking = [failure for failure in failures if failure.lacks_something]
     first = (lacking or failures)[0]
     kind = ERRORS.get(first.exit_code, CheckFailed)
@@ -66,7 +69,9 @@ def error_of(failures: list[StepFailure]) -> AssayError:
 
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
-    """Return builds that had no compiler, and targets with records that failed or are gone."""
+    """Return what the workflow is to make again, relative to ``run_dir``: builds that had no
+    compiler, and targets that were measured here with a record that came to nothing, or is gone.
+    """
 
     again = []
     for path in stages.BUILDS.paths(plan).values():
@@ -97,7 +102,9 @@ def _failed_beside(run_dir: Path, target: TargetPlan) -> bool:
 
 
 def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> list[str]:
-    """Return the inspections' record where a package that was lacking is installed by now."""
+    """Return the record of inspections, relative to ``run_dir``, where one of a package came to
+    nothing that the device's Python has by now.
+    """
     path = run_dir / stages.inspections_path()
     if not path.is_file():
         return []
@@ -112,7 +119,10 @@ def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> l
 
 
 def is_damaged(report_dir: Path) -> bool:
-    """Return whether a signed report lacks a file, or has another in its place."""
+    """Return whether a report lacks a file that it was signed with, or has another in its place.
+
+    A report that is not there at all, or was never signed, is none; the workflow sees to that.
+    """
     if not (report_dir / MANIFEST).is_file():
         return False
     from assay.verification.manifest import changed_files  # noqa: PLC0415 - no job asks

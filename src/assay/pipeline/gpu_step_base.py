@@ -87,9 +87,11 @@ class MeasuringStep:
         """The GPU that Slurm granted this process, by UUID; None where it granted none."""
 
     def _begin(self, stage: stages.AnyStage, target: str) -> None:
-        """Begin the step of a stage on a target, in a cluster's job with its proof of the GPU.
+        """Begin the step of a stage on a target. Take down the job of a cluster that this is, and
+        prove the GPU that it was granted.
 
-        Raises CheckFailed for any but one whole GPU of the target with nobody else on it.
+        Raises CheckFailed where that is anything else than one whole GPU of the target with nobody
+        else on it.
         """
         self.target, self.planned = self.dag.target(target), self.dag.target_plan(target)
         request, grant = self.dag.request, slurm_grant(os.environ)
@@ -112,7 +114,9 @@ class MeasuringStep:
             self.job = None
 
     def _gpus(self) -> list[str]:
-        """Return the GPUs that are measured on now, by UUID: Slurm's, or those that are offered."""
+        """Return the GPUs that are measured on now, by UUID: the one that Slurm granted, or those
+        of the platform's record that this start offers.
+        """
         offered = self.planned.provision.gpus if self._card is None else (self._card,)
         every = [device.gpu.uuid for device in self._platform().devices]
         usable = [uuid for uuid in every if uuid in offered] if offered else every[:1]
@@ -189,7 +193,9 @@ class MeasuringStep:
             raise CheckFailed(f"this job was given GPU {self._card}, and ran on {uuid}")
 
     def _item(self, stage: stages.AnyStage, of: str, job: DeviceJob, *gate: str) -> Item:
-        """Return a measurement of ``of``, parts joined by dots; ``gate``: further digests."""
+        """Return one measurement. ``of``: what its record is of, in parts joined by dots; the stage
+        of a lone record. ``gate``: digests of what it depends on beside.
+        """
         parts = of.split(".") if stage.each else []
         definition = self.dag.definitions(self.target.id).measurement(stage)
         # How many GPUs of the machine take part counts not: a run goes on on more of them.
@@ -203,7 +209,10 @@ class MeasuringStep:
         names: Iterable[str],
         job_of: Callable[..., DeviceJob],
     ) -> list[Item]:
-        """Return the measurements of comparisons, of the arms that each one's gate lets through."""
+        """Return the measurements of comparisons, of the arms that each one's gate lets through.
+
+        ``job_of``: of catalog, target, comparison, binaries and the gate's record.
+        """
         items = []
         for name in names:
             path = self.run_dir / stages.CORRECTNESS.path(self.target.id, name)
@@ -264,14 +273,18 @@ class MeasuringStep:
         return done
 
     def _proofs(self, stage: stages.AnyStage) -> Proofs | None:
-        """Return what earlier runs proved in a stage; None of a stage of figures."""
+        """Return what earlier runs proved in a stage; None of a stage of figures, or where it is
+        not known which software there is.
+        """
         if stage not in PROVEN:
             return None
         folder = cache_folder(self.root) / "proven" / stage.stage / self.target.id
         return Proofs(folder, self._machines())
 
     def _machines(self) -> dict[str, str]:
-        """Return a digest of each GPU that takes part, and its software, where that is known."""
+        """Return a digest of each GPU that takes part and of the software beside it, where that is
+        known.
+        """
         platform, machines = self._platform(), dict[str, str]()
         for gpu in self._gpus():
             found = platform.of_card(gpu)
@@ -282,7 +295,9 @@ class MeasuringStep:
         return machines
 
     def _share_sweeps(self, *, keep: bool) -> None:
-        """Keep what rivals were tuned to for runs on the same GPU, by the same code; or take it."""
+        """Keep the settings of rivals that this run swept for later runs on the same GPU, with the
+        same software and code of ours; or take theirs, unless they are to be swept again.
+        """
         if self.dag.request.prove_again and not keep:
             return
         code = self.dag.definitions(self.target.id).measurement(stages.BENCHMARKS)
@@ -296,7 +311,9 @@ class MeasuringStep:
                     write_bytes(to / path.name, read_bytes(path))
 
     def _proven(self, stage: stages.TargetStage[Any, G], items: Sequence[Item]) -> dict[str, G]:
-        """Return what earlier runs proved of items, by name, unless it is to be proven again."""
+        """Return what earlier runs proved of items that this one keeps nothing of, by their names,
+        unless it is to be proven again.
+        """
         proofs = None if self.dag.request.prove_again else self._proofs(stage)
         return proofs.found(items, stage.record) if proofs else {}
 
@@ -353,8 +370,8 @@ class MeasuringStep:
         return assign
 
     def _forget_halves(self) -> None:
-        """Forget what a GPU measured that takes no part any more, where a claim divides it by what
-        is not measured yet: a ratio is of one card.
+        """Forget what was measured on a GPU that takes no part any more, where a claim divides it
+        by what is not measured yet: a ratio is of one card.
         """
         if self.planned.provision.absence is not None:
             return

@@ -37,7 +37,9 @@ class MeasuringSteps(MeasuringStep):
     """The steps that need a target's GPU, where its figures are measured in this run."""
 
     def measure(self, target: str) -> list[str]:
-        """Return the stages of a target, in order; take away what an earlier start left of them."""
+        """Return the stages of a target, to be done in this order. What an earlier start left of
+        them is taken away, but for the machine: what it finished is kept elsewhere.
+        """
         found = self.dag.stages_of(target)
         for stage in (each for each in found if each.purpose is not stages.Purpose.MACHINE):
             for path in map(self.run_dir.joinpath, stage.outputs(self.dag.target_plan(target))):
@@ -47,7 +49,11 @@ class MeasuringSteps(MeasuringStep):
         return [each.stage.value for each in found]
 
     def platform(self, target: str) -> None:
-        """Record host and device, or what joins an earlier record; assert that it is the target."""
+        """Record host and device; assert that the GPU is the target.
+
+        What an earlier start recorded holds as long as what it rests on does. GPUs that came to the
+        machine, or that Slurm granted now, join it.
+        """
         self._begin(stages.PLATFORMS, target)
         provision, runner = self.planned.provision, self._runner()
         image = runner.image.image_id if runner.image else ""
@@ -77,7 +83,9 @@ class MeasuringSteps(MeasuringStep):
         self._while_gpus_are_left(self._gate)
 
     def _gate(self) -> None:
-        """Check what has no gate yet, or one on a GPU that is gone and did not time it."""
+        """Check what has no gate yet, or one on a GPU that takes no part any more and did not time
+        it.
+        """
         self._forget_halves()
         catalog, target, items = self.dag.catalog, self.target.id, []
         for name in self.planned.comparisons:
@@ -99,9 +107,11 @@ class MeasuringSteps(MeasuringStep):
         return any(record is not None and record.gpu_uuid == gpu for record in found)
 
     def benchmark(self, target: str) -> None:
-        """Raw samples of the arms that passed the gate, and more of those on which a verdict hangs.
+        """Raw samples of every comparison's arms that passed the gate, and more of those on which a
+        verdict hangs.
 
-        What a GPU leaves that is lost meanwhile is checked on another, and timed there.
+        What a GPU leaves that is lost meanwhile is checked on another, and timed there; so is what
+        was checked on another card than Slurm granted now.
         """
         self._begin(stages.BENCHMARKS, target)
 
@@ -134,7 +144,9 @@ class MeasuringSteps(MeasuringStep):
     def _further(
         self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord]
     ) -> Iterator[tuple[float, Item]]:
-        """Yield a further look where a verdict hangs, and about how many seconds it takes."""
+        """Yield the further look at each comparison on which a verdict hangs, and about how many
+        seconds it takes.
+        """
         if all(len(each.processes) >= max(each.looks, default=0) for each in records.values()):
             return
         from assay.judging.case import Case  # noqa: PLC0415 - as does what asks it
@@ -152,9 +164,9 @@ class MeasuringSteps(MeasuringStep):
     def _next_looks(
         self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord]
     ) -> list[Item]:
-        """Return the further looks that the user's GPU minutes allow, the cheapest first.
-
-        Says why the others are left. What an earlier start measured is taken in any case.
+        """Return the further looks that the time allows which the user gave each GPU, the cheapest
+        first; say why the others are left, here and in their records. What an earlier start
+        measured is taken in any case.
         """
         given, gpus, left = self.dag.request.gpu_minutes, self._gpus(), dict[str, float]()
         for record in records.values():
@@ -186,7 +198,11 @@ class MeasuringSteps(MeasuringStep):
         return taken
 
     def program(self, target: str) -> None:
-        """Every original program; an earlier run's check of its output stands, being untimed."""
+        """Every original program, with each of its lists of arguments.
+
+        A check of the output that an earlier run had of the same program, GPU and software stands:
+        it is no timed run, and some take a minute.
+        """
         self._begin(stages.PROGRAMS, target)
         items = []
         for planned in self.planned.programs:

@@ -30,7 +30,9 @@ BEFORE = ("too_few_processes", "no_control", "no_usable_blocks")
 
 
 def hanging(case: Case, target: str) -> set[str]:
-    """Return the comparisons on which a verdict hangs, and which a look that is left may decide."""
+    """Return the comparisons on whose samples a verdict on a target hangs, and which a look that is
+    left may decide, if their processes go on to scatter as they did.
+    """
     found = set[str]()
     for answer, verdict in judged(case, target):
         if verdict.status is Status.INCONCLUSIVE:
@@ -39,7 +41,10 @@ def hanging(case: Case, target: str) -> set[str]:
 
 
 def _deciding(case: Case, answer: Answer, verdict: Verdict) -> set[str]:
-    """Return what may decide a verdict: the claim's own figures, or all readings it waits for."""
+    """Return the comparisons of which a further look may decide a verdict: of the claim's own
+    figures, or of all readings that it waits for. Where no look decides one of these, it stays open
+    whatever the others give.
+    """
     claim = case.catalog.claims.get(answer.claim)
     if claim is None:
         return set()
@@ -98,7 +103,9 @@ def _worth_it(case: Case, claim: Claim, figure: Measured | Failure, target: str)
 
 
 def may_decide(summary: Summary, distance: float, looks: Sequence[int], judging: Judging) -> bool:
-    """Return whether half the last look's interval may be no more than ``distance`` (a log)."""
+    """Return whether half the interval of the last look may be no more than ``distance`` (a log)
+    from its centre, which may lie elsewhere by then.
+    """
     last = looks[-1]
     half = half_width(summary.spread, last, at_look(judging, looks, last))
     return max(half, least_half_width(judging, looks, last)) <= distance + _slack(summary)
@@ -110,7 +117,9 @@ def _slack(summary: Summary) -> float:
 
 
 def _settled_half(case: Case, claim: Claim, target: str) -> float:
-    """Return half the interval (a log) of a derived figure's sides for which no look is left."""
+    """Return half the interval that the sides of a derived figure add for which no look is left, as
+    for what a program prints (a log).
+    """
     if not isinstance(claim.evaluation, ways.Derived):
         return 0.0
     half = 0.0
@@ -160,7 +169,10 @@ def with_look(
     looks: Sequence[int],
     control: str,
 ) -> BenchmarkRecord:
-    """Return a record with a further look's processes, without arms that were lost meanwhile."""
+    """Return a comparison's record with the processes of a further look.
+
+    An arm that was lost meanwhile loses all its samples, as within one look.
+    """
     if earlier is None:
         return later.model_copy(update={"looks": tuple(looks) if len(looks) > 1 else ()})
     lost = {name for name in later.not_timed if name not in earlier.not_timed}

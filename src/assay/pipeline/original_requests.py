@@ -40,7 +40,9 @@ class Given:
 def given_by_source(
     checkouts: Iterable[str], builds: Iterable[str], runs: Iterable[str]
 ) -> dict[str, Given]:
-    """Return the options, each SOURCE=REST, by source. Raises BadInput for what does not fit."""
+    """Return the options as they were typed, each SOURCE=REST, by source. Raises BadInput for what
+    does not fit together.
+    """
     found: dict[str, dict[str, str]] = {}
     options = {"original": checkouts, "original-build": builds, "original-run": runs}
     for option, texts in options.items():
@@ -63,10 +65,12 @@ def given_by_source(
 def find_originals(
     catalog: Catalog, sources: Sequence[str], given: Mapping[str, Given], runtime: str
 ) -> tuple[tuple[OriginalRequest, ...], tuple[FileCompileRequest, ...]]:
-    """Return what is built and run in which checkout, and what is compiled of it as published.
+    """Return what is to be built and run in which checkout, and what is compiled of it as
+    published: each file that claims of a source are about, for each architecture that they name.
 
     Of a source with such files that types no whole run line, nothing runs unless the user gives
-    lines. Raises BadInput for what does not fit, and for a runtime without a compiler.
+    lines; where something runs, a file may be absent. Raises BadInput for what does not fit
+    together or is no checkout of the source's, and for a runtime whose images hold no compiler.
     """
     if given and runtime != "host":
         raise BadInput(
@@ -111,7 +115,9 @@ def _jobs(
     own: Given,
     copy: CheckoutCopy,
 ) -> Iterator[OriginalJob]:
-    """Yield a source's program, also with its other settings. Raises BadInput for what lacks."""
+    """Yield a source's program, and it with other settings, where its build line has them. Raises
+    BadInput without a line to run, or where the checkout lacks what the lines need.
+    """
     build = _line(source, "build", original.build, own.build)
     run = _line(source, "run", original.run, own.run)
     if run is None:
@@ -170,7 +176,11 @@ def _line(source: str, what: str, typed: TypedLine | None, given: str | None) ->
 
 
 def usable_file_compiles(now: Catalog, lock: str, records: Path) -> tuple[FileCompileJob, ...]:
-    """Return the files that a run compiled as published, as this checkout would compile them."""
+    """Return the files of sources that a run has compiled as published, by the command and the
+    toolchain that this checkout would compile them by.
+
+    ``lock``: the digest of today's toolchain lock. ``records``: the folder of the run's own.
+    """
     found: list[FileCompileJob] = []
     for source, claims_file in now.sources.items():
         for file, arch in ((f, arch) for f in claims_file.compilations for arch in f.archs):

@@ -57,13 +57,20 @@ def variants_of(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:
 
 
 def _is_whole(catalog: Catalog, request: Request) -> bool:
-    """Return whether a run is about all that Assay says of itself, among others."""
+    """Return whether a run is about all that Assay says of itself, among others.
+
+    A project of one's own may have statements of its own; they bring none of Assay's sweeps.
+    """
     ours = any(catalog.sources[source].source.file is None for source in request.sources)
     return catalog.project is None and ours and not request.claims
 
 
 def _swept(catalog: Catalog, request: Request, target: str) -> set[str]:
-    """Return the comparisons that a target's choices rest on, in a run of our own or for sweeps."""
+    """Return the comparisons that a target's choices rest on, where they are measured.
+
+    They belong to what this project says of itself: a run for other sources does not pay for them,
+    unless it was asked for sweeps, those among them that a target has no choice of yet.
+    """
     if not (request.tuning or _is_whole(catalog, request)):
         return set()
     choices = catalog.choices_to_hold(target) if request.tuning else catalog.tuning.of(target)
@@ -73,7 +80,11 @@ def _swept(catalog: Catalog, request: Request, target: str) -> set[str]:
 def _builds(
     catalog: Catalog, request: Request, claims: Sequence[Claim], swept: Mapping[str, Set[str]]
 ) -> Iterator[BuildJob]:
-    """Yield every compilation of what is needed, once each, for the targets' architectures."""
+    """Yield every compilation of what is needed, once each: for the architectures of the targets.
+
+    ``claims``: with those that their answers rest on. A statement on what compiles brings the
+    architecture that it names.
+    """
     archs = {catalog.targets[target].arch for target in swept}
     variants = variants_of(catalog, {*comparisons_of(catalog, claims)}.union(*swept.values()))
     if _is_whole(catalog, request):  # PyTorch's operators are tried through all of them
@@ -105,8 +116,10 @@ def _compiled_here(
 ) -> Iterator[BuildJob]:
     """Yield what a run compiles of its builds: all where it measures, or was told to.
 
-    Elsewhere a first run shall end within minutes on a small machine: it leaves the original
-    programs, variants that no claim rests on, and targets of which no claim speaks.
+    Elsewhere nothing that is compiled runs, and a first run shall end within minutes on a small
+    machine: the original programs, which take longest, are left to machines that run them, and so
+    are variants that no claim rests on (those of sweeps, and of readings beside the primary one),
+    and what is for targets of which no claim speaks.
     """
     measures = any(provision.kind == "device" for provision in request.targets)
     if request.judges_only:
@@ -130,13 +143,20 @@ def _compiled_here(
 
 
 def unanswered(provisions: Iterable[Provision], answers: Iterable[Answer]) -> tuple[str, ...]:
-    """Return the targets that are neither measured nor taken over, and that no answer speaks of."""
+    """Return the targets that are neither measured nor taken over, and that no answer speaks of.
+
+    No claim is for them; nothing is compiled on their account, unless a run compiles everything.
+    """
     told = {answer.target for answer in answers}
     return tuple(p.target for p in provisions if p.kind == "none" and p.target not in told)
 
 
 def _toolchains(catalog: Catalog, request: Request, builds: Iterable[BuildJob]) -> tuple[str, ...]:
-    """Targets whose images compile: the first of each architecture, or the first for a probe."""
+    """Targets whose toolchain images compile: one for each architecture, the first that has it.
+
+    An architecture without a target (a probe's) is compiled in the first image. Builds taken over
+    bring the record of their image along, where they were compiled in one.
+    """
     if request.prebuilt is not None:
         return request.prebuilt_toolchains
     if request.runtime == "host":
@@ -160,7 +180,9 @@ def _target_plan(
     builds: Iterable[BuildJob],
     swept: Set[str],
 ) -> TargetPlan:
-    """Return what is measured on, or taken over for, one target: what its answers need."""
+    """Return what is measured on, or taken over for, one target: what its answers need, but for
+    what is neither made in this run nor held by another.
+    """
     target, claims = provision.target, needed_on(catalog, answers, provision.target)
     arch, timed = catalog.targets[target].arch, catalog.targets[target].timed
     measured = provision.kind == "device"

@@ -20,7 +20,9 @@ from assay.verification.sign import require_key_place
 
 
 def tell_images(catalog: Catalog, runtime: RuntimeName) -> None:
-    """Say which commands of a project are not run: the runtime starts no image by its digest."""
+    """Say which commands of a project are not run, since the runtime starts no image that is named
+    by its digest.
+    """
     for source in catalog.sources.values() if not is_engine(runtime) else ():
         for command in source.commands:
             if command.image is not None:
@@ -29,7 +31,11 @@ def tell_images(catalog: Catalog, runtime: RuntimeName) -> None:
 
 
 def require_places(root: Path, run: str, key: Path | None) -> None:
-    """Raise MissingEnvironment or BadInput where a run's files or its ``key`` find no place."""
+    """Raise MissingEnvironment where what a run writes finds no place.
+
+    Raises BadInput where its place is a link, or holds what is no report. ``key``: the private key
+    that is to sign the report; None where nothing is signed.
+    """
     require_own_places(root, run)
     for folder in (RESULTS, REPORTS):
         if (root / folder).exists() and not (root / folder).is_dir():
@@ -47,9 +53,10 @@ def require_places(root: Path, run: str, key: Path | None) -> None:
 def require_kept_report(
     root: Path, catalog: Catalog, request: Request, plan: Plan, *, narrowed: bool
 ) -> None:
-    """Raise BadInput where a signed report lies with known claims that this run leaves out.
+    """Raise BadInput where a signed report lies that has claims which this run leaves out.
 
-    ``narrowed``: whether targets were named, so that those of the report count, too.
+    Claims that the catalog has no more count for nothing. ``narrowed``: whether targets were named,
+    so that those of the report count, too.
     """
     report = root / report_path(request)
     if not (report / ATTESTATION).is_file():
@@ -75,7 +82,9 @@ def require_kept_report(
 
 
 def require_compiler(request: Request, plan: Plan, *, starts: bool = True) -> None:
-    """Raise MissingEnvironment without a compiler; of a project, or a dry run, only say so."""
+    """Raise MissingEnvironment where the host compiles something and has no compiler; of a project,
+    and in a dry run, only say so.
+    """
     if request.runtime != "host" or request.prebuilt is not None or not plan.builds:
         return
     try:

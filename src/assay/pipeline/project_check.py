@@ -56,7 +56,9 @@ def told_problems(problems: Sequence[ProjectProblem]) -> list[str]:
 
 
 def sound_project(root: Path, folder: Path) -> Catalog:
-    """Return a project's catalog. Raises BadInput, with all that ``./assay check`` finds wrong."""
+    """Return the catalog of the project in ``folder``. Raises BadInput for one that does not pass
+    ``./assay check``, with all that is wrong.
+    """
     checked = check_project(root, folder)
     if problems := every_problem(root, checked):
         head = f"{folder}: {counted(len(problems), 'problem')}"
@@ -65,7 +67,9 @@ def sound_project(root: Path, folder: Path) -> Catalog:
 
 
 def every_problem(root: Path, checked: CheckedProject) -> list[ProjectProblem]:
-    """Return what is wrong with a project, by file and line; first in its own file alone."""
+    """Return what is wrong with a project, in the order of its files and lines; what is beyond its
+    file is looked at once that is sound. ``root``: of the repository, whose lock pins packages.
+    """
     found = [ProjectProblem(PROJECT_FILE, each.line, each.says) for each in checked.problems]
     if (says := foreign_place(checked.own.folder)) is not None:
         found.append(ProjectProblem(PROJECT_FILE, 1, says))
@@ -75,7 +79,10 @@ def every_problem(root: Path, checked: CheckedProject) -> list[ProjectProblem]:
 def impossible_problems(
     catalog: Catalog, place: Callable[[str], tuple[str, int]]
 ) -> list[ProjectProblem]:
-    """Return every published figure that arithmetic contradicts; none is refused for that."""
+    """Return every published figure that arithmetic contradicts, in the order of files and lines.
+
+    Nothing is refused for one: ``reproduce`` judges it. ``place``: file and line of an entry.
+    """
     found = (
         ProjectProblem(*place(each.of), f"{called(catalog, each.of)}: {each.says}")
         for each in impossible_figures(catalog)
@@ -123,7 +130,9 @@ def _beyond_reading(root: Path, checked: CheckedProject) -> Iterator[ProjectProb
 
 
 def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield commands whose lines would not find a file: only the project's files are copied."""
+    """Yield what is wrong with commands whose lines would not find what is in the folder: only the
+    project's files are copied.
+    """
     copied = {Path(name) for name in (catalog.project.files if catalog.project else ())}
     folders = {parent for name in copied for parent in name.parents}
     commands = (each for source in catalog.sources.values() for each in source.commands)

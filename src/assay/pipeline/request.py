@@ -82,8 +82,8 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
     """Check the options and find where each target's figures can come from.
 
     A GPU of this machine (or a node of the cluster) comes first, unless the caller names recorded
-    reports; then a published report; else the target has nothing. Raises BadInput,
-    MissingEnvironment, or the verification's error for a recorded report.
+    reports; then the repository's own published report; else the target has nothing. Raises
+    BadInput, MissingEnvironment, or the verification's error for a recorded report.
     """
     _check_names(catalog, options)
     key = options.signing_key if options.signs else None
@@ -237,7 +237,10 @@ def _with_gpus_here(
 def _chosen_runtime(
     root: Path, catalog: Catalog, options: Options, driver: HostDriver | None
 ) -> RuntimeName:
-    """Return where jobs run, seen to work. Raises BadInput or MissingEnvironment."""
+    """Return where jobs run, seen to work; says which, and why not the others.
+
+    Raises BadInput or MissingEnvironment where the wishes cannot be met there.
+    """
     runtime, lines = choose(
         options.runtime,
         gpu=driver is not None,

@@ -53,7 +53,11 @@ def find_recorded(
     reports: Iterable[Path],
     keys: Sequence[Path],
 ) -> dict[str, Taken]:
-    """Return what each target takes of the first report of a trusted key, or raise CheckFailed."""
+    """Return what each target takes of the first verified report that holds it.
+
+    Comparisons that are measured otherwise by now are not taken over, and a line says which. Raises
+    CheckFailed where a report is not as a trusted key signed it.
+    """
     wanted, found = list(targets), dict[str, Taken]()
     for report in reports:
         missing = [target for target in wanted if target not in found]
@@ -75,7 +79,7 @@ def _recorded_in(
 ) -> dict[str, Taken]:
     """Return what an opened report, which lies at ``report``, holds of ``targets``.
 
-    Raises BadInput for one not named as its run: the evidence would name another report.
+    Raises BadInput for one that is not named as its run: the evidence would name another report.
     """
     manifest, place = _intact(folder, report, root, keys), report.resolve()
     # Evidence holds no machine's paths: of a report elsewhere its name, which can be typed.
@@ -139,7 +143,9 @@ def held_plans(report: Path) -> dict[str, TargetPlan]:
 
 
 def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> TargetPlan:
-    """Return what evidence holds of a target, as far as it means what the configuration says."""
+    """Return what the evidence of the run that measured a target holds of it, as far as that still
+    means what the configuration says. ``name``: of the report that it is taken from.
+    """
     then, lock = load_catalog(evidence), toolchain_lock_digest(root)
     plans = read_record(Plan, evidence / stages.plan_path()).targets
     planned = next(each for each in plans if each.target == target)
@@ -237,7 +243,9 @@ MORE = ("processes", "blocks", "samples")
 
 
 def _samples_more(had: Protocol, asked: Protocol) -> bool:
-    """Whether a protocol took as many samples as another asks for, also by a fixed number."""
+    """Whether a protocol took as many samples as another asks for. A number of processes that was
+    fixed does for a design with looks.
+    """
     enough = had.blocks >= asked.blocks and had.samples >= asked.samples
     return enough and (had.looks == asked.looks or len(had.looks) == 1 < len(asked.looks))
 
@@ -245,7 +253,8 @@ def _samples_more(had: Protocol, asked: Protocol) -> bool:
 def _same_variant(now: Variant, then: Variant) -> bool:
     """Whether two descriptions are of one configuration of one kernel.
 
-    What is said of it may have changed, and its architectures; a source that changed may ask for
+    What is said of it may have changed (its title, whose code it is, the package that holds it),
+    and the architectures it is built for besides; a source that has become another may ask for
     more: a verdict names the commit whose source was measured.
     """
     words = ("title", "built_from", "artifact", "package", "defines", "archs")
@@ -254,7 +263,10 @@ def _same_variant(now: Variant, then: Variant) -> bool:
 
 
 def _same_original(now: Catalog, then: Catalog, name: str) -> bool:
-    """Whether a source's own program is as it was; its figures are read again from the record."""
+    """Whether a source's own program is described as it was, but for where its figures stand.
+
+    What it printed is in the record, and is read again.
+    """
 
     def described(catalog: Catalog) -> OriginalSource | None:
         every = (each for file in catalog.sources.values() for each in file.own_programs)
@@ -265,7 +277,9 @@ def _same_original(now: Catalog, then: Catalog, name: str) -> bool:
 
 
 def take_whole(report: EarlierReport, into: Path) -> None:
-    """Copy a report, whole or not at all. Raises CheckFailed where it is another by now."""
+    """Copy a report byte for byte, whole or not at all. Raises CheckFailed where it is not the one
+    that was asked for any more.
+    """
     into.parent.mkdir(parents=True, exist_ok=True)
     with (
         opened_report(Path(report.path)) as opened,

@@ -31,7 +31,11 @@ VERIFIED = "verified.txt"
 
 
 def bind_run(root: Path, catalog: Catalog, request: Request, plan: Plan) -> None:
-    """Write what the run is bound to, where it differs; BadInput if the configuration did."""
+    """Write what the run is bound to, leaving files that say the same untouched.
+
+    ``catalog``: what ``plan`` was made from. Raises BadInput where the configuration was edited
+    since it was read.
+    """
     began, started = datetime.now(UTC), time.monotonic()
     own, files = root / run_path(request), _files(root, request, plan)
     if load_catalog(root, None if request.home is None else Path(request.home)) != catalog:
@@ -83,7 +87,9 @@ def _files(root: Path, request: Request, plan: Plan) -> dict[str, bytes]:
 
 
 def run_path(request: Request) -> str:
-    """Return results/NAME, where a run keeps its records, from the repository's root."""
+    """Return results/NAME, where a run keeps its records, as the workflow names it, from the
+    repository's root.
+    """
     home = "" if request.home is None else f"{request.home}/"
     return f"{home}{RESULTS}/{request.run}"
 
@@ -95,7 +101,9 @@ def report_path(request: Request) -> str:
 
 
 def foreign_place(home: Path, *run: str) -> str | None:
-    """Return what is wrong where results, reports, or a run in them, leads out of ``home``."""
+    """Return what is wrong where ``results`` or ``reports`` of ``home`` leads out of it; None where
+    neither does. ``run``: a run whose folders in them are looked at, too.
+    """
     for place in (home / RESULTS, home / REPORTS):
         for path in (place, *(place / name for name in run)):
             if path.is_symlink() or not path.resolve().is_relative_to(home.resolve()):

@@ -50,7 +50,8 @@ def job_name(run_dir: Path) -> str:
 def executor_options(cluster: ClusterFile, run_dir: Path) -> list[str]:
     """Return what Snakemake's executor is told of the site and of this run.
 
-    The jobs' output lies in the run's own folder: the plugin removes empty folders at a run's end,
+    Its jobs' output lies in the run's own folder: where runs of a checkout shared one, the plugin
+    of a run that ended removed the empty folders into which another's waiting jobs were to write,
     and Slurm starts no job whose output it cannot open.
     """
     options = [
@@ -69,7 +70,10 @@ def executor_options(cluster: ClusterFile, run_dir: Path) -> list[str]:
 
 
 def jobs_of(run_dir: Path, *states: str) -> list[str]:
-    """Return a run's jobs in the queue, or in one of ``states``. Raises MissingEnvironment."""
+    """Return the ids of a run's jobs that are in the queue, or in one of ``states``.
+
+    Raises MissingEnvironment where Slurm does not answer.
+    """
     wanted = [f"--states={','.join(states)}"] if states else []
     shown = ask_slurm("squeue", "--me", "--noheader", *wanted, "--format=%i|%j")
     rows = [line.split("|", 1) for line in shown.splitlines()]
@@ -82,7 +86,11 @@ def was_on_cluster(run_dir: Path) -> bool:
 
 
 def cancel_orphans(run_dir: Path) -> None:
-    """Cancel what an earlier start left in the queue, and wait. Raises MissingEnvironment."""
+    """Cancel what an earlier start of the run left in the queue, and wait for its end.
+
+    Call it while this process has the run. What such a job finished is kept. Raises
+    MissingEnvironment where a job does not go.
+    """
     left = jobs_of(run_dir)
     if not left:
         return
@@ -99,7 +107,12 @@ def cancel_orphans(run_dir: Path) -> None:
 
 
 def requeue_preempted(run_dir: Path) -> None:
-    """Put preempted jobs, for which Snakemake waits, back. Raises MissingEnvironment."""
+    """Put jobs back into the queue that were preempted for good. Raises MissingEnvironment for one
+    that is not taken back.
+
+    Where a cluster's way of preempting is to cancel, Slurm leaves the job as it is, and Snakemake
+    waits for it to be resumed.
+    """
     try:
         jobs = jobs_of(run_dir, "PREEMPTED")
     except MissingEnvironment as silent:

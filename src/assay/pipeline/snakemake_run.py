@@ -70,9 +70,12 @@ def run_workflow(
 ) -> None:
     """Bind the run to its plan, and run the workflow up to rule ``goal`` (all, by default).
 
-    ``again``: outputs below the run's directory that are made anew though they are there. A report
-    that is no longer as it was signed is made again. Raises the failed steps' error with the first
-    one's exit code, Interrupted when this process is.
+    ``catalog``: what ``plan`` was made from; ``again``: outputs below the run's directory that are
+    made anew though they are there. What Snakemake says goes to ``logs/snakemake.log`` of the run,
+    and to the terminal too where that is ``verbose``. The first step that finds that the machine
+    lacks something ends the run; what was finished is kept. A report that is no longer as it was
+    signed is made again. Raises the failed steps' error with the first one's exit code, Interrupted
+    when this process is.
     """
     require_compiler(request, plan)
     with only_run(root if request.home is None else Path(request.home), request.run):
@@ -126,8 +129,10 @@ def _run(root: Path, request: Request, command: Sequence[str], *, verbose: bool)
 def snakemake_command(root: Path, request: Request, goal: str | None = None) -> list[str]:
     """Return how Snakemake is started on a run, without any limit on cores.
 
-    Compilers share this machine's memory, or what a control group grants of it. Naming any limit
-    here sets aside those of the profile, so that its one GPU stands here again.
+    A project's files have absolute names, and nothing of its run lands in the repository. Compilers
+    share this machine's memory, or what a control group grants of it (a job that wants more of it
+    runs alone). Naming any limit here sets aside those of the profile, so that the one GPU of
+    profiles/default stands here again.
     """
     cluster, home = request.cluster, request.home
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -148,7 +153,12 @@ def snakemake_command(root: Path, request: Request, goal: str | None = None) -> 
 
 
 def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the caller's environment for Snakemake and its jobs, with a cache to write to."""
+    """Return the environment of Snakemake and of its jobs, which run this checkout's code.
+
+    The caller's, but for what would have them run code from elsewhere, and for a cache below a home
+    that cannot be written: Snakemake, and the libraries of the steps, would end there with a
+    traceback.
+    """
     ours = isolated(environ, [root / "src"])
     if own_cache() is not None:
         ours["PYTHONDONTWRITEBYTECODE"] = "1"  # into the repository
@@ -160,10 +170,11 @@ def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, s
 
 @contextmanager
 def only_run(home: Path, name: str) -> Iterator[None]:
-    """Hold the run ``name`` of this checkout, or of a project; wait while another process has it.
+    """Hold the run ``name`` of this checkout, or of a project; waits, saying so, while another
+    process has it.
 
-    The lock does not outlive a killed process. What that left running is waited for, and ended.
-    Raises MissingEnvironment where that cannot be.
+    Snakemake's own locks outlive a killed process; this one does not. What a killed command left
+    running is waited for, and ended. Raises MissingEnvironment where that cannot be.
     """
     path = home / RESULTS / f".{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -225,7 +236,9 @@ def log_path(run_dir: Path) -> Path:
 
 
 def _copy(stream: IO[str], path: Path, verbose: bool, silenced: threading.Event) -> None:
-    """Copy what a workflow says into its log, and tell lines for people until ``silenced``."""
+    """Copy what a workflow says into its log, and tell the lines that are meant for people, until
+    they are silenced.
+    """
     warned: set[str] = set()
     with path.open("w", encoding="utf-8") as log:
         for line in stream:
@@ -257,7 +270,10 @@ def _wait(process: "subprocess.Popen[str]", run_dir: Path, *, on_cluster: bool) 
 
 
 def _end_group(process: "subprocess.Popen[str]", *, on_cluster: bool) -> None:
-    """Ask the workflow and its jobs to end, and see to it; another interrupt ends the patience."""
+    """Ask the workflow and its jobs to end, and see to it that they do.
+
+    Another interrupt on the way ends the patience with them.
+    """
     if on_cluster:  # Snakemake cancels the jobs it placed when it is interrupted, and only then
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGINT)

@@ -98,7 +98,8 @@ class Steps(MeasuringSteps):
         )
 
     def file_compile(self, artifact: str, arch: str) -> None:
-        """Compile a source's file as published, in a copy; a compiler's refusal is a record."""
+        """Compile a source's file as published, in a fresh copy of the checkout that the user gave;
+        a refusal of the compiler is a record."""
         given, file = self.dag.published(artifact, arch)
         folder = (self.run_dir / "originals" / "compiled" / arch / artifact).resolve()
         shutil.rmtree(folder, ignore_errors=True)
@@ -110,7 +111,8 @@ class Steps(MeasuringSteps):
         write_record(record, self.run_dir / evidence.file_compile_path(artifact, arch))
 
     def inspect(self) -> None:
-        """Count in pinned packages, or take a prebuilt run's counts; look into optional ones."""
+        """Count in the files of pinned packages, or take over what a prebuilt run counted; look
+        into optional packages that the device's Python has."""
         catalog, request = self.dag.catalog, self.dag.request
         claims = list(catalog.claims_of(self.dag.plan.sources, self.dag.plan.claims))
         counted = inspect_or_take(self.root, claims, self._prebuilt())
@@ -185,7 +187,10 @@ def leave_with_owner(environ: Mapping[str, str]) -> bool:
 
 
 def run_job(job: Any) -> None:
-    """Run the step that a job is about; ``job``: what Snakemake gives ``workflow/scripts``."""
+    """Run the step that a job of Snakemake is about, as ``run_step`` does.
+
+    ``job``: what Snakemake gives a script in ``workflow/scripts`` of the repository.
+    """
     arguments = dict(job.wildcards.items())
     root = root_of(Path(job.scriptdir))
     run_step(root, job.rule, arguments, run_dir=job.config["run"], log=job.log[0])
@@ -195,9 +200,11 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
     """Run one step of a workflow of the repository at ``root``; ``rule`` names a method of Steps.
 
     ``run_dir``: results/<run>, of a project with its folder. ``measure`` is every stage of a
-    target; what does not depend on a stage that failed goes on. An error becomes a sentence on
-    standard error, in ``log`` and in ``results/<run>/failures/``, where the command line finds it
-    with its exit code; of a defect ``log`` holds the traceback.
+    target, one after the other; what does not depend on a stage that failed goes on. A report is
+    judged before it is rendered, and verified once it is signed. An AssayError
+    becomes a sentence on standard error, in ``log`` and in ``results/<run>/failures/``, where the
+    command line finds it with the exit code it owes its caller, and so does a place that cannot be
+    written; of any other error ``log`` holds the traceback. Says how long each stage took.
     """
     leave_on_signals()
     if not leave_with_owner(os.environ):
@@ -249,7 +256,10 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
 
 
 def _told(root: Path, step: str, log: str, error: Exception) -> tuple[StepFailure, str]:
-    """Return an error as the failure of a step, with its notes, and what the log is to hold."""
+    """Return an error as the failure of a step, and what its log is to hold of it.
+
+    The notes of an error say where it was met.
+    """
     code, text = ExitCode.CHECK_FAILED, ""
     if isinstance(error, AssayError):
         code, words = ExitCode(error.exit_code), str(error)
@@ -265,10 +275,12 @@ def _told(root: Path, step: str, log: str, error: Exception) -> tuple[StepFailur
 
 
 def verify_own(root: Path, report_dir: Path, request: Request) -> str:
-    """Verify a run's report as its reader will, and return what was found, a line a check.
+    """Verify the signed report of a run as its reader will: with the signer's own key and the
+    trusted ones, by the rules that the history of the repository at ``root`` holds. Return what was
+    found, a line a check.
 
-    A run of a tree that is no commit's may have rules of its own, which its readers must accept.
-    Raises CheckFailed.
+    A run of a tree that is no commit's may have rules of its own: they are listed, and its readers
+    must accept them. Where there is no history, nothing is proven of them. Raises CheckFailed.
     """
     from assay.report.render import render_contents  # noqa: PLC0415
     from assay.verification.made_again import Renderer  # noqa: PLC0415
