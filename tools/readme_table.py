@@ -17,7 +17,7 @@ from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, outcomes
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import Outcome
 from assay.records.attestation import VERDICTS
-from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
+from assay.records.verdicts import INFERRED, Status, Verdict, VerdictsFile
 from assay.report.counts import came_out
 from assay.report.formatting import markdown
 from assay.report.story import Sentence, leading_findings, story
@@ -30,7 +30,6 @@ BEGIN = "<!-- results: begin (python -m tools.readme_table --write) -->"
 END = "<!-- results: end -->"
 COLUMNS = (FIGURES, ELSEWHERE, "ratios", "probes")
 """What the table counts; relations between printed figures are in the report."""
-SEEMS = (Why.OTHER_PROBLEM, Why.OTHER_WORK_SEEMS)
 ROWS = 10
 """Lines of the table, at most: more sources than that share the last one."""
 
@@ -91,7 +90,7 @@ def _came_out(things: Sequence[Outcome]) -> str:
     """Return how things that count came out, and how many misstatements are only inferred."""
     status = Status.MISSTATED
     found = [each for each in things if each.status is status]
-    seems = sum(each.lead.why in SEEMS for each in found)
+    seems = sum(each.lead.why in INFERRED for each in found)
     said = f"{status.word} ({'it seems' if seems == len(found) else f'{seems} it seems'})"
     return came_out(things).replace(status.word, said) if seems else came_out(things)
 

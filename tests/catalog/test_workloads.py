@@ -92,7 +92,7 @@ class TestReadingsOnly:
         self.edit(
             tree,
             "config/claims/002.yaml",
-            "{comparison: bsr_gemm_128, arm: wgmma, over: mma}",
+            "{comparison: bsr_bsr_stages, arm: cublas, over: stage3}",
             "{comparison: bsr_bsr_as_run, arm: stage1, over: stage2}",
         )
         with pytest.raises(BadInput, match="holds 'stage1' against arm 'stage2'"):

@@ -119,6 +119,9 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
             f"{faster}, got faster by more."
         )
         return verdict.model_copy(update={"why": Why.COMPARATOR_FASTER, "explanation": text})
+    accused = [part for part in found.values() if part.status is Status.MISSTATED]
+    if verdict.status is Status.MISSTATED and accused:
+        verdict = verdict.model_copy(update={"why": accused[0].why})
     holds = any(reading.holds for reading in verdict.readings if not reading.primary)
     # To be misstated is taken only where a reading of the ratio holds.
     taken = {n: part.verdict.status if holds else part.plain for n, part in parts.items()}
@@ -129,7 +132,6 @@ def no_better_than_parts(verdict: Verdict, parts: Mapping[str, Part]) -> Verdict
     missed = any(found[name].status is Status.NOT_REPRODUCED for name in lacking)
     if not missed:
         lacking = waiting or lacking  # only those left open, where no other is missed for certain
-    accused = any(part.status is Status.MISSTATED for part in found.values())
     fails = (Status.NOT_REPRODUCED, *(() if accused else (Status.MISSTATED,)))
     unsure = bool(waiting) and not missed and verdict.status in fails
     worst = min(lacking, key=lambda name: taken[name].facts.severity)

@@ -90,6 +90,14 @@ def printed_beside(case: Case, claim: Claim, target: str | None) -> bool:
     return beside is not None and isinstance(beside[1], Measured)
 
 
+def built_as_typed(case: Case, claim: Claim) -> bool:
+    """Return whether the program that prints a claim's figure is built with no other settings than
+    its source types.
+    """
+    described = _described(case, claim.id)
+    return described is not None and not described[0].defines
+
+
 def sides_of(case: Case, claim: Claim) -> list[Claim]:
     """Return the two claims that one is derived from, or the claim."""
     if not isinstance(claim.evaluation, Derived):

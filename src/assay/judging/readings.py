@@ -13,6 +13,7 @@ from assay.judging.own_program import (
     AS_STATED,
     SAYS,
     as_typed,
+    built_as_typed,
     counted_otherwise,
     counts_of,
     own_program,
@@ -218,7 +219,8 @@ def _by_itself(case: Case, claim: Claim, target: str, tried: Sequence[TriedReadi
     that it counts: of a ratio, both of its sides.
     """
     ran = all(
-        isinstance(side.evaluation, ways.Program) or printed_beside(case, side, target)
+        isinstance(side.evaluation, ways.Program)
+        or (built_as_typed(case, side) and printed_beside(case, side, target))
         for side in sides_of(case, claim)
     )
     return ran and any(

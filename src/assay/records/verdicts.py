@@ -173,6 +173,8 @@ class Why(StrEnum):
                     "not measured")  # fmt: skip
 
 
+INFERRED = (Why.OTHER_PROBLEM, Why.OTHER_WORK_SEEMS)
+"""Causes of a misstatement that nothing which ran shows by itself: "it seems"."""
 Artifact = Literal["original", "library", "reimplemented", "arithmetic", "inspection"]
 """What a verdict rests on: the author's own program, the named library's own kernel from its
 published package, what was rebuilt from statements, or no run at all."""

@@ -11,7 +11,7 @@ from assay.findings.headline import FIGURES, KINDS, OF_WHAT
 from assay.judging.counts import Outcome
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
-from assay.records.verdicts import Status, Why
+from assay.records.verdicts import INFERRED, Status, Why
 from assay.report import formatting as fmt
 from assay.report.checks import GuardWords
 from assay.report.claims import ClaimLine, project_stamp
@@ -52,7 +52,7 @@ def first_screen(
             _machine(catalog, evidence, plan)
             for plan in sorted(plans, key=lambda plan: plan.provision.kind == "none")
         ],
-        "conclusion": conclusion(kind, split),
+        "conclusion": conclusion(kind, split, sum(each.why in INFERRED for each in members)),
         "chips": [
             (split.statuses[each], words, mark_of(each), choice_of(kind, status=each))
             for each, words in status_words(split.statuses, split.away, named="").items()
@@ -73,8 +73,10 @@ def first_screen(
     }
 
 
-def conclusion(kind: str, split: headline.Split) -> str:
-    """Return in one sentence how many of what the headline counts hold."""
+def conclusion(kind: str, split: headline.Split, inferred: int = 0) -> str:
+    """Return in one sentence how many of what the headline counts hold; of those that do not, how
+    many are ``inferred`` to be misstated.
+    """
     if not split.total:
         return NOTHING_COUNTS
     facts = {status: status.facts for status in split.statuses}
@@ -83,7 +85,8 @@ def conclusion(kind: str, split: headline.Split) -> str:
                if facts[status].decided and not facts[status].strict)  # fmt: skip
     of = counted(split.total, *OF_WHAT[kind])
     parts = [f"{hold or 'None'} of {of} {agreeing(hold or 1, 'holds', 'hold')}"]
-    parts += [f"{fail} {agreeing(fail, 'does', 'do')} not"] if fail else []
+    seems = f" ({'' if inferred == fail else f'{inferred} '}by inference)" if inferred else ""
+    parts += [f"{fail} {agreeing(fail, 'does', 'do')} not{seems}"] if fail else []
     idle = split.total - hold - fail
     parts += [f"{idle} {agreeing(idle, 'stays', 'stay')} open"] if idle else []
     return f"{', '.join(parts)}."
