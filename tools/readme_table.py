@@ -88,11 +88,12 @@ def _table(catalog: Catalog, once: Iterable[Outcome]) -> list[str]:
 
 def _came_out(things: Sequence[Outcome]) -> str:
     """Return how things that count came out, and how many misstatements are only inferred."""
-    status = Status.MISSTATED
-    found = [each for each in things if each.status is status]
-    seems = sum(each.lead.why in INFERRED for each in found)
-    said = f"{status.word} ({'it seems' if seems == len(found) else f'{seems} it seems'})"
-    return came_out(things).replace(status.word, said) if seems else came_out(things)
+    words, name = came_out(things), Status.MISSTATED.word
+    found = [each.why in INFERRED for each in things if each.status is Status.MISSTATED]
+    if not any(found):
+        return words
+    seems = "it seems" if all(found) else f"{sum(found)} it seems"
+    return words.replace(name, f"{name} ({seems})")
 
 
 def newest_tables(root: Path) -> str:

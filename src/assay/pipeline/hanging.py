@@ -94,12 +94,16 @@ def _worth_it(case: Case, claim: Claim, figure: Measured | Failure, target: str)
         if needed and _settled_half(case, claim, target) > needed[1] + _slack(needed[0]):
             return
     for name, record in _benchmarks(case, figure.evidence, target):
-        left = [look for look in record.looks if look > len(record.processes)]
+        left = _is_look_left(record)
         control = case.catalog.comparisons[name].control
         lost = reason == "no_control" and control in record.not_timed
         few = reason in BEFORE and not lost
         if left and (few or (needed and may_decide(*needed, record.looks, judging))):
             yield name
+
+
+def _is_look_left(record: BenchmarkRecord) -> bool:
+    return len(record.processes) < max(record.looks, default=0)
 
 
 def may_decide(summary: Summary, distance: float, looks: Sequence[int], judging: Judging) -> bool:
@@ -126,8 +130,7 @@ def _settled_half(case: Case, claim: Claim, target: str) -> float:
     for part in parts_of(case, claim.evaluation):
         side = measure_part(case, claim.evaluation, part, target)
         if isinstance(side, Measured) and not any(
-            record.looks and record.looks[-1] > len(record.processes)
-            for _, record in _benchmarks(case, side.evidence, target)
+            _is_look_left(record) for _, record in _benchmarks(case, side.evidence, target)
         ):
             half += (side.summary.high - side.summary.low) / 2
     return half

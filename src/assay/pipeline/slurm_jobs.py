@@ -217,9 +217,11 @@ def salt_of(run_dir: Path) -> str:
     if not path.is_file():
         own = path.with_name(f".salt.{secrets.token_hex(8)}")
         write_bytes(own, secrets.token_hex(SALT_BYTES).encode())
-        with suppress(FileExistsError):  # another process was first, and that one's holds
-            os.link(own, path)
-        own.unlink()
+        try:
+            with suppress(FileExistsError):  # another process was first, and that one's holds
+                os.link(own, path)
+        finally:
+            own.unlink()
     return path.read_text()
 
 

@@ -187,6 +187,19 @@ def test_findings_are_the_kernels_own(run, tmp_path):
     assert (["ours"], "memcheck") not in started
 
 
+def test_after_a_launch_that_failed_each_kernel_is_started_alone(run, tmp_path):
+    """It may have taken the context, and with it the launches of its neighbours."""
+    failed = [{"name": "regular", "code": 700, "error": ""}]
+    plan = {
+        "control": dict.fromkeys(sanitizer.TOOLS, CAUGHT),
+        "ours": clean(memcheck={"log": CLEAN, "launches": failed}),
+        "theirs": clean(),
+    }
+    by_key = {(r.variant, r.tool): r.status for r in run(plan).runs}
+    assert (by_key["ours", "memcheck"], by_key["theirs", "memcheck"]) == ("failed", "clean")
+    assert (["theirs"], "memcheck") in [call[:2] for call in map(tuple, calls_of(tmp_path))]
+
+
 def test_a_tool_that_misses_its_control_is_named(run):
     shown = {"memcheck": CAUGHT, "racecheck": {"log": RACE}, "synccheck": {"log": CLEAN}}
     plan = {"control": shown, "ours": clean(), "theirs": clean()}

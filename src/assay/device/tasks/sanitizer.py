@@ -100,9 +100,12 @@ class Watched:
 
     @property
     def clean(self) -> bool:
-        """Whether the tool came to a summary without findings, and every launch ended."""
-        quiet = self.found.errors == 0 == self.found.warnings
-        return quiet and not self.error and not any(shape["error"] for shape in self.launches)
+        """Whether the tool came to a summary without findings, and every launch ended or was
+        refused: after any other code nothing else in that start is to be believed.
+        """
+        quiet = self.found.errors == 0 == self.found.warnings and not self.error
+        ended = (0, *REFUSALS)
+        return quiet and all(s["code"] in ended and not s["error"] for s in self.launches)
 
 
 class Sanitizer:
