@@ -121,7 +121,7 @@ constexpr unsigned kAll = 0xffffffffu;
 
 struct Problem {
   AssayAttention call;
-  int* counter;
+  int* counter;  // null: tiles are dealt in turn
   int rows;   // block rows of a head; each has kBlockTiles tiles
   int tiles;  // of all heads and batches
   int group;  // heads of Q for one of K and V

@@ -68,11 +68,10 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
   int round = 0;
   const auto ticket = [&] {  // of the tile after the last that was asked for; lane 0 knows it
     ++round;
-    if constexpr (Config::kDynamic) {
+    if (Config::kDynamic && p.counter != nullptr) {
       return lane == 0 ? walkers + atomicAdd(p.counter, 1) : 0;
-    } else {
-      return round * walkers + (round % 2 == 0 ? walker : walkers - 1 - walker);
     }
+    return round * walkers + (round % 2 == 0 ? walker : walkers - 1 - walker);
   };
   const auto publish = [&](const Tile& tile, int steps) {
     ptx::mbarrier_wait(shared.queue_empty(place.stage), place.parity);

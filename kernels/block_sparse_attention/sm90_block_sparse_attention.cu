@@ -38,7 +38,8 @@
 // place back: that alone the race checker can follow.
 //
 // Tiles run through the rows of one head, then the next head, so that a head's K and V stay in L2. With DYNAMIC 1 they
-// come from a counter in the workspace, longest rows first if the caller gives such an order.
+// come from a counter in the workspace, longest rows first if the caller gives such an order. Where hardly more tiles
+// than streams are, they are dealt in turn: clearing the counter would take longer than it saves.
 //
 // Requires: 16-byte aligned pointers, strides that are multiples of 8 elements, columns within the keys, sm_90a.
 
@@ -157,20 +158,21 @@ extern "C" int assay_block_sparse_attention(const AssayAttention* call, void* wo
   if (error == cudaSuccess) {
     error = launch::prepare(sm90_block_sparse_attention_kernel, Config::kSharedBytes, &limits);
   }
-  if (error == cudaSuccess && Config::kDynamic) {
+  const int ctas = (static_cast<int>(tiles) + Config::kStreams - 1) / Config::kStreams;
+  const int grid = ctas < limits.sms ? ctas : limits.sms;
+  const bool counts = Config::kDynamic && tiles > int64_t{5} * grid * Config::kStreams / 4;
+  if (error == cudaSuccess && counts) {
     error = cudaMemsetAsync(workspace, 0, sizeof(int), static_cast<cudaStream_t>(stream));
   }
   if (error != cudaSuccess) {
     return error;
   }
   const Problem problem{c,
-                        static_cast<int*>(workspace),
+                        counts ? static_cast<int*>(workspace) : nullptr,
                         rows,
                         static_cast<int>(tiles),
                         c.heads / c.kv_heads,
                         c.scale * 1.4426950408889634f};
-  const int ctas = (problem.tiles + Config::kStreams - 1) / Config::kStreams;
-  const int grid = ctas < limits.sms ? ctas : limits.sms;
   sm90_block_sparse_attention_kernel<<<grid, Config::kThreads, Config::kSharedBytes,
                                        static_cast<cudaStream_t>(stream)>>>(problem, map_q, map_k, map_v);
   return cudaGetLastError();
