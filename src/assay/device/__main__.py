@@ -24,7 +24,7 @@ from assay.device.worker.forks import prepare_environment
 from assay.device.worker.locks import UNKNOWN_USE, OpenGpu, Use, require_alone
 from assay.device.worker.messages import utc_moment
 from assay.device.worker.preload import (
-    SKIP_VARIABLE,
+    left_out,
     modules_for,
     preload,
     share_compiled_kernels,
@@ -157,10 +157,10 @@ def _preload(batch: Sequence[QueuedJob], arguments: list[str]) -> None:
     for job in (queued.job for queued in batch):
         if TASKS[job.task].forks and isinstance(job, ComparisonJob):
             names.update(dict.fromkeys(modules_for(job.comparison)))
-    if names and SKIP_VARIABLE not in os.environ:
+    if names:
         _require_torch(batch[0].output)
-        if not preload(names):
-            start_again_without(arguments)
+        if touching := preload(name for name in names if name not in left_out()):
+            start_again_without(touching, arguments)
 
 
 def _require_torch(output: Path) -> None:

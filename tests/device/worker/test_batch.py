@@ -141,9 +141,22 @@ class TestEachJobByItself:
         assert not any(failure_path(job.output).exists() for job in batch)
 
 
-@pytest.mark.parametrize(("looks", "usable"), [([True, True], True), ([False, True], False)])
-def test_only_what_an_import_opens_keeps_modules_from_the_parent(monkeypatch, looks, usable):
+@pytest.mark.parametrize(
+    ("looks", "touching"),
+    [([True, True, True], None), ([False, False, False], None), ([False, False, True], "csv")],
+)
+def test_the_import_that_opens_the_gpu_is_named(monkeypatch, looks, touching):
     seen = iter(looks)
     monkeypatch.setattr(preload, "_holds_uvm", lambda: next(seen))
     monkeypatch.setattr(preload, "_child_is_in_bad_fork", lambda: False)
-    assert preload.preload(["json"]) is usable
+    assert preload.preload(["json", "csv"]) == touching
+
+
+def test_each_start_leaves_out_what_the_ones_before_found(monkeypatch):
+    monkeypatch.setenv(preload.SKIP_VARIABLE, "")
+    started = []
+    monkeypatch.setattr(preload.os, "execv", lambda _, command: started.append(command[-1]))
+    for name in ("json", "csv"):
+        preload.start_again_without(name, ["job.json"])
+    assert preload.left_out() == ["json", "csv"]
+    assert started == ["job.json", "job.json"]

@@ -1,7 +1,7 @@
 """Slow imports, made once in the parent, so that fresh processes start with them.
 
 Nothing here may initialise CUDA: a child forked afterwards could not use it. Should an import do so
-all the same, the job starts again without them.
+all the same, the job starts again without that one, and each child makes it by itself.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from assay.shared.project_calls import project_place
 from assay.shared.specs import CodeSpec, ComparisonSpec
 
 SKIP_VARIABLE = "ASSAY_PRELOAD_SKIP"
-"""Set where modules are left to the children, for one of them touches CUDA."""
+"""Modules that are left to the children, for they touch CUDA; commas between them."""
 CACHE_VARIABLE = "ASSAY_DEVICE_CACHE"
 """A folder for what libraries compile that outlives the job."""
 CACHES = {
@@ -51,9 +51,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "fa4": ("flash_attn.cute.interface",),
     "fa4_sparse": ("flash_attn.cute.interface", "flash_attn.cute.block_sparsity"),
     "cudnn_sparse": ("cudnn.block_sparse_attention.api",),
-    "flashinfer_sparse": ("flashinfer.sparse",),
 }
-"""Variant.entry to what it imports when it is prepared and first launched."""
+"""Variant.entry to what it imports when it is prepared and first launched. FlashInfer asks for the
+device as it is imported, so it stays out."""
 
 
 WORDS: dict[str, tuple[str, ...]] = {"torch.compile": _COMPILER, "triton": _COMPILER[:2]}
@@ -96,8 +96,13 @@ def _of_code(code: CodeSpec) -> Iterator[str]:
             yield from modules
 
 
-def preload(modules: Iterable[str]) -> bool:
-    """Import modules; returns whether children of this process can still use CUDA.
+def left_out() -> list[str]:
+    """Return the modules that earlier starts of this job found to touch CUDA."""
+    return [name for name in os.environ.get(SKIP_VARIABLE, "").split(",") if name]
+
+
+def preload(modules: Iterable[str]) -> str | None:
+    """Import modules; returns the one after which children of this process can't use CUDA, if any.
 
     A failed import is no matter here: the arm that needs it will say so. A module that is not there
     belongs to a rival that is not installed.
@@ -107,10 +112,12 @@ def preload(modules: Iterable[str]) -> bool:
         try:
             importlib.import_module(name)
         except ModuleNotFoundError:
-            continue
+            pass
         except Exception as error:
             sys.stderr.write(f"{name} is not preloaded: {type(error).__name__}: {error}\n")
-    return (held or not _holds_uvm()) and not _child_is_in_bad_fork()
+        if (_holds_uvm() and not held) or _child_is_in_bad_fork():
+            return name
+    return None
 
 
 def _holds_uvm() -> bool:
@@ -135,9 +142,9 @@ def _child_is_in_bad_fork() -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0
 
 
-def start_again_without(arguments: list[str]) -> None:
-    """Replace this process by one that leaves all imports to its children; does not return."""
-    os.environ[SKIP_VARIABLE] = "all"
-    sys.stderr.write("an import touches CUDA: each process imports by itself\n")
+def start_again_without(name: str, arguments: list[str]) -> None:
+    """Replace this process by one that leaves a module to its children; does not return."""
+    os.environ[SKIP_VARIABLE] = ",".join([*left_out(), name])
+    sys.stderr.write(f"importing {name} touches CUDA: each process imports it by itself\n")
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, "-m", "assay.device", *arguments])  # noqa: S606
