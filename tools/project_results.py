@@ -58,7 +58,7 @@ def project_tables(root: Path) -> dict[Path, str]:
         place = path.relative_to(folder).as_posix()
         where = f"Report [{report_name(path)}]({place}), {_measured_on(verdicts)}."
         once = outcomes(catalog, verdicts)
-        figures, relations = _counts(catalog, once)
+        figures, relations = _counts(once)
         rows = [*HEAD, *_rows(catalog, verdicts)]
         counted = f"{figures}{relations}. {COUNTED}"
         tables[folder / "README.md"] = "\n".join((where, "", counted, "", *rows))
@@ -96,10 +96,10 @@ def _measured_on(verdicts: Sequence[Verdict]) -> str:
     return " and ".join(f"measured on {product} ({day})" for product, day in sorted(places))
 
 
-def _counts(catalog: Catalog, once: Sequence[Outcome]) -> tuple[str, str]:
+def _counts(once: Sequence[Outcome]) -> tuple[str, str]:
     """Return what became of the figures, and of the relations between them."""
     splits = splits_of(once)
-    found, relations = splits[headed(catalog, splits)], told(splits["relations"].statuses)
+    found, relations = splits[headed(splits)], told(splits["relations"].statuses)
     elsewhere = told(splits[ELSEWHERE].statuses)
     return (
         f"{told(found.statuses, found.away)}"

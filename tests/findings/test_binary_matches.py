@@ -60,6 +60,11 @@ class TestSameness:
             built = by("g++ 12.2.0", cubins=(OTHER_CUBIN,), **now)
             assert match(built, before).sameness is Sameness.OTHER
 
+    def test_a_source_that_was_changed_since(self) -> None:
+        sources = (FileDigest(path="kernels/k.cu", sha256=b.digest("a later text"), bytes=10),)
+        now = by("g++ 12.2.0", cubins=(OTHER_CUBIN,), sources=sources)
+        assert match(now).sameness is Sameness.CHANGED
+
     def test_a_record_of_another_binary_says_nothing_of_the_measured_one(self) -> None:
         stranger = MEASURED.model_copy(
             update={"artifact": CUBIN.model_copy(update={"sha256": b.digest("never timed")})}

@@ -113,6 +113,4 @@ def test_the_lines_of_the_documentation_draw_the_headlines_numbers(tmp_path: Pat
         (number, status.value) for status, number in figures[FIGURES].statuses.items()
     }
     assert len(figures[FIGURES].statuses) > 3
-    assert f"{figures[FIGURES].total} published speed figures: " in headline_words(
-        contents.catalog, figures
-    )
+    assert f"{figures[FIGURES].total} published speed figures: " in headline_words(figures)

@@ -24,6 +24,8 @@ class Sameness(StrEnum):
     LINE_TABLES = "line_tables"
     """By another host compiler, whose headers the device code's line tables name: other digests,
     which say nothing of the instructions. ``verify --rebuild`` looks inside."""
+    CHANGED = "changed"
+    """Its source has another text by now, and other machine code."""
     OTHER = "other"
     """Another, or this run could not compile it, or no record says what was measured."""
     NOT_COMPILED = "not_compiled"
@@ -90,6 +92,12 @@ def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord | None
         return Sameness.DEVICE_CODE
     if built.code_sha256 is not None and built.code_sha256 == then.code_sha256:
         return Sameness.INSTRUCTIONS  # a kernel's mangled name may hold a digest of its source
+    return _why_other(then, built, alike)
+
+
+def _why_other(then: BuildRecord, built: BuildRecord, alike: bool) -> Sameness:
+    if built.sources != then.sources:
+        return Sameness.CHANGED
     compilers = {then.toolchain.host_compiler, built.toolchain.host_compiler}
     by_another = alike and LINE_INFO in then.command and len(compilers) > 1
     return Sameness.LINE_TABLES if by_another else Sameness.OTHER

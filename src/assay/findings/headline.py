@@ -82,12 +82,11 @@ def splits_of(counted: Iterable[Outcome]) -> Splits:
     return {kind: split(each for each in every if each.kind == kind) for kind in KINDS}
 
 
-def headed(catalog: Catalog, splits: Splits) -> str:
-    """Return the kind that the headline counts: published speed figures, or those that a project
-    states which quotes no document's.
+def headed(splits: Splits) -> str:
+    """Return the kind that the headline counts: published speed figures, or the signer's own claims
+    where there are none.
     """
-    only_own = not splits[FIGURES].total and splits["own"].total
-    return "own" if catalog.project is not None and only_own else FIGURES
+    return "own" if splits["own"].total and not splits[FIGURES].total else FIGURES
 
 
 def headline_counts(catalog: Catalog, verdicts: Iterable[Verdict]) -> HeadlineCounts:
@@ -95,9 +94,8 @@ def headline_counts(catalog: Catalog, verdicts: Iterable[Verdict]) -> HeadlineCo
     figures, or the signer's own claims where it has none.
     """
     splits = splits_of(outcomes(catalog, verdicts))
-    own = not splits[FIGURES].total and bool(splits["own"].total)
-    shown = splits["own" if own else FIGURES]
-    return HeadlineCounts(own=own, statuses=shown.statuses, away=shown.away)
+    shown = splits[headed(splits)]
+    return HeadlineCounts(own=headed(splits) == "own", statuses=shown.statuses, away=shown.away)
 
 
 def tally(found: Iterable[Status]) -> Tally:

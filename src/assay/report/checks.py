@@ -1,7 +1,7 @@
 """The report's part on what guards the figures: kernels that cheat, compute-sanitizer, alarms."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.base.check_log import listed
 from assay.catalog.model import Catalog
@@ -232,13 +232,20 @@ def guards(
 
 
 def binaries_guard(matches: Sequence[BinaryMatch]) -> GuardWords | None:
-    """Return how many measured binaries, of those compiled again, have the same machine code."""
-    return _share(
-        [(match.target, match.sameness is not Sameness.OTHER) for match in matches
-         if match.sameness is not Sameness.NOT_COMPILED],
+    """Return how many measured binaries, of those compiled again, have the same machine code; those
+    whose source was changed since are told apart.
+    """
+    compiled = [match for match in matches if match.sameness is not Sameness.NOT_COMPILED]
+    same = [match for match in compiled if match.sameness is not Sameness.CHANGED]
+    guard = _share(
+        [(match.target, match.sameness is not Sameness.OTHER) for match in same],
         "measured binaries with the same machine code when compiled again",
         "measured binaries with other machine code when compiled again",
-    )  # fmt: skip
+    )
+    changed = len(compiled) - len(same)
+    if guard is None or not changed:
+        return guard
+    return replace(guard, words=f"{guard.words}, and {changed} whose source was changed since")
 
 
 def _share(found: Sequence[tuple[str, bool]], held: str, broken: str) -> GuardWords | None:

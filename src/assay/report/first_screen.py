@@ -37,7 +37,7 @@ def first_screen(
     """Return the first screen of one run's report."""
     plans = evidence.plan.targets
     splits = headline.splits_of(counted_things)
-    kind = headline.headed(catalog, splits)
+    kind = headline.headed(splits)
     split = splits[kind]
     members = [each for each in counted_things if each.kind == kind]
     idle = [each for each in members if each.status is Status.NOT_RUN]
@@ -57,7 +57,7 @@ def first_screen(
             (split.statuses[each], words, mark_of(each), choice_of(kind, status=each))
             for each, words in status_words(split.statuses, split.away, named="").items()
         ],
-        "headline": headline_words(catalog, splits) if split.total else "",
+        "headline": headline_words(splits) if split.total else "",
         "brackets": split.elsewhere
         and f"In brackets: on the GPU named; hollow: on another ({split.elsewhere}).",
         "causes": cause_chips([each for each in members if each not in idle], kind),
@@ -92,11 +92,11 @@ def conclusion(kind: str, split: headline.Split, inferred: int = 0) -> str:
     return f"{', '.join(parts)}."
 
 
-def headline_words(catalog: Catalog, splits: headline.Splits) -> str:
-    """Return the counts of published speed figures in one sentence; of a project that quotes no
-    document those of its own.
+def headline_words(splits: headline.Splits) -> str:
+    """Return the counts of published speed figures in one sentence, or of the signer's own where
+    there are none.
     """
-    kind = headline.headed(catalog, splits)
+    kind = headline.headed(splits)
     split = splits[kind]
     if not split.total:
         return NOTHING_COUNTS

@@ -20,6 +20,7 @@ BESIDE = {
     Sameness.DEVICE_CODE: "device code identical to that of {}, host code by another compiler",
     Sameness.INSTRUCTIONS: "machine code identical to that of {}, line tables of another source "
     "text",
+    Sameness.CHANGED: "from a later text of its source than {}",
 }
 """How a build stands to the measured binary of its name; it differs where it stands otherwise."""
 MADE = {

@@ -138,7 +138,7 @@ def _leading(
         word = "a rebuild gives" if is_rebuilt(catalog, shown) else "measured"
         figures += f", {word} {fmt.figure(shown.measured, shown.unit, shown.claimed)}"
         figures += f" on {shown.target}" if shown.target else ""
-    says = f"{counted(len(leads), *KINDS[kind])} of source {source}"
+    says = counted(len(leads), *KINDS[kind]) + ("" if kind == "own" else f" of source {source}")
     says += f" {agreeing(len(leads), 'is', 'are')}"
     cause = f" ({why.short})" if why else ""
     return Sentence(f"{says} {status.word}{cause}: {title}{which} {figures}.", shown.claim)
