@@ -16,7 +16,7 @@ from assay.building.recipe import describe
 from assay.building.toolchain import toolchain_lock_digest
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.cli.plan_words import guessed_run_seconds
+from assay.cli.plan_words import guessed_build_seconds
 from assay.pipeline.dag import COSTS, Dag, known_costs
 from assay.pipeline.plan import make_plan, unanswered
 from assay.pipeline.run_files import bind_run
@@ -27,7 +27,8 @@ from tests import builders as b
 from tests.library_checkout import REPOSITORY, copy_code
 from tests.report_fixtures import make_request, provision, write_repository
 
-FIVE_MINUTES_S = 300.0
+FIVE_MINUTES_S, REST_S = 300.0, 60.0
+"""The second of the plan, Snakemake's start, judging, the report and its verification."""
 CORES = 2
 
 
@@ -78,7 +79,7 @@ class TestTheFirstRun:
 
     def test_it_ends_within_five_minutes_on_two_cores(self, catalog: Catalog) -> None:
         plan = make_plan(catalog, request("none"))
-        assert guessed_run_seconds(REPOSITORY, catalog, plan, CORES) < FIVE_MINUTES_S
+        assert REST_S + guessed_build_seconds(REPOSITORY, plan, CORES) < FIVE_MINUTES_S
 
     def test_the_cost_of_every_build_is_known(self, catalog: Catalog) -> None:
         """Else a new kernel would slip past the test above: ``tools.build_costs`` adds it."""

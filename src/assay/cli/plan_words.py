@@ -1,11 +1,10 @@
-"""The words in which ``reproduce`` says first what it is about to do, and how long that takes."""
+"""The words in which ``reproduce`` says first what it is about to do."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 from assay.catalog.model import Catalog
-from assay.measuring.gpu_places import guessed_seconds
 from assay.measuring.host_machine import NO_DRIVER
 from assay.pipeline.dag import known_costs
 from assay.pipeline.plan import unanswered
@@ -21,30 +20,19 @@ WAYS = {
     "recorded": "would be taken over from a report",
     "compute": "would be computed without a GPU",
 }
-ALWAYS_S = 60.0
-"""Of the plan, Snakemake's start, judging, the report and its verification."""
-GPU_START_S = 30.0
-"""Of describing a GPU and of trying kernels that cheat."""
-BESIDE = 1.5
-"""What a comparison takes with its gate and its profiles, over its benchmark."""
 
 
-def guessed_run_seconds(root: Path, catalog: Catalog, plan: Plan, cores: int) -> float:
-    """Return about how long the whole run takes: what its compilers and GPUs take."""
+def guessed_build_seconds(root: Path, plan: Plan, cores: int) -> float:
+    """Return about how long a plan's compilers take, where nothing is cached."""
     costs = known_costs(root)
     builds = [costs[key].cpu_seconds for job in plan.builds if (key := (job.id, job.arch)) in costs]
-    seconds = ALWAYS_S + max(sum(builds) / cores, *builds, 0.0)
-    for target in plan.targets:
-        if target.provision.kind == "device" and target.comparisons:
-            work = sum(guessed_seconds(catalog, name) for name in target.comparisons)
-            seconds += GPU_START_S + BESIDE * work / max(1, len(target.provision.gpus))
-    return seconds
+    return max(sum(builds) / cores, *builds, 0.0)
 
 
 def plan_lines(plan: Plan, seconds: float) -> Iterator[str]:
-    """Yield what a run does, the most telling first. ``seconds``: about how long it takes."""
+    """Yield what a run does, the most telling first. ``seconds``: about what its compilers take."""
     provisions, builds = [target.provision for target in plan.targets], len(plan.builds)
-    time = f"about {fmt.duration(round(seconds, -1))} from scratch"
+    time = f" (about {fmt.duration(round(seconds, -1))} from scratch)" if seconds else ""
     if all(provision.kind != "device" for provision in provisions):
         lacks = dict.fromkeys(p.detail if p.kind == "none" else p.absence for p in provisions)
         why = "; ".join(filter(None, lacks)) or "recorded figures were asked for"
@@ -57,12 +45,13 @@ def plan_lines(plan: Plan, seconds: float) -> Iterator[str]:
         ]
         if builds:
             compared = "compared with those of the report" if len(does) > 1 else "compiled"
-            does.append(f"{counted(builds, 'build')} {agreeing(builds, 'is', 'are')} {compared}")
-        yield f"{', '.join(does)}; {time}"
+            be = agreeing(builds, "is", "are")
+            does.append(f"{counted(builds, 'build')} {be} {compared}{time}")
+        yield ", ".join(does)
     else:
         for target in plan.targets:
             yield from _target(target)
-        yield f"{counted(builds, 'build')}; {time}"
+        yield f"{counted(builds, 'build')}{time}"
     for job in plan.compilations:
         yield (
             f"source {job.source}'s {job.compilation} is compiled for {job.arch} as published, "

@@ -26,7 +26,7 @@ from assay.cli.options import (
     found_reports,
     from_here,
 )
-from assay.cli.plan_words import claim_lines, guessed_run_seconds, plan_lines
+from assay.cli.plan_words import claim_lines, guessed_build_seconds, plan_lines
 from assay.cli.project_folder import (
     ProjectOption,
     TrustOption,
@@ -91,7 +91,7 @@ def reproduce(
         float | None,
         typer.Option(
             min=0.1,
-            help="Of each GPU for timing: when they are spent, no verdict is looked at again.",
+            help="Of GPU time for timing: when they are spent, no verdict is looked at again.",
         ),
     ] = None,
     prove_again: Annotated[
@@ -289,8 +289,8 @@ def tell_timings(root: Path, options: Options, began: float) -> None:
 
 
 def _tell_plan(catalog: Catalog, request: Request, plan: Plan, cores: int) -> None:
-    """Say what a run is about to do, and about how long that takes."""
-    for line in plan_lines(plan, guessed_run_seconds(checkout.ROOT, catalog, plan, cores)):
+    """Say what a run is about to do."""
+    for line in plan_lines(plan, guessed_build_seconds(checkout.ROOT, plan, cores)):
         console.note(line)
     if any(target.provision.kind == "device" for target in plan.targets):
         tell_images(catalog, request.runtime)
