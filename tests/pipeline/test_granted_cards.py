@@ -1,7 +1,7 @@
 """Jobs of one run on a node with two cards, of which Slurm grants now one and now the other.
 
 Steps are called as a job calls them; what Slurm and the driver say is set here, and the stand-in
-of ``test_several_gpus`` answers for each card.
+of ``box`` answers for each card.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.stages import PLATFORMS
-from assay.measuring import gpu_places
+from assay.measuring import card_bundles
 from assay.measuring.slurm_grant import SlurmGrant
 from assay.pipeline import gpu_step_base
 from assay.pipeline.plan import make_plan
@@ -23,7 +23,7 @@ from assay.records.base import GpuRecord
 from assay.records.cluster import NO_CLUSTER, HeldGpu
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.platform import PlatformRecord
-from tests.pipeline.test_several_gpus import H100S, NAMES, RUN, Box
+from tests.pipeline.box import H100S, NAMES, RUN, Box
 from tests.report_fixtures import make_request, provision
 
 FIRST, SECOND = H100S[:2]
@@ -102,7 +102,7 @@ class TestAnotherCard:
         self, node: Node, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         ties = [{"duel_a", "duel_c"}]
-        monkeypatch.setattr(gpu_places, "measured_together", lambda *_: ties)
+        monkeypatch.setattr(card_bundles, "measured_together", lambda *_: ties)
         node.job("platform", SECOND)
         node.job("correctness", SECOND)
         node.box.say("lost", "benchmark.duel_c")

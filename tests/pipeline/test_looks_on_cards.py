@@ -14,8 +14,8 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bind_run
 from assay.records.measurements import BenchmarkRecord
 from tests.pipeline import test_granted_cards
+from tests.pipeline.box import NAMES, Box
 from tests.pipeline.test_granted_cards import FIRST, SECOND, Node
-from tests.pipeline.test_several_gpus import NAMES, Box
 
 HANGS = ("duel_a", "duel_b")
 LOOKED = "[3, 5, 8]"

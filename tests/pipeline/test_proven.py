@@ -13,8 +13,8 @@ from assay.shared.job import ProgramRunsJob
 from assay.shared.specs import ArtifactSpec
 from tests import builders as b
 from tests.jobs import TARGET
+from tests.pipeline.box import H100S, NAMES, Box
 from tests.pipeline.stand_in import do_stages
-from tests.pipeline.test_several_gpus import H100S, NAMES, Box
 from tests.report_fixtures import make_request, provision
 
 CARD, OTHER = H100S[:2]
@@ -95,7 +95,7 @@ def test_a_programs_check_is_kept_where_the_program_ran_well(tmp_path: Path) -> 
     job = ProgramRunsJob(TARGET, "ex88", artifact, (), 5, 60.0, ("--verify",))
     kept = kept_folder(run_dir, "program", "h100")
     item = Item("ex88", job, run_dir / "x.json.gz", ("code", "platform"), kept)
-    proofs = Proofs(tmp_path / "proven", {b.GPU: "software"})
+    proofs = Proofs(tmp_path / "proven", b.GPU, "software")
     checked = {"verification": VerificationRun(
         exit_code=0, seconds=1.0, stdout="Passed", stderr="", arguments=("--verify",)
     )}  # fmt: skip

@@ -9,7 +9,6 @@ still measures in fresh processes.
 """
 
 import importlib
-import os
 import sys
 import time
 import traceback
@@ -36,7 +35,6 @@ from assay.shared.files import write_json
 from assay.shared.gpu_locks import NO_LOCK, Lock, hold_gpu
 from assay.shared.job import TASKS, ComparisonJob, DeviceTask
 from assay.shared.job_file import JobFailure, QueuedJob, failure_path, read_job
-from assay.shared.processes import keep_to_cores
 from assay.shared.specs import Json
 
 BEGAN = time.monotonic()
@@ -48,7 +46,6 @@ def main(arguments: list[str]) -> int:
         if not arguments:
             raise BadJob("usage: python -m assay.device JOB.json ...")
         batch = [read_job(Path(argument)) for argument in arguments]
-        keep_to_cores(os.environ)
         open_target(batch[0].job.target)
         _preload(batch, arguments)
         return _run(batch)

@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
-from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.base.progress import say
+from assay.base.errors import CheckFailed
 from assay.catalog.model import Catalog
 from assay.judging.needs import evaluations_of, terms_of
 from assay.measuring.device_process import run_device_job
 from assay.measuring.operator_kernels import Builds, told_to_device
-from assay.measuring.several_gpus import work_at_once
 from assay.records.builds import BuildRecord
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.originals import OriginalJob, OriginalSource
@@ -45,24 +42,6 @@ ORIGINAL_RUN_S = 600.0
 def probe_device(place: Place, target: Target, *, echo: bool = False) -> Device:
     """Ask the device side for its GPU. Raises MissingEnvironment when it is not ``target``."""
     return run_device_job(place, PlatformJob(as_spec(TargetSpec, target)), Device, echo=echo)
-
-
-def probe_devices(place: Place, target: Target, gpus: Sequence[str]) -> list[Device]:
-    """Ask for each of a machine's GPUs, at once; for the one that is there, where none is named.
-
-    One that is not to be had is left out, with a word. Raises MissingEnvironment where none is.
-    """
-    if len(gpus) <= 1:
-        return [probe_device(replace(place, gpu=next(iter(gpus), None)), target, echo=True)]
-    works = {gpu: partial(probe_device, replace(place, gpu=gpu), target) for gpu in gpus}
-    ends = work_at_once(works)
-    for gpu, end in ends.items():
-        if not isinstance(end, Device):
-            say(f"{gpu} takes no part: {end}")
-    found = [end for end in ends.values() if isinstance(end, Device)]
-    if not found:
-        raise MissingEnvironment("; ".join({str(end) for end in ends.values()}))
-    return found
 
 
 def arm_spec(catalog: Catalog, name: str, variant: str, workload: str, builds: Builds) -> ArmSpec:

@@ -22,7 +22,6 @@ from assay.shared import gpu_locks, project_calls
 from assay.shared.errors import ExitCode
 from assay.shared.job import BenchmarkJob, ComparisonJob, DeviceJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
-from assay.shared.processes import CORES_VARIABLE
 
 R = TypeVar("R", bound=Record)
 
@@ -69,11 +68,9 @@ def device_environment(place: Place) -> dict[str, str]:
     """
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
     code = {} if place.project is None else {project_calls.VARIABLE: str(place.project.resolve())}
-    cores = {CORES_VARIABLE: ",".join(map(str, place.cores))} if place.cores else {}
     return {
         **cache,
         **code,
-        **cores,
         gpu_locks.VARIABLE: str(_locks()),
         **gpu_variables(place.gpu),
         **python_variables([SOURCE, *place.packages]),
@@ -220,7 +217,7 @@ def _start(
         nonlocal last_words
         last_words = line.strip() or last_words
         if echo:
-            quote(f"{line}{place.label}{left.words()}")
+            quote(f"{line}{left.words()}")
 
     for file in batch:
         file.output.unlink(missing_ok=True)

@@ -151,10 +151,9 @@ def record_platform(
     target: Target,
     device: Device,
     image_id: str | None,
-    others: Iterable[Device] = (),
     salt: str = "",
 ) -> PlatformRecord:
-    """Return the platform record of this machine and its GPUs; ``image_id`` is that of the
+    """Return the platform record of this machine and its GPU; ``image_id`` is that of the
     container. ``salt`` stands before the name of the machine when that is digested.
     """
     return PlatformRecord(
@@ -175,27 +174,25 @@ def record_platform(
         clean_tree=request.clean_tree,
         packages={name: importlib.metadata.version(name) for name in PACKAGES},
         device_paths=package_directories(map(Path, request.device_paths)),
-        others=tuple(others),
     )
 
 
 def joined(earlier: PlatformRecord | None, now: PlatformRecord) -> PlatformRecord:
-    """Return the record of a run that goes on: the earlier one, with the GPUs that came to it.
+    """Return the record of a run that goes on: the earlier one, with the GPU of now.
 
     ``now`` itself where anything else of the machine is another: then all is measured again.
     """
     if earlier is None or _machine(earlier) != _machine(now):
         return now
-    known = {device.gpu.uuid for device in earlier.devices}
-    new = tuple(device for device in now.devices if device.gpu.uuid not in known)
-    return earlier.model_copy(update={"others": (*earlier.others, *new)})
+    if earlier.of_card(now.device.gpu.uuid) is not None:
+        return earlier
+    return earlier.model_copy(update={"others": (*earlier.others, now.device)})
 
 
 def _machine(record: PlatformRecord) -> tuple[object, ...]:
     """Return what two starts of a run on one machine agree in."""
     own = {"recorded_at": "", "device": None, "others": (), "allocation": None}
-    software = {"gpu": None, "peers": ()}
-    return record.model_copy(update=own), record.device.model_copy(update=software)
+    return record.model_copy(update=own), record.device.model_copy(update={"gpu": None})
 
 
 def package_directories(paths: Iterable[Path]) -> tuple[PackageDirectory, ...]:

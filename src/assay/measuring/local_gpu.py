@@ -42,15 +42,15 @@ class Absence:
 
 
 @dataclass(frozen=True)
-class FoundGpus:
-    """The GPUs of this machine that a target would be measured on."""
+class FoundGpu:
+    """The GPU of this machine that a target would be measured on."""
 
     product: str
-    uuids: tuple[str, ...]
+    uuid: str
 
     def __str__(self) -> str:
-        """Return them as ``product (UUID, UUID)``."""
-        return f"{self.product} ({', '.join(self.uuids)})"
+        """Return it as ``product (UUID)``."""
+        return f"{self.product} ({self.uuid})"
 
 
 def find_gpu(
@@ -59,8 +59,9 @@ def find_gpu(
     runtime: RuntimeName,
     python: str,
     packages: Sequence[Path] = (),
-) -> FoundGpus | Absence:
-    """Return the GPUs that ``target`` would be measured on, or their absence.
+) -> FoundGpu | Absence:
+    """Return the GPU that ``target`` would be measured on, or its absence: the first of those that
+    CUDA_VISIBLE_DEVICES leaves.
 
     On the host the device's Python is asked, which looks for packages in the directories
     ``packages`` first, and decides. In a container it is in an image, which is not there yet: the
@@ -70,7 +71,7 @@ def find_gpu(
         gpus = driver.gpus_of(target, os.environ) if driver else ()
         if driver is None or not gpus or driver.too_old:
             return _absence(target, driver) or _no_gpu(target, "nvidia-smi lists none")
-        return FoundGpus(gpus[0].product, tuple(gpu.uuid for gpu in gpus))
+        return FoundGpu(gpus[0].product, gpus[0].uuid)
     if driver is not None and driver.gpu_of(target) is None:
         return _other_gpus(target, driver)  # no Python is started to hear the same
     place = Place(HostRuntime(), python=python, packages=tuple(packages))
@@ -84,7 +85,7 @@ def find_gpu(
         )
     if _api_version(device.cuda_driver) < DRIVER_API:
         return _too_old(device.gpu.product, phrase(device.driver, device.cuda_driver))
-    return FoundGpus(device.gpu.product, (device.gpu.uuid, *device.peers))
+    return FoundGpu(device.gpu.product, device.gpu.uuid)
 
 
 def lacking_packages(python: str, packages: Sequence[Path] = ()) -> Absence | None:

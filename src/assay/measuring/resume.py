@@ -51,9 +51,9 @@ class Item:
         """Return where its record is kept, by a digest of all that it rests on."""
         return self.folder / self._file(self.rests_on)
 
-    def proof(self, proofs: "Proofs", gpu: str) -> Path:
+    def proof(self, proofs: "Proofs") -> Path:
         """Return where the same lies that an earlier run proved on a GPU with the same software."""
-        return proofs.folder / self._file((self.rests_on[0], proofs.machines[gpu]))
+        return proofs.folder / self._file((self.rests_on[0], proofs.machine))
 
     def _file(self, rests_on: Sequence[str]) -> str:
         # Where the run lies counts for nothing: results that were carried elsewhere go on there.
@@ -71,25 +71,23 @@ class Proofs:
 
     folder: Path
     """Of one stage and target, for all runs of a checkout."""
-    machines: Mapping[str, str]
-    """By GPU that takes part: a digest of it, its driver and the software beside it."""
+    gpu: str
+    """By UUID."""
+    machine: str
+    """A digest of it, its driver and the software beside it."""
 
     def found(self, items: Sequence[Item], record: type[R]) -> dict[str, R]:
         """Return what was proven before of items that the run keeps nothing of, by their names."""
-        every: dict[str, R] = {}
-        for item in (each for each in items if not each.kept.is_file()):
-            for gpu in self.machines:
-                proof = kept_record(item.proof(self, gpu), record)
-                if proof is not None:
-                    every.setdefault(item.name, proof)
-        return every
+        left = (item for item in items if not item.kept.is_file())
+        every = {item.name: kept_record(item.proof(self), record) for item in left}
+        return {name: proof for name, proof in every.items() if proof is not None}
 
     def put(self, items: Sequence[Item], done: Mapping[str, GpuRecord]) -> None:
         """Keep what a run proved for the next; what failed, or is wrong, is tried again there."""
         for item in items:
             record = done[item.name]
-            if record.gpu_uuid in self.machines and _proves(record):
-                place = item.proof(self, record.gpu_uuid)
+            if record.gpu_uuid == self.gpu and _proves(record):
+                place = item.proof(self)
                 if not place.is_file():
                     write_record(record.model_copy(update={"on_gpu": None}), place)
 

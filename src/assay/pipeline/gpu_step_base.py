@@ -7,7 +7,6 @@ rest is in the table of stages.
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,8 +20,8 @@ from assay.catalog.project_folder import project_of
 from assay.evidence import stages
 from assay.evidence.outcomes import came_to_nothing
 from assay.images.stage import sif_path
+from assay.measuring.card_bundles import bundles_of
 from assay.measuring.device_process import run_device_batch
-from assay.measuring.gpu_places import GpuPlaces, cores_of_gpus, shared, unit_of
 from assay.measuring.held_gpu import cgroup_limits, held_gpu, prepare_node
 from assay.measuring.host_machine import now, record_platform
 from assay.measuring.operator_kernels import Builds
@@ -31,12 +30,12 @@ from assay.measuring.resume import (
     Item,
     Measure,
     Proofs,
+    Results,
     forget_others,
     kept_folder,
     kept_record,
     measured_batch,
 )
-from assay.measuring.several_gpus import Assign, GpuLost, spread_over
 from assay.measuring.slurm_grant import assert_grant, slurm_grant
 from assay.pipeline.dag import Dag, load_dag
 from assay.pipeline.plan import variants_of
@@ -51,7 +50,7 @@ from assay.runtimes.choose import open_runtime
 from assay.runtimes.host import HostRuntime
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes, sha256_file, write_bytes
-from assay.shared.job import DeviceJob
+from assay.shared.job import ComparisonJob, DeviceJob
 
 G = TypeVar("G", bound=GpuRecord)
 R = TypeVar("R", bound=Record)
@@ -81,8 +80,6 @@ class MeasuringStep:
         """That of the cluster which this process is part of."""
         self.held: dict[str, float] = {}
         """Seconds for which units of work had each GPU to themselves, by UUID."""
-        self._lost: set[str] = set()
-        """GPUs that were not to be had, or not any more."""
         self._card: str | None = None
         """The GPU that Slurm granted this process, by UUID; None where it granted none."""
 
@@ -113,39 +110,25 @@ class MeasuringStep:
             self.job.end(error)
             self.job = None
 
-    def _gpus(self) -> list[str]:
-        """Return the GPUs that are measured on now, by UUID: the one that Slurm granted, or those
-        of the platform's record that this start offers.
+    def _gpu(self) -> str:
+        """Return the GPU that is measured on now, by UUID: the one that Slurm granted, or that this
+        start offers; else the first that was recorded.
         """
-        offered = self.planned.provision.gpus if self._card is None else (self._card,)
-        every = [device.gpu.uuid for device in self._platform().devices]
-        usable = [uuid for uuid in every if uuid in offered] if offered else every[:1]
-        return [uuid for uuid in usable if uuid not in self._lost]
+        offered = self._card or next(iter(self.planned.provision.gpus), None)
+        return offered or self._platform().device.gpu.uuid
 
-    def _first_gpu(self) -> str:
-        """Return the GPU of jobs that make a record of their own."""
-        return next(iter(self._gpus()), self._platform().device.gpu.uuid)
-
-    def _place(self, gpu: str) -> Place:
-        """Return where jobs on one GPU run, with its share of the processors beside neighbours.
+    def _place(self) -> Place:
+        """Return where jobs on the GPU run.
 
         Raises MissingEnvironment where an earlier start had the GPU, and it is gone.
         """
-        provision, gpus = self.planned.provision, self._gpus()
-        if provision.absence is not None:
-            raise MissingEnvironment(f"the GPU of this run was gone by then: {provision.absence}")
-        runner = self._runner()
-        if not provision.gpus:
-            return runner  # whoever started this job says which GPU it has
-        if len(gpus) == 1:
-            return replace(runner, gpu=gpu)
-        devices = {device.gpu.uuid: device.gpu for device in self._platform().devices}
-        cores = cores_of_gpus(devices[uuid] for uuid in gpus)
-        label = f" (GPU {devices[gpu].index})"
-        return replace(runner, gpu=gpu, cores=cores.get(gpu, ()), label=label)
+        absence = self.planned.provision.absence
+        if absence is not None:
+            raise MissingEnvironment(f"the GPU of this run was gone by then: {absence}")
+        return self._runner()
 
     def _runner(self) -> Place:
-        """Return where GPU jobs run."""
+        """Return where GPU jobs run; whoever started a job of a cluster says which GPU it has."""
         request, image = self.dag.request, None
         packages = tuple(map(Path, request.device_paths))
         for path in packages:
@@ -158,7 +141,8 @@ class MeasuringStep:
             runtime = self._runtime()
             image = self._read(stages.RUNNER_IMAGES, self.target.id)
         project = project_of(self.run_dir)
-        return Place(runtime, image, request.device_python, packages, cache, project)
+        gpu = next(iter(self.planned.provision.gpus), None)
+        return Place(runtime, image, request.device_python, packages, cache, project, gpu)
 
     def _compiler(self, arch: str) -> Place:
         """Return where nvcc runs: on the host, or in the image whose record this run holds."""
@@ -178,13 +162,13 @@ class MeasuringStep:
     def _platform(self) -> PlatformRecord:
         return self._read(stages.PLATFORMS, self.target.id)
 
-    def _described(self, device: Device, others: Sequence[Device] = ()) -> PlatformRecord:
-        """Return the record of this machine, with GPUs that the device side found."""
+    def _described(self, device: Device) -> PlatformRecord:
+        """Return the record of this machine, with the GPU that the device side found."""
         self._is_granted(device.gpu.uuid)
         image = self._runner().image  # a runtime refuses to run any other than the one of this id
         salt = "" if self.job is None else salt_of(self.run_dir)
         return record_platform(
-            self.dag.request, self.target, device, image.image_id if image else None, others, salt
+            self.dag.request, self.target, device, image.image_id if image else None, salt
         )
 
     def _is_granted(self, uuid: str) -> None:
@@ -198,7 +182,7 @@ class MeasuringStep:
         """
         parts = of.split(".") if stage.each else []
         definition = self.dag.definitions(self.target.id).measurement(stage)
-        # How many GPUs of the machine take part counts not: a run goes on on more of them.
+        # Other GPUs of the machine count not: a run goes on on another one.
         platform = sha256_bytes(dump_record(self._platform().model_copy(update={"others": ()})))
         path = self.run_dir / stage.path(self.target.id, *parts)
         return Item(of, job, path, (definition, platform, *gate), self._kept_folder(stage))
@@ -226,10 +210,12 @@ class MeasuringStep:
         self,
         stage: stages.TargetStage[Any, G],
         items: Sequence[Item],
-        measure_at: Callable[[str], Measure[G]] | None = None,
+        measure: Measure[G] | None = None,
     ) -> None:
-        """Measure ``items``, by ``measure_at`` or in one start a GPU, but for what is finished."""
-        done = self._measured(stage, items, measure_at)
+        """Measure ``items``, by ``measure`` or in one start of the device side, but for what is
+        finished.
+        """
+        done = self._measured(stage, items, measure)
         for item in items:
             write_record(done[item.name], item.path)
         self._finish(stage, items)
@@ -244,7 +230,7 @@ class MeasuringStep:
         self,
         stage: stages.TargetStage[Any, G],
         items: Sequence[Item],
-        measure_at: Callable[[str], Measure[G]] | None = None,
+        measure: Measure[G] | None = None,
     ) -> dict[str, G]:
         """Return the records of ``items`` by name; none is written to its place."""
         gates = {} if stage is stages.CORRECTNESS else self._gates()
@@ -260,14 +246,11 @@ class MeasuringStep:
                 before = self.held.get(found.gpu_uuid, 0.0)
                 self.held[found.gpu_uuid] = before + found.on_gpu.seconds
 
-        def batch_at(gpu: str) -> Measure[G]:
-            place = self._place(gpu)
-            return lambda jobs, into: run_device_batch(place, jobs, stage.record, into=into)
+        def batch(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[G]:
+            return run_device_batch(self._place(), jobs, stage.record, into=into)
 
-        assign = self._assigned(stage, items)
-        at = measure_at or batch_at
-        measure = spread_over(self._gpus(), at, stage.record, assign, self._lost.add)
-        done = measured_batch(items, stage.record, measure, accept, self._beside(stage, gates))
+        beside = self._beside(stage, gates)
+        done = measured_batch(items, stage.record, measure or batch, accept, beside)
         if (proofs := self._proofs(stage)) is not None:
             proofs.put(items, done)
         return done
@@ -279,36 +262,32 @@ class MeasuringStep:
         if stage not in PROVEN:
             return None
         folder = cache_folder(self.root) / "proven" / stage.stage / self.target.id
-        return Proofs(folder, self._machines())
+        machine = self._machine()
+        return None if machine is None else Proofs(folder, self._gpu(), machine)
 
-    def _machines(self) -> dict[str, str]:
-        """Return a digest of each GPU that takes part and of the software beside it, where that is
-        known.
-        """
-        platform, machines = self._platform(), dict[str, str]()
-        for gpu in self._gpus():
-            found = platform.of_card(gpu)
-            if found is not None and found.device.packages_sha256 is not None:
-                software = found.model_dump(mode="json", include=SOFTWARE)
-                software["device"].pop("peers")
-                machines[gpu] = sha256_bytes(json.dumps(software, sort_keys=True).encode())
-        return machines
+    def _machine(self) -> str | None:
+        """Return a digest of the GPU and of the software beside it, where that is known."""
+        found = self._platform().of_card(self._gpu())
+        if found is None or found.device.packages_sha256 is None:
+            return None
+        software = found.model_dump(mode="json", include=SOFTWARE)
+        return sha256_bytes(json.dumps(software, sort_keys=True).encode())
 
     def _share_sweeps(self, *, keep: bool) -> None:
         """Keep the settings of rivals that this run swept for later runs on the same GPU, with the
         same software and code of ours; or take theirs, unless they are to be swept again.
         """
-        if self.dag.request.prove_again and not keep:
+        machine = self._machine()
+        if machine is None or (self.dag.request.prove_again and not keep):
             return
         code = self.dag.definitions(self.target.id).measurement(stages.BENCHMARKS)
         here = self.run_dir / "device_cache" / "sweeps"
-        for machine in self._machines().values():
-            key = sha256_bytes(f"{code} {machine}".encode())
-            kept = cache_folder(self.root) / "proven" / "sweeps" / self.target.id / key
-            source, to = (here, kept) if keep else (kept, here)
-            for path in sorted(source.glob("*.json")):
-                if keep or not (to / path.name).exists():
-                    write_bytes(to / path.name, read_bytes(path))
+        key = sha256_bytes(f"{code} {machine}".encode())
+        kept = cache_folder(self.root) / "proven" / "sweeps" / self.target.id / key
+        source, to = (here, kept) if keep else (kept, here)
+        for path in sorted(source.glob("*.json")):
+            if keep or not (to / path.name).exists():
+                write_bytes(to / path.name, read_bytes(path))
 
     def _proven(self, stage: stages.TargetStage[Any, G], items: Sequence[Item]) -> dict[str, G]:
         """Return what earlier runs proved of items that this one keeps nothing of, by their names,
@@ -331,51 +310,24 @@ class MeasuringStep:
         """Return how a stage beside the figures fails: into a record of the target's GPU."""
         if (form := stage.failed) is None:
             return None
-        first = self._first_gpu()
+        gpu = self._gpu()
 
         def failed(job: DeviceJob, sentence: str) -> G:
-            return form(job, gates.get(unit_of(job), first), now(), sentence)
+            of = job.comparison.id if isinstance(job, ComparisonJob) else ""
+            return form(job, gates.get(of, gpu), now(), sentence)
 
         # The figures are there, or come from an earlier start alone.
         gone = self.planned.provision.absence is not None
         measured = gone or (self.run_dir / stages.BENCHMARKS.output(self.target.id)).is_dir()
         return Beside(failed, measured, None if stage is stages.PROFILES else PATIENCE_S)
 
-    def _while_gpus_are_left(self, attempt: Callable[[], None]) -> None:
-        """Do ``attempt`` again on the GPUs that are left where it lost one."""
-        while True:
-            try:
-                return attempt()
-            except GpuLost:
-                if not self._gpus():
-                    raise
-
-    def _assigned(self, stage: stages.AnyStage, items: Sequence[Item]) -> Assign:
-        """Return what gives a stage's jobs to GPUs: where the gate was, or where it shall be."""
-        known = self._where_kept(stage, items)
-        units = GpuPlaces(self.dag.catalog, self.dag.plan, self.planned)
-
-        def assign(
-            jobs: Sequence[DeviceJob], usable: Sequence[str]
-        ) -> Mapping[str, Sequence[DeviceJob]]:
-            if stage.each is None or stage is stages.ORIGINALS:
-                return {self._first_gpu(): jobs}
-            gates = {} if stage is stages.CORRECTNESS else self._gates()
-            if stage not in (stages.CORRECTNESS, stages.PROGRAMS):
-                return shared(jobs, {name: gpu for name, gpu in gates.items() if gpu in usable})
-            if len(usable) == 1:
-                return {usable[0]: jobs}
-            return shared(jobs, units.place(usable, {**gates, **known}))
-
-        return assign
-
     def _forget_halves(self) -> None:
-        """Forget what was measured on a GPU that takes no part any more, where a claim divides it
-        by what is not measured yet: a ratio is of one card.
+        """Forget what was measured on another GPU, where a claim divides it by what is not measured
+        yet: a ratio is of one card.
         """
         if self.planned.provision.absence is not None:
             return
-        usable, kept = self._gpus(), dict[str, list[Path]]()
+        kept = dict[str, list[Path]]()
         cards = dict[str, str]()
         for stage in (stages.BENCHMARKS, stages.PROGRAMS, stages.ORIGINALS):
             for path in self._kept_folder(stage).glob("*.json.gz"):
@@ -383,10 +335,10 @@ class MeasuringStep:
                 if found is not None and not came_to_nothing(found):
                     kept.setdefault(name, []).append(path)
                     cards[name] = found.gpu_uuid
-        bundles = GpuPlaces(self.dag.catalog, self.dag.plan, self.planned).bundles
+        bundles = bundles_of(self.dag.catalog, self.dag.plan, self.planned)
         open_bundles = {bundle for name, bundle in bundles.items() if name not in cards}
         for name, card in cards.items():
-            if card not in usable and bundles.get(name) in open_bundles:
+            if card != self._gpu() and bundles.get(name) in open_bundles:
                 for path in kept[name]:
                     path.unlink()
 
@@ -402,11 +354,6 @@ class MeasuringStep:
 
     def _kept_folder(self, stage: stages.AnyStage) -> Path:
         return kept_folder(self.run_dir, stage.stage, self.target.id)
-
-    def _where_kept(self, stage: stages.AnyStage, items: Sequence[Item]) -> dict[str, str]:
-        """Return the GPU of each item that an earlier start finished, by name."""
-        kept = {item.name: kept_record(item.kept, stage.record) for item in items}
-        return {name: record.gpu_uuid for name, record in kept.items() if record is not None}
 
     def _binary(self, artifact: str) -> tuple[BuildRecord, Path]:
         record = self._read(stages.BUILDS, artifact, self.target.arch)

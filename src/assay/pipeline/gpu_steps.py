@@ -22,7 +22,7 @@ from assay.measuring.command_runs import CommandPlaces, commands_at
 from assay.measuring.host_machine import joined
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
-from assay.measuring.resume import Item, Measure, kept_record
+from assay.measuring.resume import Item, Results, kept_record
 from assay.pipeline.gpu_step_base import MeasuringStep
 from assay.records.measurements import BenchmarkRecord
 from assay.records.originals import OriginalJob, OriginalRunRecord
@@ -51,8 +51,8 @@ class MeasuringSteps(MeasuringStep):
     def platform(self, target: str) -> None:
         """Record host and device; assert that the GPU is the target.
 
-        What an earlier start recorded holds as long as what it rests on does. GPUs that came to the
-        machine, or that Slurm granted now, join it.
+        What an earlier start recorded holds as long as what it rests on does. A GPU that is offered
+        now, or that Slurm granted, joins it.
         """
         self._begin(stages.PLATFORMS, target)
         provision, runner = self.planned.provision, self._runner()
@@ -63,8 +63,8 @@ class MeasuringSteps(MeasuringStep):
         offered = bool(provision.gpus) and provision.absence is None
         granted = self._card is not None and (not earlier or earlier.of_card(self._card) is None)
         if earlier is None or offered or granted:
-            device, *others = measure.probe_devices(runner, self.target, provision.gpus)
-            record = joined(earlier, self._described(device, others))
+            device = measure.probe_device(runner, self.target, echo=True)
+            record = joined(earlier, self._described(device))
             if earlier is not None and granted and record.device != earlier.device:
                 raise MissingEnvironment(
                     f"target {target} is measured on GPU {earlier.device.gpu.uuid}, and this job "
@@ -80,27 +80,24 @@ class MeasuringSteps(MeasuringStep):
         """The gate, of every comparison."""
         self._begin(stages.CORRECTNESS, target)
         self._share_sweeps(keep=False)
-        self._while_gpus_are_left(self._gate)
+        self._gate()
 
     def _gate(self) -> None:
-        """Check what has no gate yet, or one on a GPU that takes no part any more and did not time
-        it.
-        """
+        """Check what has no gate yet, or one on another GPU that did not time it."""
         self._forget_halves()
         catalog, target, items = self.dag.catalog, self.target.id, []
         for name in self.planned.comparisons:
             job = measure.correctness_job(catalog, target, name, self._binaries(name))
             items.append(self._item(stages.CORRECTNESS, name, job))
         self._take_proven(stages.CORRECTNESS, items)
-        usable, checked = self._gpus(), self._where_kept(stages.CORRECTNESS, items)
         for item in items:
-            gpu = checked.get(item.name)
-            stranded = gpu is not None and gpu not in usable
-            if stranded and not self._was_timed(item.name, gpu):
+            checked = kept_record(item.kept, stages.CORRECTNESS.record)
+            gpu = checked.gpu_uuid if checked else self._gpu()
+            if gpu != self._gpu() and not self._was_timed(item.name, gpu):
                 item.kept.unlink()
         self._batch(stages.CORRECTNESS, items)
 
-    def _was_timed(self, comparison: str, gpu: str | None) -> bool:
+    def _was_timed(self, comparison: str, gpu: str) -> bool:
         """Return whether an earlier start timed a comparison on a GPU."""
         paths = self._kept_folder(stages.BENCHMARKS).glob(f"{comparison}.*.json.gz")
         found = (kept_record(path, stages.BENCHMARKS.record) for path in paths)
@@ -110,17 +107,12 @@ class MeasuringSteps(MeasuringStep):
         """Raw samples of every comparison's arms that passed the gate, and more of those on which a
         verdict hangs.
 
-        What a GPU leaves that is lost meanwhile is checked on another, and timed there; so is what
-        was checked on another card than Slurm granted now.
+        What was checked on another card than this start has is checked again, and timed there.
         """
         self._begin(stages.BENCHMARKS, target)
-
-        def attempt() -> None:
-            if not set(self._gates().values()) <= set(self._gpus()):
-                self._gate()
-            self._time()
-
-        self._while_gpus_are_left(attempt)
+        if not set(self._gates().values()) <= {self._gpu()}:
+            self._gate()
+        self._time()
         self._share_sweeps(keep=True)
 
     def _time(self) -> None:
@@ -168,7 +160,7 @@ class MeasuringSteps(MeasuringStep):
         first; say why the others are left, here and in their records. What an earlier start
         measured is taken in any case.
         """
-        given, gpus, left = self.dag.request.gpu_minutes, self._gpus(), dict[str, float]()
+        given, left = self.dag.request.gpu_minutes, dict[str, float]()
         for record in records.values():
             before = left.get(record.gpu_uuid, math.inf if given is None else 60 * given)
             left[record.gpu_uuid] = before - record.seconds
@@ -180,7 +172,7 @@ class MeasuringSteps(MeasuringStep):
         taken, rest, seconds = list[Item](), list[tuple[Item, str]](), 0.0
         for new, cost, item in sorted(looks, key=lambda look: look[:2]):
             gpu = records[item.name].gpu_uuid
-            if new and gpu not in gpus:
+            if new and gpu != self._gpu():
                 rest.append((item, "no further look: its GPU takes no part any more"))
             elif new and cost > left[gpu]:
                 look = f"a look of about {cost:.0f} s"
@@ -211,9 +203,6 @@ class MeasuringSteps(MeasuringStep):
                 continue  # its build record says why, and the judge looks there
             job = measure.program_job(self.dag.catalog, target, planned, build, artifact)
             items.append(self._item(stages.PROGRAMS, planned.id, job))
-        self._while_gpus_are_left(lambda: self._run_programs(items))
-
-    def _run_programs(self, items: Sequence[Item]) -> None:
         proven = self._proven(stages.PROGRAMS, items)
         left = [
             replace(item, job=measure.without_check(item.job)) if item.name in proven else item
@@ -233,16 +222,16 @@ class MeasuringSteps(MeasuringStep):
         self._begin(stages.ORIGINALS, target)
         items = [self._original_item(planned) for planned in self.planned.originals]
 
-        def commands_on(gpu: str) -> Measure[OriginalRunRecord]:
+        def commands(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[OriginalRunRecord]:
             places = CommandPlaces(
-                runner=self._place(gpu),
+                runner=self._place(),
                 compiler=lambda: self._compiler(self.target.arch),
                 image=partial(open_image, self.dag.request.runtime),
-                gpu_uuid=gpu,
+                gpu_uuid=self._gpu(),
             )
-            return commands_at(places)
+            return commands_at(places)(jobs, into)
 
-        self._batch(stages.ORIGINALS, items, commands_on)
+        self._batch(stages.ORIGINALS, items, commands)
 
     def _original_item(self, planned: OriginalJob) -> Item:
         """Return one program's measurement, with a copy of its checkout."""
@@ -273,13 +262,11 @@ class MeasuringSteps(MeasuringStep):
             job = measure.profile_job(self.dag.catalog, target, name, arm, binaries)
             items.append(self._item(stages.PROFILES, f"{name}.{arm}", job))
 
-        def profiles_at(gpu: str) -> Measure[ProfileRecord]:
-            place = self._place(gpu)
-            return lambda jobs, into: profile_arms(
-                place, [job for job in jobs if isinstance(job, ProfileJob)], gpu
-            )
+        def profiles(jobs: Sequence[DeviceJob], _into: Sequence[Path]) -> Results[ProfileRecord]:
+            own = [job for job in jobs if isinstance(job, ProfileJob)]
+            return profile_arms(self._place(), own, self._gpu())
 
-        self._batch(stages.PROFILES, items, profiles_at)
+        self._batch(stages.PROFILES, items, profiles)
 
     def stopwatch(self, target: str) -> None:
         """Another stopwatch on the arms that Nsight Compute profiles."""

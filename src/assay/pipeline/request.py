@@ -304,5 +304,5 @@ def _device(
         if isinstance(found, Absence):
             return found
         where = "" if runtime == "host" else f" in {runtime}"
-        gpus, detail = found.uuids, f"measured on this machine's {found}{where}"
+        gpus, detail = (found.uuid,), f"measured on this machine's {found}{where}"
     return Provision(target=name, kind="device", recorded_in=None, detail=detail, gpus=gpus)

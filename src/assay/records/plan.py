@@ -40,8 +40,8 @@ class Provision(Record):
     reason: NotRun | None = None
     """Code of why nothing is measured, for ``none``; ``no_device`` where it is not said."""
     gpus: tuple[str, ...] = ()
-    """UUIDs of the machine's GPUs that it may be measured on, for ``device``; none named where a
-    scheduler gives one."""
+    """UUID of the machine's GPU that it is measured on, for ``device``; none named where a
+    scheduler gives one. Earlier versions measured on several."""
     absence: str | None = None
     """Why the target cannot be measured on this machine, where its figures are recorded ones, or
     were measured by an earlier start of the run."""

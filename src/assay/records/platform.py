@@ -134,7 +134,7 @@ class Device(Record):
     python: str
     nsight_compute: str | None
     peers: tuple[str, ...] = ()
-    """UUIDs of the other GPUs of the target's product that this process might have used."""
+    """UUIDs of other GPUs of the target's product, which earlier versions measured on, too."""
     packages_sha256: Sha256 | None = None
     """Of the names and versions of all packages of the device's Python; None: not recorded."""
 
@@ -176,7 +176,8 @@ class PlatformRecord(Record):
     device_paths: tuple[PackageDirectory, ...] | None = None
     """Where the device's Python looked for packages before its own; None: not recorded."""
     others: tuple[Device, ...] = ()
-    """The machine's other GPUs that took part: ``device`` is the first."""
+    """The machine's other GPUs that took part, in later starts of the run: ``device`` is the
+    first."""
 
     @property
     def devices(self) -> tuple[Device, ...]:

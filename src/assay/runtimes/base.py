@@ -111,10 +111,6 @@ class Place:
     """Copy of a project's files, whose functions GPU jobs call; None where there is none."""
     gpu: str | None = None
     """UUID of the one GPU that jobs here see; None: those that the caller's variables leave."""
-    cores: tuple[int, ...] = ()
-    """The host's processors that GPU jobs keep to; none named, all."""
-    label: str = ""
-    """What progress of several places that work at once is told apart by."""
 
     def run(self, task: Task, on_line: Callable[[str], None]) -> CommandOutcome:
         """Run a command here."""

@@ -1,4 +1,4 @@
-"""Processes: children that end with their parent, and the processors that one keeps to.
+"""Processes: children that end with their parent, and commands that run to their end.
 
 A kill leaves its victim no time to end anybody, so the kernel does it (prctl(2), PR_SET_PDEATHSIG).
 It looks at the *thread* that started the child: one that outlives its child may use this, no other.
@@ -8,12 +8,10 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-CORES_VARIABLE = "ASSAY_CORES"
-"""Numbers of the host's processors, comma-separated: jobs on several GPUs share them out."""
 _PR_SET_PDEATHSIG = 1
 POLL_S = 0.005
 
@@ -78,14 +76,3 @@ def run_to_end(
         process.wait()
     seconds = round(time.monotonic() - began, 9)
     return {"exit_code": process.returncode, "seconds": seconds, "remark": remark}
-
-
-def keep_to_cores(environment: Mapping[str, str]) -> None:
-    """Keep this process, and what it starts, to the processors that it was given.
-
-    A container may have others, or none of them: then it keeps those that it has.
-    """
-    given = {int(name) for name in environment.get(CORES_VARIABLE, "").split(",") if name.isdigit()}
-    with suppress(OSError):
-        if ours := given & os.sched_getaffinity(0):
-            os.sched_setaffinity(0, ours)

@@ -170,6 +170,5 @@ def run_platform(_job: PlatformJob, gpu: OpenGpu) -> Json:
         "triton": _package("triton") or _package("pytorch-triton"),
         "python": platform.python_version(),
         "nsight_compute": nsight_compute(),
-        "peers": list(choice.peers),
         "packages_sha256": packages_digest(),
     }

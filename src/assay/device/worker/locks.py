@@ -96,7 +96,8 @@ def require_alone(
         return use, f"measured although the GPU was shared: {others}"
     raise NoDevice(
         f"{choice.product} ({choice.uuid}) is in use: {others}; "
-        f"end them, or set {SHARED_VARIABLE}=allow to measure a shared GPU"
+        f"end them, name another GPU with CUDA_VISIBLE_DEVICES, or set {SHARED_VARIABLE}=allow "
+        "to measure a shared one"
     )
 
 

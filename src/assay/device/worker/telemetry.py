@@ -5,7 +5,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from assay.shared.errors import NoDevice
@@ -31,8 +31,6 @@ SHARED_GPU = "another process used the GPU"
 """Why a block is void that somebody else's work disturbed; no clock event shows it."""
 
 
-PEERS_VARIABLE = "ASSAY_GPU_PEERS"
-"""What this process saw of other GPUs of the target before it looked at one alone."""
 _OLD_REASONS = "nvmlDeviceGetCurrentClocksThrottleReasons"
 
 
@@ -120,8 +118,6 @@ class Choice:
     index: int
     uuid: str
     product: str
-    peers: tuple[str, ...] = ()
-    """UUIDs of the other visible GPUs that would have done."""
 
 
 def load_nvml() -> Any:
@@ -173,7 +169,6 @@ def choose_device(nvml: Any, target: TargetSpec, environment: Mapping[str, str])
     """Return the first visible GPU that is the target. Raises NoDevice naming what is there
     instead.
     """
-    fitting: list[Choice] = []
     others = []
     for index, handle in _visible(nvml, environment):
         product = text(nvml.nvmlDeviceGetName(handle))
@@ -182,24 +177,18 @@ def choose_device(nvml: Any, target: TargetSpec, environment: Mapping[str, str])
         elif _mig_enabled(nvml, handle):
             others.append(f"{product} with MIG enabled")
         else:
-            fitting.append(Choice(index, text(nvml.nvmlDeviceGetUUID(handle)), product))
-    if fitting:
-        return replace(fitting[0], peers=tuple(each.uuid for each in fitting[1:]))
+            return Choice(index, text(nvml.nvmlDeviceGetUUID(handle)), product)
     found = f"this machine offers {', '.join(others)}" if others else "no GPU is visible"
     raise NoDevice(f"target '{target.id}' asks for '{target.product_pattern}', but {found}")
 
 
 def open_target(target: TargetSpec) -> tuple[Any, Choice]:
-    """NVML and the target's GPU; CUDA, once initialised, will see that GPU alone.
-
-    Its peers are told for the rest of this process, whose further calls see none.
-    """
+    """NVML and the target's GPU; CUDA, once initialised, will see that GPU alone."""
     nvml = load_nvml()
     choice = choose_device(nvml, target, os.environ)
-    peers = os.environ.setdefault(PEERS_VARIABLE, ",".join(choice.peers))
     os.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     os.environ["CUDA_VISIBLE_DEVICES"] = choice.uuid
-    return nvml, replace(choice, peers=tuple(filter(None, peers.split(","))))
+    return nvml, choice
 
 
 class NvmlSensor:

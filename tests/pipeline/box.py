@@ -6,22 +6,17 @@ on which. One may fall off the bus in the middle, or be held by somebody else. W
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
 
 from assay.base.check_log import CheckUnderWay
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.load import load_evidence
 from assay.records.base import GpuRecord
-from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.plan import Provision
-from assay.records.timings import StepTiming
 from assay.verification.gate import check_machines
-from tests.library_checkout import REPOSITORY, copy_code, write_config
+from tests.library_checkout import copy_code, write_config
 from tests.pipeline.stand_in import do_stages, take_answers, write_stand_in
 from tests.report_fixtures import make_request, provision, write_run
 
@@ -37,7 +32,7 @@ seen = [each for each in box[target] if wanted is None or each in wanted.split("
 if not seen:
     print(f"no GPU of {target} is visible", file=sys.stderr)
     sys.exit(3)
-gpu, *peers = seen
+gpu = seen[0]
 
 for job in jobs:
     output, name = Path(job["output"]), comparison_of(job)
@@ -47,7 +42,6 @@ for job in jobs:
             sys.exit(3)
         device = json.loads((folder / f"device.{target}.json").read_text())
         device["gpu"] |= {"uuid": gpu, "index": box[target].index(gpu)}
-        device["peers"] = peers
         output.write_text(json.dumps(device))
         continue
     if gpu in listed("held"):
@@ -133,77 +127,3 @@ class Box:
         evidence = load_evidence(self.results)
         check_machines(load_catalog(self.root), evidence, says := CheckUnderWay())
         return says.refusals
-
-
-@pytest.fixture
-def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
-    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY / "src"))
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    return tmp_path
-
-
-class TestTwoGpus:
-    """Comparisons are shared out, each whole on one GPU."""
-
-    def test_both_measure_half_and_each_record_names_its_own(self, environment: Path) -> None:
-        box = Box(environment, {"h100": H100S[:2]})
-        box.measure()
-        timed = box.records(BenchmarkRecord, "benchmark")
-        assert sorted(timed) == list(NAMES)
-        assert Counter(timed.values()) == {H100S[0]: 4, H100S[1]: 4}
-        assert timed == box.records(CorrectnessRecord, "correctness")
-        units = box.units()
-        assert Counter(units).most_common(1)[0][1] == 1, "nothing is measured twice"
-        path = box.root / "results" / RUN / "timings" / "benchmark.h100.json"
-        timing = read_record(StepTiming, path)
-        assert timing.gpus.keys() == set(H100S[:2])
-        assert all(0 < held <= timing.seconds for held in timing.gpus.values())
-        assert box.refusals() == []
-
-    def test_what_a_lost_gpu_leaves_is_checked_and_timed_on_the_other(
-        self, environment: Path
-    ) -> None:
-        box = Box(environment, {"h100": H100S[:2]})
-        box.say("lost", "benchmark.duel_g")
-        box.measure()
-        units = box.units()
-        lost = next(gpu for task, name, gpu in units if (task, name) == ("benchmark", "duel_g"))
-        other = next(gpu for gpu in H100S[:2] if gpu != lost)
-        timed = box.records(BenchmarkRecord, "benchmark")
-        assert sorted(timed) == list(NAMES)
-        assert timed == box.records(CorrectnessRecord, "correctness")
-        assert timed["duel_g"] == other
-        # What was timed before stays, and is not timed again.
-        counts = Counter(name for task, name, _ in units if task == "benchmark")
-        assert counts == Counter(NAMES) + Counter({"duel_g": 1})
-        assert set(timed.values()) == {lost, other}
-        assert box.refusals() == []
-
-    def test_a_run_goes_on_on_fewer_and_on_more(self, environment: Path) -> None:
-        box = Box(environment, {"h100": H100S[:2]})
-        box.measure("correctness")
-        first = box.records(CorrectnessRecord, "correctness")
-        box.units()
-        # One is left: what the other had checked and not timed is checked again.
-        box.measure(h100=H100S[1:2])
-        moved = sorted(name for name, gpu in first.items() if gpu == H100S[0])
-        units = box.units()
-        assert sorted(name for task, name, _ in units if task == "correctness") == moved
-        assert sorted(name for task, name, _ in units if task == "benchmark") == list(NAMES)
-        assert {gpu for _, _, gpu in units} == {H100S[1]}
-        # And all eight: nothing is left to be measured, and nothing is measured again.
-        box.measure(h100=H100S)
-        assert box.units() == []
-        assert box.refusals() == []
-
-
-class TestTwoProducts:
-    """An H100 and an H200 in one box: each target has its own."""
-
-    def test_each_target_is_measured_on_its_product(self, environment: Path) -> None:
-        box = Box(environment, {"h100": H100S[:1], "h200": (H200,)})
-        box.measure()
-        assert set(box.records(BenchmarkRecord, "benchmark").values()) == {H100S[0]}
-        assert set(box.records(BenchmarkRecord, "benchmark", "h200").values()) == {H200}
-        assert box.refusals() == []
