@@ -2,21 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from assay.base.errors import BadInput, CheckFailed
-from assay.base.isolation import DEVICE_PATH, package_directory
 from assay.base.yaml_problems import PlacedYaml, read_placed_yaml
 from assay.catalog.load import OWN_CLAIMS, check_project, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.console import say
-from assay.cli.options import DevicePathOption, DevicePythonOption, from_here
+from assay.cli.options import from_here
 from assay.cli.project_folder import ProjectOption, project_folder
-from assay.measuring.cpu_runs import try_on_cpu
 from assay.pipeline.project_check import (
     ProjectProblem,
     every_problem,
@@ -27,19 +22,7 @@ from assay.pipeline.project_check import (
 from assay.shared.counting import counted
 
 
-def check(
-    project: ProjectOption = None,
-    run: Annotated[
-        bool,
-        typer.Option(
-            "--run",
-            help="Also run the project's code, unasked and as you: each function once, at its "
-            "small size, on a CPU. It needs a Python with PyTorch.",
-        ),
-    ] = False,
-    device_python: DevicePythonOption = None,
-    device_path: DevicePathOption = None,
-) -> None:
+def check(project: ProjectOption = None) -> None:
     """Say what is wrong with a project or with its figures.
 
     A line each on standard output, remarks among them; their count ends it on standard error.
@@ -58,25 +41,7 @@ def check(
     figures = impossible_problems(checked.catalog, lambda of: (PROJECT_FILE, lines.get(of, 1)))
     for line in (*project_remarks(checked.catalog), *figures):
         say(str(line))
-    if run:
-        packages = [package_directory(DEVICE_PATH, name) for name in device_path or ()]
-        _run_on_cpu(checked.catalog, folder, device_python, packages)
     _tell_sound(checked.catalog, figures, str(folder))
-
-
-def _run_on_cpu(
-    catalog: Catalog, folder: Path, python: str | None, packages: Sequence[Path]
-) -> None:
-    """Say what the project's functions did. Raises CheckFailed where one is wrong."""
-    # What measures takes half a second to load, and nothing else here needs it.
-    from assay.measuring.device_process import device_python  # noqa: PLC0415
-
-    found = try_on_cpu(catalog, folder, device_python(python), packages)
-    for each in found:
-        remark = "" if each.is_fault else "remark: "
-        say(f"{remark}measurement '{each.measurement}': arm '{each.arm}': {each.says}")
-    if faults := sum(each.is_fault for each in found):
-        raise CheckFailed(f"{folder}: {counted(faults, 'problem')}")
 
 
 def _tell_sources(catalog: Catalog) -> None:

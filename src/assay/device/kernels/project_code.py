@@ -48,10 +48,6 @@ class BadCode(KnownFailure, RuntimeError):
     """What a project's function raised or returned, or its files, are not what they must be."""
 
 
-class LibraryFailed(BadCode):
-    """What a project's function calls raised it, or is not installed: elsewhere it may run."""
-
-
 @dataclass
 class ProjectCase:
     """What a project's function made of one problem."""
@@ -292,10 +288,8 @@ def _blame(what: str, function: Callable[..., Any], error: Exception, given: Ite
     frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     ours = [(file, line) for path, line in frames if (file := _file_of_project(path))]
     if ours:
-        beyond = not _file_of_project(frames[-1][0]) or isinstance(error, ModuleNotFoundError)
-        kind = LibraryFailed if beyond else BadCode
         file, line = ours[-1]
-        raise kind(f"{what} ({file}, line {line}): {text}") from error
+        raise BadCode(f"{what} ({file}, line {line}): {text}") from error
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None or (begun := _file_of_project(code.co_filename)) is None:
         raise BadCode(f"{what}: {text}") from error
