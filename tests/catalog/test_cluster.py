@@ -36,8 +36,6 @@ class TestWhatIsWrong:
             ("targets: {h1000: {}}", "line 2: there is no target 'h1000': did you mean 'h100'?"),
             ("jobs: {partition: gpu --wrap=id}", "line 2: jobs.partition: "),
             ("jobs: {constraint: a b}", "line 2: jobs.constraint: "),
-            ("scratch: tmp/x", "line 2: scratch: "),
-            ("modules: ['a; id']", "line 2: modules.0: "),
             ("attempts: 0", "line 2: attempts: "),
             ("targets: {h100: {gpu_type: a-b}}", "line 2: targets.h100.gpu_type: "),
         ],

@@ -1,20 +1,18 @@
-"""The node of a cluster's job: what its site wants first, the GPU that it holds, and its bounds.
+"""The node of a cluster's job: the GPU that it holds, and its bounds.
 
 The driver is asked, not the scheduler: a node may be wired otherwise than Slurm believes.
 """
 
 import os
-import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.measuring.host_machine import ask_driver, find_host_driver, visible_gpus
 from assay.measuring.slurm_grant import GpuRefused
-from assay.records.cluster import CgroupLimits, ClusterFile, HeldGpu
+from assay.records.cluster import CgroupLimits, HeldGpu
 from assay.records.platform import Target
 from assay.shared.counting import counted
 
@@ -25,42 +23,6 @@ MPS_FOLDER_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
 MPS_FOLDER = "/tmp/nvidia-mps"  # noqa: S108 - the daemon's own default
 UNLIMITED = 1 << 60
 """Version 1 of control groups has a number of about this size where it has no limit."""
-LOAD_S = 120
-LOAD = 'module load "$@" >&2 && exec env -0'
-
-
-def prepare_node(cluster: ClusterFile) -> None:
-    """Change this process's environment to what the site says. Raises MissingEnvironment."""
-    if cluster.modules:
-        os.environ.update(with_modules(cluster.modules))
-    if cluster.scratch is not None:
-        scratch = os.path.expandvars(cluster.scratch)
-        if "$" in scratch:
-            raise MissingEnvironment(f"scratch: {cluster.scratch}: this job has no such variable")
-        try:
-            Path(scratch).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise MissingEnvironment(
-                f"scratch: {scratch} cannot be made on this node: {error.strerror}"
-            ) from error
-        os.environ["TMPDIR"] = tempfile.tempdir = scratch
-
-
-def with_modules(modules: Sequence[str]) -> dict[str, str]:
-    """Return the environment in which modules are loaded, as a login shell loads them."""
-    try:
-        loaded = subprocess.run(
-            ["bash", "-lc", LOAD, "bash", *modules],
-            capture_output=True, text=True, errors="surrogateescape", check=False, timeout=LOAD_S,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MissingEnvironment(f"modules cannot be loaded on this node: {error}") from error
-    if loaded.returncode != 0:
-        words = loaded.stderr.strip().partition("\n")[0]
-        names = " ".join(modules)
-        raise MissingEnvironment(f"module load {names} fails on this node: {words}")
-    entries = (entry.partition("=") for entry in loaded.stdout.split("\0") if "=" in entry)
-    return {name: value for name, _, value in entries}
 
 
 def held_gpu(

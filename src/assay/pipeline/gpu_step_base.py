@@ -22,7 +22,7 @@ from assay.evidence.outcomes import came_to_nothing
 from assay.images.stage import sif_path
 from assay.measuring.card_bundles import bundles_of
 from assay.measuring.device_process import run_device_batch
-from assay.measuring.held_gpu import cgroup_limits, held_gpu, prepare_node
+from assay.measuring.held_gpu import cgroup_limits, held_gpu
 from assay.measuring.host_machine import now, record_platform
 from assay.measuring.operator_kernels import Builds
 from assay.measuring.resume import (
@@ -99,7 +99,6 @@ class MeasuringStep:
         cluster = request.cluster or NO_CLUSTER
         self.job = JobJournal(self.run_dir, target, stage.stage, grant, cgroup_limits())
         assert_grant(self.target, gpu_type_of(cluster, self.target), grant)
-        prepare_node(cluster)
         gpu = held_gpu(self.target, os.environ, grant.gpu_index)
         self._card = gpu.uuid
         self.job.held(gpu)

@@ -20,13 +20,6 @@ Constraint = Annotated[
 """Node features as sbatch's --constraint takes them."""
 GpuType = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.]+$", max_length=64)]
 """A type of Slurm's GPUs, as far as Snakemake's executor takes it: no hyphen."""
-ModuleName = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+/-]*$", max_length=120)
-]
-ScratchPath = Annotated[
-    str, StringConstraints(pattern=r"^[/$][A-Za-z0-9_./${}-]*$", max_length=300)
-]
-"""An absolute path; $NAME and ${NAME} are variables of the job."""
 
 
 class JobWishes(Record):
@@ -75,10 +68,6 @@ class ClusterFile(Record):
     """What tells how jobs ended; sacct needs Slurm's accounting database."""
     runtime: RuntimeWish | None = None
     """Container runtime of the nodes; None: that of config/config.yaml."""
-    modules: tuple[ModuleName, ...] = ()
-    """Environment modules that a job loads before it uses its GPU."""
-    scratch: ScratchPath | None = None
-    """Folder of temporary files on a node, made if it is not there; None: TMPDIR."""
 
 
 NO_CLUSTER = ClusterFile(schema="assay/cluster/1")
