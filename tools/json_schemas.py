@@ -18,7 +18,7 @@ for base in (Record, GpuRecord):
 from assay.evidence.stages import TARGET_STAGES
 from assay.records.attestation import Manifest, PipelineRecord, Statement
 from assay.records.builds import BuildRecord, InspectionsRecord
-from assay.records.cluster import ClusterFile, SlurmJobsRecord
+from assay.records.cluster import ClusterFile
 from assay.records.kernels import KernelManifest
 from assay.records.originals import FileCompileRecord
 from assay.records.plan import Plan, Request, RunConfig
@@ -51,7 +51,6 @@ DOCUMENTS: dict[str, type[Record]] = {
     "request": Request,
     "rivals": RivalsFile,
     "run": RunConfig,
-    "slurm_jobs": SlurmJobsRecord,
     "statement": Statement,
     "target": Target,
     "timings": TimingsRecord,

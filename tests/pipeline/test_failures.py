@@ -15,27 +15,17 @@ from assay.pipeline.steps import run_step
 from assay.shared.errors import ExitCode
 
 
-class Job:
-    """A job of a cluster on a disk that is full."""
-
-    place = "Slurm job 17 on node gpu07"
-
-
 class Failing:
     """Steps, of which each try ends with the next of ``errors``, or well."""
 
     errors: list[Exception]
 
     def __init__(self, *_: Any) -> None:
-        self.job, self.held = Job(), dict[str, float]()
+        self.grant, self.held = "Slurm job 17 on node gpu07", dict[str, float]()
 
     def benchmark(self, target: str) -> None:
         if self.errors:
             raise self.errors.pop(0)
-
-    def end_job(self, ended: Exception | None) -> None:
-        if isinstance(ended, OSError):
-            raise OSError(errno.ENOSPC, "No space left on device", "/results/x.json")
 
 
 def test_a_failure_says_where_it_was_and_is_forgotten_by_a_try_that_ends_well(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.evidence.stages import PLATFORMS
@@ -17,10 +17,10 @@ from assay.measuring.slurm_grant import SlurmGrant
 from assay.pipeline import gpu_step_base
 from assay.pipeline.plan import make_plan
 from assay.pipeline.run_files import bind_run
-from assay.pipeline.slurm_jobs import write_slurm_jobs
+from assay.pipeline.slurm_jobs import node_of
 from assay.pipeline.steps import Steps
 from assay.records.base import GpuRecord
-from assay.records.cluster import NO_CLUSTER, HeldGpu
+from assay.records.cluster import NO_CLUSTER
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.platform import PlatformRecord
 from tests.pipeline.box import H100S, NAMES, RUN, Box
@@ -47,38 +47,37 @@ class Node:
     def job(self, stage: str, card: str, *, ran_on: str | None = None) -> None:
         """Do a step on a card. ``ran_on``: what the device side takes instead."""
         self._jobs += 1
-        grant = SlurmGrant(str(self._jobs), 0, NODE, "gpu", None, "h100", 1, 0, None)
+        grant = SlurmGrant(str(self._jobs), NODE, "gpu", "h100", 1, None)
         self._patch.setattr(gpu_step_base, "slurm_grant", lambda _: grant)
-        self._patch.setattr(gpu_step_base, "held_gpu", lambda *_: held(card))
+        self._patch.setattr(gpu_step_base, "held_gpu", lambda *_: card)
         self._patch.setenv("CUDA_VISIBLE_DEVICES", ran_on or card)
         steps = Steps(self.box.root, f"results/{RUN}")
         for part in dict.fromkeys(("platform", stage)):  # a job looks at its card first
-            try:
-                getattr(steps, part)("h100")
-            except AssayError as error:
-                steps.end_job(error)
-                raise
-            steps.end_job(None)
+            getattr(steps, part)("h100")
 
     def cards(self, record: type[GpuRecord], stage: str) -> set[str]:
         """Return the cards that a stage's records are of."""
         return set(self.box.records(record, stage).values())
 
     def contradictions(self) -> list[str]:
-        """Return what verifying finds of GPUs and their time lines."""
-        write_slurm_jobs(self.box.results)
+        """Return what verifying finds of GPUs."""
         return [says for _, says in self.box.refusals()]
-
-
-def held(uuid: str) -> HeldGpu:
-    """Return what a driver says of a card that is whole and nobody else's."""
-    return HeldGpu(index=0, product="NVIDIA H100 80GB HBM3", uuid=uuid, driver="580.65.06")
 
 
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setenv("ASSAY_LOCK_DIR", str(tmp_path / "locks"))
     return Node(tmp_path, monkeypatch)
+
+
+def test_the_platforms_record_tells_of_its_job_and_names_no_node(node: Node) -> None:
+    node.job("platform", FIRST)
+    text = (node.box.results / PLATFORMS.path("h100")).read_text()
+    allocation = PlatformRecord.model_validate_json(text).allocation
+    assert allocation is not None
+    assert (allocation.job_id, allocation.gpu_model, allocation.gpu_count) == ("1", "h100", 1)
+    assert NODE not in text
+    assert node_of(node.box.results, "h100") == NODE
 
 
 class TestAnotherCard:

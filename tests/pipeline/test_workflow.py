@@ -10,10 +10,10 @@ from assay.catalog.load import load_catalog
 from assay.evidence.stages import IN_ORDER, TARGET_STAGES
 from assay.pipeline.dag import Dag
 from assay.pipeline.plan import make_plan
+from assay.pipeline.slurm_jobs import remember_node
 from assay.pipeline.steps import Steps
 from assay.records.cluster import NO_CLUSTER, ClusterFile, JobWishes, TargetSite
 from assay.records.timings import Stage
-from tests.pipeline.test_slurm_jobs import HELD, begin
 from tests.report_fixtures import make_request, provision, write_repository
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +75,5 @@ class TestWhatACluster:
     def test_a_further_start_goes_to_the_node_of_the_platform(self, tmp_path: Path) -> None:
         dag = self.dag(tmp_path, NO_CLUSTER)
         assert dag.resources("h100")["slurm_extra"] is None
-        journal = begin(dag.root / dag.run_dir, stage="platform")
-        journal.held(HELD)
-        journal.end(None)
+        remember_node(dag.root / dag.run_dir, "h100", "gpu07")
         assert dag.resources("h100")["slurm_extra"] == "--nodelist=gpu07"

@@ -9,13 +9,8 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import BadInput
-from assay.base.io import read_record
-from assay.evidence.stages import slurm_jobs_path
-from assay.measuring.slurm_grant import GpuRefused, SlurmGrant
-from assay.pipeline.slurm_jobs import JobJournal, write_slurm_jobs
-from assay.records.cluster import CgroupLimits, HeldGpu, SlurmJobsRecord
 from assay.report.render import render
-from tests.report_fixtures import UUID, provision, write_repository, write_run
+from tests.report_fixtures import provision, write_repository, write_run
 
 LEFT_OPEN = {"td", "th", "tr", "thead", "tbody", "dt", "dd", "li", "option"}
 """What HTML lets one leave without an end tag."""
@@ -71,31 +66,6 @@ class Page(HTMLParser):
     @property
     def text(self) -> str:
         return " ".join(" ".join(self.words).split())
-
-
-class TestSlurmJobs:
-    """What a cluster granted goes with the evidence, and stands in the appendix."""
-
-    @pytest.fixture(scope="class")
-    @staticmethod
-    def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-        root = write_repository(tmp_path_factory.mktemp("slurm") / "repo")
-        run_dir = write_run(root)
-        limits = CgroupLimits(cpus=(0, 1), memory_bytes=8 * 2**30, gpu_devices=("/dev/nvidia3",))
-        for number, error in (("17", GpuRefused("it is shared")), ("18", None)):
-            grant = SlurmGrant(number, 0, "gpu07", "hopper", "secret", "h100", 1, 3, None)
-            journal = JobJournal(run_dir, "h100", "benchmark", grant, limits)
-            if error is None:
-                journal.held(HeldGpu(index=3, product="NVIDIA H100", uuid=UUID, driver="580.1"))
-            journal.end(error)
-        write_slurm_jobs(run_dir)
-        render(root, run_dir, root / "reports" / "demo_run")
-        return root / "reports" / "demo_run"
-
-    def test_the_record_is_evidence_and_the_journal_is_not(self, report: Path) -> None:
-        record = read_record(SlurmJobsRecord, report / "evidence" / slurm_jobs_path())
-        assert [job.outcome for job in record.jobs] == ["failed", "done"]
-        assert not (report / "evidence" / "allocations").exists()
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.pipeline.slurm_jobs import jobs_of, journal_of
-from assay.records.cluster import CLUSTER_FILE, SlurmJob
-from assay.records.platform import Device
+from assay.evidence.stages import PLATFORMS
+from assay.pipeline.slurm_jobs import jobs_of
+from assay.records.cluster import CLUSTER_FILE
+from assay.records.platform import Device, PlatformRecord
 from assay.shared.files import write_bytes
 from assay.shared.processes import tied_to_parent
 from tests.library_checkout import copy_code, write_config
@@ -147,9 +149,9 @@ class MeasuredRun:
         assert waited(lambda: self.jobs(state)), self.said() + cluster.logs()
         return self.jobs(state)[0]
 
-    def journal(self) -> list[SlurmJob]:
-        """Every start of its jobs."""
-        return journal_of(self.folder)
+    def platform(self, target: str) -> PlatformRecord:
+        """What a target was measured on."""
+        return read_record(PlatformRecord, self.folder / PLATFORMS.path(target))
 
 
 def kill_outright(command: "subprocess.Popen[bytes]") -> None:

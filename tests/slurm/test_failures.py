@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.io import read_record
-from assay.records.cluster import SlurmJobsRecord
 from assay.verification.verify import verify
 from tests.pipeline.stand_in import waited
 from tests.slurm.cluster import SPARE, URGENT, Cluster, slurm
@@ -108,30 +106,16 @@ class TestTrouble:
         whole, rest = measured["benchmark duel_a duel_b"], measured["benchmark duel_b"]
         assert (whole, rest) == (2, 3)
 
-    def test_every_start_is_told_and_why_it_was_lost(self, trouble: Trouble) -> None:
-        journal = [job for job in trouble.run.journal() if job.stage == "benchmark"]
-        assert [job.outcome for job in journal] == ["lost"] * 4 + ["done"]
-        told = {job.reason for job in journal[:3]}
-        assert told == {"Slurm put it back into the queue"}
-        platforms = [job for job in trouble.run.journal() if job.stage == "platform"]
-        assert [job.outcome for job in platforms] == ["failed"] + ["done"] * 5
-        assert platforms[0].reason == "the step failed (machine-lacks)"
-
-    def test_every_job_that_ended_well_held_the_one_gpu(self, trouble: Trouble) -> None:
-        done = [job for job in trouble.run.journal() if job.outcome == "done"]
-        assert {job.gpu and job.gpu.uuid for job in done} == {done[0].gpu and done[0].gpu.uuid}
-        assert all(job.gpu is not None and job.limits.cpus for job in done)
+    def test_every_job_held_the_one_gpu(self, trouble: Trouble) -> None:
+        assert len(trouble.run.platform(TARGET).devices) == 1
 
     def test_no_job_is_left(self, trouble: Trouble) -> None:
         assert trouble.run.jobs() == []
 
-    def test_the_signed_report_has_it_all_and_verifies(self, trouble: Trouble) -> None:
+    def test_the_signed_report_verifies(self, trouble: Trouble) -> None:
         report = trouble.place.root / "reports" / trouble.run.name
         key = trouble.place.folder / "key.pub"
         assert verify(report, [key], repository=trouble.place.root).holds
-        record = read_record(SlurmJobsRecord, report / "evidence" / "slurm_jobs.json")
-        assert len(record.jobs) == len(trouble.run.journal())
-        assert not any(job.node == NODE for job in record.jobs)
 
 
 def test_a_wrong_gpu_ends_the_run_with_its_reason_and_no_figure(
@@ -144,7 +128,7 @@ def test_a_wrong_gpu_ends_the_run_with_its_reason_and_no_figure(
     run = MeasuredRun(place, "wrong")
     assert run.start().wait(300) == 1, run.said() + cluster.logs()
     # Submitted again, it finds the same and asks no device.
-    assert {(job.outcome, job.gpu) for job in run.journal()} == {("failed", None)}
+    assert "the GPU of this job is NVIDIA L4" in run.said()
     assert not (tmp_path / "h100" / "starts").exists()
     assert not (run.folder / "h100" / "platform.json").exists()
     assert run.jobs() == []

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from assay.base.errors import CheckFailed
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.measuring.slurm_grant import GpuRefused, assert_grant, parse_grant
-from assay.pipeline.slurm_jobs import salted
-from assay.records.cluster import SlurmJobsRecord
+from assay.evidence.stages import PLATFORMS
+from assay.measuring.slurm_grant import assert_grant, parse_grant
+from assay.pipeline.slurm_jobs import node_of
+from assay.records.platform import PlatformRecord
 from assay.records.verdicts import Status, VerdictsFile
 from assay.verification.verify import verify
 from tests.library_checkout import write_config
@@ -31,23 +33,24 @@ def measured(
 
 
 def test_every_job_ran_alone_on_the_node_of_its_target(measured: MeasuredRun) -> None:
-    jobs = measured.journal()
-    targets = load_catalog(measured.place.root).targets
-    assert {(job.target, job.stage) for job in jobs} >= {
-        (node, stage) for node in NODES for stage in ("platform", "correctness", "benchmark")
-    }
-    assert len({job.job_id for job in jobs}) == len(NODES), "a target is one job"
-    for job in jobs:
-        assert (job.node, job.gpu_model, job.gpu_count) == (job.target, NODES[job.target], 1)
-        assert (job.outcome, job.partition) == ("done", targets[job.target].slurm_partition)
+    targets, jobs = load_catalog(measured.place.root).targets, set[str]()
+    for target, model in NODES.items():
+        granted = measured.platform(target).allocation
+        assert granted is not None
+        assert (granted.gpu_model, granted.gpu_count) == (model, 1)
+        assert granted.partition == targets[target].slurm_partition
+        assert node_of(measured.folder, target) == target
+        jobs.add(granted.job_id)
+    assert len(jobs) == len(NODES), "a target is one job"
 
 
 def test_the_signed_report_names_no_node_and_verifies(measured: MeasuredRun) -> None:
     report = measured.place.root / "reports" / measured.name
-    record = read_record(SlurmJobsRecord, report / "evidence" / "slurm_jobs.json")
-    assert record.salt is not None
-    found = {job.target: job.node for job in record.jobs}
-    assert found == {target: salted(record.salt, target) for target in NODES}
+    assert not (report / "evidence" / "allocations").exists()
+    for target in NODES:
+        record = read_record(PlatformRecord, report / "evidence" / PLATFORMS.path(target))
+        assert record.allocation is not None
+        assert record.allocation.node != target
     key = measured.place.folder / "key.pub"
     assert verify(report, [key], repository=measured.place.root).holds
 
@@ -69,8 +72,8 @@ def test_a_job_on_the_wrong_node_is_refused(
         f"--output={shown}", "--wrap=scontrol show job --details $SLURM_JOB_ID",
     )  # fmt: skip
     grant = parse_grant(shown.read_text(), {"SLURM_JOB_ID": number})
-    assert (grant.node, grant.gpu_index) == (node, 0)
+    assert grant.node == node
     targets = load_catalog(write_config(tmp_path / "repository", list(NODES), ["duel"])).targets
     assert_grant(targets[node], node, grant)
-    with pytest.raises(GpuRefused):
+    with pytest.raises(CheckFailed):
         assert_grant(targets[other], other, grant)

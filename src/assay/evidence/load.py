@@ -15,7 +15,6 @@ from assay.evidence.model import BuildKey, Evidence, RecordedBuild
 from assay.records.attestation import VERDICTS, PipelineRecord
 from assay.records.base import Record
 from assay.records.builds import BuildRecord
-from assay.records.cluster import SlurmJobsRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.timings import TimingsRecord
 from assay.records.verdicts import VerdictsFile
@@ -75,7 +74,6 @@ def load_evidence(directory: Path) -> Evidence:
         target_builds=target_builds,
         file_compiles=records.load(stages.FILE_COMPILES.record, compiled),
         file_compile_paths=compiled,
-        slurm_jobs=records.read(SlurmJobsRecord, stages.slurm_jobs_path()),
         project_code=_project_code(directory),
         **_inspected(records, plan, folders.values()),
         **of_targets,

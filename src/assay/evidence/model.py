@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 from assay.evidence.stages import build_path, run_path
 from assay.records.builds import BuildRecord, DeviceCodeResult, InspectionResult
-from assay.records.cluster import SlurmJobsRecord
 from assay.records.images import ImageRecord
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
 from assay.records.originals import FileCompileRecord, OriginalRunRecord
@@ -76,8 +75,6 @@ class Evidence:
     """By file and architecture: sources' files, compiled as published."""
     file_compile_paths: dict[tuple[str, str], str] = field(default_factory=dict)
     """Where they lie: this run's own, else those that came along with recorded figures."""
-    slurm_jobs: SlurmJobsRecord | None = None
-    """What a cluster granted each job of the run; None where no scheduler placed any."""
     project_code: dict[str, bytes] = field(default_factory=dict)
     """A project's files of Python, by name."""
 

@@ -158,8 +158,6 @@ sanitizer_path = "{}/sanitizer.json".format
 operators_path = "{}/operators.json".format
 plan_path, pipeline_path = "plan.json".format, "pipeline.json".format
 inspections_path, timings_path = "inspections.json".format, "timings.json".format
-slurm_jobs_path = "slurm_jobs.json".format
-"""The jobs of a cluster that the run consisted of."""
 
 
 def nested_name(within: str) -> str:

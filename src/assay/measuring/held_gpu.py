@@ -1,18 +1,15 @@
-"""The node of a cluster's job: the GPU that it holds, and its bounds.
+"""The node of a cluster's job: the GPU that it holds, and its bound on memory.
 
 The driver is asked, not the scheduler: a node may be wired otherwise than Slurm believes.
 """
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from assay.base.errors import MissingEnvironment
+from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.measuring.host_machine import ask_driver, find_host_driver, visible_gpus
-from assay.measuring.slurm_grant import GpuRefused
-from assay.records.cluster import CgroupLimits, HeldGpu
 from assay.records.platform import Target
 from assay.shared.counting import counted
 
@@ -28,12 +25,11 @@ UNLIMITED = 1 << 60
 def held_gpu(
     target: Target,
     environ: Mapping[str, str],
-    index: int | None,
     sleep: Callable[[float], None] = time.sleep,
-) -> HeldGpu:
-    """Return the GPU that this job may use; ``index`` is Slurm's, where it says one.
+) -> str:
+    """Return the UUID of the GPU that this job may use.
 
-    Raises GpuRefused where it is not one whole GPU of the target with nobody else on it,
+    Raises CheckFailed where it is not one whole GPU of the target with nobody else on it,
     MissingEnvironment where the driver does not answer.
     """
     ask_driver("--list-gpus")  # raises with its words, where it does not answer
@@ -42,29 +38,28 @@ def held_gpu(
         raise MissingEnvironment("the NVIDIA driver of this node does not answer")
     visible = visible_gpus(driver.gpus, environ)
     if len(visible) != 1:
-        raise GpuRefused(f"this job sees {counted(len(visible), 'GPU')}, not one")
+        raise CheckFailed(f"this job sees {counted(len(visible), 'GPU')}, not one")
     (gpu,) = visible
     if not gpu.is_of(target):
-        raise GpuRefused(
+        raise CheckFailed(
             f"the GPU of this job is {gpu.product}, but target {target.id} is {target.product}"
         )
     if gpu.mig:
-        raise GpuRefused(f"{gpu.product} is cut into MIG slices, and figures are of whole GPUs")
+        raise CheckFailed(f"{gpu.product} is cut into MIG slices, and figures are of whole GPUs")
     if MPS_SHARE_VARIABLE in environ:
-        raise GpuRefused(f"{gpu.product} is shared through MPS: {MPS_SHARE_VARIABLE} is set")
+        raise CheckFailed(f"{gpu.product} is shared through MPS: {MPS_SHARE_VARIABLE} is set")
     if _mps_daemon(Path(environ.get(MPS_FOLDER_VARIABLE) or MPS_FOLDER)):
-        raise GpuRefused(f"{gpu.product} is shared through MPS: its daemon runs on this node")
+        raise CheckFailed(f"{gpu.product} is shared through MPS: its daemon runs on this node")
     for _ in range(SETTLE_S):
         if not _processes(gpu.uuid):
             break
         sleep(1.0)
     if processes := _processes(gpu.uuid):
-        raise GpuRefused(
+        raise CheckFailed(
             f"{gpu.product} ({gpu.uuid}) is shared: "
             f"{counted(processes, 'other process', 'other processes')} on it"
         )
-    number = driver.gpus.index(gpu) if index is None else index
-    return HeldGpu(index=number, product=gpu.product, uuid=gpu.uuid, driver=driver.release)
+    return gpu.uuid
 
 
 def _mps_daemon(folder: Path) -> bool:
@@ -80,23 +75,6 @@ def _processes(uuid: str) -> int:
     """Return how many processes compute on a GPU."""
     rows = ask_driver("--query-compute-apps=gpu_uuid,pid").splitlines()
     return sum(row.split(",")[0].strip() == uuid for row in rows)
-
-
-def cgroup_limits(root: Path = Path("/")) -> CgroupLimits:
-    """Return the limits that hold for this process, as its control groups below ``root`` set them.
-
-    A version 2 group has no list of its devices: what may be opened tells.
-    """
-    gpus = []
-    for path in sorted((root / "dev").glob("nvidia[0-9]*")):
-        with suppress(OSError):
-            os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC))
-            gpus.append(str(path))
-    return CgroupLimits(
-        cpus=tuple(sorted(os.sched_getaffinity(0))),
-        memory_bytes=memory_limit(root),
-        gpu_devices=tuple(gpus),
-    )
 
 
 def memory_limit(root: Path = Path("/")) -> int | None:

@@ -1,4 +1,4 @@
-"""Slurm's word on its GPUs, on the job that this process is part of, and on jobs that ended."""
+"""Slurm's word on its GPUs, and on the job that this process is part of."""
 
 import re
 import subprocess
@@ -18,22 +18,6 @@ PART_OF_GPU = r"^\s*(?:JOB_GRES|(?:Alloc)?TRES)=\S*\b(shard|mps)\b"
 ASK_S = 60
 """Seconds that one of Slurm's commands may take."""
 SINFO_GPU = re.compile(r"gpu:([A-Za-z0-9_.-]+):(\d+)")
-ENDED = {
-    "TIMEOUT": "it reached its time limit",
-    "NODE_FAIL": "its node failed",
-    "PREEMPTED": "it was preempted",
-    "CANCELLED": "it was cancelled",
-    "OUT_OF_MEMORY": "it needed more memory than it was granted",
-    "FAILED": "it was killed",
-    "COMPLETED": "it was killed",
-    "PENDING": "Slurm put it back into the queue",
-    "RUNNING": "Slurm put it back into the queue",
-}
-"""Slurm's state of a job that left no word, in words."""
-
-
-class GpuRefused(CheckFailed):
-    """A job's GPU is not the target's, not whole, or not its own; the text names no node."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +25,17 @@ class SlurmGrant:
     """What Slurm granted a job."""
 
     job_id: str
-    restart: int
-    """How often it put the job back into the queue."""
     node: str
     partition: str
-    account: str | None
     gpu_model: str
     """Empty where Slurm names no type."""
     gpu_count: int
-    gpu_index: int | None
-    """On the node, of the first; None where Slurm does not say."""
     part_of_gpu: str | None
     """``shard`` or ``mps``, where a part of a GPU was granted."""
+
+    def __str__(self) -> str:
+        """Return which job it is, and where, for whoever reads of its failure."""
+        return f"Slurm job {self.job_id} on node {self.node}"
 
 
 def slurm_grant(environment: Mapping[str, str]) -> SlurmGrant | None:
@@ -63,7 +46,8 @@ def slurm_grant(environment: Mapping[str, str]) -> SlurmGrant | None:
     job_id = environment.get("SLURM_JOB_ID")
     if job_id is None:
         return None
-    return parse_grant(_shown(job_id), environment)
+    shown = ask_slurm("scontrol", "show", "job", "--details", job_id)
+    return parse_grant(shown, environment)
 
 
 def parse_grant(shown: str, environment: Mapping[str, str]) -> SlurmGrant:
@@ -71,55 +55,36 @@ def parse_grant(shown: str, environment: Mapping[str, str]) -> SlurmGrant:
     matches = (re.search(pattern, shown, re.MULTILINE) for pattern in TYPED_GPU)
     typed = next((match for match in matches if match), None)
     part = re.search(PART_OF_GPU, shown, re.MULTILINE)
-    index = _word(r"\bGRES=\S*gpu:[\w.-]+:\d+\(IDX:(\d+)", shown)
-    account = _word(r"\bAccount=(\S+)", shown)
     return SlurmGrant(
         job_id=environment["SLURM_JOB_ID"],
-        restart=int(_word(r"\bRestarts=(\d+)", shown) or 0),
         node=environment.get("SLURMD_NODENAME") or _word(r"\bBatchHost=(\S+)", shown),
         partition=_word(r"\bPartition=(\S+)", shown),
-        account=None if account in ("", "(null)") else account,
         gpu_model=typed.group(1) if typed else "",
         gpu_count=int(typed.group(2)) if typed else 0,
-        gpu_index=int(index) if index else None,
         part_of_gpu=part.group(1) if part else None,
     )
 
 
 def assert_grant(target: Target, gpu_type: str, grant: SlurmGrant) -> None:
-    """A GPU job must have one whole GPU of the target's type. Raises GpuRefused."""
+    """A GPU job must have one whole GPU of the target's type. Raises CheckFailed."""
     if grant.part_of_gpu is not None:
-        raise GpuRefused(
+        raise CheckFailed(
             f"job {grant.job_id} was given a part of a GPU (gres/{grant.part_of_gpu}), "
             "and figures are of whole ones"
         )
     if grant.gpu_model != gpu_type:
-        raise GpuRefused(
+        raise CheckFailed(
             f"job {grant.job_id} was given GPU type '{grant.gpu_model or 'none'}', "
             f"but target {target.id} needs '{gpu_type}'"
         )
     if grant.gpu_count != 1:
-        raise GpuRefused(f"job {grant.job_id} was given {grant.gpu_count} GPUs, not one")
+        raise CheckFailed(f"job {grant.job_id} was given {grant.gpu_count} GPUs, not one")
 
 
 def gpu_types() -> set[str]:
     """Return the GPU types of the cluster's nodes. Raises MissingEnvironment."""
     shown = ask_slurm("sinfo", "--noheader", "--Format=Gres:400")
     return {name for name, _ in SINFO_GPU.findall(shown)}
-
-
-def why_ended(job_id: str) -> str:
-    """Return why a job ended that left no word, as far as Slurm still knows."""
-    try:
-        shown = _shown(job_id)
-    except MissingEnvironment:
-        return "Slurm no longer knows why"
-    state = _word(r"\bJobState=([A-Z_]+)", shown)
-    return ENDED.get(state, f"Slurm's state of it is {state.lower() or 'unknown'}")
-
-
-def _shown(job_id: str) -> str:
-    return ask_slurm("scontrol", "show", "job", "--details", job_id)
 
 
 def ask_slurm(*command: str) -> str:

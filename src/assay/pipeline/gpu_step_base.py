@@ -22,7 +22,7 @@ from assay.evidence.outcomes import came_to_nothing
 from assay.images.stage import sif_path
 from assay.measuring.card_bundles import bundles_of
 from assay.measuring.device_process import run_device_batch
-from assay.measuring.held_gpu import cgroup_limits, held_gpu
+from assay.measuring.held_gpu import held_gpu
 from assay.measuring.host_machine import now, record_platform
 from assay.measuring.operator_kernels import Builds
 from assay.measuring.resume import (
@@ -36,15 +36,15 @@ from assay.measuring.resume import (
     kept_record,
     measured_batch,
 )
-from assay.measuring.slurm_grant import assert_grant, slurm_grant
+from assay.measuring.slurm_grant import SlurmGrant, assert_grant, slurm_grant
 from assay.pipeline.dag import Dag, load_dag
 from assay.pipeline.plan import variants_of
-from assay.pipeline.slurm_jobs import JobJournal, salt_of
+from assay.pipeline.slurm_jobs import remember_node, salt_of
 from assay.records.base import GpuRecord, Record
 from assay.records.builds import BuildRecord
 from assay.records.cluster import NO_CLUSTER
 from assay.records.plan import TargetPlan
-from assay.records.platform import Device, PlatformRecord, Target
+from assay.records.platform import Allocation, Device, PlatformRecord, Target
 from assay.runtimes.base import Place, Runtime
 from assay.runtimes.choose import open_runtime
 from assay.runtimes.host import HostRuntime
@@ -59,6 +59,7 @@ PATIENCE_S = 300.0
 """Most seconds of one step beside the figures: each takes a minute or two, and they wait behind."""
 PROVEN = (stages.CORRECTNESS, stages.PROGRAMS, stages.CHEATS, stages.SANITIZERS, stages.OPERATORS)
 """Stages that prove something of kernels on a GPU, once for the same code, GPU and software."""
+NODE_DIGITS = 12
 SOFTWARE = {"kernel", "distribution", "runtime", "image_digest", "device", "device_paths"}
 """What a proof rests on, of a platform's record; the code has a digest of its own."""
 
@@ -76,16 +77,15 @@ class MeasuringStep:
         self.dag: Dag = load_dag(root, run_dir)
         self.run_dir = root / self.dag.run_dir
         self.report_dir = root / self.dag.report_dir
-        self.job: JobJournal | None = None
-        """That of the cluster which this process is part of."""
+        self.grant: SlurmGrant | None = None
+        """Of the cluster's job that this process is part of."""
         self.held: dict[str, float] = {}
         """Seconds for which units of work had each GPU to themselves, by UUID."""
         self._card: str | None = None
         """The GPU that Slurm granted this process, by UUID; None where it granted none."""
 
     def _begin(self, stage: stages.AnyStage, target: str) -> None:
-        """Begin the step of a stage on a target. Take down the job of a cluster that this is, and
-        prove the GPU that it was granted.
+        """Begin the step of a stage on a target. Prove the GPU that a job of a cluster was granted.
 
         Raises CheckFailed where that is anything else than one whole GPU of the target with nobody
         else on it.
@@ -96,18 +96,9 @@ class MeasuringStep:
             if request.cluster is not None:
                 raise CheckFailed(f"{target}, {stage.stage}: a job of the cluster runs outside any")
             return
-        cluster = request.cluster or NO_CLUSTER
-        self.job = JobJournal(self.run_dir, target, stage.stage, grant, cgroup_limits())
-        assert_grant(self.target, gpu_type_of(cluster, self.target), grant)
-        gpu = held_gpu(self.target, os.environ, grant.gpu_index)
-        self._card = gpu.uuid
-        self.job.held(gpu)
-
-    def end_job(self, error: Exception | None) -> None:
-        """Take down how the job of a cluster ended that this is, if it is one."""
-        if self.job is not None:
-            self.job.end(error)
-            self.job = None
+        self.grant = grant
+        assert_grant(self.target, gpu_type_of(request.cluster or NO_CLUSTER, self.target), grant)
+        self._card = held_gpu(self.target, os.environ)
 
     def _gpu(self) -> str:
         """Return the GPU that is measured on now, by UUID: the one that Slurm granted, or that this
@@ -165,10 +156,22 @@ class MeasuringStep:
         """Return the record of this machine, with the GPU that the device side found."""
         self._is_granted(device.gpu.uuid)
         image = self._runner().image  # a runtime refuses to run any other than the one of this id
-        salt = "" if self.job is None else salt_of(self.run_dir)
-        return record_platform(
+        salt = "" if self.grant is None else salt_of(self.run_dir)
+        record = record_platform(
             self.dag.request, self.target, device, image.image_id if image else None, salt
         )
+        if (grant := self.grant) is None:
+            return record
+        remember_node(self.run_dir, self.target.id, grant.node)
+        allocation = Allocation(
+            scheduler="slurm",
+            job_id=grant.job_id,
+            node=sha256_bytes(f"{salt}{grant.node}".encode())[:NODE_DIGITS],
+            partition=grant.partition,
+            gpu_model=grant.gpu_model,
+            gpu_count=grant.gpu_count,
+        )
+        return record.model_copy(update={"allocation": allocation})
 
     def _is_granted(self, uuid: str) -> None:
         """Require the card that Slurm granted, where it granted one."""

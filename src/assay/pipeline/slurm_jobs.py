@@ -1,33 +1,17 @@
-"""The jobs of a run in Slurm's queue, and the journal of them.
+"""The jobs of a run in Slurm's queue, and what a run keeps of its nodes.
 
-Every job's name begins with the run's own. Each start writes itself into the journal as lost, and
-later how it ended: whatever ends a job, what it leaves is true. A report gets the journal with
-salted digests for names of nodes and accounts.
+Every job's name begins with the run's own. A report has salted digests for names of nodes.
 """
 
-import os
 import secrets
 import shutil
 import time
-from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
-from assay.base.errors import AssayError, MissingEnvironment
-from assay.base.io import write_record, write_record_if_changed
+from assay.base.errors import MissingEnvironment
 from assay.base.progress import say
-from assay.evidence.stages import slurm_jobs_path
-from assay.measuring.host_machine import now
-from assay.measuring.resume import kept_record
-from assay.measuring.slurm_grant import GpuRefused, SlurmGrant, ask_slurm, why_ended
-from assay.records.cluster import (
-    CgroupLimits,
-    ClusterFile,
-    HeldGpu,
-    Outcome,
-    SlurmJob,
-    SlurmJobsRecord,
-)
+from assay.measuring.slurm_grant import ask_slurm
+from assay.records.cluster import ClusterFile
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes, write_bytes
 
@@ -37,7 +21,7 @@ POLL_S = 0.5
 SLURM_LOGS = Path("logs") / "slurm"
 """Below a run's folder: what its jobs printed."""
 FOLDER = "allocations"
-"""Below a run's folder: the journal of its jobs."""
+"""Below a run's folder: the nodes that its targets are measured on."""
 SALT_BYTES = 16
 
 
@@ -127,104 +111,22 @@ def requeue_preempted(run_dir: Path) -> None:
                 raise
 
 
-class JobJournal:
-    """The entry of the job that this process is part of."""
-
-    def __init__(
-        self, run_dir: Path, target: str, stage: str, grant: SlurmGrant, limits: CgroupLimits
-    ) -> None:
-        folder = run_dir / FOLDER / target
-        for path in folder.glob(f"{stage}.*.json"):
-            lost = kept_record(path, SlurmJob)
-            if lost is not None and lost.outcome == "lost" and lost.reason is None:
-                # Slurm is asked while it still knows.
-                write_record(lost.model_copy(update={"reason": why_ended(lost.job_id)}), path)
-        self._path = folder / f"{stage}.{grant.job_id}.{grant.restart}.json"
-        self._job = SlurmJob(
-            schema="assay/slurm_job/1",
-            target=target,
-            stage=stage,
-            **{name: v for name, v in asdict(grant).items() if name in SlurmJob.model_fields},
-            limits=limits,
-            gpu=None,
-            began_at=now(),
-            ended_at=None,
-            outcome="lost",
-            reason=None,
-        )
-        write_record(self._job, self._path)
-
-    @property
-    def place(self) -> str:
-        """Return which job this is, and where, for whoever reads of its failure."""
-        return f"Slurm job {self._job.job_id} on node {self._job.node}"
-
-    def held(self, gpu: HeldGpu) -> None:
-        """Take down the GPU that was seen to be the job's own."""
-        self._job = self._job.model_copy(update={"gpu": gpu})
-        write_record(self._job, self._path)
-
-    def end(self, error: Exception | None) -> None:
-        """Take down how the job ended. Of an error only what names no place of the site is told."""
-        outcome: Outcome = "done" if error is None else "failed"
-        reason = None
-        if isinstance(error, GpuRefused):
-            reason = str(error)
-        elif error is not None:
-            code = error.code if isinstance(error, AssayError) else type(error).__name__
-            reason = f"the step failed ({code})"
-        ended = {"outcome": outcome, "reason": reason, "ended_at": now()}
-        write_record(self._job.model_copy(update=ended), self._path)
-
-
-def journal_of(run_dir: Path) -> list[SlurmJob]:
-    """Return every start of every job of a run, in their order; half-written ones are none."""
-    found = [kept_record(path, SlurmJob) for path in (run_dir / FOLDER).glob("*/*.json")]
-    return sorted(
-        (job for job in found if job is not None),
-        key=lambda job: (job.began_at, job.target, job.stage, job.job_id, job.restart),
-    )
+def remember_node(run_dir: Path, target: str, node: str) -> None:
+    """Keep which node holds the GPU whose platform was recorded: a further start runs there."""
+    write_bytes(run_dir / FOLDER / f"{target}.node", node.encode())
 
 
 def node_of(run_dir: Path, target: str) -> str | None:
-    """Return the node that holds the GPU whose platform was recorded; None before that."""
-    done = [
-        job.node
-        for job in journal_of(run_dir)
-        if (job.target, job.stage, job.outcome) == (target, "platform", "done") and job.gpu
-    ]
-    return done[-1] if done else None
-
-
-def write_slurm_jobs(run_dir: Path) -> None:
-    """Write slurm_jobs.json below the run's directory, where it had jobs; else remove it."""
-    jobs, path = journal_of(run_dir), run_dir / slurm_jobs_path()
-    if not jobs:
-        path.unlink(missing_ok=True)
-        return
-    salt, shown = salt_of(run_dir), []
-    for job in jobs:
-        account = None if job.account is None else salted(salt, job.account)
-        named = {"node": salted(salt, job.node), "account": account}
-        shown.append(job.model_copy(update=named))
-    record = SlurmJobsRecord(schema="assay/slurm_jobs/1", salt=salt, jobs=tuple(shown))
-    write_record_if_changed(record, path)
+    """Return that node; None before there is any."""
+    path = run_dir / FOLDER / f"{target}.node"
+    return path.read_text() if path.is_file() else None
 
 
 def salt_of(run_dir: Path) -> str:
-    """Return the run's salt, made on first use; every process of the run finds the same."""
+    """Return what stands before the names of nodes when they are digested: the run's own, made by
+    its command before any job.
+    """
     path = run_dir / FOLDER / "salt"
     if not path.is_file():
-        own = path.with_name(f".salt.{secrets.token_hex(8)}")
-        write_bytes(own, secrets.token_hex(SALT_BYTES).encode())
-        try:
-            with suppress(FileExistsError):  # another process was first, and that one's holds
-                os.link(own, path)
-        finally:
-            own.unlink()
+        write_bytes(path, secrets.token_hex(SALT_BYTES).encode())
     return path.read_text()
-
-
-def salted(salt: str, name: str) -> str:
-    """Return what stands for a name: SHA-256 of the salt and the name."""
-    return sha256_bytes(f"{salt}{name}".encode())

@@ -33,6 +33,7 @@ from assay.pipeline.slurm_jobs import (
     cancel_orphans,
     executor_options,
     requeue_preempted,
+    salt_of,
     was_on_cluster,
 )
 from assay.records.attestation import PAGE
@@ -83,6 +84,8 @@ def run_workflow(
         run_dir = root / run_path(request)
         if request.cluster is not None or was_on_cluster(run_dir):
             cancel_orphans(run_dir)
+        if request.cluster is not None:
+            salt_of(run_dir)
         shutil.rmtree(run_dir / "failures", ignore_errors=True)
         say("each step is told when it ends, but for those that take less than a second")
         if again:

@@ -11,7 +11,6 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -36,7 +35,6 @@ from assay.images.stage import make_image
 from assay.pipeline.failures import StepFailure, failure_path
 from assay.pipeline.gpu_steps import MeasuringSteps
 from assay.pipeline.run_files import MEASURED, VERIFIED
-from assay.pipeline.slurm_jobs import write_slurm_jobs
 from assay.records.attestation import VERDICTS
 from assay.records.images import Role
 from assay.records.plan import Request
@@ -135,7 +133,6 @@ class Steps(MeasuringSteps):
         """Render the report directory; unsigned until ``sign``."""
         from assay.report.render import render  # noqa: PLC0415
 
-        write_slurm_jobs(self.run_dir)
         render(self.root, self.run_dir, self.report_dir)
 
     def sign(self) -> None:
@@ -223,15 +220,12 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
                 waiting = steps.measure(**arguments)
                 continue
             getattr(steps, part)(**arguments)
-            steps.end_job(None)
         except KeyboardInterrupt:
             # Whoever interrupted the workflow hears of it from the command line.
             sys.exit(ExitCode.INTERRUPTED)
         except Exception as error:
-            if steps is not None and steps.job is not None:
-                error.add_note(steps.job.place)
-                with suppress(OSError):  # of a full disk the error itself tells
-                    steps.end_job(error)
+            if steps is not None and steps.grant is not None:
+                error.add_note(str(steps.grant))
             failed[part], text = _told(root, name, log, error)
             # Without the mark of a line for people: the command line says it at the run's end.
             print(f"{name}: {text}", file=sys.stderr, flush=True)

@@ -112,6 +112,7 @@ class Allocation(Record):
     scheduler: Literal["slurm"]
     job_id: str
     node: str
+    """The beginning of a salted digest of its name."""
     partition: str
     gpu_model: str
     """Type in the job's GRES request, as the scheduler granted it."""
@@ -156,7 +157,7 @@ class PlatformRecord(Record):
     """UTC, ISO 8601."""
     hostname_sha256: str
     """Digest of the host name: tells machines apart without publishing their names. Of a cluster's
-    node the run's salt stands before it, as in slurm_jobs.json."""
+    node a salt stands before it, which the run keeps to itself."""
     cpu: str
     cores: int
     memory_bytes: int
@@ -167,7 +168,7 @@ class PlatformRecord(Record):
     image_digest: str | None
     device: Device
     allocation: Allocation | None
-    """Of runs whose jobs have no slurm_jobs.json; it named the node."""
+    """Of the job that recorded this."""
     commit: str | None
     """Commit of this repository, from git or from the caller (ASSAY_COMMIT)."""
     clean_tree: bool | None

@@ -8,12 +8,10 @@ from assay.evidence import stages
 from assay.evidence.model import Evidence, binaries_of
 from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.builds import BuildRecord
-from assay.records.cluster import SlurmJob
 from assay.records.rivals import OperatorsRecord
 from assay.records.timings import Stage
 from assay.report import formatting as fmt
 from assay.report.formatting import Row, link
-from assay.shared.counting import counted
 
 BESIDE = {
     Sameness.FILE: "identical to {}",
@@ -29,8 +27,6 @@ MADE = {
     "host": "the GPU machine's own files",
 }
 """Where the base of an image came from."""
-DIGITS = 12
-"""Of a salted digest, which is whole in the record."""
 
 
 def build_rows(evidence: Evidence, measured: Sequence[BinaryMatch]) -> Iterator[Row]:
@@ -135,37 +131,3 @@ def stage_rows(evidence: Evidence) -> list[tuple[str, int, str]]:
         for stage, seconds in of.items()
         if seconds
     ]
-
-
-def slurm_jobs_section(evidence: Evidence) -> Row | None:
-    """Return what a cluster granted to each job, and which were lost, if any did."""
-    record = evidence.slurm_jobs
-    if record is None:
-        return None
-    digits = None if record.salt is None else DIGITS
-    return {
-        "lost": sum(job.outcome != "done" for job in record.jobs),
-        "salted": record.salt is not None,
-        "rows": [_slurm_job(job, digits) for job in record.jobs],
-        "link": link(f"evidence/{stages.slurm_jobs_path()}"),
-    }
-
-
-def _slurm_job(job: SlurmJob, digits: int | None) -> tuple[str, ...]:
-    """Return step, job, node, what was granted, GPU, limits, begin, end."""
-    restarted = f", put back {counted(job.restart, 'time')}" if job.restart else ""
-    account = f", account {job.account[:digits]}" if job.account else ""
-    memory = job.limits.memory_bytes
-    devices = ", ".join(job.limits.gpu_devices) or "no GPU's device file"
-    gpu = job.gpu
-    return (
-        f"{job.stage}, {job.target}",
-        f"{job.job_id}{restarted}",
-        job.node[:digits],
-        f"{job.gpu_count} of {job.gpu_model or 'no type'}, partition {job.partition}{account}",
-        f"{gpu.index}: {gpu.product}, {gpu.uuid}, driver {gpu.driver}" if gpu else "none",
-        f"{counted(len(job.limits.cpus), 'CPU')}, "
-        f"{'no limit of memory' if memory is None else fmt.size(memory)}, {devices}",
-        job.began_at,
-        ", ".join(filter(None, (": ".join(filter(None, (job.outcome, job.reason))), job.ended_at))),
-    )

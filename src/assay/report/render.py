@@ -105,7 +105,7 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
     yield stages.pipeline_path()
     measured = (each for each in plan.targets if each.provision.kind == "device")
     records = (path for each in measured for path in stages.target_paths(each))
-    for path in (stages.slurm_jobs_path(), *stages.run_files(plan), *records):
+    for path in (*stages.run_files(plan), *records):
         if (run_dir / path).is_file():
             yield path
     for name in stages.nested_reports(plan.targets):
