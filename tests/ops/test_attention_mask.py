@@ -106,35 +106,3 @@ class TestPatterns:
         mask = AttentionMask.documents(ids, causal=False, block=BLOCK)
         assert torch.equal(mask.dense()[0, 0], same)
         assert torch.equal(AttentionMask.documents(ids, block=BLOCK).dense()[0, 0], same.tril())
-
-
-class TestDigest:
-    """The same blocks, the same digest; anything else, another."""
-
-    def test_it_is_the_same_on_every_machine(self):
-        assert AttentionMask.window(256, 256, left=128).sha256() == (
-            "209c5c245d73a4af3d5f67bff6d763e359aeb480e9d317ed2bf52141fda1fca1"
-        )
-
-    def test_one_mask_said_in_three_ways_has_one_digest(self):
-        made = [
-            AttentionMask.window(96, 90, left=None, right=6, block=BLOCK),
-            AttentionMask.window(96, 90, left=95, right=6, block=BLOCK),
-            AttentionMask.from_mask_mod(lambda b, h, q, k: k <= q, 96, 90, block=BLOCK),
-        ]
-        assert all(torch.equal(mask.dense(), made[0].dense()) for mask in made)
-        assert len({mask.sha256() for mask in made}) == 1
-
-    def test_every_part_of_a_mask_counts(self):
-        made = [
-            AttentionMask.window(96, 96, block=BLOCK),
-            AttentionMask.window(96, 95, block=BLOCK),
-            AttentionMask.window(96, 96, block=96),
-            AttentionMask.window(96, 96, left=94, block=BLOCK),
-            AttentionMask.from_mask_mod(by_head, 96, 96, block=BLOCK),
-            AttentionMask.from_mask_mod(causal, 96, 96, heads=2, block=BLOCK),
-            AttentionMask.pattern("strided", 96, 96, 2, block=BLOCK),
-            AttentionMask.pattern("sliding_window", 96, 96, 2, block=BLOCK),
-            AttentionMask(96, 96, BLOCK, None, None),
-        ]
-        assert len({mask.sha256() for mask in made}) == len(made)

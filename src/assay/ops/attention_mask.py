@@ -5,7 +5,7 @@ how long the longest row is), using it never does.
 """
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,14 +13,10 @@ import torch
 
 from assay.ops import attention_patterns as patterns
 from assay.ops.attention_arguments import SelectedBlocks
-from assay.ops.attention_scores import packed, unpacked, within
+from assay.ops.attention_scores import unpacked, within
 from assay.ops.checks import Tensor
 from assay.ops.mask_bits import MaskMod, blocks_of, partial_bits
-from assay.ops.mask_digest import SeenBlocks, mask_digest
 from assay.shared.attention_call import NO_BOUND, bounded
-
-SCORES_AT_ONCE = 2**25
-"""Scores of listed blocks that are looked at together: 32 MB."""
 
 
 @dataclass(frozen=True)
@@ -222,8 +218,12 @@ class AttentionMask:
         seen = torch.zeros(
             (*self._shape, rows, columns, self.block, self.block), dtype=torch.bool, device=device
         )
-        for (batch, head, row, column), part in self._seen_blocks():
-            seen[batch, head, row, column] |= part
+        for listed in self._lists:
+            slots = torch.arange(listed.columns.shape[3], device=device)
+            at = (slots < listed.counts[..., None]).nonzero().unbind(dim=1)
+            batch, head, row, _ = at
+            column = listed.columns[at].long()
+            seen[batch, head, row, column] |= self._seen(listed, at, row, column)
         whole = seen.transpose(3, 4).flatten(4, 5).flatten(2, 3)
         return whole[:, :, : self.queries, : self.keys]
 
@@ -239,15 +239,6 @@ class AttentionMask:
         distance = key[:, None, :] - (query[:, :, None] + self.keys - self.queries)
         return within(distance, self.window_left, self.window_right)
 
-    def sha256(self) -> str:
-        """Return the digest of the scores that count (``assay.ops.mask_digest``).
-
-        Masks of the same block size, batches and heads that say the same by a window, by bits or by
-        lists in another order have the same.
-        """
-        sizes = self.queries, self.keys, self.block
-        return mask_digest(sizes, self._shape, self._packed_blocks())
-
     @property
     def _lists(self) -> list[SelectedBlocks]:
         return [listed for listed in (self.full, self.partial) if listed is not None]
@@ -256,27 +247,6 @@ class AttentionMask:
     def _shape(self) -> tuple[int, int]:
         """Batches and heads that have blocks of their own."""
         return tuple(self._lists[0].counts.shape[:2]) if self._lists else (1, 1)
-
-    def _seen_blocks(self) -> Iterator[tuple[tuple[Tensor, ...], Tensor]]:
-        """Yield the places (batch, head, row, column) of listed blocks and which of their scores
-        count, some at a time, for there may be many.
-        """
-        for listed in self._lists:
-            slots = torch.arange(listed.columns.shape[3], device=listed.counts.device)
-            found = (slots < listed.counts[..., None]).nonzero()
-            for some in found.split(max(1, SCORES_AT_ONCE // self.block**2)):
-                at = some.unbind(dim=1)
-                batch, head, row, _ = at
-                column = listed.columns[at].long()
-                yield (batch, head, row, column), self._seen(listed, at, row, column)
-
-    def _packed_blocks(self) -> Iterator[SeenBlocks]:
-        """Yield the same as a digest takes it."""
-        rows, columns = -(-self.queries // self.block), -(-self.keys // self.block)
-        for (batch, head, row, column), seen in self._seen_blocks():
-            bits = packed(seen.expand(len(row), self.block, self.block))
-            place = ((batch * self._shape[1] + head) * rows + row) * columns + column
-            yield SeenBlocks(place, bits)
 
 
 def _listed(counts: Tensor, columns: Tensor, longest: int | None) -> SelectedBlocks:
