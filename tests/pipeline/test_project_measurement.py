@@ -1,6 +1,5 @@
 """A project's function through the workflow: gate and stopwatch are the real ones, on a CPU."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,11 @@ from assay.base.io import read_record
 from assay.building.recipe import command_problem
 from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
-from assay.evidence.load import load_evidence
-from assay.pipeline.failures import outputs_to_retry
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
 from assay.records.verdicts import Status, Verdict
 from tests.library_checkout import REPOSITORY
-from tests.pipeline.stand_in import write_program, write_stand_in
+from tests.pipeline.stand_in import write_stand_in
 from tests.pipeline.test_batched_workflow import (
     RUN,
     Checkout,
@@ -192,27 +189,6 @@ def write_cuda_project(folder: Path, content: dict[str, Any]) -> None:
     (folder / "csrc").mkdir()
     (folder / "csrc" / "twice.cu").write_text(LAUNCHER)
     (folder / "csrc" / "factor.h").write_text("constexpr float factor = 2.0f;\n")
-
-
-def test_without_a_compiler_the_other_arms_are_measured(
-    checkout: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    programs = tmp_path / "programs"
-    write_program(programs / "g++", "#!/bin/sh\nexit 1\n")
-    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
-    content = cuda_document()
-    bandwidth = {**document()["claims"][1], "answer": {"measurement": "doubled", "arm": "added"}}
-    content["claims"].append(bandwidth)
-    folder = tmp_path / "mine"
-    write_cuda_project(folder, content)
-    found, _ = measured(checkout, folder)
-    assert isinstance(found["bandwidth"].measured, float)
-    assert (found["ratio"].status, found["ratio"].reason) == (Status.NOT_RUN, "build_failed")
-    run_dir = folder / "results" / RUN
-    assert outputs_to_retry(run_dir, load_evidence(run_dir).plan)[0] == (
-        "builds/sm_90a/doubled_ours.json"
-    )
 
 
 @pytest.mark.compiler

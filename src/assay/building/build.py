@@ -8,14 +8,14 @@ import shutil
 from pathlib import Path
 from typing import TypeAlias
 
-from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
+from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record, write_record
-from assay.base.progress import exclusive, say
+from assay.base.progress import exclusive
 from assay.building.nvcc import Compiled, compiled, file_digest
 from assay.building.recipe import Compilation, Kind, Tree, describe
 from assay.building.toolchain import Toolchain, ensure_toolchain, toolchain_lock_digest
 from assay.catalog.model import Catalog
-from assay.records.builds import NO_COMPILER, BuildRecord, ToolchainRecord
+from assay.records.builds import BuildRecord, ToolchainRecord
 from assay.runtimes.base import Place
 from assay.shared.files import sha256_file, whole_file
 
@@ -43,9 +43,8 @@ def build(
     ``place`` is where the compiler runs; each image has a cache of its own, and so has the host.
     ``prebuilt`` is the ``out_dir`` of another machine; the toolchain is asked for only when neither
     it nor the cache has the artifact. ``project``: the folder of its files. A compiler's refusal is
-    a record with status ``failed``, and in a project's run so is the lack of a compiler: what needs
-    none is answered all the same. Raises BadInput (no such artifact), CheckFailed (a prebuilt file
-    that is not what its record says), MissingEnvironment (no compiler).
+    a record with status ``failed``. Raises BadInput (no such artifact), CheckFailed (a prebuilt
+    file that is not what its record says), MissingEnvironment (no compiler).
     """
     job = describe(root, catalog, kind, artifact, arch, toolchain_lock_digest(root), project)
     image = f".{place.image.image_id.removeprefix('sha256:')[:12]}" if place.image else ""
@@ -55,22 +54,15 @@ def build(
         cached.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"another process compiles {job.id} for {job.arch}; waiting for it"
         with exclusive(cached.with_name(f"{cached.name}.lock"), waiting):
-            found = _from_cache(job, cached) or _made(job, Tree(root, project), cached, place)
+            found = _from_cache(job, cached)
+            if found is None:
+                toolchain = ensure_toolchain(root, place)
+                found = _compile(job, Tree(root, project), cached, toolchain)
     record, file = found
     if record.artifact is not None and file is not None:
         _copy(file, out_dir / record.artifact.path)
     write_record(record, out_dir / arch / f"{artifact}.json")
     return record
-
-
-def _made(job: Compilation, tree: Tree, cached: Path, place: Place) -> Built:
-    try:
-        toolchain = ensure_toolchain(tree.root, place)
-    except MissingEnvironment as error:
-        if tree.project is None:
-            raise
-        return _without_compiler(job, str(error)), None
-    return _compile(job, tree, cached, toolchain)
 
 
 def _from_cache(job: Compilation, folder: Path) -> Built | None:
@@ -101,19 +93,6 @@ def _from_elsewhere(job: Compilation, folder: Path) -> Built | None:
     if not file.is_file() or sha256_file(file) != record.artifact.sha256:
         raise CheckFailed(f"{file}: is not the artifact that {path} describes")
     return record, file
-
-
-def _without_compiler(job: Compilation, why: str) -> BuildRecord:
-    """Return the record of a build for which there is no compiler; nothing keeps it."""
-    say(f"{job.id} for {job.arch} is not compiled: {why}")
-    toolchain = ToolchainRecord(
-        schema="assay/toolchain/1",
-        nvcc=NO_COMPILER,
-        host_compiler=NO_COMPILER,
-        wheels={},
-        lock_sha256=job.lock_sha256,
-    )
-    return _record(job, Compiled(None, (), (), None, None, why, None), None, toolchain)
 
 
 def _compile(job: Compilation, tree: Tree, cached: Path, toolchain: Toolchain) -> Built:

@@ -104,13 +104,9 @@ def build_of(evidence: Evidence, artifact: str, arch: str) -> BuildRecord | None
 
 
 def builds_of(evidence: Evidence) -> dict[BuildKey, BuildRecord]:
-    """Return the record of every build: this run's own, else the one taken over.
-
-    A record taken over stands before that of a run which had no compiler.
-    """
-    recorded = {key: found.record for key, found in evidence.recorded_builds.items()}
-    compiled = {key: record for key, record in evidence.builds.items() if record.had_compiler}
-    return evidence.builds | recorded | compiled
+    """Return the record of every build: this run's own, else the one taken over."""
+    own, taken_over = evidence.builds, evidence.recorded_builds.items()
+    return own | {key: found.record for key, found in taken_over if key not in own}
 
 
 def build_record_path(evidence: Evidence, artifact: str, arch: str) -> str | None:

@@ -81,7 +81,7 @@ def _made(
 
 def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord | None) -> Sameness:
     """Compare two binaries; those that are not the same file by what their build records say."""
-    if built is None or not built.had_compiler:
+    if built is None:
         return Sameness.NOT_COMPILED
     if built.artifact is not None and built.artifact.sha256 == measured:
         return Sameness.FILE

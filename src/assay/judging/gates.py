@@ -45,8 +45,8 @@ def absent(case: Case, target: str, term: Term) -> Failure:
 
 def not_built(build: BuildRecord, called: str = "") -> Failure:
     """Return that a build failed, in the compiler's words; ``called``: how to call it."""
-    does = "does not compile" if build.had_compiler else "was not compiled"
-    text = f"{called or build.id} {does} for {build.arch}: {last_words(build.diagnostics)}"
+    what = f"{called or build.id} does not compile for {build.arch}"
+    text = f"{what}: {last_words(build.diagnostics)}"
     return not_run(NotRun.BUILD_FAILED, text)
 
 

@@ -174,9 +174,6 @@ def judge_support(ask: Question, evaluation: ways.Support) -> Verdict | Failure:
     build = build_of(case.evidence, *key)
     if build is None:
         return not_run(NotRun.NOT_RECORDED, _not_compiled(case, evaluation))
-    if not build.had_compiler:  # which is no refusal
-        text = f"{probe} was not compiled: {last_words(build.diagnostics)}"
-        return not_run(NotRun.BUILD_FAILED, text)
     built = build.status == "built"
     outcome = "builds" if built else "fails"
     agrees = outcome == evaluation.expect

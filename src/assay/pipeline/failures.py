@@ -69,15 +69,10 @@ def error_of(failures: list[StepFailure]) -> AssayError:
 
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
-    """Return what the workflow is to make again, relative to ``run_dir``: builds that had no
-    compiler, and targets that were measured here with a record that came to nothing, or is gone.
+    """Return what the workflow is to make again, relative to ``run_dir``: targets that were
+    measured here with a record that came to nothing, or is gone.
     """
-
     again = []
-    for path in stages.BUILDS.paths(plan).values():
-        build = kept_record(run_dir / path, stages.BUILDS.record)
-        if build is not None and not build.had_compiler:
-            again.append(path)
     for target in plan.targets:
         measured = MEASURED.format(target.target)
         taken_away = (run_dir / measured).is_file() and _lacks_figures(run_dir, target)

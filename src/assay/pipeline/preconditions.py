@@ -82,17 +82,14 @@ def require_kept_report(
 
 
 def require_compiler(request: Request, plan: Plan, *, starts: bool = True) -> None:
-    """Raise MissingEnvironment where the host compiles something and has no compiler; of a project,
-    and in a dry run, only say so.
+    """Raise MissingEnvironment where the host compiles something and has no compiler; in a dry run
+    only say so.
     """
     if request.runtime != "host" or request.prebuilt is not None or not plan.builds:
         return
     try:
         find_host_compiler()
     except MissingEnvironment as error:
-        if request.home is not None:
-            say(f"{error}; what must be compiled is not run, and the rest is answered")
-        elif starts:
+        if starts:
             raise
-        else:
-            say(str(error))
+        say(str(error))

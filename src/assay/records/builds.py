@@ -8,9 +8,6 @@ from pydantic import Field
 
 from assay.records.base import Identifier, Measurable, Record, Sha256
 
-NO_COMPILER = "none"
-"""In the place of a version, where nothing compiles on a machine."""
-
 
 class FileDigest(Record):
     """A file by name, size and content."""
@@ -36,7 +33,7 @@ class ToolchainRecord(Record):
 
     schema_: Literal["assay/toolchain/1"] = Field(alias="schema")
     nvcc: str
-    """Its version; ``NO_COMPILER`` in the record of a build for which there was none."""
+    """Its version."""
     host_compiler: str
     wheels: dict[str, str]
     """Distribution name to version."""
@@ -90,11 +87,6 @@ class BuildRecord(Record):
     """True when a prebuilt artifact with the same sources and command was taken over."""
     cost: CompileCost | None = None
     """None in records of versions that did not count it."""
-
-    @property
-    def had_compiler(self) -> bool:
-        """Return whether a compiler was there: without one nothing was refused."""
-        return self.toolchain.nvcc != NO_COMPILER
 
 
 class BuildCost(Record):

@@ -164,8 +164,7 @@ def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
             close = ", ".join(get_close_matches(name, sorted(known)))
             hint = f"close to it: {close}" if close else "evidence/builds holds their records"
             raise BadInput(f"the evidence holds no build '{name}' ({hint})")
-    asked = [each for each, names in named if not only or names.intersection(only)]
-    return [each for each in asked if each.had_compiler]
+    return [each for each, names in named if not only or names.intersection(only)]
 
 
 def _measured(catalog: Catalog, evidence: Evidence) -> set[BuildKey]:
