@@ -22,12 +22,6 @@ ROW = re.compile(
 CELL = re.compile(
     r"(?P<measured>[\d.]+) \[(?P<low>[\d.]+), (?P<high>[\d.]+)\] \| (?P<verdict>[\w ]+)"
 )
-OF_TUNED = (
-    "h200_20261123_bsr",
-    "h200_20261123_bsr_bsr",
-    "h200_20261123_tuned",
-    "h100_20261124_bsr",
-)
 
 
 @pytest.mark.parametrize(("place", "target"), [(0, "h200"), (1, "h100")])
@@ -62,33 +56,6 @@ def shows(figures: Sequence[str], numbers: Sequence[float]) -> bool:
         float(f"{number:.{count}g}") == float(figure)
         for number, count, figure in zip(numbers, digits, figures, strict=True)
     )
-
-
-def test_the_ratios_over_tuned_rivals_are_those_of_the_reports() -> None:
-    """Judged over PyTorch's kernel in fp16; torchao's and bf16 are signed beside it."""
-    text = (ROOT / "kernels" / "bsr_gemm" / "README.md").read_text()
-    table = text.split("| over tuned rivals |")[1].split("\n\n")[0]
-    cells = [
-        [re.findall(r"[\d.]+", cell.strip("* ").replace("**", "")) for cell in row.split("|")[2:6]]
-        for row in table.splitlines()[2:]
-    ]
-    signed = []
-    for name in OF_TUNED:
-        place = ROOT / "reports" / "published" / f"{name}.tar.xz"
-        judged = json.loads(read_archive(place)["verdicts.json"])["verdicts"]
-        own = {entry["claim"]: entry for entry in judged}
-        column = []
-        for claim in ("bsr_gemm_vs_torch_bsr_tuned", "bsr_gemm_64_vs_torch_bsr_tuned"):
-            beside = own[claim]["nearest"]
-            for says in (None, "bf16", "torchao"):
-                found = [e for e in beside if says in e["what"]] if says else [own[claim]]
-                column.append([(e["measured"], *e["ci90"]) for e in found])
-        signed.append(column)
-    assert len(cells) == 6
-    for row, shown in enumerate(cells):
-        for figures, column in zip(shown, signed, strict=True):
-            fitting = [numbers for numbers in column[row] if shows(figures, numbers)]
-            assert len(fitting) == len(column[row]) == bool(figures)
 
 
 LAYER = re.compile(

@@ -12,7 +12,7 @@ from assay.pipeline.request import Options
 from assay.verification.report_archive import opened_report, report_name
 
 ROOT = Path(__file__).resolve().parents[3]
-REPORT = ROOT / "reports" / "published" / "h200_20261123_tuned.tar.xz"
+REPORT = ROOT / "reports" / "published" / "h200_20261123_bsr_bsr.tar.xz"
 
 
 @pytest.fixture
