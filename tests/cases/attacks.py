@@ -136,9 +136,6 @@ UNSIGNED: dict[str, Line] = {
     "a key that was not yet in use": ("key-not-yet", noted('from: "2026-11-02"')),
     "a note with a tag": ("yaml-tag", noted('from: !!python/object/apply:os.system ["id"]')),
     "notes by another name": ("trusted-keys", noted("", name="keys.yml")),
-    # Provenance.
-    "a provenance of something else": ("provenance-statement", lambda s: s.put("provenance.json", s.seal(b"{}"))),
-    "a provenance that a stranger signed": ("signature-untrusted", signed_by("enemy", path="provenance.json")),
     # Archives.
     "a sound archive": (None, pack),
     "a sound archive among published ones": (None, packed_among_published),
@@ -180,8 +177,11 @@ STATEMENT: dict[str, Line] = {
     "other verdicts, stated": ("declared", state(PREDICATE + "verdicts", {"reproduced": 99})),
     "no counts, as before": (None, state(PREDICATE + "counts", DROP)),
     "signed before the key expired, as a thief may say": (None, both(noted('until: "2026-10-31"'), state(PREDICATE + "created", "2026-10-01T00:00:00Z"))),
-    "another binary in the provenance": ("provenance-records", provenance("subject.0.digest.sha256", AB)),
-    "a provenance that no statement names": ("shape-unlisted", state(PREDICATE + "provenance", None)),
+    "a provenance, as before": (None, provenance()),
+    "a provenance of something else": ("provenance-statement", provenance(b"{}")),
+    "a provenance that a stranger signed": ("signature-untrusted", provenance(who="enemy")),
+    "a provenance that no statement names": ("shape-unlisted", write("provenance.json", "{}")),
+    "a provenance that is not there": ("shape-missing", state(PREDICATE + "provenance", AB)),
     **{f"a statement, {way}": (code, respell_statement(way)) for way, code in (
         ("half a surrogate", "encoding"), ("wide", "file-size"), ("member twice, escaped", "json-duplicate"), ("cut", "json"))},
 }  # fmt: skip
@@ -311,8 +311,6 @@ def _cases() -> Iterator[tuple[str, Case]]:
     yield "another margin, accepted", Case(margin, None, "judged", "report", "accepted", "margins")
     option = put("evidence/pipeline.json", "commit", "--upload-pack=id")
     yield "a commit that is an option", Case(option, "commit", "trusted")
-    unnamed = both(remove("provenance.json"), state("predicate.provenance", None))
-    yield "no provenance, as before", Case(unnamed, None, "payload", leaves="no provenance")
 
 
 CASES = dict(_cases())

@@ -136,7 +136,7 @@ class Steps(MeasuringSteps):
         render(self.root, self.run_dir, self.report_dir)
 
     def sign(self) -> None:
-        """Manifest, attestation, provenance, public key; a time stamp where one was asked for."""
+        """Manifest, attestation and public key."""
         from assay.verification.sign import sign  # noqa: PLC0415
 
         sign(self.report_dir, Path(self.dag.request.signing_key))

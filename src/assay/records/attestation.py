@@ -86,8 +86,7 @@ class Predicate(Record):
     """The same counted by measurement, speed figures, own claims, probes and arithmetic apart
     (``judging.counts``); None in statements from before."""
     provenance: Sha256 | None = None
-    """Of the payload of ``provenance.json``; None where nothing was built, and in statements from
-    before."""
+    """Of the payload of ``provenance.json``, which earlier versions signed beside it."""
     project: Sha256 | None = None
     """Of all files of the project whose claims are judged, which are the signer's own; None where
     they are those of this repository's sources."""

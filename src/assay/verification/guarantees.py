@@ -35,12 +35,12 @@ class Guarantee:
 GUARANTEES = (
     Guarantee(
         "intact",
-        ("signature", "statement", "name", "shape", "contents"),
+        ("signature", "statement", "name", "shape", "contents", "provenance"),
         "a trusted key signed it, and every byte is as it was signed",
     ),
     Guarantee(
         "complete",
-        ("evidence", "declared", "origins", "complete", "provenance"),
+        ("evidence", "declared", "origins", "complete"),
         "everything that the plan asked for is there, or there is a reason",
     ),
     Guarantee(

@@ -31,8 +31,8 @@ from assay.shared.read_limits import (
 )
 
 UNLISTED = frozenset({MANIFEST, ATTESTATION, SIGNER})
-"""Files at the top of a report that its manifest cannot or need not list; the provenance, which not
-every report has, is held by its digest in the statement."""
+"""Files at the top of a report that its manifest cannot or need not list; a provenance, which
+earlier versions signed beside it, is held by its digest in the statement."""
 TOLD = frozenset({VERDICTS, *TEXTS})
 """Files at its top that the manifest lists; all others lie below evidence/."""
 EVIDENCE = "evidence/"

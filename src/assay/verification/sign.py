@@ -36,14 +36,13 @@ from assay.shared.files import sha256_bytes, write_bytes
 from assay.verification.attestation import dump_statement, load_signer, public_pem
 from assay.verification.envelope import seal
 from assay.verification.manifest import build_manifest
-from assay.verification.provenance import provenance_payload
 from assay.verification.trusted_keys import load_trusted_keys
 
 
 def sign(report_dir: Path, key_path: Path) -> str:
-    """Write manifest.json, signer.pub, provenance.json and attestation.json into ``report_dir``.
+    """Write manifest.json, signer.pub and attestation.json into ``report_dir``.
 
-    Returns the key id. There is no provenance of a run that built nothing.
+    Returns the key id.
     ``key_path`` is an Ed25519 private key; where no file is, a key pair is made there first (mode
     0600). Its public half is written beside it unless that is there. Raises BadInput for a bad key
     or an unfinished report, MissingEnvironment where no key can be made, CheckFailed for links and
@@ -54,21 +53,17 @@ def sign(report_dir: Path, key_path: Path) -> str:
     evidence = report_dir / "evidence"
     verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
     manifest = dump_record(build_manifest(report_dir, verdicts.run))
-    provenance = provenance_payload(evidence)
     predicate = make_predicate(
         load_catalog(evidence),
         verdicts,
         read_record(PipelineRecord, evidence / pipeline_path()).commit,
-        None if provenance is None else sha256_bytes(provenance),
         time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(source_date())),
     )
     statement = dump_statement(_statement(predicate, sha256_bytes(manifest)))
-    (report_dir / PROVENANCE).unlink(missing_ok=True)
+    (report_dir / PROVENANCE).unlink(missing_ok=True)  # of a version that signed one
     write_bytes(report_dir / MANIFEST, manifest)
     write_bytes(report_dir / SIGNER, public_pem(signer.public_key))
     write_public_key(key_path, signer)
-    if provenance is not None:
-        write_bytes(report_dir / PROVENANCE, seal(provenance, signer))
     write_bytes(report_dir / ATTESTATION, seal(statement, signer))
     return str(signer.public_key.keyid)
 
@@ -173,11 +168,7 @@ def _no_key(path: Path, why: str) -> str:
 
 
 def make_predicate(
-    catalog: Catalog,
-    verdicts: VerdictsFile,
-    commit: str | None,
-    provenance: str | None,
-    created: str,
+    catalog: Catalog, verdicts: VerdictsFile, commit: str | None, created: str
 ) -> Predicate:
     """Return what signing a report states, beside the digest of its list of files."""
     counts = Counter(verdict.status for verdict in verdicts.verdicts)
@@ -187,7 +178,6 @@ def make_predicate(
         judging=catalog.judging,
         verdicts=dict(sorted(counts.items())),
         counts=count_verdicts(catalog, verdicts.verdicts),
-        provenance=provenance,
         project=None if catalog.project is None else catalog.project.sha256,
         created=created,
     )

@@ -79,8 +79,8 @@ def check_signed_files(
             says(f"about this manifest, of run {found.manifest.run}")
     if found is not None:
         with log.check("shape") as says:
-            stated = found.statement.predicate.provenance is not None
-            check_shape(found.manifest, set(walk(report_dir)), says, provenance=stated)
+            named = found.statement.predicate.provenance is not None
+            check_shape(found.manifest, set(walk(report_dir)), says, provenance=named)
             says("plain files only; none missing, none unlisted")
     if found is not None and log.holds:
         with log.check("contents") as says:
@@ -89,6 +89,14 @@ def check_signed_files(
             count = len(found.manifest.files)
             have = agreeing(count, "has", "have")
             says(f"{counted(count, 'file')} {have} the size and SHA-256 that the manifest lists")
+    if found is not None and log.holds and (stated := found.statement.predicate.provenance):
+        with log.check("provenance") as says:
+            envelope = parse_envelope(plain_bytes(report_dir, PROVENANCE, MOST_ENVELOPE))
+            check_signature(envelope, keys)
+            if sha256_bytes(envelope.payload) != stated:
+                problem = f"{PROVENANCE} is not the one that the statement names"
+                raise CheckFailed(problem, code="provenance-statement")
+            says(f"{PROVENANCE} is the one that the statement names")
     if log.holds:
         return found
     done = {check.name for check in log.checks}

@@ -19,7 +19,6 @@ from assay.verification.completeness import check_complete
 from assay.verification.gate import check_binaries, check_gates, check_machines
 from assay.verification.made_again import OtherVersion, Renderer, check_texts, check_verdicts
 from assay.verification.policy import Policy, check_policy
-from assay.verification.provenance import check_provenance
 from assay.verification.remarks import remarks
 from assay.verification.sign import make_predicate
 from assay.verification.signed_files import (
@@ -28,7 +27,7 @@ from assay.verification.signed_files import (
     check_place,
     check_signed_files,
 )
-from assay.verification.trusted_keys import TrustedKey, distinct_keys, load_trusted_keys
+from assay.verification.trusted_keys import distinct_keys, load_trusted_keys
 
 GATE: dict[str, tuple[Callable[[Catalog, Evidence, CheckUnderWay], None], str]] = {
     "machine": (
@@ -39,7 +38,7 @@ GATE: dict[str, tuple[Callable[[Catalog, Evidence, CheckUnderWay], None], str]] 
     "binaries": (check_binaries, "what was timed is what the build records name"),
 }
 """Checks of what records say of each other, and what passing says."""
-EVIDENCE_CHECKS = ("evidence", "declared", "origins", "complete", *GATE, "provenance", "verdicts")
+EVIDENCE_CHECKS = ("evidence", "declared", "origins", "complete", *GATE, "verdicts")
 """What is looked at once the files are known to be those that were signed."""
 
 
@@ -115,7 +114,7 @@ def verify(
         check_policy(log, report_dir, policy)
     with log.check("origins") as says:
         check_origins(report_dir, signed.manifest, contents.evidence.plan, origins, says)
-    _check_records(log, report_dir, contents, predicate.provenance, keys)
+    _check_records(log, contents)
     now = datetime.now(UTC)
     log.notes += remarks(contents.catalog, contents.evidence, predicate.created, now)
     check_verdicts(log, contents)
@@ -159,11 +158,12 @@ def _read(log: VerificationLog, report_dir: Path, predicate: Predicate) -> Repor
         if commit is not None and not COMMIT.fullmatch(commit):
             problem = f"the report names {commit[:80]!a} as the commit that made it"
             raise CheckFailed(problem, code="commit")
-        provenance, created = predicate.provenance, predicate.created
-        expected = make_predicate(catalog, contents.verdicts, commit, provenance, created)
+        created = predicate.created
+        expected = make_predicate(catalog, contents.verdicts, commit, created)
+        taken: dict[str, object] = {"provenance": predicate.provenance}
         if predicate.counts is None or contents.verdicts.rules != RULES:
-            # How they are counted belongs to the rules.
-            expected = expected.model_copy(update={"counts": predicate.counts})
+            taken["counts"] = predicate.counts  # how they are counted belongs to the rules
+        expected = expected.model_copy(update=taken)
         if predicate != expected:
             problem = "the statement declares other things than the evidence holds"
             raise CheckFailed(problem, code="declared")
@@ -171,13 +171,7 @@ def _read(log: VerificationLog, report_dir: Path, predicate: Predicate) -> Repor
     return contents
 
 
-def _check_records(
-    log: CheckLog,
-    report_dir: Path,
-    contents: ReportContents,
-    provenance: str | None,
-    keys: Sequence[TrustedKey],
-) -> None:
+def _check_records(log: CheckLog, contents: ReportContents) -> None:
     """Nothing is left out, and records fit each other: what fails keeps no other from its check."""
     catalog, evidence = contents.catalog, contents.evidence
     with log.check("complete") as says:
@@ -188,7 +182,6 @@ def _check_records(
         with log.check(name) as says:
             check(catalog, evidence, says)
             says(passed)
-    check_provenance(log, report_dir, provenance, evidence, keys)
 
 
 def _check_pages(
