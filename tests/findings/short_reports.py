@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from assay.records.report_figures import ReportFigure, ReportFigures, ReportMachine
+from assay.records.report_figures import (
+    ClaimInShort,
+    ReportFigure,
+    ReportFigures,
+    ReportMachine,
+)
 from assay.records.verdicts import Status
 
 
@@ -26,6 +31,8 @@ def machine(card: str, at: str, **changes: Any) -> ReportMachine:
 
 
 def report(run: str, on: ReportMachine, *figures: ReportFigure) -> ReportFigures:
+    """Return a report of published figures, each of which counts by itself unless it says else."""
+    numbers = [n if each.counted_as is None else each.counted_as for n, each in enumerate(figures)]
     return ReportFigures(
         schema="assay/report_figures/1",
         run=run,
@@ -34,5 +41,12 @@ def report(run: str, on: ReportMachine, *figures: ReportFigure) -> ReportFigures
         created=f"2026-11-2{run[-1]}T00:00:00Z",
         manifest_sha256=run[-1] * 64,
         machines=(on,),
-        figures=figures,
+        figures=tuple(
+            each.model_copy(update={"counted_as": number})
+            for number, each in zip(numbers, figures, strict=True)
+        ),
+        claims={
+            each.claim: ClaimInShort(title=each.claim, claimed="", kind="figures")
+            for each in figures
+        },
     )

@@ -33,19 +33,6 @@ def test_a_measurement_is_one_line_with_all_reports_that_carry_it():
     assert list(line.judged_otherwise()) == ["not reproduced by rules 3"]
 
 
-def test_what_nobody_vouches_for_is_no_part_of_a_measurement_and_changes_nothing():
-    on = machine("card_a", "t1")
-    enemy = report("run_2", on, figure(900.0, status=Status.EXCEEDED))
-    reports = [
-        report("run_1", on, figure(100.0)),
-        enemy.model_copy(update={"created": None}),
-        report("run_3", machine("card_b", "t2"), figure(100.0)),
-    ]
-    lines = claim_history("rate", reports)
-    assert [[entry.place for entry in line.entries] for line in lines] == [[0], [1], [2]]
-    assert [line.before for line in lines] == [None, "reproduced", None]
-
-
 def test_a_report_that_does_not_answer_changes_nothing():
     nothing = {"status": Status.NOT_RUN, "measured": None, "ci90": None, "question": None}
     left = figure(100.0).model_copy(update={**nothing, "reason": "not_recorded"})

@@ -43,5 +43,3 @@ def test_a_history_counts_what_came_before_the_newest() -> None:
     found = again_in_history(lines, ["us", "them", "us"])
     assert (found.by_others.cards, found.by_others.agree) == (1, 0)
     assert (found.by_signer.cards, found.by_signer.agree) == (1, 0)
-    nobody = again_in_history(lines, ["us", "", "us"])
-    assert nobody.by_others.measurements == 0

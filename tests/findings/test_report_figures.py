@@ -7,7 +7,7 @@ import pytest
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import read_contents
-from assay.findings.report_figures import UNWRITTEN, report_figures
+from assay.findings.report_figures import UNREAD, report_figures
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def test_figures_are_counted_as_the_headline_counts_them(full_report: Path) -> N
     of = read_contents(full_report)
     made = report_figures(
         of.catalog, of.evidence, of.verdicts,
-        commit=None, created=None, manifest_sha256=UNWRITTEN,
+        commit=None, created=None, manifest_sha256=UNREAD,
     )  # fmt: skip
     published = {claim for claim, said in made.claims.items() if said.kind == "figures"}
     rows = [each for each in made.figures if each.claim in published]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from assay.findings.report_comparison import GivenReport, Standing
-from assay.records.report_figures import ClaimInShort, ReportFigure, ReportFigures
+from assay.records.report_figures import ClaimInShort, ReportFigures
 from assay.records.verdicts import Status
 from assay.report.comparison_page import (
     cell,
@@ -31,26 +31,19 @@ def test_what_is_counted_is_what_was_held_together():
     one = report("run_1", machine("card_a", "t1"), here, alone, arithmetic)
     two = report("run_2", machine("card_b", "t2"), here, arithmetic)
     assert view(one, two).counts() == (
-        "3 claims that nobody vouches for: 0 changed, 0 shifted beyond both intervals, "
+        "3 published speed figures: 0 changed, 0 shifted beyond both intervals, "
         "2 did neither, 1 answered in some of the reports alone",
     )
 
 
-def counting(run: str, *figures: ReportFigure) -> ReportFigures:
-    """Return a report that says of its claims that they are published figures."""
-    said = {f.claim: ClaimInShort(title=f.claim, claimed="", kind="figures") for f in figures}
-    of = report(run, machine(f"card_{run}", f"t{run}"), *figures)
-    return of.model_copy(update={"claims": said})
-
-
 def test_a_measurement_that_answers_two_claims_counts_once_by_the_one_that_changed():
     missed = {"status": Status.NOT_REPRODUCED}
-    one = counting("run_1", figure(100.0, counted_as=0),
-                   figure(100.0, claim="again", counted_as=0),
-                   figure(50.0, claim="other", counted_as=1))  # fmt: skip
-    two = counting("run_2", figure(100.0, counted_as=4),
-                   figure(100.0, claim="again", counted_as=4, **missed),
-                   figure(50.0, claim="other", counted_as=2))  # fmt: skip
+    one = report("run_1", machine("card_a", "t1"), figure(100.0, counted_as=0),
+                 figure(100.0, claim="again", counted_as=0),
+                 figure(50.0, claim="other", counted_as=1))  # fmt: skip
+    two = report("run_2", machine("card_b", "t2"), figure(100.0, counted_as=4),
+                 figure(100.0, claim="again", counted_as=4, **missed),
+                 figure(50.0, claim="other", counted_as=2))  # fmt: skip
     seen = view(one, two)
     assert seen.counts() == (
         "2 published speed figures: 1 changed, 0 shifted beyond both intervals, 1 did neither",

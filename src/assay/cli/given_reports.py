@@ -1,6 +1,6 @@
 """Reports that a command takes several of, each verified first.
 
-Of a report that does not verify only ``verdicts.json`` is read, as far as it is bounded.
+Of a report that nobody vouches for nothing is read: it is named, with what is wrong.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assay.base.errors import AssayError, BadInput, CheckFailed
-from assay.base.io import parse_record, read_bytes
+from assay.base.io import read_bytes
 from assay.base.printable import shortened
 from assay.base.progress import say
 from assay.catalog.project_folder import PROJECT_FILE
@@ -18,28 +18,17 @@ from assay.cli.options import require_report
 from assay.cli.project_folder import keys_of
 from assay.evidence.load import ReportContents
 from assay.findings.report_comparison import GivenReport
-from assay.findings.report_figures import (
-    MOST_STATED,
-    UNWRITTEN,
-    figures_of_verdicts,
-    report_figures,
-    unread_figures,
-)
+from assay.findings.report_figures import report_figures, unread_figures
 from assay.records.attestation import MANIFEST, VERDICTS
 from assay.records.report_figures import ReportFigures
-from assay.records.verdicts import VerdictsFile
 from assay.shared.files import sha256_bytes
-from assay.shared.read_limits import MOST_DOCUMENT
 from assay.verification.made_again import OtherVersion
-from assay.verification.manifest import plain_bytes
 from assay.verification.policy import Policy
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.trust import may_speak_of, published_reports, reports_in
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trusted_keys
 from assay.verification.verify import VerificationLog
 
-MOST_UNVOUCHED = 8_000_000
-"""Bytes that are read of the verdicts of a report that does not verify; the largest has 800,000."""
 LONGEST_NOTE = 400
 """Characters of why a report does not verify: the line names it, ``./assay verify`` tells all."""
 Keep = Callable[[Path, GivenReport], None]
@@ -92,13 +81,13 @@ def _read(
                 failed = [f"{each.name}: {each.detail}" for each in log.checks if not each.passed]
                 if isinstance(error, OSError):
                     failed = [f"cannot be read: {error.strerror}"]
-                return _unverified(path, _stated(directory), (failed or [str(error)])[0])
+                return _unverified(path, (failed or [str(error)])[0])
             report = _intact(path, directory, trusted, log, with_rates=keep is not None)
             if keep is not None:
                 keep(directory, report)
             return report
     except CheckFailed as error:  # an archive that packing did not write
-        return _unverified(path, unread_figures(), str(error))
+        return _unverified(path, str(error))
 
 
 def figures_of_contents(
@@ -152,24 +141,9 @@ def _intact(
     )
 
 
-def _stated(directory: Path) -> ReportFigures:
-    """Return what the verdicts of a report say that does not verify; nothing where they cannot be
-    read, or are more than any report has.
-    """
-    digest = UNWRITTEN
-    with suppress(CheckFailed):
-        digest = sha256_bytes(plain_bytes(directory, MANIFEST, MOST_DOCUMENT))
-    with suppress(AssayError):
-        data = plain_bytes(directory, VERDICTS, MOST_UNVOUCHED)
-        verdicts = parse_record(VerdictsFile, data, directory / VERDICTS)
-        if len(verdicts.verdicts) <= MOST_STATED:
-            return figures_of_verdicts(verdicts, digest)
-    return unread_figures(digest)
-
-
-def _unverified(path: Path, figures: ReportFigures, wrong: str) -> GivenReport:
+def _unverified(path: Path, wrong: str) -> GivenReport:
     said = " ".join(shortened(wrong, LONGEST_NOTE).split())
-    return GivenReport(report_name(path), str(path), figures, None, f"unverified: {said}")
+    return GivenReport(report_name(path), str(path), unread_figures(), None, f"unverified: {said}")
 
 
 def reports_on(claim: str, project: Path | None) -> list[Path]:

@@ -23,7 +23,7 @@ class HistoryEntry:
     machine: ReportMachine | None
     """None where it was not measured."""
     signed: str
-    """When the report was signed; empty where nobody vouches for it."""
+    """When the report was signed."""
     rules: int
 
     @property
@@ -37,7 +37,7 @@ class HistoryEntry:
 @dataclass(frozen=True)
 class HistoryLine:
     """One measurement with every report that carries it; of what was not measured, what several
-    reports say in the same words. What nobody vouches for stands by itself.
+    reports say in the same words.
     """
 
     entries: tuple[HistoryEntry, ...]
@@ -104,15 +104,13 @@ def in_order(entries: Iterable[HistoryEntry]) -> list[HistoryLine]:
         for line in group:
             answered = line.last.figure.answered
             found.append(_after(last, line) if last and answered else line)
-            if answered and line.last.signed:  # from what nobody vouches for nothing changes
+            if answered:
                 last = line.last
     return found
 
 
 def _carried(entry: HistoryEntry) -> tuple[object, ...]:
     """Return what entries of one line share."""
-    if not entry.signed:
-        return ("unvouched", entry.place, entry.target)
     if entry.machine is not None:
         return (entry.target, *entry.machine.measurement)
     figure = entry.figure

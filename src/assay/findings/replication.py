@@ -86,7 +86,7 @@ def _replication(
 
 
 def again_between(reports: Sequence[GivenReport]) -> MeasuredAgain:
-    """Return the same of the first of several reports against the others, where each is intact."""
+    """Return the same of the first of several reports against the others."""
     found = [
         [
             measurement
@@ -96,7 +96,6 @@ def again_between(reports: Sequence[GivenReport]) -> MeasuredAgain:
             )
         ]
         for report in reports
-        if report.intact
     ]
     return measured_again(chain(*found[:1]), chain(*found[1:]))
 
@@ -121,14 +120,12 @@ def _says(found: Replication) -> str:
 def again_in_history(lines: Iterable[HistoryLine], signers: Sequence[str]) -> MeasuredAgain:
     """Return the same of one claim's history: its newest measurements against all before.
 
-    ``signers``: of each report by its place, empty where nobody vouches for it.
+    ``signers``: of each report by its place.
     """
     newest: dict[str, list[FigureRun]] = {}
     rest: list[FigureRun] = []
     for line in lines:
         first = min(line.entries, key=lambda entry: entry.signed)
-        if not signers[first.place]:
-            continue
         entry = line.last
         found = in_report(signers[first.place], entry.rules, entry.figure, entry.machine)
         if found:

@@ -7,7 +7,6 @@ from enum import StrEnum
 from itertools import combinations
 
 from assay.base.errors import CheckFailed
-from assay.findings.claimed_figures import claimed_figure
 from assay.records.report_figures import ReportFigure, ReportFigures, ReportMachine
 from assay.records.units import Unit
 from assay.records.verdicts import Status
@@ -68,7 +67,6 @@ class ComparedFigure:
 
     claim: str
     title: str
-    """The claim's id where no report that verifies says what it claims."""
     claimed: str
     """As the reports' sources print it, each wording once."""
     target: str | None
@@ -79,7 +77,7 @@ class ComparedFigure:
     """The last measured figure over the first, less 1; None where there are no two of one
     question."""
     kind: str
-    """What a page counts it as: one of ``findings.headline.KINDS``; empty where nobody says."""
+    """What a page counts it as: one of ``findings.headline.KINDS``."""
     asked_otherwise: bool
     """Whether the reports measured different things for it."""
     one_measurement: bool
@@ -164,10 +162,10 @@ def counted_once(rows: Sequence[ComparedFigure]) -> list[ComparedFigure]:
     """Return, of compared figures in their order, the first of each thing that reports count.
 
     That is a measurement or a sentence, named by the first claim that it answers in the last report
-    that counts it; what nobody vouches for counts by itself.
+    that counts it.
     """
     names: dict[tuple[int, int], str] = {}
-    found: dict[object, ComparedFigure] = {}
+    found: dict[str, ComparedFigure] = {}
     for row in rows:
         numbers = [
             (place, figure.counted_as)
@@ -176,8 +174,6 @@ def counted_once(rows: Sequence[ComparedFigure]) -> list[ComparedFigure]:
         ]
         if numbers:
             found.setdefault(names.setdefault(numbers[-1], row.claim), row)
-        elif not row.kind:
-            found[row.claim, row.target] = row
     return list(found.values())
 
 
@@ -189,12 +185,9 @@ def _compared(
     measured = [(report, figure) for report, figure in there if has_interval(figure)]
     asked = {figure.question for _, figure in measured} - {None}  # of some nobody knows
     one_question = len(asked) < 2 and len({figure.unit for _, figure in measured}) < 2
-    machines = [(report.machine(figure), report.created) for report, figure in measured]
-    # None where nobody vouches for it.
-    taken = {m.measurement if m and created is not None else None for m, created in machines}
+    machines = [report.machine(figure) for report, figure in measured]
+    taken = {machine and machine.measurement for machine in machines}
     said = [report.claims[first.claim] for report, _ in there if first.claim in report.claims]
-    stated = [claimed_figure(figure.claimed, figure.unit) for _, figure in there]
-    claimed = [each.claimed for each in said] or stated
     intervals = [figure.ci90 for _, figure in measured if figure.ci90]
     apart = one_question and any(
         one[1] < two[0] or two[1] < one[0] for one, two in combinations(intervals, 2)
@@ -202,7 +195,7 @@ def _compared(
     return ComparedFigure(
         first.claim,
         said[-1].title if said else first.claim,
-        " / ".join(dict.fromkeys(text for text in claimed if text)),
+        " / ".join(dict.fromkeys(each.claimed for each in said if each.claimed)),
         first.target,
         _standing(figures, apart=apart),
         figures,
@@ -258,7 +251,7 @@ def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures])
     """Yield a warning for each thing that differs between reports besides their figures."""
     for target in dict.fromkeys(m.target for report in reports for m in report.machines):
         told = {
-            name: _conditions(machines, report.created is not None)
+            name: _conditions(machines)
             for name, report in zip(names, reports, strict=True)
             if (machines := [each for each in report.machines if each.target == target])
         }
@@ -287,8 +280,8 @@ def _protocols_differ(row: ComparedFigure) -> bool:
     return len({figure.protocol for figure in measured} - {None}) > 1
 
 
-def _conditions(machines: Sequence[ReportMachine], whole: bool) -> dict[str, str]:
-    """Return what the cards of one report were measured under; ``whole``: it was signed."""
+def _conditions(machines: Sequence[ReportMachine]) -> dict[str, str]:
+    """Return what the cards of one report were measured under."""
     found: dict[str, dict[str, None]] = {}
     for machine in machines:
         limit = machine.power_limit_w
@@ -298,9 +291,8 @@ def _conditions(machines: Sequence[ReportMachine], whole: bool) -> dict[str, str
             "driver": machine.driver,
             "VBIOS": machine.vbios or "not recorded",
             "power limit": "not recorded" if limit is None else f"{limit:g} W",
+            "commit that measured": (machine.commit or "not recorded")[:12],
         }
-        if whole:
-            told["commit that measured"] = (machine.commit or "not recorded")[:12]
         for what, value in told.items():
             found.setdefault(what, {})[value] = None
     return {what: ", ".join(values) for what, values in found.items()}

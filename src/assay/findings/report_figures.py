@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any
 
-from assay.base.printable import shortened
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.claimed_figures import claimed_figure
@@ -29,12 +28,8 @@ from assay.statistics.summaries import arm_time
 _NESTED = r"evidence/(?:earlier/[a-z0-9_]+/evidence/)*"
 _BENCHMARK = re.compile(rf"{_NESTED}[a-z0-9_]+/benchmark/([a-z0-9_]+)\.json\.gz")
 _PROGRAM = re.compile(rf"{_NESTED}[a-z0-9_]+/program/[a-z0-9_]+\.json\.gz")
-UNWRITTEN = "0" * 64
-"""Digest of a manifest that is not there: of a run whose report is still to be made."""
-MOST_STATED = 4000
-"""Verdicts of a report that nobody vouches for; the largest published one has 340."""
-LONGEST_WORD = 80
-"""Characters of a code, a unit or a name in it: ids have as many."""
+UNREAD = "0" * 64
+"""In the place of a manifest's digest."""
 SIZES = ("m", "n", "k", "groups", "batch", "heads", "seq_q", "seq_kv", "head_dim")
 """Of a workload: what is asked, and not what is stored of it."""
 DIGITS = 12
@@ -75,54 +70,18 @@ def report_figures(
     )
 
 
-def figures_of_verdicts(verdicts: VerdictsFile, manifest_sha256: str) -> ReportFigures:
-    """Return what verdicts alone say, of a report of which nothing else is read."""
-    on = {
-        verdict.target: verdict.measured_on
-        for verdict in verdicts.verdicts
-        if verdict.measured_on and verdict.target
-    }
+def unread_figures() -> ReportFigures:
+    """Return what is known of a report that nobody vouches for: nothing, by rules 0."""
     return ReportFigures(
         schema="assay/report_figures/1",
-        run=verdicts.run,
-        rules=verdicts.rules,
+        run="unread",
+        rules=0,
         commit=None,
         created=None,
-        manifest_sha256=manifest_sha256,
-        machines=tuple(
-            ReportMachine(
-                target=target,
-                product=_word(machine.product),
-                gpu_uuid=_word(machine.uuid),
-                driver=_word(machine.driver),
-                vbios=machine.vbios and _word(machine.vbios),
-                power_limit_w=machine.power_limit_w,
-                recorded_at=machine.recorded_at,
-                commit=None,
-            )
-            for target, machine in on.items()
-        ),
-        figures=tuple(
-            _short(_figure(None, verdict)) for verdict in with_known_causes(verdicts.verdicts)
-        ),
+        manifest_sha256=UNREAD,
+        machines=(),
+        figures=(),
     )
-
-
-def unread_figures(manifest_sha256: str = UNWRITTEN) -> ReportFigures:
-    """Return what is known of a report that cannot be read: nothing, by rules 0."""
-    nothing = VerdictsFile(schema="assay/verdicts/2", run="unread", rules=0, verdicts=())
-    return figures_of_verdicts(nothing, manifest_sha256)
-
-
-def _short(figure: ReportFigure) -> ReportFigure:
-    """Return a figure in which no text is longer than a word: nobody vouches for it."""
-    texts = {name: getattr(figure, name) for name in ("reason", "claimed", "measured", "unit")}
-    words = {name: _word(text) for name, text in texts.items() if isinstance(text, str)}
-    return figure.model_copy(update=words)
-
-
-def _word(text: str) -> str:
-    return shortened(text, LONGEST_WORD)
 
 
 def machines(evidence: Evidence) -> Iterator[ReportMachine]:
@@ -186,11 +145,11 @@ def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str
             )
 
 
-def _figure(catalog: Catalog | None, verdict: Verdict, number: int | None = None) -> ReportFigure:
+def _figure(catalog: Catalog, verdict: Verdict, number: int | None) -> ReportFigure:
     return ReportFigure(
         **{name: getattr(verdict, name) for name in VerdictInShort.model_fields},
-        protocol=protocol_of(catalog, verdict.evidence) if catalog else None,
-        question=question_of(catalog, verdict.claim) if catalog and verdict.ci90 else None,
+        protocol=protocol_of(catalog, verdict.evidence),
+        question=question_of(catalog, verdict.claim) if verdict.ci90 else None,
         taken_over=verdict.measured_on is not None and not verdict.measured_on.in_this_run,
         better=-1 if verdict.relation == "at_most" else better(verdict.unit, verdict.relation),
         counted_as=number,

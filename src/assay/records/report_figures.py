@@ -29,8 +29,8 @@ class ReportFigure(VerdictInShort):
     """1 where more is better, -1 where less is, 0 where neither is."""
     counted_as: int | None = None
     """Number, from 0, of the thing that the report counts it as: figures of one measurement, or of
-    one sentence, share it. None where the report counts the claim by its figure on another target,
-    and where nobody vouches for what it is."""
+    one sentence, share it. None where the report counts the claim by its figure on another
+    target."""
 
     @property
     def said(self) -> str:
@@ -55,7 +55,7 @@ class ClaimInShort(Record):
     """The figure with its unit and as many digits as the source prints; empty where there is none.
     """
     kind: str = ""
-    """What a page counts it as: one of ``findings.headline.KINDS``; empty where nobody says."""
+    """What a page counts it as: one of ``findings.headline.KINDS``."""
 
 
 class HeadlineCounts(Record):
@@ -126,14 +126,14 @@ class ReportFigures(Record):
     commit: str | None
     """Of this repository, that judged."""
     created: str | None
-    """When it was signed, by the signer's word; None where nobody vouches for it."""
+    """When it was signed, by the signer's word; None of one that was read unsigned."""
     manifest_sha256: Sha256
     machines: tuple[ReportMachine, ...]
     figures: tuple[ReportFigure, ...]
     claims: dict[Identifier, ClaimInShort] = {}
-    """Of the claims that the figures are of; empty where nobody vouches for what they are."""
+    """Of the claims that the figures are of."""
     headline: HeadlineCounts | None = None
-    """None where nobody vouches for what the figures are."""
+    """None of a report that nobody vouches for."""
     counts: dict[str, dict[Status, int]] = {}
     """How everything that a page counts came out, by its kind, one of ``findings.headline.KINDS``:
     those measured on another GPU than their source names by what they would be on that."""

@@ -24,8 +24,6 @@ TITLES = {
     Standing.SOME: "Answered in some of the reports alone",
     Standing.REST: "The rest",
 }
-WORDS = {**KINDS, "": ("claim that nobody vouches for", "claims that nobody vouches for")}
-"""What is counted apart from each other: of one, of several."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,9 @@ class ComparisonView:
         """Return how many measurements stand how: a sentence a kind of what a page counts apart,
         each without its end, published speed figures first.
         """
-        kinds = {kind: [m for m in self.measurements if m.kind == kind] for kind in WORDS}
+        kinds = {kind: [m for m in self.measurements if m.kind == kind] for kind in KINDS}
         return tuple(
-            f"{counted(len(of), *WORDS[kind])}: {_told(of)}" for kind, of in kinds.items() if of
+            f"{counted(len(of), *KINDS[kind])}: {_told(of)}" for kind, of in kinds.items() if of
         )
 
     def heading(self, standing: Standing) -> str:

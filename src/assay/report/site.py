@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from assay.base.printable import shown
 from assay.findings.claim_history import HistoryEntry, HistoryLine, in_order, report_entries
-from assay.findings.claimed_figures import claimed_figure
 from assay.findings.headline import KINDS
 from assay.findings.replication import again_in_history, again_line
 from assay.findings.report_comparison import GivenReport
@@ -117,20 +116,20 @@ class SiteClaim:
     lines: list[HistoryLine]
     """Each measurement once, however many reports carry it: target by target, the oldest first."""
     holders: Sequence[str]
-    """Who signed each report, by its place; empty where nobody vouches for it."""
+    """Who signed each report, by its place."""
 
     @property
     def measured(self) -> list[HistoryLine]:
-        """Return the measurements that somebody vouches for, the oldest first."""
-        found = (line for line in self.lines if line.last.machine and line.last.signed)
+        """Return the measurements, the oldest first."""
+        found = (line for line in self.lines if line.last.machine)
         return sorted(found, key=lambda line: line.last.at)
 
     @property
     def newest(self) -> list[HistoryEntry]:
         """Return what was said last on each target that has an answer; else the first of all."""
-        vouched = [line.last for line in self.lines if line.last.signed]
-        answers = {entry.target: entry for entry in vouched if entry.figure.answered}
-        return [*answers.values()] or vouched[:1]
+        said = [line.last for line in self.lines]
+        answers = {entry.target: entry for entry in said if entry.figure.answered}
+        return [*answers.values()] or said[:1]
 
     @property
     def signers(self) -> set[str]:
@@ -317,9 +316,7 @@ class Site:
         found = []
         for name, entries in self.entries.items():
             figure = entries[-1].figure
-            said = self.claims.get(name) or ClaimInShort(
-                title=name, claimed=claimed_figure(figure.claimed, figure.unit)
-            )
+            said = self.claims.get(name) or ClaimInShort(title=name, claimed="")
             found.append(SiteClaim(name, said, figure.source, in_order(entries), holders))
         return sorted(found, key=lambda each: (RANKS.get(each.said.kind, len(RANKS)), each.claim))
 

@@ -14,7 +14,6 @@ from assay.cli.given_reports import given_reports, reports_on
 from assay.cli.options import KeyOption, ReportsArgument
 from assay.cli.project_folder import ProjectOption, project_folder
 from assay.findings.claim_history import HistoryLine, claim_history
-from assay.findings.claimed_figures import claimed_figure
 from assay.findings.replication import again_in_history, again_line
 from assay.findings.report_comparison import GivenReport
 from assay.report.comparison_page import carriers, cell
@@ -58,7 +57,7 @@ def _title(claim: str, lines: Sequence[HistoryLine], reports: Sequence[GivenRepo
     said = [r.figures.claims[claim] for r in reports if claim in r.figures.claims]
     figure = lines[-1].last.figure
     title = f": {said[-1].title}" if said else ""
-    claimed = said[-1].claimed if said else claimed_figure(figure.claimed, figure.unit)
+    claimed = said[-1].claimed if said else ""
     measured = sum(line.last.machine is not None for line in lines)
     changes = sum(line.before is not None for line in lines)
     carried = len({entry.place for line in lines for entry in line.entries})
