@@ -1,10 +1,16 @@
 """Everything that can be compiled: kernel variants, original programs, support probes."""
 
-from collections import Counter
+import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from assay.records.base import (
     CompilerWord,
@@ -71,73 +77,6 @@ class Variant(Record):
         if self.source and "/" in self.source and self.abi != "project":
             raise ValueError(f"variant '{self.id}': source '{self.source}' lies in a folder")
         return self
-
-
-class KernelFamily(Record):
-    """The common part of one kernel source's configurations."""
-
-    operation: Operation
-    source: FileName
-    """File beside kernel.yaml."""
-    symbol: Symbol
-    """The extern "C" launcher."""
-    abi: Abi
-    archs: Annotated[tuple[Arch, ...], Field(min_length=1)]
-    defines: dict[Symbol, int]
-    """Of the base, in the order in which every member shows them."""
-    flags: tuple[CompilerWord, ...] = ()
-    artifact: Artifact
-    built_from: str | None = None
-    """None where each member says its own."""
-
-
-class FamilyMember(Record):
-    """One configuration: its name, and what differs from the base of its family."""
-
-    family: Identifier
-    id: Identifier
-    title: str
-    defines: dict[Symbol, int] = {}
-    """Put over the base's, one by one."""
-    archs: Annotated[tuple[Arch, ...], Field(min_length=1)] | None = None
-    """In place of the base's, as are the two below."""
-    flags: tuple[CompilerWord, ...] | None = None
-    built_from: str | None = None
-    output_dtype: Literal["float32"] | None = None
-    score_dtype: Literal["float16"] | None = None
-
-    def of(self, family: KernelFamily) -> Variant:
-        """Return the variant in full. Raises ValueError where neither says ``built_from``."""
-        built_from = self.built_from or family.built_from
-        if built_from is None:
-            raise ValueError(f"neither '{self.id}' nor its family says what it was built from")
-        return Variant(
-            id=self.id,
-            operation=family.operation,
-            title=self.title,
-            kind="kernel",
-            source=family.source,
-            symbol=family.symbol,
-            abi=family.abi,
-            archs=family.archs if self.archs is None else self.archs,
-            defines={**family.defines, **self.defines},
-            flags=family.flags if self.flags is None else self.flags,
-            artifact=family.artifact,
-            built_from=built_from,
-            output_dtype=self.output_dtype,
-            score_dtype=self.score_dtype,
-        )
-
-
-def _entry_kind(entry: Any) -> str:
-    named = "family" in entry if isinstance(entry, dict) else isinstance(entry, FamilyMember)
-    return "member" if named else "whole"
-
-
-VariantEntry = Annotated[
-    Annotated[Variant, Tag("whole")] | Annotated[FamilyMember, Tag("member")],
-    Discriminator(_entry_kind),
-]
 
 
 UNSAID = "kernel.yaml does not say"
@@ -241,29 +180,33 @@ class KernelManifest(Record):
     """``kernels/<folder>/kernel.yaml``."""
 
     schema_: Literal["assay/kernels/1"] = Field(alias="schema")
-    families: dict[Identifier, KernelFamily] = {}
-    entries: Annotated[tuple[VariantEntry, ...], Field(alias="variants")] = ()
-    """Each whole, or a member of a family."""
+    families: dict[Identifier, dict[str, Any]] = {}
+    """What variants of one source share, by the name that each of them gives as its ``family``."""
+    variants: tuple[Variant, ...] = ()
     programs: tuple[OriginalProgram, ...] = ()
     probes: tuple[Probe, ...] = ()
     operators: tuple[OperatorKernel, ...] = ()
     """What PyTorch's operators call; of several for one case the first, unless one was chosen in
     config/tuning.yaml."""
 
-    @model_validator(mode="after")
-    def _families_and_members_fit(self) -> "KernelManifest":
-        used = Counter(entry.family for entry in self.entries if isinstance(entry, FamilyMember))
-        if unknown := sorted(used.keys() - self.families.keys()):
-            raise ValueError(f"variants: there is no family '{unknown[0]}'")
-        if idle := sorted(self.families.keys() - used.keys()):
-            raise ValueError(f"families: '{idle[0]}' has no member")
-        _ = self.variants  # raises for a member that is not whole with its family either
-        return self
-
-    @property
-    def variants(self) -> tuple[Variant, ...]:
-        """Return every variant in full, in the order of the file."""
+    @field_validator("variants", mode="plain")
+    @classmethod
+    def _members_are_whole(cls, entries: Any, info: ValidationInfo) -> tuple[Variant, ...]:
+        """Read each variant; a member of a family is put over it, its macros one by one."""
+        if not isinstance(entries, list | tuple):
+            raise ValueError("is no list")
+        families = info.data.get("families", {})
         return tuple(
-            entry.of(self.families[entry.family]) if isinstance(entry, FamilyMember) else entry
-            for entry in self.entries
+            Variant.model_validate_json(json.dumps(_whole(entry, families))) for entry in entries
         )
+
+
+def _whole(entry: Any, families: dict[str, dict[str, Any]]) -> Any:
+    if not isinstance(entry, dict) or "family" not in entry:
+        return entry
+    member = {name: value for name, value in entry.items() if name != "family"}
+    base = families.get(entry["family"])
+    if base is None:
+        raise ValueError(f"there is no family '{entry['family']}'")
+    defines = {**base.get("defines", {}), **member.get("defines", {})}
+    return {"kind": "kernel", **base, **member, "defines": defines}
