@@ -73,8 +73,6 @@ class TestCatalog:
             ({"target": "b200"}, "b200"),
             ({"variant": "demo_bk128"}, "demo_bk128"),
             ({"variant": "demo_bk64"}, "demo_bk96"),
-            ({"dtype": "bfloat16"}, "float16"),
-            ({"shapes": {"n_most": 2048}}, "shape class"),
         ],
     )
     def test_what_does_not_fit_is_named(

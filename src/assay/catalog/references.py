@@ -31,7 +31,7 @@ from assay.records.evaluations import (
     Unanswerable,
 )
 from assay.records.originals import FigurePattern
-from assay.records.rivals import TuningChoice, TuningSweep
+from assay.records.rivals import TuningChoice
 from assay.records.units import Unit, places
 from assay.records.workloads import Arm, Comparison, Operation
 from assay.shared.expressions import parse
@@ -113,9 +113,6 @@ def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
             names.check_figure(source, figure)
     found += _file_problems(catalog)
     found += _finding_problems(catalog)
-    for sweep in catalog.tuning.sweeps:
-        with checked(sweep.id, "", f"tuning.yaml: sweep '{sweep.id}'") as names:
-            names.check_sweep(sweep)
     for choice in catalog.tuning.choices:
         with checked(choice.id, "", f"tuning.yaml: choice '{choice.id}'") as names:
             names.check_choice(choice)
@@ -160,26 +157,10 @@ class _Names:
         return arms[name]
 
     def check_comparison(self, comparison: Comparison) -> None:
-        """A kernel writes the output that its problem has, and what may be timed for readings alone
-        is marked.
-        """
+        """What its arms name is there."""
         for arm in comparison.arms:
             self.require("variant", arm.variant, self.catalog.variants)
             self.require("workload", arm.workload, self.catalog.workloads)
-            variant, workload = (
-                self.catalog.variants[arm.variant],
-                self.catalog.workloads[arm.workload],
-            )
-            ours, theirs = variant.operation.value, workload.operation.value
-            why = workload.for_readings_only
-            if ours != theirs:
-                raise self.refuse(f"arm '{arm.id}' runs {ours} on a {theirs} workload")
-            if variant.output_dtype != workload.output_dtype:
-                made, wanted = (each.output_dtype or workload.dtype for each in (variant, workload))
-                wants = f"'{workload.id}' wants {wanted}"
-                raise self.refuse(f"arm '{arm.id}' writes {made}, and {wants}")
-            if why is not None and not arm.reading_only:
-                raise self.refuse(f"arm '{arm.id}' must be reading_only, for {why}")
 
     def check_claim(self, claim: Claim, *, reading: bool = False) -> None:
         """What a claim's answer names is there, and its formulas and its unit fit; ``reading``:
@@ -341,35 +322,12 @@ class _Names:
         if figure.counts not in (None, *(reading.id for reading in claim.all_readings())):
             raise self.refuse(f"has no reading '{figure.counts}'")
 
-    def check_sweep(self, sweep: TuningSweep) -> None:
-        """A sweep begins with an arm, and the choice that would be made of it is one."""
-        arm = self.arm(sweep.begin.comparison, sweep.begin.arm)
-        archs = sweep.archs or self.catalog.variants[arm.variant].archs
-        for target in (each.id for each in self.catalog.targets.values() if each.arch in archs):
-            try:
-                workload = self.catalog.workloads[arm.workload]
-                choice = sweep.choice(target, arm.variant, workload)
-            except ValueError as error:
-                raise self.refuse(str(error)) from error
-            self.check_choice(choice)
-
     def check_choice(self, choice: TuningChoice) -> None:
-        """The choice is one of its sweep's arms, made on a problem it is for, and its target has
-        it.
-        """
-        catalog, name = self.catalog, choice.evidence.comparison
-        self.require("target", choice.target, catalog.targets)
-        self.require("variant", choice.variant, catalog.variants)
-        arm = self.arm(name, choice.evidence.arm)
+        """Its target is there, and the arm of its sweep, which runs what was chosen."""
+        self.require("target", choice.target, self.catalog.targets)
+        arm = self.arm(choice.evidence.comparison, choice.evidence.arm)
         if arm.variant != choice.variant:
-            says = f"arm '{arm.id}' of '{name}' is variant '{arm.variant}', not '{choice.variant}'"
-        elif catalog.targets[choice.target].arch not in catalog.variants[choice.variant].archs:
-            says = f"'{choice.variant}' is not built for {choice.target}"
-        elif objection := choice.objection(catalog.workloads[arm.workload]):
-            says = f"its evidence is taken on '{arm.workload}', which {objection}"
-        else:
-            return
-        raise self.refuse(says)
+            raise self.refuse(f"arm '{arm.id}' is variant '{arm.variant}', not '{choice.variant}'")
 
 
 def _terms(evaluation: Evaluation) -> list[Term]:

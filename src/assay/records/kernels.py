@@ -9,7 +9,6 @@ from pydantic import (
     Field,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
 
 from assay.records.base import (
@@ -72,12 +71,6 @@ class Variant(Record):
     """Of attention's scores on their way from one launch to the next, where they are rounded; their
     log-sum-exps may then be off by as much (``assay.device.tasks.correctness``)."""
 
-    @model_validator(mode="after")
-    def _source_lies_beside(self) -> "Variant":
-        if self.source and "/" in self.source and self.abi != "project":
-            raise ValueError(f"variant '{self.id}': source '{self.source}' lies in a folder")
-        return self
-
 
 UNSAID = "kernel.yaml does not say"
 """Where the flags of manifests from before come from, which list the words alone."""
@@ -95,12 +88,6 @@ class CitedFlag(Record):
     why: str | None = None
     """Why it is left out, for a flag that is."""
 
-    @model_validator(mode="after")
-    def _place_is_whole(self) -> "CitedFlag":
-        if (self.file is None) != (self.line is None):
-            raise ValueError(f"flag '{self.flag}': file and line are given together or not at all")
-        return self
-
 
 def _cited(flag: Any) -> Any:
     return {"flag": flag, "from": UNSAID} if isinstance(flag, str) else flag
@@ -108,7 +95,6 @@ def _cited(flag: Any) -> Any:
 
 Flag = Annotated[CitedFlag, BeforeValidator(_cited)]
 """A bare word, as older manifests have it, is a flag of which nobody says where it is from."""
-NO_ASSERTS = "-DNDEBUG"
 
 
 class OriginalProgram(Record):
@@ -134,14 +120,6 @@ class OriginalProgram(Record):
     """Arguments that make it check its output; none for a program that does so in every run."""
     unverified: tuple[str, ...] = ()
     """Arguments of problems at which that takes too long: a reference may be a naive kernel."""
-
-    @model_validator(mode="after")
-    def _is_built_as_said(self) -> "OriginalProgram":
-        if self.build == "release" and NO_ASSERTS not in self.words:
-            raise ValueError(f"program '{self.id}': a Release build is compiled with {NO_ASSERTS}")
-        if missing := [each.flag for each in self.left_out if each.why is None]:
-            raise ValueError(f"program '{self.id}': nobody says why {missing[0]} is left out")
-        return self
 
     @property
     def words(self) -> tuple[str, ...]:

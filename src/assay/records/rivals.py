@@ -150,24 +150,6 @@ class TuningChoice(Record):
             self.target, self.operation.value, self.dtype, self.block_rows, self.block_cols
         )  # fmt: skip
 
-    def objection(self, workload: Workload) -> str | None:
-        """Return why a problem is not one that this choice is for, or None."""
-        pattern = workload.pattern
-        if (workload.operation, workload.dtype) != (self.operation, self.dtype):
-            return f"is {workload.operation.value} in {workload.dtype}"
-        if pattern is None or workload.n is None:
-            return "has no stored blocks"
-        if (pattern.block_rows, pattern.block_cols) != (self.block_rows, self.block_cols):
-            return f"has blocks of {pattern.block_rows}x{pattern.block_cols}"
-        here = ShapeClass(
-            n_least=workload.n,
-            n_most=workload.n,
-            ragged=pattern.kind == "ragged",
-            blocks_least=float(pattern.blocks_per_row),
-            blocks_most=float(pattern.blocks_per_row),
-        )
-        return None if self.shapes.meets(here) else "lies outside its shape class"
-
 
 class TuningSweep(Record):
     """What ``./assay tune`` measures on a target, and which class of problems it decides."""

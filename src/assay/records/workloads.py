@@ -166,67 +166,12 @@ class Workload(Record):
                 )
         return self
 
-    @model_validator(mode="after")
-    def _has_a_form_here(self) -> "Workload":
-        made, fp8 = self.operation, self.dtype == "float8_e4m3"
-        sparse_products = (Operation.BSR_GEMM, Operation.BSR_BSR_GEMM)
-        in_fp8 = (Operation.DENSE_GEMM, Operation.BSR_GEMM, Operation.CALLABLE)
-        windowed = self.window_left is not None or self.window_right is not None
-        laid_out = self.kv_heads is not None or self.layout != "bhsd"
-        square = made is Operation.DENSE_ATTENTION and self.seq_q == self.seq_kv
-        require(
-            (not fp8 or made in in_fp8, f"{made.value} has no float8_e4m3 form here"),
-            (
-                made is not Operation.TMA_LOAD or self.dtype == "float16",
-                "tma_load sums float16 elements",
-            ),
-            (
-                not fp8 or not (self.k or 0) % 16,
-                "k must be a multiple of 16: rows of a k-major FP8 operand are aligned",
-            ),
-            (
-                self.output_dtype is None or (made in sparse_products and not fp8),
-                f"no {self.dtype} {made.value} here has a float32 output",
-            ),
-            (
-                self.b_layout == "kn" or (made is Operation.DENSE_GEMM and not fp8),
-                "b_layout is that of a dense product in 16 bits",
-            ),
-            (
-                not windowed or made is Operation.BLOCK_SPARSE_ATTENTION,
-                "a window is one of block_sparse_attention",
-            ),
-            (self.heads is not None or not laid_out, "kv_heads and layout are attention's"),
-            (
-                not (self.heads or 0) % (self.kv_heads or 1),
-                f"{self.heads} heads can't share {self.kv_heads} heads of K and V",
-            ),
-            (
-                not self.causal or square,
-                "causal is a dense attention of as many queries as keys",
-            ),
-        )
-        return self
-
     @property
     def numbers(self) -> dict[str, float]:
         """Return the parameters of a callable that a formula may name."""
         return {
             name: value for name, value in self.parameters.items() if isinstance(value, int | float)
         }
-
-    @property
-    def for_readings_only(self) -> str | None:
-        """Return why a program that runs on this may answer no claim by itself; None where it may.
-
-        A binary search over unsorted columns of B misses blocks, so that no output is the product;
-        nothing that was computed from unwritten memory can be checked.
-        """
-        if self.pattern_b is not None and self.pattern_b.kind in ("drawn", "mt19937"):
-            return "a search in its unsorted columns misses products"
-        if self.distribution == "unwritten":
-            return "its values are never written, so that no timed output can be checked"
-        return None
 
 
 class WorkloadsFile(Record):
@@ -244,7 +189,7 @@ class Arm(Record):
     workload: Identifier
     reading_only: bool = False
     """Timed for readings of a claim alone: never what a claim rests on, never what another is held
-    against (``Workload.for_readings_only`` says which must be)."""
+    against. So is a search in unsorted columns, which misses products, and what nobody wrote."""
 
 
 class Comparison(Record):
