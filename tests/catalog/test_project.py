@@ -403,76 +403,11 @@ class TestFormedOfTwo:
 class TestCommands:
     """A command answers claims as a source's own program does."""
 
-    def test_several_figures_of_one_output_have_names(self, tmp_path: Path) -> None:
+    def test_an_image_has_a_digest(self, tmp_path: Path) -> None:
         content = commanded()
-        (command,) = content["commands"]
-        command["prints"] = [
-            {
-                "reads": "M={m} {rate} GFLOP/s in {ms} ms",
-                "units": {"rate": "GFLOP/s", "ms": "ms", "m": "count"},
-            },
-            {"reads": "csv:", "units": {"gbs": "GB/s"}},
-        ]
-        command["sizes"] = {"m": 64}
-        answers = {"rate": "5 TFLOP/s", "ms": "2 ms", "gbs": "3 GB/s"}
-        content["claims"] = [
-            claim(name, value, answer={"command": "bench", "figure": name, "take": "last"})
-            for name, value in answers.items()
-        ]
-        (found,) = load(tmp_path / "p", content).sources["post"].commands
-        assert {each.claim: (each.pattern, each.unit) for each in found.figures} == {
-            "rate": ("M=* {value} GFLOP/s in * ms", Unit.GFLOP_PER_S),
-            "ms": ("M=* * GFLOP/s in {value} ms", Unit.MS),
-            "gbs": ("csv: gbs", Unit.GB_PER_S),
-        }
-        sizes = [(size.pattern, size.equals) for size in found.sizes]
-        assert sizes == [("M={value} * GFLOP/s in * ms", 64)]
-
-    @pytest.mark.parametrize(
-        ("command", "answer", "words"),
-        [
-            (
-                {"prints": [{"reads": "rate={rate}", "units": {"rate": "TFLIP/s"}}]},
-                {"figure": "rate"},
-                "prints: rate: 'TFLIP/s' is no unit: did you mean 'TFLOP/s'",
-            ),
-            (
-                {"prints": [{"reads": "rate={rate}", "units": {"rate": "TFLOP/s"}}]},
-                {"figure": "rates"},
-                "command 'bench' prints no 'rates': did you mean 'rate'",
-            ),
-            (
-                {"prints": [{"reads": "r={r}", "units": {"rate": "TFLOP/s"}}]},
-                {"figure": "rate"},
-                "must hold {rate} once",
-            ),
-            (
-                {"prints": [{"reads": f"json: {at}", "units": {"rate": "ms"}} for at in "ab"]},
-                {"figure": "rate"},
-                "'rate' is named twice",
-            ),
-            (
-                {"image": "cuda:13.0"},
-                {"reads": "x={value}"},
-                "names no image by its digest: NAME@sha256",
-            ),
-            ({"sizes": {"m": 8}}, {"reads": "x={value}"}, "sizes: prints has no 'm'"),
-            (
-                {"prints": [{"reads": "json: a", "units": {"rate": "ms"}}]},
-                {"figure": "rate", "unit": "ms"},
-                "that of a named figure stands with the command's prints",
-            ),
-        ],
-    )
-    def test_what_is_wrong_with_names_is_said(
-        self, tmp_path: Path, command: dict[str, Any], answer: dict[str, Any], words: str
-    ) -> None:
-        content = commanded()
-        content["commands"][0].update({"sizes": {}, **command})
-        answered = {"command": "bench", **answer}
-        content["claims"] = [claim("rate", "5 TFLOP/s", answer=answered)]
+        content["commands"][0]["image"] = "cuda:13.0"
         told = refused(tmp_path / "p", content)
-        assert any(words in each for each in told), told
+        assert any("names no image by its digest: NAME@sha256" in each for each in told), told
 
     def test_a_package_is_of_an_arm_that_is_there(self, tmp_path: Path) -> None:
         content = document()

@@ -105,12 +105,10 @@ def test_it_runs_as_typed_beside_as_stated(checkout: Checkout, tmp_path: Path) -
     """What the document types runs another problem than it states, at the rate that it claims."""
     content = document(64)
     (command,) = content["commands"]
-    command |= {"run": "./bench 64 305", "typed": "./bench 32 302", "sizes": {"m": 64}}
-    command["prints"] = [
-        {"reads": "json:", "units": {"m": "count"}},
-        {"reads": "json: runs[0]", "units": {"gflops": "GFLOP/s"}},
-    ]
-    content["claims"][0]["answer"] = {"command": "bench", "figure": "gflops"}
+    command |= {"run": "./bench 64 305", "typed": "./bench 32 302"}
+    command["sizes"] = {"m": {"reads": "json: m", "equals": 64}}
+    answer = {"command": "bench", "reads": "json: runs[0].gflops", "unit": "GFLOP/s"}
+    content["claims"][0]["answer"] = answer
     folder = tmp_path / "mine"
     verdict = measured(checkout, folder, content)
     assert verdict.measured == 305.0

@@ -16,7 +16,6 @@ from assay.records.projects import (
     ProjectCommand,
     ProjectDocument,
     ShortAnswer,
-    StatedSize,
 )
 from assay.records.units import Unit, unit_as_written
 
@@ -175,13 +174,12 @@ def lower_commands(
     for at, entry in placed("commands", read.commands):
         called = f"command '{entry.id}'"
         source = reading.source(at, called, entry.source)
-        _check_names(reading, at, entry)
         theirs = [each for each in asked.get(entry.id, []) if each[1].id in lowered]
         if entry.id not in asked:
             says = "no claim is answered by it: name it in an answer, or leave it out"
             reading.refuse(at, f"{called}: {says}")
         for each in theirs:
-            _check_figure(reading, entry, each, lowered[each[1].id])
+            _check_figure(reading, each, lowered[each[1].id])
         if reading.problems or source is None:
             continue
         content = _content(entry, theirs, lowered, reading.document.places.line(at))
@@ -197,8 +195,8 @@ def _content(
     figures = (
         {
             "claim": claim.id,
-            "pattern": _reader(entry, answer)[0],
-            "unit": _printed_unit(entry, answer, lowered[claim.id]),
+            "pattern": answer.reads,
+            "unit": unit_as_written(answer.unit) if answer.unit else lowered[claim.id].unit,
             "take": answer.take,
         }
         for _, claim, answer in asked
@@ -216,59 +214,20 @@ def _content(
             for name in ("build", "run", "typed")
         },
         "figures": tuple(figures),
-        "sizes": tuple(_size(entry, name, size) for name, size in entry.sizes.items()),
+        "sizes": tuple(
+            ReportedSize(name=name, pattern=size.reads, equals=size.equals)
+            for name, size in entry.sizes.items()
+        ),
     }
 
 
-def _size(command: ProjectCommand, name: str, size: StatedSize | float) -> ReportedSize:
-    if isinstance(size, StatedSize):
-        return ReportedSize(name=name, pattern=size.reads, equals=size.equals)
-    found = command.reader_of(name)
-    assert found is not None  # what prints has no name of is refused before
-    return ReportedSize(name=name, pattern=found[0], equals=size)
-
-
-def _reader(command: ProjectCommand, answer: ShortAnswer) -> tuple[str | None, str | None]:
-    """Return what finds an answer's figure, and the unit that is typed of it."""
-    named = command.reader_of(answer.figure) if answer.figure else None
-    return named or (answer.reads, answer.unit)
-
-
-def _printed_unit(command: ProjectCommand, answer: ShortAnswer, claim: Claim) -> Unit | None:
-    """Return the unit of what is printed: by default the claim's."""
-    typed = _reader(command, answer)[1]
-    return unit_as_written(typed) if typed else claim.unit
-
-
-def _check_names(reading: ProjectReading, at: YamlPath, command: ProjectCommand) -> None:
-    """Note names that are printed twice or not at all, and units that are none."""
-    called, seen = f"command '{command.id}'", set[str]()
-    for number, entry in enumerate(command.prints):
-        for name, unit in entry.units.items():
-            here = (*at, "prints", number, "units", name)
-            if name in seen:
-                reading.refuse(here, f"{called}: prints: '{name}' is named twice")
-            seen.add(name)
-            if unit_as_written(unit) is None:
-                says = f"{called}: prints: {name}: '{unit}' is no unit{unit_meant(unit)}"
-                reading.refuse(here, says)
-    for name, size in command.sizes.items():
-        if not isinstance(size, StatedSize):
-            reading.knows((*at, "sizes", name), f"{called}: sizes: prints has no", name, seen)
-
-
-def _check_figure(
-    reading: ProjectReading, command: ProjectCommand, asked: Asked, claim: Claim
-) -> None:
-    """Note a claim whose figure the command does not print by that name, or in no unit."""
+def _check_figure(reading: ProjectReading, asked: Asked, claim: Claim) -> None:
+    """Note a claim whose figure the command prints in no unit."""
     at, _, answer = asked
     here, called = (*at, "answer"), f"claim '{claim.id}'"
     if claim.unit is None:
         says = "its program prints rates, times and ratios, and its unit is none"
         reading.refuse(here, f"{called}: {says}")
-    elif answer.figure is not None:
-        says = f"{called}: command '{command.id}' prints no"
-        reading.knows((*here, "figure"), says, answer.figure, command.named)
     elif answer.unit is not None and unit_as_written(answer.unit) is None:
         says = f"{called}: unit: '{answer.unit}' is none{unit_meant(answer.unit)}"
         reading.refuse((*here, "unit"), says)

@@ -34,7 +34,7 @@ from assay.records.kernels import Arch
 from assay.records.originals import ImageDigest, PathInside, Patterned
 from assay.records.platform import Target
 from assay.records.workloads import CodeParameter
-from assay.shared.output_readers import Take, figure_reader
+from assay.shared.output_readers import Take
 
 ProjectDtype = Literal["float16", "bfloat16", "float8_e4m3", "float32"]
 
@@ -183,24 +183,6 @@ class StatedSize(Record):
     equals: float
 
 
-class PrintedFigures(Record):
-    """Several figures of one output by name: what finds them, and the unit of each.
-
-    ``reads`` is a regular expression with a named group for each, words with a name in braces for
-    each, a place in JSON whose keys they are, or ``csv:``, whose columns they are.
-    """
-
-    reads: Annotated[str, Field(min_length=1)]
-    units: Annotated[dict[str, str], Field(min_length=1)]
-    """``count`` of a size."""
-
-    @model_validator(mode="after")
-    def _each_is_found(self) -> Self:
-        for name in self.units:
-            figure_reader(self.reads, name)
-        return self
-
-
 class ProjectCommand(Record):
     """A program of the project that prints figures, by its build line and its run line.
 
@@ -216,27 +198,12 @@ class ProjectCommand(Record):
     typed: ShellLine | None = None
     """As the document types it, where that runs another problem than the document states: run too,
     and shown as a reading."""
-    prints: tuple[PrintedFigures, ...] = ()
-    """Figures that claims and sizes name."""
     image: ImageDigest | None = None
     """A container image in which the lines are typed, by its digest: ``NAME@sha256:...``."""
     directory: PathInside = "."
     """Where the lines are typed, below the project."""
-    sizes: dict[str, StatedSize | float] = {}
-    """Of the stated problem: a run that prints another one, or none, gives no figure. A number
-    alone is what ``prints`` must find under that name."""
-
-    def reader_of(self, name: str) -> tuple[str, str] | None:
-        """Return what finds a figure by name, and its unit; None where ``prints`` has none."""
-        for entry in self.prints:
-            if name in entry.units:
-                return figure_reader(entry.reads, name), entry.units[name]
-        return None
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """Return the names of all that ``prints`` finds."""
-        return tuple(name for entry in self.prints for name in entry.units)
+    sizes: dict[str, StatedSize] = {}
+    """Of the stated problem: a run that prints another one, or none, gives no figure."""
 
 
 class ShortAnswer(Record):
@@ -249,8 +216,6 @@ class ShortAnswer(Record):
     reads: Patterned | None = None
     """What finds the figure in the command's output: ``GFLOPs: {value}``, ``json: ...``
     or ``csv: ...``."""
-    figure: str | None = None
-    """In the place of that: the name that the command's ``prints`` gives it."""
     take: Take = Take.ONLY
     """Which number counts where the command prints several."""
     unit: str | None = None
@@ -270,16 +235,10 @@ class ShortAnswer(Record):
             raise ValueError(
                 "an answer names a measurement, a command or a comparison, one of them"
             )
-        if (self.command is None) != (self.reads is None and self.figure is None):
-            raise ValueError(
-                "of a command, and of nothing else, reads or figure says where its figure is"
-            )
+        if (self.command is None) != (self.reads is None):
+            raise ValueError("of a command, and of nothing else, reads says where its figure is")
         if self.command is not None and any((self.arm, self.over, self.metric)):
             raise ValueError("arm, over and metric are of a measurement or a comparison")
-        if self.reads is not None and self.figure is not None:
-            raise ValueError("reads finds the figure, or figure names it: one of the two")
-        if self.figure is not None and self.unit is not None:
-            raise ValueError("unit: that of a named figure stands with the command's prints")
         if self.comparison is not None and self.arm is None:
             raise ValueError("of a comparison an arm is named (arm)")
         return self

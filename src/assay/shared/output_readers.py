@@ -40,8 +40,6 @@ _NO_NAME_BEHIND = r"(?![0-9A-Za-z_])"
 _NO_GROUP_BEFORE, _NO_GROUP_BEHIND = r"(?<![0-9][.,])", r"(?![.,][0-9])"
 """The 1 of 1,234.5 is no number, nor its 234.5, nor any of 12.5.6: nobody knows how it is meant."""
 _KIND = re.compile(r"(?P<kind>json|csv):")
-_NAMED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]{0,79})\}")
-"""A figure's name among words."""
 _STEP = re.compile(r"\.?(?P<key>[A-Za-z_][A-Za-z0-9_ /-]{0,79})|\[(?P<index>[0-9]{1,6}|\*)\]")
 
 
@@ -83,31 +81,6 @@ def parse_reader(text: str) -> "OutputReader":
     if len(text) > LONGEST_PATTERN or not rest or "\n" in rest:
         raise BadPattern(f"'{text}' must name something, on one line of {LONGEST_PATTERN} letters")
     return _JsonReader(text, _steps(rest)) if kind == "json" else _CsvReader(text, rest)
-
-
-def figure_reader(text: str, name: str) -> str:
-    """Return what reads one figure of a pattern that finds several, by its name.
-
-    ``{rate} TFLOP/s in {ms} ms`` has a name in braces for each, ``json: runs[0]`` has them as keys
-    there, ``csv:`` as columns. Raises BadPattern.
-    """
-    head = _KIND.match(text)
-    if head is None:
-        names = _NAMED.findall(text)
-        if names.count(name) != 1:
-            says = f"'{text}' must hold {{{name}}} once, where that number stands"
-            raise BadPattern(f"{says}{_kind_meant(text)}")
-        found = text.replace(f"{{{name}}}", "\0")
-        found = _NAMED.sub("*", found).replace("\0", VALUE)
-    else:
-        rest = text[head.end() :].strip()
-        if head["kind"] == "csv":
-            if rest:
-                raise BadPattern(f"'{text}': 'csv:' alone, for its columns are named")
-            found = f"csv: {name}"
-        else:
-            found = f"json: {rest}.{name}" if rest else f"json: {name}"
-    return parse_reader(found).text
 
 
 def _kind_meant(text: str) -> str:
