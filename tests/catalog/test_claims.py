@@ -133,7 +133,7 @@ DEFECTS: tuple[tuple[Edit, tuple[str, ...]], ...] = (
     (lambda d: _first(d).update(value="about 111"), ("'s002_baseline': value",)),
     (lambda d: _first(d).update(resolution=0), ("resolution 0 is for counts and for bounds",)),
     (lambda d: _first(d).update(value=0), ("value 0 cannot be a figure in TFLOP/s",)),
-    (lambda d: _first(d).update(unit="tflip"), ("'s002_baseline': unit", "did you mean")),
+    (lambda d: _first(d).update(unit="tflip"), ("'s002_baseline': unit", "known: ")),
     (lambda d: _first(d).update(unit="ms"), ("unit ms does not fit metric rate",)),
     (lambda d: _of(d, "s002_tma_no_gain")["evaluation"]["terms"][0].pop("over"),
      ("s002_tma_no_gain", "names in over")),

@@ -22,13 +22,12 @@ from assay.base.yaml_problems import (
     PlacedYaml,
     YamlProblem,
     beside,
-    meant_by,
     read_part,
     suggest,
 )
 from assay.records.base import Record
 from assay.records.claims import MOST_DECIMALS
-from assay.records.units import SPELLINGS, Unit, are_bits, spellings_like, unit_as_written
+from assay.records.units import KNOWN, unit_as_written
 
 R = TypeVar("R", bound=Record)
 
@@ -88,16 +87,6 @@ def number_problem(typed: str) -> str | None:
     return None
 
 
-def unit_meant(typed: str) -> str:
-    """Return which unit may be meant by a text that is none, as an addition to a sentence."""
-    if are_bits(typed):
-        return f": it is one of bits, and bytes are written {Unit.GB_PER_S.typed}"
-    found = meant_by(typed, spellings_like(typed))
-    if found is not None:
-        return f": did you mean '{SPELLINGS[found].typed}'?"
-    return f"; known: {', '.join(unit.typed for unit in Unit)}"
-
-
 def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[YamlProblem]]:
     """Return a claim with its value as a number, its unit as records have it, and its resolution.
 
@@ -126,7 +115,7 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
         unit = unit_as_written(claim["unit"])
         if unit is None:
             where = (*at, "unit") if "unit" in document.part(at) else (*at, "value")
-            says = f"unit: '{claim['unit']}' is none{unit_meant(claim['unit'])}"
+            says = f"unit: '{claim['unit']}' is none; known: {KNOWN}"
             problems.append(document.problem(where, says))
             return claim, problems
         claim["unit"] = unit.value

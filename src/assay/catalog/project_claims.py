@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.base.strict_yaml import YamlPath
-from assay.catalog.claim_documents import ProjectReading, placed, unit_meant
+from assay.catalog.claim_documents import ProjectReading, placed
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.records.arithmetic import SourcePlace
 from assay.records.claims import METRIC_UNITS, Audit, Claim, ClaimKind, ClaimText
@@ -17,7 +17,7 @@ from assay.records.projects import (
     ProjectDocument,
     ShortAnswer,
 )
-from assay.records.units import Unit, unit_as_written
+from assay.records.units import KNOWN, Unit, unit_as_written
 
 
 def lower_claims(reading: ProjectReading, read: ProjectDocument) -> dict[str, list[Claim]]:
@@ -229,5 +229,5 @@ def _check_figure(reading: ProjectReading, asked: Asked, claim: Claim) -> None:
         says = "its program prints rates, times and ratios, and its unit is none"
         reading.refuse(here, f"{called}: {says}")
     elif answer.unit is not None and unit_as_written(answer.unit) is None:
-        says = f"{called}: unit: '{answer.unit}' is none{unit_meant(answer.unit)}"
+        says = f"{called}: unit: '{answer.unit}' is none; known: {KNOWN}"
         reading.refuse((*here, "unit"), says)

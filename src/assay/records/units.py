@@ -71,6 +71,7 @@ class Unit(StrEnum):
 
 
 BITS = re.compile(r"[KMGTkmgt]?b(/|p|it)")
+"""Begins as a unit of bits does."""
 SPELLINGS = {
     spelling.lower(): unit
     for unit in Unit
@@ -92,14 +93,7 @@ def better(unit: str | None, relation: str) -> int:
     return -1 if unit in LESS else 1
 
 
-SIZED = frozenset({Unit.TFLOP_PER_S, Unit.GB_PER_S, Unit.MS})
-"""Units of which there are larger and smaller ones."""
-NEVER = {
-    "/": frozenset({Unit.MS}),
-    "b": frozenset({Unit.MS, Unit.TFLOP_PER_S}),
-    "f": frozenset({Unit.MS, Unit.GB_PER_S}),
-}
-"""What is not meant by a text with a sign in it."""
+KNOWN = ", ".join(unit.typed for unit in Unit)
 
 
 def unit_as_written(text: str) -> Unit | None:
@@ -108,31 +102,7 @@ def unit_as_written(text: str) -> Unit | None:
     Bits are no bytes: "Gb/s" is none, whatever is meant by it.
     """
     compact = "".join(text.split())
-    if are_bits(text):
-        return None
-    return SPELLINGS.get(compact.lower())
-
-
-def are_bits(text: str) -> bool:
-    """Return whether a text begins as a unit of bits does."""
-    return BITS.match("".join(text.split())) is not None
-
-
-def spellings_like(text: str) -> list[str]:
-    """Return the spellings one of which may be meant by a text that is none.
-
-    The letter that a unit begins with says how large it is, and what stands behind it of what: KB/s
-    is no slip for TB/s, nor MB/s for ms, nor TF/s for TB/s.
-    """
-    typed = "".join(text.split()).lower()
-    others = frozenset().union(*(never for sign, never in NEVER.items() if sign in typed))
-    return [
-        spelling
-        for spelling, unit in SPELLINGS.items()
-        if min(len(spelling), len(typed)) > 1
-        and (unit.base not in SIZED or spelling[0] == typed[0])
-        and unit.base not in others
-    ]
+    return None if BITS.match(compact) else SPELLINGS.get(compact.lower())
 
 
 SYMBOLS = {unit.value: unit.facts.symbol for unit in Unit}
