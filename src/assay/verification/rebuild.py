@@ -45,32 +45,15 @@ class RebuildStatus(StrEnum):
 
     IDENTICAL = "identical"
     """The same artifact byte for byte, or the same refusal."""
-    CUBINS_IDENTICAL = "cubins_identical"
-    """All device code is the same; host code, by another compiler, is not."""
-    LINE_TABLES_DIFFER = "line_tables_differ"
-    """The same but for line tables in the device code, which name headers of the host compiler
-    with their dates."""
+    SAME_DEVICE_CODE = "same_device_code"
+    """By another host compiler: other host code, and other line tables in device code at most."""
     DIFFERS = "differs"
     SOURCE_MISSING = "source_missing"
-    TOOLCHAIN_DIFFERS = "toolchain_differs"
-    COMMAND_REFUSED = "command_refused"
-    NOT_BUILT = "not_built"
-    """The compiler refuses here what it compiled then."""
+    NOT_COMPILED = "not_compiled"
+    """Its recorded command is not run, or this checkout has another toolchain."""
 
 
-PROVEN = frozenset(
-    {RebuildStatus.IDENTICAL, RebuildStatus.CUBINS_IDENTICAL, RebuildStatus.LINE_TABLES_DIFFER}
-)
-
-
-SAME_DEVICE_CODE = {
-    RebuildStatus.CUBINS_IDENTICAL: "",
-    RebuildStatus.LINE_TABLES_DIFFER: ", but for line tables, which name headers of the host "
-    "compiler",
-}
-"""Outcomes by which other host code is excused, with what else they excuse."""
-NOT_LOOKED_FOR = (RebuildStatus.COMMAND_REFUSED, RebuildStatus.TOOLCHAIN_DIFFERS)
-"""Outcomes before any source is looked for."""
+PROVEN = (RebuildStatus.IDENTICAL, RebuildStatus.SAME_DEVICE_CODE)
 
 
 @dataclass(frozen=True)
@@ -192,10 +175,10 @@ def _source(job: _Job, source: FileDigest) -> bytes:
 def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[RebuildStatus, str]:
     problem = command_problem(record, job.catalog)
     if problem is not None:
-        return RebuildStatus.COMMAND_REFUSED, f"its recorded command is not run: {problem}"
+        return RebuildStatus.NOT_COMPILED, f"its recorded command is not run: {problem}"
     ours = job.toolchain.record
     if (record.toolchain.lock_sha256, record.toolchain.nvcc) != (ours.lock_sha256, ours.nvcc):
-        return RebuildStatus.TOOLCHAIN_DIFFERS, (
+        return RebuildStatus.NOT_COMPILED, (
             f"made by nvcc {record.toolchain.nvcc} of another lock of the toolchain than this "
             f"checkout's (nvcc {ours.nvcc})"
         )
@@ -228,82 +211,54 @@ def compare(
     """Hold an outcome against its record. Says why bytes may differ, as far as records tell."""
     if outcome.artifact is None:
         return _refused(record, outcome.diagnostics)
-    if record.artifact is None:
-        return RebuildStatus.DIFFERS, "the compiler accepts here what the evidence says it refuses"
-    if reason := _device_reason(record, outcome, ours):
-        if _only_line_tables(record, outcome):
-            return RebuildStatus.LINE_TABLES_DIFFER, _by_whom(record, ours)
-        return RebuildStatus.DIFFERS, reason
     sha256 = sha256_file(outcome.artifact)
-    if sha256 == record.artifact.sha256:
+    same = record.artifact is not None and record.artifact.sha256 == sha256
+    if reason := _difference(record, outcome, ours, same_file=same):
+        return RebuildStatus.DIFFERS, reason
+    if same:
         return RebuildStatus.IDENTICAL, f"SHA-256 {sha256}"
-    return _other_host_code(record, outcome, ours)
-
-
-def _other_host_code(
-    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord
-) -> tuple[RebuildStatus, str]:
-    """Another host compiler explains other host code, if cubins vouch for the device code."""
     then, here = record.toolchain.host_compiler, ours.host_compiler
-    if not outcome.cubins or record.kind == "probe":
-        return RebuildStatus.DIFFERS, "other bytes, though its listed cubins are the same"
-    if then == here:
-        return RebuildStatus.DIFFERS, (
+    tables = "" if outcome.cubins == record.cubins else "but for line tables, "
+    return RebuildStatus.SAME_DEVICE_CODE, f"{tables}by {then} then, by {here} here"
+
+
+def _difference(
+    record: BuildRecord, outcome: Compiled, ours: ToolchainRecord, *, same_file: bool
+) -> str | None:
+    """Return what differs beyond host code by another compiler, and what that leaves of its headers
+    in line tables: their dates and sizes.
+    """
+    then, here = record.toolchain.host_compiler, ours.host_compiler
+    exact, code = outcome.cubins == record.cubins, record.code_sha256
+    but_for_tables = OPTION in record.command and code is not None and code == outcome.code_sha256
+    if record.artifact is None:
+        return "the compiler accepts here what the evidence says it refuses"
+    if not (exact or but_for_tables):
+        names = {cubin.path for cubin in {*record.cubins} ^ {*outcome.cubins}}
+        return f"other device code in {', '.join(sorted(names))}, by {then} then, by {here} here"
+    if outcome.resources != record.resources:
+        return "ptxas reports other registers or memory than the evidence says"
+    if exact and not same_file and (not outcome.cubins or record.kind == "probe"):
+        return "other bytes, though its listed cubins are the same"
+    if exact and not same_file and then == here:
+        return (
             f"the device code is the same, and the host code is not, though {here} is what "
             "compiled it then and here: another linker or C library, or another binary"
         )
-    return RebuildStatus.CUBINS_IDENTICAL, _by_whom(record, ours)
-
-
-def _by_whom(record: BuildRecord, ours: ToolchainRecord) -> str:
-    then, here = record.toolchain.host_compiler, ours.host_compiler
-    if then == here:
-        return f"by {here} then and here, whose files have other dates"
-    return f"by {then} then, by {here} here"
-
-
-def _only_line_tables(record: BuildRecord, outcome: Compiled) -> bool:
-    """Return whether cubins differ in what headers of the host compiler leave in them, and no more.
-
-    Headers of the same version are enough: an image that is the same everywhere dates its files
-    otherwise than the package does.
-    """
-    return (
-        OPTION in record.command
-        and record.code_sha256 is not None
-        and record.code_sha256 == outcome.code_sha256
-        and record.resources == outcome.resources
-    )
+    return None
 
 
 def _refused(record: BuildRecord, diagnostics: str) -> tuple[RebuildStatus, str]:
     """Return what a refusal of the compiler means: only the same one confirms the evidence."""
     last = (diagnostics.splitlines() or ["without a word"])[-1]
     if record.status == "built":
-        return RebuildStatus.NOT_BUILT, f"the compiler refuses it here: {last}"
+        return RebuildStatus.DIFFERS, f"the compiler refuses it here: {last}"
     missing = [line for line in diagnostics.splitlines() if NOT_FOUND in line]
     if missing:
-        return RebuildStatus.NOT_BUILT, f"the recorded sources are not all it takes: {missing[0]}"
+        return RebuildStatus.DIFFERS, f"the recorded sources are not all it takes: {missing[0]}"
     if diagnostics != record.diagnostics:
         return RebuildStatus.DIFFERS, f"the compiler refuses it for another reason: {last}"
     return RebuildStatus.IDENTICAL, "refused again, in the same words"
-
-
-def _device_reason(record: BuildRecord, outcome: Compiled, ours: ToolchainRecord) -> str | None:
-    """Return how device code, or what ptxas says of it, differs."""
-    if outcome.cubins == record.cubins:
-        if outcome.resources == record.resources:
-            return None
-        return "ptxas reports other registers or memory than the evidence says"
-    names = {cubin.path for cubin in {*record.cubins} ^ {*outcome.cubins}}
-    reason = f"other device code in {', '.join(sorted(names))}"
-    if OPTION in record.command:
-        reason += (
-            f" ({_by_whom(record, ours)}: its line tables name headers of the C++ library with "
-            "their dates and sizes, so it is the same only with the same package of the host "
-            "compiler; that nothing else differs is not shown)"
-        )
-    return reason
 
 
 def conclude(log: CheckLog, report_dir: Path, result: RebuildResult) -> None:
@@ -314,7 +269,7 @@ def conclude(log: CheckLog, report_dir: Path, result: RebuildResult) -> None:
     with log.check("sources") as says:
         for build in missing:
             says.refuse("source-missing", f"{build.name}: {build.detail}")
-        unread = [build.name for build in result.builds if build.status in NOT_LOOKED_FOR]
+        unread = [b.name for b in result.builds if b.status is RebuildStatus.NOT_COMPILED]
         found = counted(len(result.builds) - len(unread), "build")
         says(f"those of {found} are this checkout's or its history's, by SHA-256")
         says.leave(*([f"where the sources of {listed(unread)} are"] if unread else []))
@@ -348,22 +303,22 @@ def _compiled(result: RebuildResult) -> str:
 
 def _left_open(result: RebuildResult) -> Iterator[str]:
     """Yield what compiling does not show: other host code by its reason, and builds left out."""
-    reasons: dict[tuple[RebuildStatus, str], list[str]] = {}
-    for build in (each for each in result.builds if each.status in SAME_DEVICE_CODE):
-        reasons.setdefault((build.status, build.detail), []).append(build.name)
-    for (status, reason), names in reasons.items():
+    reasons: dict[str, list[str]] = {}
+    for build in result.builds:
+        if build.status is RebuildStatus.SAME_DEVICE_CODE:
+            reasons.setdefault(build.detail, []).append(build.name)
+    for reason, names in reasons.items():
         have, their = (agreeing(len(names), *pair) for pair in (("has", "have"), ("its", "their")))
         yield (
-            f"{counted(len(names), 'build')} {have} the same device code, byte for byte"
-            f"{SAME_DEVICE_CODE[status]}; {their} host code is other ({reason}) and is not shown "
-            f"to come from these sources: {listed(names)}"
+            f"{counted(len(names), 'build')} {have} the same device code ({reason}); {their} host "
+            f"code is other and is not shown to come from these sources: {listed(names)}"
         )
     if result.left_out:
         yield f"what {counted(result.left_out, 'build')} came of, which --only left out"
 
 
 def _remedy(failed: Sequence[Rebuilt], commit: str | None) -> str:
-    ours = {RebuildStatus.SOURCE_MISSING, RebuildStatus.TOOLCHAIN_DIFFERS}
+    ours = {RebuildStatus.SOURCE_MISSING, RebuildStatus.NOT_COMPILED}
     if commit is None or not any(build.status in ours for build in failed):
         return ""
     return f"\n  the report was made by commit {commit}: check that out and rebuild there"
