@@ -29,7 +29,7 @@ def cited(*authors: str, signer: str = "A lab, first key", timed: bool = True) -
             statement=SimpleNamespace(predicate=SimpleNamespace(created="2026-11-22T00:00:00Z")),
         ),
     )
-    return bibtex(report, authors, "1.0", None)
+    return bibtex(report, authors, "1.0")
 
 
 def test_the_entry_has_every_fact_once():

@@ -127,11 +127,10 @@ SPECIAL = {
 """Characters that TeX reads otherwise than they stand."""
 
 
-def bibtex(report: OpenReport, authors: Sequence[str], version: str, address: str | None) -> str:
+def bibtex(report: OpenReport, authors: Sequence[str], version: str) -> str:
     """Return the entry of a signed report, which ends in a newline.
 
-    ``authors``: who stands for it, by name; ``version``: of Assay; ``address``: where the report,
-    or the repository with it, can be had, if somebody says.
+    ``authors``: who stands for it, by name; ``version``: of Assay.
     """
     assert report.signed is not None
     signed, stamp = report.signed, project_stamp(report.contents.catalog)
@@ -158,7 +157,6 @@ def bibtex(report: OpenReport, authors: Sequence[str], version: str, address: st
         "year": str(day.year),
         "month": f"{day:%B}",
         "howpublished": _tex(f"Assay {version}, report {report.run}"),
-        **({"url": address} if address else {}),
         "note": _tex("; ".join(notes)),
     }
     key = f"assay_{re.sub('[^A-Za-z0-9]+', '_', report.run)}_{report.manifest_sha256[:8]}"

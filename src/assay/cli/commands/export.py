@@ -17,9 +17,10 @@ import typer
 
 from assay import __version__
 from assay.base.errors import BadInput, MissingEnvironment
-from assay.base.io import load_yaml
+from assay.base.io import read_text
 from assay.base.printable import escaped_json, shown, shown_json
 from assay.base.progress import say as progress
+from assay.base.strict_yaml import parse_yaml
 from assay.base.writable import require_file_place, require_folder_place
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout
@@ -29,7 +30,6 @@ from assay.cli.options import KeyOption, ReportArgument, require_report
 from assay.cli.project_folder import ProjectOption, keys_of, project_folder
 from assay.findings.headline import headline_counts
 from assay.frames import TABLES
-from assay.records.citation import CitationFile
 from assay.report.quoted_report import badge, bibtex, markdown_summary
 from assay.shared.counting import counted
 from assay.shared.files import write_bytes
@@ -150,13 +150,13 @@ def report_bibtex(report: OpenReport) -> str:
     signed, else by the signer, as the report or else the verifier names him.
     """
     assert report.signed is not None
-    told = load_yaml(CitationFile, checkout.ROOT / CITATION)
     signer, stated = report.signed.signer, report.contents.pipeline.signing_key
     named = stated.name if stated and stated.keyid == signer.keyid else None
     authors: tuple[str, ...] = (named or signer.name,)
     if signer.keyid in {key.keyid for key in load_trusted_keys(trusted_keys(checkout.ROOT))}:
-        authors = tuple(author.full_name for author in told.authors)
-    return bibtex(report, authors, __version__, told.url or told.repository_code)
+        told = parse_yaml(read_text(checkout.ROOT / CITATION))["authors"]
+        authors = tuple(author["name"] for author in told)
+    return bibtex(report, authors, __version__)
 
 
 def _write_tables(
