@@ -98,9 +98,13 @@ class TestProblems:
     def test_names_are_looked_at_once_all_entries_are_sound(self, tmp_path: Path) -> None:
         content = document()
         content["claims"].append(claim("gone", "2x", answer={"measurement": "row"}))
-        content["measurements"][0] |= {"flops": "4 * row", "callable": "row.py:case"}
+        content["measurements"][0] |= {"callable": "row.py:case"}
         meant = [each.rpartition("did you mean ")[2] for each in refused(tmp_path / "p", content)]
-        assert meant == ["'rows.py'?", "'rows'?", "'rows'?"]
+        assert meant == ["'rows.py'?", "'rows'?"]
+        content = document()
+        content["measurements"][0] |= {"flops": "4 * row"}
+        (told,) = refused(tmp_path / "p", content)
+        assert told.endswith("flops names 'row', which is no parameter that is a number")
         content = document()
         content["claims"].append(claim("where", "2x", target="h10"))
         (told,) = refused(tmp_path / "p", content)

@@ -1,14 +1,12 @@
 """Measurements of a project, lowered to problems, variants and comparisons."""
 
 from assay.base.strict_yaml import YamlPath
-from assay.base.yaml_problems import suggest
 from assay.catalog.claim_documents import ProjectReading, placed
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.records.builds import refused_words
 from assay.records.kernels import Variant
 from assay.records.projects import Measurement
 from assay.records.workloads import CodeParameter, Comparison, Operation, Workload
-from assay.shared.expressions import parse
 from assay.shared.project_calls import GIVEN, RESERVED
 from assay.shared.specs import CodeSpec
 
@@ -27,7 +25,6 @@ def lower_measurements(
     variants: dict[str, Variant] = {}
     workloads: dict[str, Workload] = {}
     read = {name: sha256 for name, sha256 in files.items() if name != PROJECT_FILE}
-    _check_arm_ids(reading, entries)
     for at, entry in placed("measurements", entries):
         called = f"measurement '{entry.id}'"
         keys = {key: (key,) for key in ("protocol", "parameters", "relative_tolerance")}
@@ -38,10 +35,13 @@ def lower_measurements(
             reading.lines.setdefault(_arm_id(entry.id, arm), line)
         file, function = entry.callable.split(":")
         reading.knows((*at, "callable"), f"{called}: there is no file", file, files)
-        _check_formulas(reading, at, entry)
         _check_names(reading, at, entry)
         _check_packages(reading, at, entry)
         _check_cuda(reading, at, entry, files)
+        ids = {arm: _arm_id(entry.id, arm) for arm in entry.arms}
+        for name in sorted(variants.keys() & ids.values()):
+            says = f"{called}: two arms are both called {name} in records: rename one of them"
+            reading.refuse(at, says)
         if reading.problems:
             continue
         code = CodeSpec(file=file, function=function, files=read)
@@ -49,7 +49,6 @@ def lower_measurements(
             **{name: getattr(entry, name) for name in KEPT},
             "operation": Operation.CALLABLE, "distribution": "own", "code": code,
         })  # fmt: skip
-        ids = {arm: _arm_id(entry.id, arm) for arm in entry.arms}
         comparison = reading.made(Comparison, at, called, {
             "id": entry.id, "title": entry.title, "protocol": entry.protocol,
             "arms": tuple({"id": arm, "variant": name, "workload": entry.id}
@@ -66,21 +65,6 @@ def lower_measurements(
 def _arm_id(measurement: str, arm: str) -> str:
     """Return the id by which records know an arm."""
     return f"{measurement}_{arm}"
-
-
-def _check_arm_ids(reading: ProjectReading, entries: tuple[Measurement, ...]) -> None:
-    """Note arms of two measurements that records would know by one id."""
-    owners: dict[str, tuple[str, str]] = {}
-    for at, entry in placed("measurements", entries):
-        for arm in entry.arms:
-            name = _arm_id(entry.id, arm)
-            other, others_arm = owners.setdefault(name, (entry.id, arm))
-            if other != entry.id:
-                says = (
-                    f"measurement '{entry.id}': arm '{arm}' and arm '{others_arm}' of measurement"
-                )
-                says += f" '{other}' are both called {name} in records: rename one of the two"
-                reading.refuse((*at, "arms", arm), says)
 
 
 def _variant(entry: Measurement, arm: str) -> Variant:
@@ -108,16 +92,6 @@ def _variant(entry: Measurement, arm: str) -> Variant:
             "built_from": entry.built_from or f"{made.source} of the project",
         }
     )
-
-
-def _check_formulas(reading: ProjectReading, at: YamlPath, entry: Measurement) -> None:
-    """Note names in formulas that are no parameters."""
-    numbers = {name for name, value in entry.parameters.items() if isinstance(value, int | float)}
-    for key in ("flops", "bytes"):
-        formula = getattr(entry, key)
-        for name in sorted(parse(formula).names - numbers) if formula else ():
-            says = f"measurement '{entry.id}': {key} names '{name}', which is no parameter that is"
-            reading.refuse((*at, key), f"{says} a number{suggest(name, sorted(numbers))}")
 
 
 def _check_names(reading: ProjectReading, at: YamlPath, entry: Measurement) -> None:
