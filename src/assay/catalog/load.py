@@ -107,23 +107,14 @@ def _taken_ids(base: Catalog, own: Project) -> Iterator[YamlProblem]:
 
 
 def _own_sources(root: Path) -> dict[str, SourceClaims]:
-    """Return the claims of ``config/claims``. Raises BadInput with what is wrong in every file."""
+    """Return the claims of ``config/claims``. Raises BadInput."""
     sources: dict[str, SourceClaims] = {}
-    wrong: list[BadInput] = []
     for path in _yaml_files(root / OWN_CLAIMS):
-        try:
-            found = load_claims(path)
-        except BadInput as error:
-            wrong.append(error)
-            continue
+        found = load_claims(path)
         if list(found) != [path.stem]:
             says = f"{path}: its source id is '{', '.join(found)}', not the file name"
-            wrong.append(BadInput(says))
+            raise BadInput(says)
         sources |= found
-    if len(wrong) > 1:
-        raise BadInput("\n  ".join(map(str, wrong)), code=wrong[0].code)
-    if wrong:
-        raise wrong[0]
     return sources
 
 

@@ -108,13 +108,6 @@ class OriginalSource(Record):
     """What a build of the source's program with other settings defines (``-DNAME=``) in place of
     its line's; of such a build alone."""
 
-    @model_validator(mode="after")
-    def _figures_are_named_once(self) -> "OriginalSource":
-        names = [figure.claim for figure in self.figures]
-        if len(set(names)) < len(names):
-            raise ValueError(f"original '{self.id}' answers a claim twice")
-        return self
-
     def options_of(self, source: str) -> tuple[str, ...]:
         """Return what a user gives to have it run: the checkout, and the lines that it lacks."""
         options = [f"--original {source}=DIR"]

@@ -1,10 +1,9 @@
 """Rivals, how they are tuned, and which kernel is behind an operator."""
 
 import shlex
-from itertools import combinations
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from assay.records.base import (
     FileName,
@@ -100,13 +99,6 @@ class ShapeClass(Record):
     blocks_most: Annotated[float, Field(ge=0)] | None = None
     """Mean stored blocks a block row."""
 
-    @model_validator(mode="after")
-    def _bounds_in_order(self) -> "ShapeClass":
-        for least, most in self.ranges():
-            if most is not None and most < least:
-                raise ValueError(f"a shape class from {least:g} to {most:g} holds nothing")
-        return self
-
     def ranges(self) -> tuple[tuple[float, float | None], tuple[float, float | None]]:
         """Return (least, most) of n and of the blocks a row."""
         return (self.n_least, self.n_most), (self.blocks_least, self.blocks_most)
@@ -188,15 +180,6 @@ class TuningFile(Record):
     sweeps: tuple[TuningSweep, ...] = ()
     """None in files from before, whose targets were those with choices."""
     choices: tuple[TuningChoice, ...] = ()
-
-    @model_validator(mode="after")
-    def _one_choice_a_problem(self) -> "TuningFile":
-        for first, second in combinations(self.choices, 2):
-            if first.id == second.id:
-                raise ValueError(f"choice '{first.id}' is made twice")
-            if first.key() == second.key() and first.shapes.meets(second.shapes):
-                raise ValueError(f"choices '{first.id}' and '{second.id}' are for the same shapes")
-        return self
 
     def of(self, target: str) -> tuple[TuningChoice, ...]:
         """Return the choices made for one target, in file order."""

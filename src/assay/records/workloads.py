@@ -121,23 +121,9 @@ class Workload(Record):
         return self
 
     @model_validator(mode="after")
-    def _code_is_a_callables(self) -> "Workload":
-        needed = self.operation is Operation.CALLABLE
-        own = needed or (self.flops, self.bytes) == (None, None)
-        unknown = sorted(self.small.keys() - self.parameters.keys())
-        require(
-            (
-                needed == (self.code is not None)
-                and own
-                and (needed or not (self.parameters or self.small)),
-                "code, parameters, small, flops and bytes are those of a callable",
-            ),
-            (not unknown, f"small: there is no parameter '{next(iter(unknown), '')}'"),
-            (
-                needed == (self.distribution == "own") and (needed or self.dtype != "float32"),
-                "a callable draws its own values, and it alone; so with float32",
-            ),
-        )
+    def _formulas_name_parameters(self) -> "Workload":
+        if unknown := sorted(self.small.keys() - self.parameters.keys()):
+            raise ValueError(f"small: there is no parameter '{unknown[0]}'")
         for what in ("flops", "bytes"):
             if getattr(self, what) is None:
                 continue
