@@ -45,13 +45,12 @@ class TestWhatIsWrong:
             site(tmp_path, text)
         assert f"{CLUSTER_FILE}: {told}" in str(caught.value) or told in str(caught.value)
 
-    def test_all_slips_of_both_files_are_told_together(self, tmp_path: Path):
+    def test_all_slips_of_a_file_are_told_together(self, tmp_path: Path):
         with pytest.raises(BadInput) as caught:
-            site(tmp_path, "job: {}\nattemts: 2\n", "targets: {h300: {}}\n")
+            site(tmp_path, "job: {}\nattemts: 2\n")
         said = str(caught.value)
         assert "line 2: job: there is no such key: did you mean 'jobs'?" in said
         assert "line 3: attemts: there is no such key: did you mean 'attempts'?" in said
-        assert f"{PROJECT_CLUSTER_FILE}: line 2: there is no target 'h300'" in said
 
 
 class TestWishes:
@@ -73,12 +72,9 @@ targets:
             (30, "common", "ours", USUAL.memory_mb), (45, "hopper", "ours", USUAL.memory_mb)
         ]  # fmt: skip
 
-    def test_a_project_overrides_single_keys(self, tmp_path: Path):
-        own = "jobs: {account: theirs}\ntargets: {h100: {cores: 8}}\n"
-        cluster = site(tmp_path, self.TEXT, own)
-        wishes = wishes_of(cluster, "h100")
-        assert (wishes.account, wishes.cores, wishes.minutes) == ("theirs", 8, 45)
-        assert wishes_of(cluster, "l4").partition == "common"
+    def test_a_projects_own_file_takes_the_place_of_the_sites(self, tmp_path: Path):
+        wishes = wishes_of(site(tmp_path, self.TEXT, "jobs: {account: theirs}\n"), "h100")
+        assert (wishes.account, wishes.partition) == ("theirs", None)
 
     def test_the_type_of_a_gpu_is_the_targets_where_the_site_names_none(self, tmp_path: Path):
         cluster = site(tmp_path, self.TEXT)

@@ -1,10 +1,9 @@
 """The site file of a cluster, read whole, and what it says of one job."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from assay.base.errors import BadInput
 from assay.base.yaml_problems import (
     YamlProblem,
     YamlProblems,
@@ -27,31 +26,16 @@ USUAL = JobWishes(minutes=240, memory_mb=14000, cores=4)
 process with a CUDA context of its own; a timed process, its sampler and compilers run together."""
 
 
-def cluster_files(root: Path, project: Path | None) -> list[Path]:
-    """Return the site files that are there: the repository's, then a project's own."""
-    found = [root / CLUSTER_FILE]
-    if project is not None:
-        found.append(project / PROJECT_CLUSTER_FILE)
-    return [path for path in found if path.is_file()]
-
-
 def load_cluster(root: Path, project: Path | None, targets: Iterable[str]) -> ClusterFile:
-    """Read what the site says; a project's file goes before the repository's, key by key.
+    """Read what the site says: a project's own file, else the repository's.
 
-    ``targets``: the names that may stand there. Raises BadInput with all that is wrong with either
-    file.
+    ``targets``: the names that may stand there. Raises BadInput with all that is wrong.
     """
-    known = list(targets)
-    wrong: list[str] = []
-    merged: dict[str, Any] = {}
-    for path in cluster_files(root, project):
-        try:
-            merged = _over(merged, _read(path, known))
-        except BadInput as error:
-            wrong.append(str(error))
-    if wrong:
-        raise BadInput("\n".join(wrong), code="record")
-    return ClusterFile.model_validate(merged) if merged else NO_CLUSTER
+    files = [root / CLUSTER_FILE]
+    if project is not None:
+        files.insert(0, project / PROJECT_CLUSTER_FILE)
+    path = next((path for path in files if path.is_file()), None)
+    return NO_CLUSTER if path is None else _read(path, list(targets))
 
 
 def gpu_type_of(cluster: ClusterFile, target: Target) -> str:
@@ -68,8 +52,7 @@ def wishes_of(cluster: ClusterFile, target: str) -> JobWishes:
     return JobWishes.model_validate(said)
 
 
-def _read(path: Path, targets: list[str]) -> dict[str, Any]:
-    """Return the keys that a file gives. Raises BadInput."""
+def _read(path: Path, targets: list[str]) -> ClusterFile:
     document = read_placed_yaml(path)
     if not isinstance(document.value, dict):
         raise YamlProblems(path, [YamlProblem(1, "is no mapping: schema: assay/cluster/1, ...")])
@@ -84,16 +67,4 @@ def _read(path: Path, targets: list[str]) -> dict[str, Any]:
         ]
     if problems or found is None:
         raise YamlProblems(path, problems)
-    return found.model_dump(by_alias=True, exclude_unset=True)
-
-
-def _over(lower: dict[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``lower`` with the keys that ``upper`` gives, below mappings likewise."""
-    merged = dict(lower)
-    for name, value in upper.items():
-        known = merged.get(name)
-        if isinstance(known, dict) and isinstance(value, dict):
-            merged[name] = _over(known, value)
-        else:
-            merged[name] = value
-    return merged
+    return found
