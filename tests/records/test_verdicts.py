@@ -15,7 +15,7 @@ class TestTheTable:
         terms = [
             status
             for status in Status
-            if status.facts.basis != "arithmetic" and status is not Status.ELSEWHERE
+            if status not in (Status.CONSISTENT, Status.INCONSISTENT, Status.ELSEWHERE)
         ]
         assert sorted(terms, key=lambda status: status.facts.severity) == [
             Status.INCORRECT, Status.NOT_REPRODUCED, Status.MISSTATED, Status.NOT_RUN,

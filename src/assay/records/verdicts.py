@@ -21,8 +21,6 @@ class StatusFacts:
     """Shape before the word, so that colour alone never tells statuses apart."""
     severity: int
     """Of several terms' verdicts the claim takes the one with the least: 0 is the worst."""
-    basis: Literal["interval", "arithmetic", "none"] = "none"
-    """What the verdict rests on: a measured interval, the source's own figures, or neither."""
     mark: str | None = None
     """Mark of a measured figure, of ``report.svg``; None where there is never one to draw."""
     decided: bool = True
@@ -49,19 +47,19 @@ class Status(StrEnum):
 
     REPRODUCED = (
         "reproduced",
-        StatusFacts("#00574f", "#7ff0cd", "disc", 5, "interval", "o"),
+        StatusFacts("#00574f", "#7ff0cd", "disc", 5, "o"),
     )
     EXCEEDED = (
         "exceeded",
-        StatusFacts("#1c46c4", "#5a9bff", "disc", 6, "interval", "^"),
+        StatusFacts("#1c46c4", "#5a9bff", "disc", 6, "^"),
     )
     NOT_REPRODUCED = (
         "not_reproduced",
-        StatusFacts("#c0351a", "#ff8266", "square", 1, "interval", "v", strict=True),
+        StatusFacts("#c0351a", "#ff8266", "square", 1, "v", strict=True),
     )
     MISSTATED = (
         "misstated",
-        StatusFacts("#6e4a00", "#e8c23a", "square", 2, "interval", "s", strict=True),
+        StatusFacts("#6e4a00", "#e8c23a", "square", 2, "s", strict=True),
     )
     ELSEWHERE = (
         "elsewhere",
@@ -69,7 +67,7 @@ class Status(StrEnum):
     )
     INCONCLUSIVE = (
         "inconclusive",
-        StatusFacts("#706b7a", "#a39ca3", "diamond", 4, "interval", "D", decided=False),
+        StatusFacts("#706b7a", "#a39ca3", "diamond", 4, "D", decided=False),
     )
     INCORRECT = (
         "incorrect",
@@ -77,11 +75,11 @@ class Status(StrEnum):
     )
     CONSISTENT = (
         "consistent",
-        StatusFacts("#00574f", "#7ff0cd", "disc", 5, "arithmetic"),
+        StatusFacts("#00574f", "#7ff0cd", "disc", 5),
     )
     INCONSISTENT = (
         "inconsistent",
-        StatusFacts("#c0351a", "#ff8266", "square", 1, "arithmetic", strict=True),
+        StatusFacts("#c0351a", "#ff8266", "square", 1, strict=True),
     )
     NOT_RUN = (
         "not_run",

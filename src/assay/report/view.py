@@ -13,7 +13,7 @@ from assay.findings.binary_matches import binary_matches
 from assay.findings.headline import outcomes
 from assay.records.attestation import PipelineRecord
 from assay.records.units import margin_factor
-from assay.records.verdicts import VerdictsFile, Why
+from assay.records.verdicts import Status, VerdictsFile, Why
 from assay.report import formatting as fmt
 from assay.report import machine, programs
 from assay.report.checks import alarms, cheats_sections, guards, sanitizer_sections
@@ -82,7 +82,7 @@ def build_view(
 def _method_section(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> Row:
     """Return margins, protocols, causes, and what the verdicts of a run rest on."""
     every, judging, plan = verdicts.verdicts, catalog.judging, evidence.plan
-    judged = [v for v in every if v.ci90 is not None and v.status.facts.basis == "interval"]
+    judged = [v for v in every if v.ci90 is not None and v.status is not Status.ELSEWHERE]
     here = [v.measured_on.in_this_run for v in every if v.measured_on and v.measured is not None]
     names = {catalog.comparisons[name].protocol for t in plan.targets for name in t.comparisons}
     return {
