@@ -5,7 +5,7 @@ import pytest
 from assay.judging.judge import judge
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Relation
-from assay.records.evaluations import Accuracy, Arithmetic, Completeness, Term
+from assay.records.evaluations import Arithmetic, GateFigure, Term
 from assay.records.measurements import TrueProduct
 from assay.records.plan import Answer
 from assay.records.units import Unit
@@ -14,7 +14,7 @@ from tests import builders as b
 
 CLAIM = b.claim(
     "error",
-    Accuracy(kind="accuracy", term=Term(comparison="duel", arm="ours")),
+    GateFigure(kind="accuracy", term=Term(comparison="duel", arm="ours")),
     value=2e-3,
     unit=Unit.MAX_ABS_ERROR,
     resolution=1e-3,
@@ -71,7 +71,7 @@ def test_what_arithmetic_gives_is_in_the_claims_own_unit() -> None:
 PARTS = (("one", 1.0), ("other", 3.0))
 SHARE = b.claim(
     "found",
-    Completeness(kind="completeness", term=Term(comparison="duel", arm="ours")),
+    GateFigure(kind="completeness", term=Term(comparison="duel", arm="ours")),
     value=100.0,
     unit=Unit.PERCENT,
     resolution=0.0,

@@ -14,15 +14,14 @@ from assay.records.arithmetic import Operand
 from assay.records.claims import Claim, SourceFinding
 from assay.records.evaluations import (
     PRINTED,
-    Accuracy,
     Arithmetic,
     Benchmark,
     Compiles,
-    Completeness,
     Derived,
     DeviceCode,
     Evaluation,
     Execution,
+    GateFigure,
     Metric,
     Program,
     Quantity,
@@ -195,7 +194,7 @@ class _Names:
     def _check_terms(self, evaluation: Evaluation, *, reading: bool) -> None:
         """Arms exist, and a project counts of its own problem what a rate or bandwidth needs."""
         for term in _terms(evaluation):
-            self._check_term(term, reading=reading or isinstance(evaluation, Completeness))
+            self._check_term(term, reading=reading or evaluation.kind == "completeness")
         metric = evaluation.metric if isinstance(evaluation, Benchmark) else None
         needs = COUNTED_BY.get(metric) if metric else None
         for term in _terms(evaluation) if needs else ():
@@ -335,7 +334,7 @@ def _terms(evaluation: Evaluation) -> list[Term]:
     match evaluation:
         case Benchmark(terms=terms, alternatives=beside) | Execution(terms=terms, nearest=beside):
             return [*terms, *(each.term for each in beside)]
-        case Accuracy(term=term) | Completeness(term=term):
+        case GateFigure(term=term):
             return [term]
         case Support(nearest=beside) | Compiles(nearest=beside):
             return [each.term for each in beside]

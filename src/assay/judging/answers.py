@@ -13,7 +13,7 @@ from assay.records.evaluations import NotRun
 from assay.records.plan import Answer, Provision, Request, TargetPlan
 from assay.records.platform import Target, is_for
 
-UNTIMED = (ways.Execution, ways.Accuracy, ways.Completeness)
+UNTIMED = (ways.Execution, ways.GateFigure)
 """What the gate alone answers."""
 
 

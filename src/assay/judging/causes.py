@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from assay.judging.case import Case
 from assay.judging.counts import outcome, rows_by_claim
 from assay.judging.program import answering_figure
-from assay.records import evaluations as ways
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import NotRun, Program
 from assay.records.verdicts import Status, Verdict, Why
@@ -37,6 +36,8 @@ _BY_STATUS: dict[Status, Why | None] = {
 }
 
 
+OF_OUTCOME = ("support", "runs", "device_code", "compiles", "completeness")
+"""Kinds of evaluation that have an outcome, or a count, and no speed."""
 HELD = (Status.REPRODUCED, Status.EXCEEDED, Status.CONSISTENT)
 """What plainly holds, and has no cause."""
 
@@ -51,8 +52,7 @@ def cause_of(verdict: Verdict, claim: Claim | None, own: bool) -> Why | None:
         return verdict.why or _BY_STATUS[verdict.status]
     if verdict.status is Status.NOT_RUN:
         return _BY_REASON.get(verdict.reason or "", Why.NOT_MEASURED)
-    of_outcome = ways.Support | ways.Execution | ways.DeviceCode | ways.Compiles | ways.Completeness
-    if claim is not None and isinstance(claim.evaluation, of_outcome):
+    if claim is not None and claim.evaluation.kind in OF_OUTCOME:
         return Why.OTHER_OUTCOME
     if own:
         return Why.OWN_KERNEL_SLOWER

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from assay.catalog.model import Catalog
 from assay.judging.needs import terms_of
 from assay.records.claims import SPEED_UNITS, Claim, ClaimKind
-from assay.records.evaluations import Arithmetic, Benchmark, Completeness, Derived, Metric, Term
+from assay.records.evaluations import Arithmetic, Benchmark, Derived, Metric, Term
 from assay.records.verdicts import Status, Verdict, Why
 
 Tally = dict[Status, int]
@@ -137,7 +137,7 @@ def kind_of(catalog: Catalog, verdict: Verdict) -> str:
         return "assumed" if entry is not None and entry.assumes else "arithmetic"
     if isinstance(claim.evaluation, Arithmetic):
         return "arithmetic"
-    stated = claim.kind is ClaimKind.STATEMENT or isinstance(claim.evaluation, Completeness)
+    stated = claim.kind is ClaimKind.STATEMENT or claim.evaluation.kind == "completeness"
     if stated or claim.unit not in SPEED_UNITS:
         return "probes"
     if catalog.sources[verdict.source].source.file is None:

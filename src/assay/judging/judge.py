@@ -46,8 +46,7 @@ WITHOUT_GPU: dict[type, Judged] = {
 }
 UNTIMED: dict[type, Judged] = {
     ways.Execution: judge_execution,
-    ways.Accuracy: judge_gate_figure,
-    ways.Completeness: judge_gate_figure,
+    ways.GateFigure: judge_gate_figure,
 }
 """What judges a claim by the way in which it is answered."""
 

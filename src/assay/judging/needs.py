@@ -117,7 +117,7 @@ def terms_of(evaluation: Evaluation, *, beside: bool = True) -> Iterator[Term]:
             yield from (quantity.term for quantity in alternatives if beside)
         case ways.Execution(terms=terms):
             yield from terms
-        case ways.Accuracy(term=term) | ways.Completeness(term=term):
+        case ways.GateFigure(term=term):
             yield term
         case ways.Unanswerable(nearest=nearest) if beside:
             yield from (entry.term for entry in nearest if isinstance(entry, ways.Quantity))

@@ -208,9 +208,7 @@ AT_THE_TIMED_SHAPE = ("timed_shape", "repeat")
 """Checks of outputs at the workload's own shape, with first and with new contents."""
 
 
-def judge_gate_figure(
-    ask: Question, evaluation: ways.Accuracy | ways.Completeness
-) -> Verdict | Failure:
+def judge_gate_figure(ask: Question, evaluation: ways.GateFigure) -> Verdict | Failure:
     """Return whether a figure of the gate keeps the claimed bound.
 
     The largest error of an arm's outputs, over every element that was checked; or the share of
@@ -224,7 +222,7 @@ def judge_gate_figure(
     if failed := gate_correctness(case, record, term.arm, True):
         return replace(failed, evidence=paths)
     arm = next(arm for arm in record.arms if arm.arm == term.arm)
-    if isinstance(evaluation, ways.Accuracy):
+    if evaluation.kind == "accuracy":
         found, explanation = _largest_error(ask, arm)
         most = claim.relation.two_sided or claim.relation is Relation.AT_MOST
     elif arm.true_product is None or not arm.true_product.true_products:

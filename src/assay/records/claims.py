@@ -220,7 +220,7 @@ class Claim(ClaimText):
             metric = f"metric {answer.metric.value}, which is measured in {names}"
             require((unit in allowed, f"unit {named} does not fit {metric}"))
             _check_baselines(answer)
-        accurate = isinstance(answer, ways.Accuracy) == (unit is Unit.MAX_ABS_ERROR)
+        accurate = (answer.kind == "accuracy") == (unit is Unit.MAX_ABS_ERROR)
         require(
             (
                 not isinstance(answer, ways.Inspection) or unit in (Unit.LINES, Unit.COUNT),
@@ -247,7 +247,7 @@ class Claim(ClaimText):
                 "a figure printed with a tilde has a resolution: what rounds to it",
             ),
             (
-                not isinstance(answer, ways.Completeness) or unit is Unit.PERCENT,
+                answer.kind != "completeness" or unit is Unit.PERCENT,
                 "completeness is a share, and claimed in percent",
             ),
             (

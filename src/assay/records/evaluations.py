@@ -157,25 +157,21 @@ class Execution(Record):
         return self
 
 
-class Accuracy(Record):
-    """Answered by the gate: the largest error of an arm's outputs, whatever its time."""
+class GateFigure(Record):
+    """Answered by the gate, whatever an arm's time: by the largest error of its outputs, or by how
+    many of the products that it should do it does.
+    """
 
-    kind: Literal["accuracy"]
+    kind: Literal["accuracy", "completeness"]
     term: Term
+    """Of ``completeness`` an arm whose program misses products, on which no other claim may
+    rest."""
 
     @model_validator(mode="after")
-    def _without_baseline(self) -> "Accuracy":
+    def _without_baseline(self) -> "GateFigure":
         if self.term.over is not None:
-            raise ValueError("an error is held against the oracle, and against no arm (over)")
+            raise ValueError("it is held against the oracle, and against no arm (over)")
         return self
-
-
-class Completeness(Record):
-    """Answered by the gate: how many of the products that it should do an arm does."""
-
-    kind: Literal["completeness"]
-    term: Term
-    """An arm whose program misses products, which no other claim may rest on."""
 
 
 class DeviceCode(Record):
@@ -245,8 +241,7 @@ Evaluation = Annotated[
     | Derived
     | Support
     | Execution
-    | Accuracy
-    | Completeness
+    | GateFigure
     | DeviceCode
     | Compiles
     | Inspection
