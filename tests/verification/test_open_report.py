@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay import frames
-from assay.base.errors import BadInput, CheckFailed
+from assay.base.errors import CheckFailed
 from assay.findings.headline import FIGURES, outcomes, splits_of
 from assay.judging.counts import counted_once
 from assay.report.first_screen import headline_words
@@ -33,15 +33,6 @@ def test_it_says_which_report_it_is(report: Path) -> None:
     assert opened.keyid in (report / "attestation.json").read_text()
     assert len(opened.manifest_sha256) == 64
     assert opened.created is not None and opened.created.endswith("Z")
-
-
-def test_judged_again_it_is_verified_whole_first(
-    report: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("assay.verification.open_report.checkout_root", lambda: report.parents[1])
-    assert assay.open_report(report, [report / "signer.pub"], judged=True).judged
-    with pytest.raises(BadInput):
-        assay.open_report(report, [report / "signer.pub"], judged=True, signed=False)
 
 
 def test_frames_tell_what_the_records_tell(report: Path) -> None:

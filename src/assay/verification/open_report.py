@@ -10,7 +10,7 @@ import pandas as pd
 from assay import frames
 from assay.base.check_log import CheckLog
 from assay.base.checkout_root import checkout_root
-from assay.base.errors import BadInput, CheckFailed
+from assay.base.errors import CheckFailed
 from assay.base.io import read_bytes
 from assay.evidence.load import ReportContents, read_contents
 from assay.judging.causes import with_known_causes
@@ -19,11 +19,9 @@ from assay.judging.leaderboard import leaderboard_rows
 from assay.records.attestation import MANIFEST
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_DOCUMENT
-from assay.verification.policy import Policy
 from assay.verification.report_archive import opened_report
 from assay.verification.signed_files import SignedFiles, check_signed_files
 from assay.verification.trusted_keys import load_trusted_keys, trusted_keys
-from assay.verification.verify import verify
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,6 @@ class OpenReport:
     """Names the report: the digest of its list of files."""
     signed: SignedFiles | None
     """None where it was opened without asking for a signature."""
-    judged: bool = False
-    """Whether it was verified whole, its verdicts judged again, before it was opened."""
 
     @property
     def run(self) -> str:
@@ -97,32 +93,22 @@ class OpenReport:
 
 
 def open_report(
-    path: Path | str,
-    keys: Sequence[Path | str] | None = None,
-    *,
-    signed: bool = True,
-    judged: bool = False,
+    path: Path | str, keys: Sequence[Path | str] | None = None, *, signed: bool = True
 ) -> OpenReport:
     """Return the report at ``path``, a directory or its archive.
 
     Its signature and every byte are checked against ``keys``, files of public keys (None: those
     that the checkout trusts). So what it says is what a trusted key signed, and need not be true:
-    ``judged``: True verifies it whole first, as ``./assay verify`` does but for the pages, which
-    takes seconds. ``signed``: False reads what nobody vouches for, each file
+    ``./assay verify`` judges it again. ``signed``: False reads what nobody vouches for, each file
     within bounds and all of them without any of time: for reports of your own. Raises
-    CheckFailed where a check fails, with ``judged`` OtherVersion, one of these, where other rules
-    judged the report; BadInput where there is no report, or a malformed one.
+    CheckFailed where a check fails; BadInput where there is no report, or a malformed one.
     """
-    if judged and not signed:
-        raise BadInput("a report is verified by its signature: judged=True goes with signed=True")
     root = checkout_root()
     named = trusted_keys(root) if keys is None else [Path(key) for key in keys]
     with opened_report(Path(path)) as folder:
-        if judged:
-            verify(folder, named, root, origin_keys=trusted_keys(root), policy=Policy(root))
         vouched = _vouched(folder, named) if signed else None
         digest = sha256_bytes(read_bytes(folder / MANIFEST, MOST_DOCUMENT))
-        return OpenReport(Path(path), read_contents(folder), digest, vouched, judged)
+        return OpenReport(Path(path), read_contents(folder), digest, vouched)
 
 
 def _vouched(folder: Path, keys: Sequence[Path]) -> SignedFiles:

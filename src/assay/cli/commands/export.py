@@ -230,7 +230,7 @@ def about(report: OpenReport) -> bytes:
         "commit": report.commit,
         "created": report.created,
         "signed_by": report.keyid,
-        "judged_again": report.judged,
+        "judged_again": False,  # ./assay verify does
         "manifest_sha256": report.manifest_sha256,
         "tables": {
             name: [{"column": c.name, "dtype": c.dtype, "holds": c.says} for c in columns]
