@@ -66,37 +66,6 @@ def programs_of(claims: Iterable[Claim]) -> list[ProgramJob]:
     return list(jobs.values())
 
 
-def measured_together(catalog: Catalog, claims: Iterable[Claim]) -> list[set[str]]:
-    """Return the comparisons and programs whose figures some claim divides by each other, by id.
-
-    On two cards their ratio would tell of the cards.
-    """
-    every = (evaluation for claim in claims for evaluation in evaluations_of(claim))
-    derived = (evaluation for evaluation in every if isinstance(evaluation, ways.Derived))
-    return [tie for evaluation in derived if (tie := _units_below(catalog, evaluation))]
-
-
-def _units_below(catalog: Catalog, evaluation: Evaluation) -> set[str]:
-    """Return the comparisons and programs that a figure is read from.
-
-    Each side of a derived one is answered by the reading that is meant; by any where none is, for
-    the figure then has the readings of its sides.
-    """
-    match evaluation:
-        case ways.Derived(numerator=first, denominator=second, under=under):
-            found = set[str]()
-            for side in (catalog.claims[first], catalog.claims[second]):
-                every = under is None
-                meant = evaluations_of(side) if every else [side.read_as(under).evaluation]
-                found |= set().union(*(_units_below(catalog, each) for each in meant))
-            return found
-        case ways.Program(program=program):
-            return {job_id(program, evaluation.stated.arguments)}
-        case ways.Benchmark(terms=terms):
-            return {term.comparison for term in terms}
-    return set()
-
-
 def primary_terms(claims: Iterable[Claim]) -> Iterator[Term]:
     """Yield the arms that claims rest on, or are shown beside, without those of other readings."""
     for claim in claims:

@@ -177,22 +177,15 @@ def record_platform(
     )
 
 
-def joined(earlier: PlatformRecord | None, now: PlatformRecord) -> PlatformRecord:
-    """Return the record of a run that goes on: the earlier one, with the GPU of now.
-
-    ``now`` itself where anything else of the machine is another: then all is measured again.
-    """
-    if earlier is None or _machine(earlier) != _machine(now):
-        return now
-    if earlier.of_card(now.device.gpu.uuid) is not None:
-        return earlier
-    return earlier.model_copy(update={"others": (*earlier.others, now.device)})
+def same_machine(earlier: PlatformRecord, now: PlatformRecord) -> bool:
+    """Return whether two starts of a run agree in GPU, software and all else of the machine."""
+    return _machine(earlier) == _machine(now)
 
 
 def _machine(record: PlatformRecord) -> tuple[object, ...]:
-    """Return what two starts of a run on one machine agree in."""
-    own = {"recorded_at": "", "device": None, "others": (), "allocation": None}
-    return record.model_copy(update=own), record.device.model_copy(update={"gpu": None})
+    own = {"recorded_at": "", "device": None, "allocation": None}
+    device = record.device.model_copy(update={"gpu": None})
+    return record.model_copy(update=own), device, record.device.gpu.uuid
 
 
 def package_directories(paths: Iterable[Path]) -> tuple[PackageDirectory, ...]:

@@ -6,7 +6,7 @@ rest is in the table of stages.
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,9 +18,7 @@ from assay.base.writable import cache_folder
 from assay.catalog.cluster import gpu_type_of
 from assay.catalog.project_folder import project_of
 from assay.evidence import stages
-from assay.evidence.outcomes import came_to_nothing
 from assay.images.stage import sif_path
-from assay.measuring.card_bundles import bundles_of
 from assay.measuring.device_process import run_device_batch
 from assay.measuring.held_gpu import held_gpu
 from assay.measuring.host_machine import now, record_platform
@@ -33,7 +31,6 @@ from assay.measuring.resume import (
     Results,
     forget_others,
     kept_folder,
-    kept_record,
     measured_batch,
 )
 from assay.measuring.slurm_grant import SlurmGrant, assert_grant, slurm_grant
@@ -50,7 +47,7 @@ from assay.runtimes.choose import open_runtime
 from assay.runtimes.host import HostRuntime
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes, sha256_file, write_bytes
-from assay.shared.job import ComparisonJob, DeviceJob
+from assay.shared.job import DeviceJob
 
 G = TypeVar("G", bound=GpuRecord)
 R = TypeVar("R", bound=Record)
@@ -101,11 +98,8 @@ class MeasuringStep:
         self._card = held_gpu(self.target, os.environ)
 
     def _gpu(self) -> str:
-        """Return the GPU that is measured on now, by UUID: the one that Slurm granted, or that this
-        start offers; else the first that was recorded.
-        """
-        offered = self._card or next(iter(self.planned.provision.gpus), None)
-        return offered or self._platform().device.gpu.uuid
+        """Return the GPU that is measured on, by UUID."""
+        return self._platform().device.gpu.uuid
 
     def _place(self) -> Place:
         """Return where jobs on the GPU run.
@@ -154,7 +148,8 @@ class MeasuringStep:
 
     def _described(self, device: Device) -> PlatformRecord:
         """Return the record of this machine, with the GPU that the device side found."""
-        self._is_granted(device.gpu.uuid)
+        if self._card not in (None, device.gpu.uuid):
+            raise CheckFailed(f"this job was given GPU {self._card}, and ran on {device.gpu.uuid}")
         image = self._runner().image  # a runtime refuses to run any other than the one of this id
         salt = "" if self.grant is None else salt_of(self.run_dir)
         record = record_platform(
@@ -173,19 +168,13 @@ class MeasuringStep:
         )
         return record.model_copy(update={"allocation": allocation})
 
-    def _is_granted(self, uuid: str) -> None:
-        """Require the card that Slurm granted, where it granted one."""
-        if self._card not in (None, uuid):
-            raise CheckFailed(f"this job was given GPU {self._card}, and ran on {uuid}")
-
     def _item(self, stage: stages.AnyStage, of: str, job: DeviceJob, *gate: str) -> Item:
         """Return one measurement. ``of``: what its record is of, in parts joined by dots; the stage
         of a lone record. ``gate``: digests of what it depends on beside.
         """
         parts = of.split(".") if stage.each else []
         definition = self.dag.definitions(self.target.id).measurement(stage)
-        # Other GPUs of the machine count not: a run goes on on another one.
-        platform = sha256_bytes(dump_record(self._platform().model_copy(update={"others": ()})))
+        platform = sha256_bytes(dump_record(self._platform()))
         path = self.run_dir / stage.path(self.target.id, *parts)
         return Item(of, job, path, (definition, platform, *gate), self._kept_folder(stage))
 
@@ -235,15 +224,9 @@ class MeasuringStep:
         measure: Measure[G] | None = None,
     ) -> dict[str, G]:
         """Return the records of ``items`` by name; none is written to its place."""
-        gates = {} if stage is stages.CORRECTNESS else self._gates()
 
         def accept(found: G, new: bool) -> None:
-            if new:  # what ran on another card than Slurm granted is not kept
-                self._is_granted(found.gpu_uuid)
             self._is_of_target(found.gpu_uuid)
-            gate = gates.get(getattr(found, "comparison", ""), found.gpu_uuid)
-            if gate != found.gpu_uuid:
-                raise CheckFailed(f"it was checked on GPU {gate}, and ran on {found.gpu_uuid}")
             if new and found.on_gpu is not None:
                 before = self.held.get(found.gpu_uuid, 0.0)
                 self.held[found.gpu_uuid] = before + found.on_gpu.seconds
@@ -251,7 +234,7 @@ class MeasuringStep:
         def batch(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[G]:
             return run_device_batch(self._place(), jobs, stage.record, into=into)
 
-        beside = self._beside(stage, gates)
+        beside = self._beside(stage)
         done = measured_batch(items, stage.record, measure or batch, accept, beside)
         if (proofs := self._proofs(stage)) is not None:
             proofs.put(items, done)
@@ -269,8 +252,8 @@ class MeasuringStep:
 
     def _machine(self) -> str | None:
         """Return a digest of the GPU and of the software beside it, where that is known."""
-        found = self._platform().of_card(self._gpu())
-        if found is None or found.device.packages_sha256 is None:
+        found = self._platform()
+        if found.device.packages_sha256 is None:
             return None
         software = found.model_dump(mode="json", include=SOFTWARE)
         return sha256_bytes(json.dumps(software, sort_keys=True).encode())
@@ -306,53 +289,19 @@ class MeasuringStep:
         if found:
             say(f"{stage.stage}: {counted(len(found), 'record')} of an earlier run on this GPU")
 
-    def _beside(
-        self, stage: stages.TargetStage[Any, G], gates: Mapping[str, str]
-    ) -> Beside[G] | None:
+    def _beside(self, stage: stages.TargetStage[Any, G]) -> Beside[G] | None:
         """Return how a stage beside the figures fails: into a record of the target's GPU."""
         if (form := stage.failed) is None:
             return None
         gpu = self._gpu()
 
         def failed(job: DeviceJob, sentence: str) -> G:
-            of = job.comparison.id if isinstance(job, ComparisonJob) else ""
-            return form(job, gates.get(of, gpu), now(), sentence)
+            return form(job, gpu, now(), sentence)
 
         # The figures are there, or come from an earlier start alone.
         gone = self.planned.provision.absence is not None
         measured = gone or (self.run_dir / stages.BENCHMARKS.output(self.target.id)).is_dir()
         return Beside(failed, measured, None if stage is stages.PROFILES else PATIENCE_S)
-
-    def _forget_halves(self) -> None:
-        """Forget what was measured on another GPU, where a claim divides it by what is not measured
-        yet: a ratio is of one card.
-        """
-        if self.planned.provision.absence is not None:
-            return
-        kept = dict[str, list[Path]]()
-        cards = dict[str, str]()
-        for stage in (stages.BENCHMARKS, stages.PROGRAMS, stages.ORIGINALS):
-            for path in self._kept_folder(stage).glob("*.json.gz"):
-                found, name = kept_record(path, stage.record), path.name.partition(".")[0]
-                if found is not None and not came_to_nothing(found):
-                    kept.setdefault(name, []).append(path)
-                    cards[name] = found.gpu_uuid
-        bundles = bundles_of(self.dag.catalog, self.dag.plan, self.planned)
-        open_bundles = {bundle for name, bundle in bundles.items() if name not in cards}
-        for name, card in cards.items():
-            if card != self._gpu() and bundles.get(name) in open_bundles:
-                for path in kept[name]:
-                    path.unlink()
-
-    def _gates(self) -> dict[str, str]:
-        """Return the GPU that each comparison was checked on, as far as it was."""
-        paths = stages.CORRECTNESS.paths(self.planned)
-        checked = {name: self.run_dir / path for (_, name), path in paths.items()}
-        return {
-            name: read_record(stages.CORRECTNESS.record, path).gpu_uuid
-            for name, path in checked.items()
-            if path.is_file()
-        }
 
     def _kept_folder(self, stage: stages.AnyStage) -> Path:
         return kept_folder(self.run_dir, stage.stage, self.target.id)
@@ -370,9 +319,8 @@ class MeasuringStep:
         return {job.id: self._binary(job.id) for job in jobs}
 
     def _is_of_target(self, uuid: str) -> None:
-        expected = [device.gpu.uuid for device in self._platform().devices]
-        if uuid not in expected:
+        if uuid != self._gpu():
             raise CheckFailed(
-                f"target {self.target.id}: the platform record names GPU {', '.join(expected)}, "
-                f"but this job ran on {uuid}"
+                f"target {self.target.id}: the platform record names GPU {self._gpu()}, but this "
+                f"job ran on {uuid}"
             )

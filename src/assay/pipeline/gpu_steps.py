@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from assay.base.errors import CheckFailed, MissingEnvironment
+from assay.base.errors import CheckFailed
 from assay.base.io import write_record
 from assay.base.progress import say
 from assay.building.checkout_copy import copy_checkout, copy_files
@@ -19,7 +19,7 @@ from assay.evidence import stages
 from assay.evidence.load import load_evidence
 from assay.measuring import device_jobs as measure
 from assay.measuring.command_runs import CommandPlaces, commands_at
-from assay.measuring.host_machine import joined
+from assay.measuring.host_machine import same_machine
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Item, Results, kept_record
@@ -51,8 +51,8 @@ class MeasuringSteps(MeasuringStep):
     def platform(self, target: str) -> None:
         """Record host and device; assert that the GPU is the target.
 
-        What an earlier start recorded holds as long as what it rests on does. A GPU that is offered
-        now, or that Slurm granted, joins it.
+        What an earlier start recorded holds on the same machine and GPU. On any other all that
+        rests on it is measured again, so that a run's figures of a target are of one card.
         """
         self._begin(stages.PLATFORMS, target)
         provision, runner = self.planned.provision, self._runner()
@@ -61,57 +61,33 @@ class MeasuringSteps(MeasuringStep):
         kept = self._kept_folder(stages.PLATFORMS) / f"{sha256_bytes(rests_on.encode())}.json"
         record = earlier = kept_record(kept, stages.PLATFORMS.record)
         offered = bool(provision.gpus) and provision.absence is None
-        granted = self._card is not None and (not earlier or earlier.of_card(self._card) is None)
-        if earlier is None or offered or granted:
+        if earlier is None or offered or self._card is not None:
             device = measure.probe_device(runner, self.target, echo=True)
-            record = joined(earlier, self._described(device))
-            if earlier is not None and granted and record.device != earlier.device:
-                raise MissingEnvironment(
-                    f"target {target} is measured on GPU {earlier.device.gpu.uuid}, and this job "
-                    f"was given {self._card}, where driver, software or commit are others by now: "
-                    "start the run again when that card is free, or a new run"
-                )
+            now = self._described(device)
+            if earlier is None or not same_machine(earlier, now):
+                record = now
+            if earlier is not None and earlier.device.gpu.uuid != now.device.gpu.uuid:
+                say(f"{target}: an earlier start measured on another GPU: all is measured again")
         assert record is not None
         write_record(record, kept)
         write_record(record, self.run_dir / stages.PLATFORMS.path(target))
-        self._forget_halves()
 
     def correctness(self, target: str) -> None:
         """The gate, of every comparison."""
         self._begin(stages.CORRECTNESS, target)
         self._share_sweeps(keep=False)
-        self._gate()
-
-    def _gate(self) -> None:
-        """Check what has no gate yet, or one on another GPU that did not time it."""
-        self._forget_halves()
-        catalog, target, items = self.dag.catalog, self.target.id, []
+        items = []
         for name in self.planned.comparisons:
-            job = measure.correctness_job(catalog, target, name, self._binaries(name))
+            job = measure.correctness_job(self.dag.catalog, target, name, self._binaries(name))
             items.append(self._item(stages.CORRECTNESS, name, job))
         self._take_proven(stages.CORRECTNESS, items)
-        for item in items:
-            checked = kept_record(item.kept, stages.CORRECTNESS.record)
-            gpu = checked.gpu_uuid if checked else self._gpu()
-            if gpu != self._gpu() and not self._was_timed(item.name, gpu):
-                item.kept.unlink()
         self._batch(stages.CORRECTNESS, items)
-
-    def _was_timed(self, comparison: str, gpu: str) -> bool:
-        """Return whether an earlier start timed a comparison on a GPU."""
-        paths = self._kept_folder(stages.BENCHMARKS).glob(f"{comparison}.*.json.gz")
-        found = (kept_record(path, stages.BENCHMARKS.record) for path in paths)
-        return any(record is not None and record.gpu_uuid == gpu for record in found)
 
     def benchmark(self, target: str) -> None:
         """Raw samples of every comparison's arms that passed the gate, and more of those on which a
         verdict hangs.
-
-        What was checked on another card than this start has is checked again, and timed there.
         """
         self._begin(stages.BENCHMARKS, target)
-        if not set(self._gates().values()) <= {self._gpu()}:
-            self._gate()
         self._time()
         self._share_sweeps(keep=True)
 
@@ -156,14 +132,13 @@ class MeasuringSteps(MeasuringStep):
     def _next_looks(
         self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord]
     ) -> list[Item]:
-        """Return the further looks that the time allows which the user gave each GPU, the cheapest
+        """Return the further looks that the time allows which the user gave the GPU, the cheapest
         first; say why the others are left, here and in their records. What an earlier start
         measured is taken in any case.
         """
-        given, left = self.dag.request.gpu_minutes, dict[str, float]()
-        for record in records.values():
-            before = left.get(record.gpu_uuid, math.inf if given is None else 60 * given)
-            left[record.gpu_uuid] = before - record.seconds
+        given = self.dag.request.gpu_minutes
+        left = math.inf if given is None else 60 * given
+        left -= sum(record.seconds for record in records.values())
         looks = [
             (not item.kept.is_file(), cost, item) for cost, item in self._further(first, records)
         ]
@@ -171,14 +146,11 @@ class MeasuringSteps(MeasuringStep):
             return [item for new, _, item in looks if not new]
         taken, rest, seconds = list[Item](), list[tuple[Item, str]](), 0.0
         for new, cost, item in sorted(looks, key=lambda look: look[:2]):
-            gpu = records[item.name].gpu_uuid
-            if new and gpu != self._gpu():
-                rest.append((item, "no further look: its GPU takes no part any more"))
-            elif new and cost > left[gpu]:
+            if new and cost > left:
                 look = f"a look of about {cost:.0f} s"
                 rest.append((item, f"the {given:g} GPU minutes do not hold {look}"))
             else:
-                left[gpu], seconds = left[gpu] - cost, seconds + cost * new
+                left, seconds = left - cost, seconds + cost * new
                 taken.append(item)
         if taken:
             say(f"a verdict hangs on {counted(len(taken), 'comparison')}: about {seconds:.0f} s")
