@@ -74,7 +74,6 @@ def build_view(
             (target, platform, link(evidence.place(platform_path(target))))
             for target, platform in evidence.platforms.items()
         ],
-        "slurm_jobs": None,  # the template asks for them; no run keeps any
         "stages": machine.stage_rows(evidence),
     }
 
