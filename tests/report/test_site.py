@@ -7,7 +7,8 @@ from tests.findings.short_reports import figure, machine, report
 
 
 def given(of: ReportFigures, holder: str) -> GivenReport:
-    return GivenReport(of.run, of.run, of, f"key of {of.run}", "verified", holder=holder)
+    key = f"key of {of.run}"
+    return GivenReport(of.run, of.run, of, key, "verified", holder=holder, measurer=holder)
 
 
 def claim_of(*reports: GivenReport) -> SiteClaim:

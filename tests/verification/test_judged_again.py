@@ -3,15 +3,22 @@
 from pathlib import Path
 
 import pytest
+from securesystemslib.signer import CryptoSigner
 
 from assay.catalog.load import load_catalog
 from assay.judging import RULES
 from assay.pipeline.reuse import find_recorded
+from assay.records.attestation import SIGNER, Manifest
+from assay.records.builds import FileDigest
 from assay.records.verification import ProofState
+from assay.shared.files import sha256_bytes
 from assay.verification import verify as verifying
+from assay.verification.attestation import public_pem
 from assay.verification.made_again import OtherVersion
 from assay.verification.policy import Policy
 from assay.verification.sign import public_key_path
+from assay.verification.signed_files import measurer_of
+from assay.verification.trusted_keys import TrustedKey
 from assay.verification.verify import VerificationLog, verify
 from tests.report_fixtures import COMMIT, signed_report, write_repository
 
@@ -62,3 +69,25 @@ def test_its_records_are_taken_over(report: Path, root: Path, key: Path) -> None
     (root / "requirements" / "toolchain.txt").write_text("nvcc\n")
     found = find_recorded(root, load_catalog(root), ["h100"], [report], [key])
     assert found["h100"].held.provision.kind == "recorded"
+
+
+def test_who_judges_a_report_again_has_measured_nothing() -> None:
+    keys = {name: CryptoSigner.generate_ed25519().public_key for name in ("measurer", "judge")}
+    trusted = [TrustedKey(key, name, holder=name) for name, key in keys.items()]
+    inner, outer = "evidence/earlier/run", "evidence/earlier/again"
+
+    def measurer(**signers: str) -> str:
+        files = [FileDigest(path="report.html", sha256="0" * 64, bytes=1)]
+        files += [
+            FileDigest(
+                path=f"{folder}/{SIGNER}", sha256=sha256_bytes(public_pem(keys[by])), bytes=1
+            )
+            for folder, by in signers.items()
+        ]
+        manifest = Manifest(schema="assay/manifest/1", run="run", files=tuple(files))
+        return measurer_of(trusted[1], manifest, trusted)
+
+    assert measurer() == "judge"
+    assert measurer(**{inner: "measurer"}) == "measurer"
+    assert measurer(**{outer: "judge", f"{outer}/{inner}": "measurer"}) == "measurer"
+    assert measurer(**{inner: "measurer", outer: "judge"}) == "judge and measurer"

@@ -128,7 +128,7 @@ def ensure_packages(root: Path) -> Path:
         return site
     try:
         site.parent.mkdir(parents=True, exist_ok=True)
-        waiting = "another process is unpacking the CUDA toolchain; waiting for it"
+        waiting = "waiting for the CUDA toolchain, which another step unpacks"
         with exclusive(site.with_suffix(".lock"), waiting):
             if not site.is_dir():
                 _unpack(root / LOCK, site)

@@ -25,6 +25,7 @@ from assay.shared.files import sha256_bytes
 from assay.verification.made_again import OtherVersion
 from assay.verification.policy import Policy
 from assay.verification.report_archive import opened_report, report_name
+from assay.verification.signed_files import measurer_of
 from assay.verification.trust import may_speak_of, published_reports, reports_in
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trusted_keys
 from assay.verification.verify import VerificationLog
@@ -137,6 +138,7 @@ def _intact(
         unproven=log.unproven,
         signer=signer,
         holder=next((key.signer for key in trusted if key.keyid == keyid), keyid),
+        measurer=measurer_of(log.signed.signer, log.signed.manifest, trusted),
         judged=log.holds,
     )
 

@@ -1,5 +1,6 @@
 """The words in which ``reproduce`` says first what it is about to do."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,17 +23,18 @@ WAYS = {
 }
 
 
-def guessed_build_seconds(root: Path, plan: Plan, cores: int) -> float:
-    """Return about how long a plan's compilers take, where nothing is cached."""
+def guessed_build_seconds(root: Path, plan: Plan) -> float:
+    """Return about how much processor time a plan's compilers take, where nothing is cached."""
     costs = known_costs(root)
-    builds = [costs[key].cpu_seconds for job in plan.builds if (key := (job.id, job.arch)) in costs]
-    return max(sum(builds) / cores, *builds, 0.0)
+    keys = ((job.id, job.arch) for job in plan.builds)
+    return sum(costs[key].cpu_seconds for key in keys if key in costs)
 
 
 def plan_lines(plan: Plan, seconds: float) -> Iterator[str]:
     """Yield what a run does, the most telling first. ``seconds``: about what its compilers take."""
     provisions, builds = [target.provision for target in plan.targets], len(plan.builds)
-    time = f" (about {fmt.duration(round(seconds, -1))} from scratch)" if seconds else ""
+    time = f" (about {fmt.duration(math.ceil(seconds))} of processor time from scratch)"
+    time = time if seconds else ""
     if all(provision.kind != "device" for provision in provisions):
         lacks = dict.fromkeys(p.detail if p.kind == "none" else p.absence for p in provisions)
         why = "; ".join(filter(None, lacks)) or "recorded figures were asked for"

@@ -26,6 +26,7 @@ class FigureRun:
     """Card, and when it was recorded: a report that was copied, and one that took the figure over
     from another, have the same."""
     signer: str
+    """Who signed it when it was measured: whoever judges it again measures nothing."""
     rules: int
     """Version of the rules that judged."""
 
@@ -92,7 +93,7 @@ def again_between(reports: Sequence[GivenReport]) -> MeasuredAgain:
             measurement
             for figure in report.figures.figures
             for measurement in in_report(
-                report.holder, report.figures.rules, figure, report.figures.machine(figure)
+                report.measurer, report.figures.rules, figure, report.figures.machine(figure)
             )
         ]
         for report in reports

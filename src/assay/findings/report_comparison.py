@@ -30,6 +30,8 @@ class GivenReport:
     """The verifier's own name for that key; empty where it does not verify."""
     holder: str = ""
     """Who signs with that key: several keys of one holder are one signer."""
+    measurer: str = ""
+    """Who signed what it tells when it was measured: the same, but for reports judged again."""
     judged: bool = True
     """Whether this version's rules and pages are its own; else it is intact at most."""
 

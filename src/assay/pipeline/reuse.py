@@ -188,7 +188,7 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     left |= {job.program for job in planned.programs if job not in held["programs"]}
     if left:
         others = ", ".join(sorted(left))
-        say(f"{name}: not taken over on {target}, for today's are other: {others}")
+        say(f"{name}: not taken over on {target}, for they have changed since: {others}")
     platform = read_record(stages.PLATFORMS.record, evidence / stages.platform_path(target))
     commit, gpu = platform.commit or "an unknown commit", platform.device.gpu
     before = {k: v for k, v in earlier.items() if k not in alike}

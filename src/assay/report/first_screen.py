@@ -52,6 +52,7 @@ def first_screen(
             _machine(catalog, evidence, plan)
             for plan in sorted(plans, key=lambda plan: plan.provision.kind == "none")
         ],
+        "own": kind == "own",
         "conclusion": conclusion(kind, split, sum(each.why in INFERRED for each in members)),
         "chips": [
             (split.statuses[each], words, mark_of(each), choice_of(kind, status=each))

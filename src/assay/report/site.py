@@ -116,7 +116,7 @@ class SiteClaim:
     lines: list[HistoryLine]
     """Each measurement once, however many reports carry it: target by target, the oldest first."""
     holders: Sequence[str]
-    """Who signed each report, by its place."""
+    """Who signed the measurements of each report, by its place."""
 
     @property
     def measured(self) -> list[HistoryLine]:
@@ -312,7 +312,7 @@ class Site:
 
     def summaries(self) -> list[SiteClaim]:
         """Return every claim, published figures first."""
-        holders = [report.given.holder for report in self.reports]
+        holders = [report.given.measurer for report in self.reports]
         found = []
         for name, entries in self.entries.items():
             figure = entries[-1].figure

@@ -126,16 +126,17 @@ def _leading(
     factors = {of: max(ratio, 1 / ratio) for of, ratio in ratios.items()}
     shown = max(leads, key=lambda lead: factors.get(id(lead), 1.0))
     title = entry_of(catalog, shown).statement
-    which = ""
+    which = ","
     if len(leads) > 1:
-        # What holds of a bound, or has no figure, is not off by anything.
+        # What keeps to a bound, or may, or has no figure, is not off by anything.
         claim = catalog.claims.get(shown.claim)
         bound = claim is not None and not claim.relation.two_sided
-        off = id(shown) in factors and not (bound and status is Status.REPRODUCED)
+        off = id(shown) in factors and not (bound and status is not Status.NOT_REPRODUCED)
         which = ", furthest off," if off else ", for one,"
     figures = f"claimed {claimed_text(catalog, shown)}"
     if shown.measured is not None:
         word = "a rebuild gives" if is_rebuilt(catalog, shown) else "measured"
+        word = "computed" if kind == "relations" else word
         figures += f", {word} {fmt.figure(shown.measured, shown.unit, shown.claimed)}"
         figures += f" on {shown.target}" if shown.target else ""
     says = counted(len(leads), *KINDS[kind]) + ("" if kind == "own" else f" of source {source}")

@@ -4,7 +4,7 @@ From the key outwards: the envelope's signature, the statement in it, the manife
 by its digest, the files that the manifest names by theirs. The first that fails ends it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,10 +150,29 @@ def check_place(log: CheckLog, report: Path, run: str, repository: Path | None) 
         says.leave(f"the name: {problem}")
 
 
-def signed_verdicts(report: Path, keys: Sequence[TrustedKey]) -> tuple[TrustedKey, VerdictsFile]:
-    """Return a report's verdicts as its signer states them, and the key of ``keys`` that signed.
+def measurer_of(signer: TrustedKey, manifest: Manifest, keys: Iterable[TrustedKey]) -> str:
+    """Return who vouches for having measured what a signed report tells: its signer; where it holds
+    earlier reports whole, the signers of the innermost of them, however often they were judged.
+    """
+    ends = f"/{SIGNER}"
+    folders = {
+        entry.path.removesuffix(ends): entry.sha256
+        for entry in manifest.files
+        if entry.path.startswith(NESTED) and entry.path.endswith(ends)
+    }
+    known = {sha256_bytes(public_pem(each.key)): each.signer for each in keys}
+    innermost = {
+        known.get(digest, digest)
+        for folder, digest in folders.items()
+        if not any(other.startswith(f"{folder}/{NESTED}") for other in folders)
+    }
+    return " and ".join(sorted(innermost)) or signer.signer
 
-    Nothing is judged again. Raises AssayError where none of them did.
+
+def signed_verdicts(report: Path, keys: Sequence[TrustedKey]) -> tuple[str, VerdictsFile]:
+    """Return a report's verdicts as its signer states them, and who measured (``measurer_of``).
+
+    Nothing is judged again. Raises AssayError where none of ``keys`` signed.
     """
     sizes = {ATTESTATION: MOST_ENVELOPE, MANIFEST: MOST_DOCUMENT, VERDICTS: MOST_FILE}
     packed = archived_documents(report) if is_archive(report) else None
@@ -165,7 +184,8 @@ def signed_verdicts(report: Path, keys: Sequence[TrustedKey]) -> tuple[TrustedKe
     digests = {entry.path: entry.sha256 for entry in signed.manifest.files}
     if digests.get(VERDICTS) != sha256_bytes(data):
         raise CheckFailed(f"{report}: {VERDICTS} is not what was signed", code="contents")
-    return signed.signer, parse_record(VerdictsFile, data, report / VERDICTS)
+    measurer = measurer_of(signed.signer, signed.manifest, keys)
+    return measurer, parse_record(VerdictsFile, data, report / VERDICTS)
 
 
 def check_origins(

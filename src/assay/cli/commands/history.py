@@ -65,7 +65,7 @@ def _title(claim: str, lines: Sequence[HistoryLine], reports: Sequence[GivenRepo
         f"{claim}{title}\n{f'claimed: {claimed}, ' if claimed else ''}source {figure.source}\n"
         f"{counted(measured, 'measurement')}, the oldest first; {counted(carried, 'report')} "
         f"{agreeing(carried, 'tells', 'tell')} of it; {counted(changes, 'change')} of status\n"
-        f"{again_line(again_in_history(lines, [report.holder for report in reports]))}"
+        f"{again_line(again_in_history(lines, [report.measurer for report in reports]))}"
     )
 
 

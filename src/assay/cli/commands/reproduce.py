@@ -222,7 +222,7 @@ def reproduce(
         request = make_request(root, catalog, options)
         plan = make_plan(catalog, request)
         require_compiler(request, plan, starts=False)
-        _tell_plan(catalog, request, plan, cores)
+        _tell_plan(catalog, request, plan)
         for line in claim_lines(catalog, plan, every=verbose):
             say(line)
     else:
@@ -266,7 +266,7 @@ def finish(
     request = make_request(root, catalog, options)
     plan = make_plan(catalog, request)
     require_kept_report(root, catalog, request, plan, narrowed=narrowed)
-    _tell_plan(catalog, request, plan, cores)
+    _tell_plan(catalog, request, plan)
     require_trust(catalog, plan, trusted=trusted)
     goal = "unsigned" if request.unsigned_for else None
     done = root / run_path(request)
@@ -288,9 +288,9 @@ def tell_timings(root: Path, options: Options, began: float) -> None:
     console.note(f"{time.time() - began:8.1f} s  all of it")
 
 
-def _tell_plan(catalog: Catalog, request: Request, plan: Plan, cores: int) -> None:
+def _tell_plan(catalog: Catalog, request: Request, plan: Plan) -> None:
     """Say what a run is about to do."""
-    for line in plan_lines(plan, guessed_build_seconds(checkout.ROOT, plan, cores)):
+    for line in plan_lines(plan, guessed_build_seconds(checkout.ROOT, plan)):
         console.note(line)
     if any(target.provision.kind == "device" for target in plan.targets):
         tell_images(catalog, request.runtime)

@@ -123,10 +123,10 @@ def _measured_again(
 
     def runs(report: Path) -> list[FigureRun]:
         try:
-            signer, verdicts = signed_verdicts(report, keys)
+            measurer, verdicts = signed_verdicts(report, keys)
         except AssayError:
             return []  # no trusted key vouches for its figures
-        return measured_by(signer.signer, verdicts)
+        return measured_by(measurer, verdicts)
 
     homes = [checkout.ROOT, *([project] if project else [])]
     others = [path for home in homes for path in reports_in(home / "reports" / "published")]
