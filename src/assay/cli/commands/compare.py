@@ -52,7 +52,11 @@ def compare(
         raise BadInput("name two reports")
     if html is not None:
         require_file_place(html)
-    view = comparison_view(list(given_reports(folders, key, project_folder(project))), claim or ())
+    reports = list(given_reports(folders, key, project_folder(project)))
+    for report in reports:
+        if not report.intact:
+            raise CheckFailed(f"{report.name}: nothing is compared with it: {report.note}")
+    view = comparison_view(reports, claim or ())
     for warning in (*([view.products] if view.products else []), *view.warnings):
         console.note(f"warning: {warning}")
     heads = ("claim", "figure", "how", "target", "claimed", "difference", *view.names)
@@ -75,10 +79,7 @@ def compare(
 
 
 def _require_no_regression(earlier: GivenReport, later: GivenReport) -> None:
-    """Raise CheckFailed where a figure is worse, and where nobody vouches for what it was."""
-    for report in (earlier, later):
-        if not report.intact:
-            raise CheckFailed(f"{report.name}: nothing is compared with it: {report.note}")
+    """Raise CheckFailed where a figure is worse."""
     found = list(regressions(earlier.figures, later.figures))
     for figure, how in found:
         where = f" on {figure.target}" if figure.target else ""
