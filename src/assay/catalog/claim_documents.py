@@ -27,7 +27,7 @@ from assay.base.yaml_problems import (
 )
 from assay.records.base import Record
 from assay.records.claims import MOST_DECIMALS
-from assay.records.units import KNOWN, unit_as_written
+from assay.records.units import no_unit, unit_as_written
 
 R = TypeVar("R", bound=Record)
 
@@ -115,8 +115,7 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
         unit = unit_as_written(claim["unit"])
         if unit is None:
             where = (*at, "unit") if "unit" in document.part(at) else (*at, "value")
-            says = f"unit: '{claim['unit']}' is none; known: {KNOWN}"
-            problems.append(document.problem(where, says))
+            problems.append(document.problem(where, no_unit(claim["unit"])))
             return claim, problems
         claim["unit"] = unit.value
         value, bound = claim.get("value"), claim.get("relation") in BOUNDS

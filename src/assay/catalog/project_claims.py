@@ -17,7 +17,7 @@ from assay.records.projects import (
     ProjectDocument,
     ShortAnswer,
 )
-from assay.records.units import KNOWN, Unit, unit_as_written
+from assay.records.units import Unit, no_unit, unit_as_written
 
 
 def lower_claims(reading: ProjectReading, read: ProjectDocument) -> dict[str, list[Claim]]:
@@ -229,5 +229,4 @@ def _check_figure(reading: ProjectReading, asked: Asked, claim: Claim) -> None:
         says = "its program prints rates, times and ratios, and its unit is none"
         reading.refuse(here, f"{called}: {says}")
     elif answer.unit is not None and unit_as_written(answer.unit) is None:
-        says = f"{called}: unit: '{answer.unit}' is none; known: {KNOWN}"
-        reading.refuse((*here, "unit"), says)
+        reading.refuse((*here, "unit"), f"{called}: {no_unit(answer.unit)}")

@@ -31,10 +31,12 @@ def guessed_build_seconds(root: Path, plan: Plan) -> float:
 
 
 def plan_lines(plan: Plan, seconds: float) -> Iterator[str]:
-    """Yield what a run does, the most telling first. ``seconds``: about what its compilers take."""
+    """Yield what a run does, the most telling first. ``seconds``: of processor time, about what its
+    compilers take.
+    """
     provisions, builds = [target.provision for target in plan.targets], len(plan.builds)
-    time = f" (about {fmt.duration(math.ceil(seconds))} of processor time from scratch)"
-    time = time if seconds else ""
+    about = f" (about {fmt.duration(math.ceil(seconds))} of processor time from scratch)"
+    time = about if seconds else ""
     if all(provision.kind != "device" for provision in provisions):
         lacks = dict.fromkeys(p.detail if p.kind == "none" else p.absence for p in provisions)
         why = "; ".join(filter(None, lacks)) or "recorded figures were asked for"

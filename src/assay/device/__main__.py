@@ -156,7 +156,8 @@ def _preload(batch: Sequence[QueuedJob], arguments: list[str]) -> None:
             names.update(dict.fromkeys(modules_for(job.comparison)))
     if names:
         _require_torch(batch[0].output)
-        if touching := preload(name for name in names if name not in left_out()):
+        skipped = left_out()
+        if touching := preload(name for name in names if name not in skipped):
             start_again_without(touching, arguments)
 
 

@@ -94,8 +94,9 @@ def headline_counts(catalog: Catalog, verdicts: Iterable[Verdict]) -> HeadlineCo
     figures, or the signer's own claims where it has none.
     """
     splits = splits_of(outcomes(catalog, verdicts))
-    shown = splits[headed(splits)]
-    return HeadlineCounts(own=headed(splits) == "own", statuses=shown.statuses, away=shown.away)
+    kind = headed(splits)
+    shown = splits[kind]
+    return HeadlineCounts(own=kind == "own", statuses=shown.statuses, away=shown.away)
 
 
 def tally(found: Iterable[Status]) -> Tally:

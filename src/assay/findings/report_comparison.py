@@ -47,8 +47,8 @@ class GivenReport:
 
     @property
     def mark(self) -> str:
-        """Return what stands before each of its figures: nothing where it is verified."""
-        return "" if self.verified else "intact, " if self.intact else "unverified, "
+        """Return what stands before each figure of an intact report: nothing where it verifies."""
+        return "" if self.verified else "intact, "
 
 
 class Standing(StrEnum):

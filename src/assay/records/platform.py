@@ -185,11 +185,6 @@ class PlatformRecord(Record):
         """Return every GPU that took part."""
         return (self.device, *self.others)
 
-    @property
-    def uuids(self) -> str:
-        """Return them by UUID, in words."""
-        return ", ".join(device.gpu.uuid for device in self.devices)
-
     def of_card(self, uuid: str) -> "PlatformRecord | None":
         """Return the same machine with the GPU ``uuid`` as its only one; None where it has none
         such.

@@ -93,7 +93,9 @@ def better(unit: str | None, relation: str) -> int:
     return -1 if unit in LESS else 1
 
 
-KNOWN = ", ".join(unit.typed for unit in Unit)
+def no_unit(typed: str) -> str:
+    """Return what is wrong with a unit that nobody knows."""
+    return f"unit: '{typed}' is none; known: {', '.join(unit.typed for unit in Unit)}"
 
 
 def unit_as_written(text: str) -> Unit | None:
