@@ -17,7 +17,7 @@ def figure(measured: float, half: float = 0.5, **changes: Any) -> ReportFigure:
         "why": None, "reason": None, "as_if": None, "claimed": 100.0, "measured": measured,
         "unit": "tflop_per_s", "ci90": (measured - half, measured + half),
         "roofline_fraction": None, "protocol": "events:1", "binary_sha256": "b" * 64,
-        "question": "q",
+        "question": "q", "gpu_uuid": None,
     }  # fmt: skip
     return ReportFigure.model_validate({**fields, **changes})
 

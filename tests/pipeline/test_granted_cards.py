@@ -94,7 +94,7 @@ class TestAnotherCard:
         assert node.cards(CorrectnessRecord, "correctness") == {FIRST}
         assert node.cards(BenchmarkRecord, "benchmark") == {FIRST}
         platform = read_record(PlatformRecord, node.box.results / PLATFORMS.path("h100"))
-        assert [device.gpu.uuid for device in platform.devices] == [FIRST]
+        assert platform.device.gpu.uuid == FIRST
         assert node.contradictions() == []
 
     def test_a_job_that_ran_on_a_card_it_was_not_granted_fails(self, node: Node) -> None:

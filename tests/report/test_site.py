@@ -33,7 +33,7 @@ def test_two_keys_of_one_holder_are_one_signer_and_a_copy_is_no_measurement() ->
 
 def rate(variant: str, low: float, high: float, shape: str = "m=1") -> ArmRate:
     return ArmRate(
-        target="h100", gpu_uuid="card_a", comparison="sweep", title="A sweep", operation="bsr_gemm",
+        target="h100", comparison="sweep", title="A sweep", operation="bsr_gemm",
         variant=variant, workload="w", shape=shape, time_ms=(low + high) / 2, ci90_ms=(low, high),
         tflop_per_s=1.0, roofline_fraction=0.5,
     )  # fmt: skip

@@ -36,7 +36,7 @@ def test_the_gpu_of_another_product(
 ) -> None:
     """What an H200 has, filed as an H100."""
     catalog, evidence = read
-    (device,) = evidence.platforms["h100"].devices
+    device = evidence.platforms["h100"].device
     other = device.model_copy(update={"gpu": device.gpu.model_copy(update={member: value})})
     evidence.platforms["h100"] = evidence.platforms["h100"].model_copy(update={"device": other})
     (told,) = remarks(catalog, evidence, CREATED, NOW)

@@ -87,17 +87,17 @@ def unread_figures() -> ReportFigures:
 def machines(evidence: Evidence) -> Iterator[ReportMachine]:
     """Yield the cards of each target that was measured, in this run or in one that it took over."""
     for target, platform in evidence.platforms.items():
-        for device in platform.devices:
-            yield ReportMachine(
-                target=target,
-                product=device.gpu.product,
-                gpu_uuid=device.gpu.uuid,
-                driver=device.driver,
-                vbios=device.gpu.vbios,
-                power_limit_w=device.gpu.power_limit_w,
-                recorded_at=platform.recorded_at,
-                commit=platform.commit,
-            )
+        gpu = platform.device.gpu
+        yield ReportMachine(
+            target=target,
+            product=gpu.product,
+            gpu_uuid=gpu.uuid,
+            driver=platform.device.driver,
+            vbios=gpu.vbios,
+            power_limit_w=gpu.power_limit_w,
+            recorded_at=platform.recorded_at,
+            commit=platform.commit,
+        )
 
 
 def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
@@ -115,7 +115,6 @@ def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
             sizes = ((name, getattr(workload, name)) for name in SIZES)
             yield ArmRate(
                 target=target,
-                gpu_uuid=record.gpu_uuid,
                 comparison=name,
                 title=comparison.title,
                 operation=catalog.workloads[control.workload].operation.value,

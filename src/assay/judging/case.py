@@ -231,10 +231,9 @@ class Question:
 
     def _measured_on(self, gpu_uuid: str | None) -> MeasuredOn | None:
         """Return the machine that a figure was measured on, with the GPU that it was."""
-        of_target = self.case.evidence.platforms.get(self.target)
-        if of_target is None or gpu_uuid is None:
+        platform = self.case.evidence.platforms.get(self.target)
+        if platform is None or gpu_uuid is None:
             return None
-        platform = of_target.of_card(gpu_uuid) or of_target
         provision, gpu = self.case.provision(self.target), platform.device.gpu
         return MeasuredOn(
             product=gpu.product,

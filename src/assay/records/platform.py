@@ -177,19 +177,4 @@ class PlatformRecord(Record):
     device_paths: tuple[PackageDirectory, ...] | None = None
     """Where the device's Python looked for packages before its own; None: not recorded."""
     others: tuple[Device, ...] = ()
-    """The machine's other GPUs that took part, in later starts of the run: ``device`` is the
-    first."""
-
-    @property
-    def devices(self) -> tuple[Device, ...]:
-        """Return every GPU that took part."""
-        return (self.device, *self.others)
-
-    def of_card(self, uuid: str) -> "PlatformRecord | None":
-        """Return the same machine with the GPU ``uuid`` as its only one; None where it has none
-        such.
-        """
-        for device in self.devices:
-            if device.gpu.uuid == uuid:
-                return self.model_copy(update={"device": device, "others": ()})
-        return None
+    """Other GPUs of the machine that earlier versions measured on, too."""

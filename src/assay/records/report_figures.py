@@ -21,8 +21,6 @@ class ReportFigure(VerdictInShort):
     question: str | None
     """Digest of what is measured for the claim: figures of other questions are not comparable; None
     where nothing was measured."""
-    gpu_uuid: str | None = None
-    """The card; None where the report does not say, and of what no card measured."""
     taken_over: bool = False
     """True where an earlier report's run measured it, and not this report's."""
     better: int = 0
@@ -98,7 +96,6 @@ class ArmRate(Record):
     """One launch of one arm of a comparison: all arms of it ran in turns on one card."""
 
     target: Identifier
-    gpu_uuid: str
     comparison: Identifier
     title: str
     """Of the comparison."""
@@ -141,9 +138,5 @@ class ReportFigures(Record):
     """Every arm that was timed, where they were asked for."""
 
     def machine(self, figure: ReportFigure | ArmRate) -> ReportMachine | None:
-        """Return the card that a figure was measured on, the target's first where it does not say
-        which; None where there is none.
-        """
-        of_target = [machine for machine in self.machines if machine.target == figure.target]
-        own = [machine for machine in of_target if machine.gpu_uuid == figure.gpu_uuid]
-        return next(iter([*own, *of_target]), None)
+        """Return the card of a figure's target; None where there is none."""
+        return next((each for each in self.machines if each.target == figure.target), None)

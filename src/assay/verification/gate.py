@@ -25,10 +25,10 @@ def check_machines(catalog: Catalog, evidence: Evidence, says: CheckUnderWay) ->
         platform, target = evidence.platforms.get(plan.target), catalog.targets[plan.target]
         if platform is None:
             continue  # where one is called for, its absence is found as a missing record
-        for gpu in (device.gpu for device in platform.devices):
-            if re.fullmatch(target.product_pattern, gpu.product) is None or gpu.mig:
-                which = f"'{gpu.product}'{', a MIG slice' if gpu.mig else ''}"
-                says.refuse("gpu-product", f"{target.id}: measured on {which}, which it is not")
+        gpu = platform.device.gpu
+        if re.fullmatch(target.product_pattern, gpu.product) is None or gpu.mig:
+            which = f"'{gpu.product}'{', a MIG slice' if gpu.mig else ''}"
+            says.refuse("gpu-product", f"{target.id}: measured on {which}, which it is not")
         for stage in stages.TARGET_STAGES:
             held = getattr(evidence, stage.collection)
             for key, path in stage.paths(plan).items():
@@ -36,11 +36,13 @@ def check_machines(catalog: Catalog, evidence: Evidence, says: CheckUnderWay) ->
                 if not isinstance(record, GpuRecord):
                     continue
                 gate = evidence.correctness.get(key[:2]) if stage.of_comparison else None
-                others = {"the platform record": platform.of_card(record.gpu_uuid) is not None}
-                others["its gate"] = gate is None or gate.gpu_uuid == record.gpu_uuid
-                for what in (name for name, fits in others.items() if not fits):
-                    how = f"is of GPU {record.gpu_uuid}, and {what} is of another"
-                    says.refuse("gpu-uuid", f"{path} {how}")
+                for what, uuid in (
+                    ("the platform record", gpu.uuid),
+                    ("its gate", gate.gpu_uuid if gate else record.gpu_uuid),
+                ):
+                    if uuid != record.gpu_uuid:
+                        how = f"is of GPU {record.gpu_uuid}, and {what} is of another"
+                        says.refuse("gpu-uuid", f"{path} {how}")
 
 
 def check_gates(catalog: Catalog, evidence: Evidence, says: CheckUnderWay) -> None:

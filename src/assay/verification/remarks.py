@@ -22,9 +22,8 @@ def remarks(catalog: Catalog, evidence: Evidence, created: str, now: datetime) -
     ``created``: when the report says that it was made.
     """
     for plan in evidence.plan.targets:
-        platform = evidence.platforms.get(plan.target)
-        for device in platform.devices if platform is not None else ():
-            yield from _other_product(catalog.targets[plan.target], device.gpu)
+        if (platform := evidence.platforms.get(plan.target)) is not None:
+            yield from _other_product(catalog.targets[plan.target], platform.device.gpu)
     made = datetime.fromisoformat(created)
     records = [r for each in TARGET_STAGES for r in getattr(evidence, each.collection).values()]
     stated = [at for r in records if (at := getattr(r, "recorded_at", None)) is not None]
