@@ -58,68 +58,40 @@ def _evaluation(
     answer: ShortAnswer,
     read: ProjectDocument,
 ) -> dict[str, Any] | None:
-    """Return what an answer in short stands for; None where it names what there is not."""
+    """Return what an answer in short stands for; None where it names what there is not.
+
+    Whether a comparison has the arms is looked at with all other references.
+    """
     at = (*at, "answer")
+    for noun, name, entries in (
+        ("measurement", answer.measurement, read.measurements),
+        ("command", answer.command, read.commands),
+    ):
+        known, says = {each.id for each in entries}, f"{called}: there is no {noun}"
+        if name is not None and not reading.knows((*at, noun), says, name, known):
+            return None
     if answer.command is not None:
-        return _by_command(reading, at, called, answer.command, read)
+        detail = f"The project's command '{answer.command}' prints it, and runs where its GPU is."
+        return {"kind": "unanswerable", "reason": NotRun.ORIGINAL_UNAVAILABLE, "detail": detail}
     unit = unit_as_written(entry.unit) if entry.unit else None
-    term: tuple[str, str | None, str | None] | None
-    term = answer.comparison or "", answer.arm, answer.over
-    if answer.measurement is not None:
-        term = _arms(reading, at, called, answer, read, unit)
-    if term is None:
-        return None
-    comparison, arm, over = term
+    own = next((each.arms for each in read.measurements if each.id == answer.measurement), {})
+    arm, over = answer.arm or next(iter(own), None), answer.over
+    if over is None and unit in METRIC_UNITS[Metric.TIME_RATIO] and len(own) == 2:
+        over = next(each for each in own if each != arm)
     metric = answer.metric or _metric(unit)
-    says, where = None, at
-    if metric is None:
+    says, where = "", at
+    if metric is None and entry.unit is None:
+        where = (*at[:-1], "value")
+        says = "what is measured has a value with its unit, such as 610 TFLOP/s, 0.5 ms or 1.2x"
+    elif metric is None:
         says = f"what is measured has a unit: {entry.unit} is no rate, time or ratio"
-        if entry.unit is None:
-            where = (*at[:-1], "value")
-            says = "what is measured has a value with its unit, such as 610 TFLOP/s, 0.5 ms or 1.2x"
-    elif metric in (Metric.RATE_RATIO, Metric.TIME_RATIO) and over is None:
+    elif metric in (Metric.RATE_RATIO, Metric.TIME_RATIO) and over in (None, arm):
         says = "a ratio is of two arms: say which it is held against (over)"
-    if says is not None:
+    if says:
         reading.refuse(where, f"{called}: {says}")
         return None
-    found = {"comparison": comparison, "arm": arm, "over": over}
-    return {"kind": "benchmark", "metric": metric, "terms": (found,)}
-
-
-def _arms(
-    reading: ProjectReading,
-    at: YamlPath,
-    called: str,
-    answer: ShortAnswer,
-    read: ProjectDocument,
-    unit: Unit | None,
-) -> tuple[str, str | None, str | None] | None:
-    """Return comparison, arm and the arm it is held against; None where there is no such thing."""
-    known, name = {each.id: each for each in read.measurements}, answer.measurement or ""
-    says = f"{called}: there is no measurement"
-    if not reading.knows((*at, "measurement"), says, name, known):
-        return None
-    arms = list(known[name].arms)
-    arm, over = answer.arm or arms[0], answer.over
-    if over is None and unit in METRIC_UNITS[Metric.TIME_RATIO] and len(arms) == 2:
-        over = next(each for each in arms if each != arm)
-    before = len(reading.problems)
-    for key, each in (("arm", arm), ("over", over)):
-        if each is not None:
-            reading.knows((*at, key), f"{called}: '{name}' has no arm", each, arms)
-    if over == arm:
-        reading.refuse((*at, "over"), f"{called}: over: '{arm}' is held against itself")
-    return None if len(reading.problems) > before else (name, arm, over)
-
-
-def _by_command(
-    reading: ProjectReading, at: YamlPath, called: str, command: str, read: ProjectDocument
-) -> dict[str, Any] | None:
-    known = {each.id for each in read.commands}
-    if not reading.knows((*at, "command"), f"{called}: there is no command", command, known):
-        return None
-    detail = f"The project's command '{command}' prints it, and runs where its GPU is."
-    return {"kind": "unanswerable", "reason": NotRun.ORIGINAL_UNAVAILABLE, "detail": detail}
+    term = {"comparison": answer.measurement or answer.comparison, "arm": arm, "over": over}
+    return {"kind": "benchmark", "metric": metric, "terms": (term,)}
 
 
 def _metric(unit: Unit | None) -> Metric | None:

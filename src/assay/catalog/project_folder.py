@@ -1,6 +1,5 @@
 """The folder of a project: which of its files are its code, and what they are together."""
 
-import filecmp
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -84,19 +83,6 @@ def bounds_problem(folder: Path, names: Collection[str]) -> str | None:
 def digests(folder: Path, names: list[str]) -> dict[str, str]:
     """Return the SHA-256 of each file. Raises BadInput for one that cannot be read."""
     return {name: sha256_bytes(read_bytes(folder / name, MOST_BYTES)) for name in names}
-
-
-def changed_since(folder: Path, copy: Path) -> list[str]:
-    """Return the files of a copy of a project, as evidence has it, that the project's folder has
-    otherwise or not at all.
-    """
-    kept = sorted(path.relative_to(copy) for path in copy.rglob("*") if path.is_file())
-    return [
-        name.as_posix()
-        for name in kept
-        if not (folder / name).is_file()
-        or not filecmp.cmp(folder / name, copy / name, shallow=False)
-    ]
 
 
 def digest_of(files: dict[str, str]) -> str:

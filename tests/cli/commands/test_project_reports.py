@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from assay.verification.report_archive import opened_report
-
 ROOT = Path(__file__).resolve().parents[3]
 OURS = ROOT / "config" / "trusted_keys"
 
@@ -62,18 +60,3 @@ def test_an_export_trusts_the_keys_of_the_project_that_is_named(assay: Any, fold
     assert assay(*asked).code == 1
     answer = assay(*asked, "--project", folder)
     assert (answer.code, "nothing measured" in answer.out) == (0, False)
-
-
-def test_a_project_that_is_not_what_was_judged_is_said_to_be_another(
-    assay: Any, folder: Path
-) -> None:
-    (report,) = (folder / "reports/published").glob("*.tar.xz")
-    said = "is not what this report judged: assay.yaml is otherwise there"
-    path = folder / "assay.yaml"
-    with opened_report(report) as opened:
-        path.write_bytes((opened / "evidence/project/assay.yaml").read_bytes())
-    answer = assay("verify", report, "--project", folder)
-    assert (answer.code, said in answer.err) == (1, False), "its rules are older ones"
-    path.write_text(path.read_text() + "# edited\n")
-    answer = assay("verify", report, "--project", folder)
-    assert (answer.code, f"{folder} {said}" in answer.err) == (1, True)

@@ -9,14 +9,13 @@ from typing import IO, Annotated
 
 import typer
 
-from assay.base.check_log import CheckLog, NamedCheck, listed
+from assay.base.check_log import CheckLog, NamedCheck
 from assay.base.commits import git_state
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.printable import shortened
-from assay.base.progress import say as progress
 from assay.base.progress import show_line, show_sentence
 from assay.base.writable import unwritable_sentence
-from assay.catalog.project_folder import changed_since, project_of
+from assay.catalog.project_folder import project_of
 from assay.cli import checkout
 from assay.cli.console import say, show_json
 from assay.cli.options import ReportArgument, require_report
@@ -25,7 +24,6 @@ from assay.evidence.load import ReportContents
 from assay.findings.replication import FigureRun, again_line, measured_again, measured_by
 from assay.records.images import RuntimeWish
 from assay.records.verification import MeasuredAgain, ProofState, VerificationRecord
-from assay.shared.counting import agreeing
 from assay.shared.errors import ExitCode
 from assay.verification.guarantees import TIMES, verification_record
 from assay.verification.made_again import OtherVersion, Renderer
@@ -83,13 +81,7 @@ def verify(
                 raise BadInput("--runtime and --only belong to --rebuild")
             compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
             own = project_folder(project)
-            try:
-                check_report(folder, key, own, Policy(checkout.ROOT, accept_policy), log)
-            finally:
-                judged = project_of(folder / "evidence") if log.signed is not None else None
-                if own and judged and (names := changed_since(own, judged)):
-                    other = f"{listed(names)} {agreeing(len(names), 'is', 'are')} otherwise there"
-                    progress(f"{own} is not what this report judged: {other}")
+            check_report(folder, key, own, Policy(checkout.ROOT, accept_policy), log)
             if compare is not None:
                 compare(log)
             again = _measured_again(folder, key, own)
