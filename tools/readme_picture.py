@@ -13,7 +13,8 @@ from pathlib import Path
 from PIL import Image
 
 from assay.base.errors import BadInput
-from assay.report.render import texts_of
+from assay.evidence.load import read_contents
+from assay.report.render import render_contents
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
 
@@ -28,7 +29,7 @@ def main() -> None:
         raise BadInput("reports/published holds no report that is a folder")
     place = root / "docs" / "report.png"
     with tempfile.TemporaryDirectory() as scratch:
-        for name, text in texts_of(root, newest).items():
+        for name, text in render_contents(root, read_contents(newest)).items():
             Path(scratch, name).write_text(text, encoding="utf-8")
         command = [
             "chromium", "--headless=new", "--no-sandbox", "--hide-scrollbars",

@@ -135,7 +135,6 @@ def _intact(
         figures=figures,
         keyid=keyid,
         note=f"{word}: signed by key {keyid} ({signer}), rules {figures.rules}",
-        unproven=log.unproven,
         signer=signer,
         holder=next((key.signer for key in trusted if key.keyid == keyid), keyid),
         measurer=measurer_of(log.signed.signer, log.signed.manifest, trusted),

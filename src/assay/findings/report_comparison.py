@@ -25,7 +25,6 @@ class GivenReport:
     """Of the trusted key that signed it; None where it does not verify, and is not intact."""
     note: str
     """One line: who vouches, or what is wrong."""
-    unproven: tuple[str, ...] = ()
     signer: str = ""
     """The verifier's own name for that key; empty where it does not verify."""
     holder: str = ""

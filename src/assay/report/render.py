@@ -3,7 +3,6 @@
 import hashlib
 import re
 import shutil
-import tempfile
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ from assay.records.attestation import APPENDIX, ATTESTATION, PAGE, TEXT, VERDICT
 from assay.records.plan import Plan
 from assay.records.verdicts import Status, VerdictsFile
 from assay.report.figures.svg import symbols
-from assay.report.replaceable import require_replaceable
+from assay.report.replaceable import built_beside, require_replaceable
 from assay.report.static_page import static_page
 from assay.report.view import build_view
 from assay.shared.files import write_bytes
@@ -37,14 +36,9 @@ def render(root: Path, run_dir: Path, out_dir: Path) -> None:
     Raises BadInput for missing or malformed records, and where what is there is no report.
     """
     require_replaceable(out_dir)
-    out_dir.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(dir=out_dir.parent, prefix=f".{out_dir.name}."))
-    try:
+    with built_beside(out_dir) as building:
         _build(root, run_dir, building)
-        building.chmod(0o755)
-        _swap_in(building, out_dir)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+        require_replaceable(out_dir)  # again: rendering took its time
 
 
 def _build(root: Path, run_dir: Path, report: Path) -> None:
@@ -60,16 +54,8 @@ def _build(root: Path, run_dir: Path, report: Path) -> None:
         write_record(timings, evidence_dir / stages.timings_path())
     verdicts = read_record(VerdictsFile, run_dir / VERDICTS)
     write_bytes(report / VERDICTS, dump_record(verdicts))
-    for name, text in texts_of(root, report).items():
+    for name, text in render_contents(root, read_contents(report)).items():
         write_bytes(report / name, text.encode())
-
-
-def texts_of(root: Path, report: Path) -> dict[str, str]:
-    """Return the readable texts of a report directory that holds evidence and verdicts, by name.
-
-    Raises BadInput for missing or malformed records.
-    """
-    return render_contents(root, read_contents(report))
 
 
 def render_contents(root: Path, contents: ReportContents) -> dict[str, str]:
@@ -131,21 +117,3 @@ def _copy(source: Path, destination: Path) -> None:
         shutil.copyfile(source, destination)
     except OSError as error:
         raise BadInput(f"{source}: cannot be copied: {error.strerror}") from error
-
-
-def _swap_in(building: Path, out_dir: Path) -> None:
-    """Put the finished directory in place; an old report is moved aside first, then removed."""
-    require_replaceable(out_dir)  # again: rendering took its time
-    if not out_dir.exists():
-        building.rename(out_dir)
-        return
-    aside = Path(tempfile.mkdtemp(dir=out_dir.parent, prefix=f".{out_dir.name}.old."))
-    try:
-        out_dir.rename(aside / "old")
-        try:
-            building.rename(out_dir)
-        except OSError:
-            (aside / "old").rename(out_dir)
-            raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

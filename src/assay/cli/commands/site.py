@@ -2,9 +2,8 @@
 
 import os
 import shutil
-import tempfile
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from assay.cli.project_folder import ProjectOption, home, keys_of, project_folde
 from assay.findings.report_comparison import GivenReport
 from assay.records.base import Record
 from assay.report.quoted_report import badge
+from assay.report.replaceable import built_beside
 from assay.report.site import INDEX, TITLE, Site, report_folder
 from assay.shared.counting import counted
 from assay.shared.files import canonical_json, sha256_bytes
@@ -134,34 +134,22 @@ def _keep(place: Path, path: Path, name: str | None, directory: Path, given: Giv
     (folder / "record.json").write_text(kept.model_dump_json(by_alias=True), encoding="utf-8")
 
 
-@contextmanager
-def built(folder: Path, stays: Collection[str] = ()) -> Iterator[Path]:
-    """Yield an empty directory that takes the place of ``folder`` at the end, whole or not at
-    all. What there is no part of a site, as ``.git`` and ``CNAME``, stays, and so does what
-    ``stays`` names by then. Nothing of the old folder goes before all that stays is in the new one.
+def built(folder: Path, stays: Collection[str] = ()) -> AbstractContextManager[Path]:
+    """Return a context of an empty directory that takes the place of ``folder`` at the end. What
+    there is no part of a site, as ``.git`` and ``CNAME``, stays, and so does what ``stays`` names
+    by then. Nothing of the old folder goes before all that stays is in the new one.
     """
     place = folder.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
-    before = building.with_name(f"{building.name}.before")
-    try:
-        yield building
-        building.chmod(0o755)
-        if place.exists():
-            progress(f"{folder}: the site there is replaced")
-            place.rename(before)
-        building.rename(place)
-        if before.exists():
-            others = [each.name for each in before.iterdir() if each.name not in PARTS]
-            for name in (*others, *stays):
-                if not os.path.lexists(place / name):
-                    (place / name).parent.mkdir(exist_ok=True)
-                    (before / name).rename(place / name)
-            shutil.rmtree(before)
-    finally:
-        if before.exists() and not place.exists():
-            before.rename(place)
-        shutil.rmtree(building, ignore_errors=True)
+
+    def take_over(before: Path) -> None:
+        progress(f"{folder}: the site there is replaced")
+        others = [each.name for each in before.iterdir() if each.name not in PARTS]
+        for name in (*others, *stays):
+            if not os.path.lexists(place / name):
+                (place / name).parent.mkdir(exist_ok=True)
+                (before / name).rename(place / name)
+
+    return built_beside(place, take_over)
 
 
 def write_pages(made: Site, templates: Path, place: Path) -> str:
