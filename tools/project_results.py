@@ -14,7 +14,7 @@ from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.findings.claimed_figures import COMPUTED
-from assay.findings.headline import ELSEWHERE, headed, outcomes, splits_of
+from assay.findings.headline import ELSEWHERE, counts_of, headed, outcomes
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import Outcome, outcome
 from assay.records.attestation import VERDICTS
@@ -98,7 +98,7 @@ def _measured_on(verdicts: Sequence[Verdict]) -> str:
 
 def _counts(once: Sequence[Outcome]) -> tuple[str, str]:
     """Return what became of the figures, and of the relations between them."""
-    splits = splits_of(once)
+    splits = counts_of(once)
     found, relations = splits[headed(splits)], told(splits["relations"].statuses)
     elsewhere = told(splits[ELSEWHERE].statuses)
     return (

@@ -12,11 +12,11 @@ from assay.catalog.model import Catalog
 from assay.findings.headline import (
     ELSEWHERE,
     FIGURES,
-    Splits,
+    Counts,
     causes,
-    headline_counts,
+    counts_of,
+    headed,
     outcomes,
-    splits_of,
 )
 from assay.judging.causes import with_known_causes
 from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
@@ -30,11 +30,11 @@ def told(full_report: Path) -> Told:
     return load_catalog(full_report / "evidence"), verdicts
 
 
-def headline(told: Told, claim: str = "", **changes: Any) -> Splits:
+def headline(told: Told, claim: str = "", **changes: Any) -> Counts:
     """Return the headline, with fields of one claim's verdict changed."""
     catalog, verdicts = told
     rows = [v.model_copy(update=changes) if v.claim == claim else v for v in verdicts]
-    return splits_of(outcomes(catalog, with_known_causes(rows)))
+    return counts_of(outcomes(catalog, with_known_causes(rows)))
 
 
 def test_figures_are_counted_once_each_by_status(told: Told) -> None:
@@ -58,16 +58,16 @@ def test_a_figure_measured_elsewhere_counts_apart_by_what_it_would_be(told: Told
 def test_a_badge_counts_own_claims_where_no_document_is_quoted(told: Told) -> None:
     """It said that nothing was measured."""
     catalog, verdicts = told
-    assert headline_counts(catalog, verdicts).own is False
+    assert headed(counts_of(outcomes(catalog, verdicts))) == FIGURES
     sources = {
         name: file.model_copy(
             update={"source": file.source.model_copy(update={"file": None, "sha256": None})}
         )
         for name, file in catalog.sources.items()
     }
-    found = headline_counts(replace(catalog, sources=sources), verdicts)
-    assert found.own is True
-    assert found.statuses[Status.REPRODUCED] >= 2
+    found = counts_of(outcomes(replace(catalog, sources=sources), verdicts))
+    assert headed(found) == "own"
+    assert found["own"].statuses[Status.REPRODUCED] >= 2
 
 
 def test_a_rebuilt_kernels_cause_is_what_another_gpu_showed(told: Told) -> None:

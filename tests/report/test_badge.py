@@ -4,19 +4,14 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from assay.records.report_figures import HeadlineCounts
+from assay.records.report_figures import OutcomeCounts
 from assay.records.verdicts import Status
 from assay.report.quoted_report import badge, badge_words
 
 
-def of(
-    away: dict[Status, int] | None = None, *, own: bool = False, **statuses: int
-) -> HeadlineCounts:
-    return HeadlineCounts(
-        own=own,
-        statuses={Status(name): count for name, count in statuses.items()},
-        away=away or {},
-    )
+def of(away: dict[Status, int] | None = None, **statuses: int) -> dict[str, OutcomeCounts]:
+    found = {Status(name): count for name, count in statuses.items()}
+    return {"figures": OutcomeCounts(statuses=found, away=away or {})}
 
 
 def words(svg: str) -> list[str]:
@@ -53,5 +48,5 @@ def test_what_was_measured_on_another_gpu_is_said():
         (of(), Status.NOT_RUN),
     ],
 )
-def test_the_colour_is_that_of_the_outcome(counts: HeadlineCounts, state: Status):
+def test_the_colour_is_that_of_the_outcome(counts: dict[str, OutcomeCounts], state: Status):
     assert state.facts.light in badge(counts)

@@ -10,7 +10,7 @@ import pytest
 import assay
 from assay import frames
 from assay.base.errors import CheckFailed
-from assay.findings.headline import FIGURES, outcomes, splits_of
+from assay.findings.headline import FIGURES, counts_of, outcomes
 from assay.judging.counts import counted_once
 from assay.report.first_screen import headline_words
 from assay.verification.report_archive import pack_report
@@ -98,7 +98,7 @@ def test_the_lines_of_the_documentation_draw_the_headlines_numbers(tmp_path: Pat
     )
     picture = (tmp_path / "figures.svg").read_text()
     contents = assay.open_report(ROOT / "reports/published/hopper_20261129").contents
-    figures = splits_of(outcomes(contents.catalog, contents.verdicts.verdicts))
+    figures = counts_of(outcomes(contents.catalog, contents.verdicts.verdicts))
     drawn = re.findall(r"<!-- (\d+) (\w+) -->", picture)
     assert {(int(number), outcome) for number, outcome in drawn} == {
         (number, status.value) for status, number in figures[FIGURES].statuses.items()

@@ -7,7 +7,7 @@ from assay.catalog.model import Catalog
 from assay.cli.console import say
 from assay.evidence.model import Evidence
 from assay.findings.binary_matches import binary_matches
-from assay.findings.headline import FIGURES, outcomes, splits_of
+from assay.findings.headline import FIGURES, counts_of, outcomes
 from assay.judging.counts import rows_by_claim
 from assay.records.verdicts import Status, Verdict
 from assay.report.checks import binaries_guard
@@ -30,7 +30,7 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
     counted_things = outcomes(catalog, verdicts)
     if (stamp := project_stamp(catalog)) is not None:
         say(f"{stamp.title}: its claims are its signer's own, not Assay's: project {stamp.sha256}")
-    say(headline_words(splits_of(counted_things)))
+    say(headline_words(counts_of(counted_things)))
     published = [each for each in counted_things if each.kind == FIGURES]
     idle = [each for each in published if each.status is Status.NOT_RUN]
     if why_not := cause_chips([each for each in published if each not in idle]):

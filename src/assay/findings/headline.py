@@ -6,12 +6,12 @@ count parts of that list, so that a number has one meaning wherever it stands.
 """
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from assay.catalog.model import Catalog
 from assay.judging.counts import Outcome, Tally, counted_once, kind_of
-from assay.records.report_figures import HeadlineCounts
+from assay.records.report_figures import OutcomeCounts
 from assay.records.verdicts import Status, Verdict, Why
 
 FIGURES, ELSEWHERE = "figures", "elsewhere"
@@ -40,26 +40,6 @@ PAGE_KINDS = {"published": FIGURES, "arithmetic": "relations"}
 """Kinds of ``judging.counts`` that a page calls otherwise."""
 
 
-@dataclass(frozen=True)
-class Split:
-    """How many came out how, and on which GPU."""
-
-    statuses: Tally
-    """Those measured elsewhere by what they would be on the hardware that their source names."""
-    away: Tally
-    """How many of each were measured on other hardware alone; none of a kind that is all such."""
-
-    @property
-    def total(self) -> int:
-        """Return how many there are."""
-        return sum(self.statuses.values())
-
-    @property
-    def elsewhere(self) -> int:
-        """Return how many of them were measured on other hardware alone."""
-        return sum(self.away.values())
-
-
 def outcomes(catalog: Catalog, verdicts: Iterable[Verdict]) -> tuple[Outcome, ...]:
     """Return all that counts in a run, each thing once, in the order of the verdicts."""
     once = counted_once(catalog, verdicts)
@@ -72,31 +52,22 @@ def page_kind(catalog: Catalog, verdict: Verdict) -> str:
     return PAGE_KINDS.get(kind, kind)
 
 
-Splits = dict[str, Split]
+Counts = Mapping[str, OutcomeCounts]
 """Of each of ``KINDS`` how many came out how."""
 
 
-def splits_of(counted: Iterable[Outcome]) -> Splits:
+def counts_of(counted: Iterable[Outcome]) -> dict[str, OutcomeCounts]:
     """Return how what counts in a run came out, kind by kind."""
     every = tuple(counted)
-    return {kind: split(each for each in every if each.kind == kind) for kind in KINDS}
+    return {kind: tallied(each for each in every if each.kind == kind) for kind in KINDS}
 
 
-def headed(splits: Splits) -> str:
-    """Return the kind that the headline counts: published speed figures, or the signer's own claims
-    where there are none.
+def headed(counts: Counts) -> str:
+    """Return the kind that the headline counts, and a badge, which shows no more: published speed
+    figures, or the signer's own claims where there are none.
     """
-    return "own" if splits["own"].total and not splits[FIGURES].total else FIGURES
-
-
-def headline_counts(catalog: Catalog, verdicts: Iterable[Verdict]) -> HeadlineCounts:
-    """Return what a badge counts of a run, which shows no more of it than that: published speed
-    figures, or the signer's own claims where it has none.
-    """
-    splits = splits_of(outcomes(catalog, verdicts))
-    kind = headed(splits)
-    shown = splits[kind]
-    return HeadlineCounts(own=kind == "own", statuses=shown.statuses, away=shown.away)
+    there = {kind for kind, of in counts.items() if of.total}
+    return "own" if "own" in there and FIGURES not in there else FIGURES
 
 
 def tally(found: Iterable[Status]) -> Tally:
@@ -105,11 +76,11 @@ def tally(found: Iterable[Status]) -> Tally:
     return {status: statuses[status] for status in Status if statuses[status]}
 
 
-def split(counted: Iterable[Outcome]) -> Split:
+def tallied(counted: Iterable[Outcome]) -> OutcomeCounts:
     """Return how many came out how, and how many of them on another GPU than was named."""
     every = list(counted)
     away = (each.status for each in every if each.away and each.kind != ELSEWHERE)
-    return Split(tally(each.status for each in every), tally(away))
+    return OutcomeCounts(statuses=tally(each.status for each in every), away=tally(away))
 
 
 def causes(counted: Iterable[Outcome]) -> dict[Why, int]:

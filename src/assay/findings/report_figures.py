@@ -9,7 +9,7 @@ from typing import Any
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.claimed_figures import claimed_figure
-from assay.findings.headline import headline_counts, outcomes, page_kind, splits_of
+from assay.findings.headline import counts_of, outcomes, page_kind
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import one_a_claim
 from assay.records.evaluations import Benchmark, Derived
@@ -64,8 +64,7 @@ def report_figures(
             for verdict in with_known_causes(verdicts.verdicts)
         ),
         claims=dict(_claims(catalog, verdicts.verdicts)),
-        headline=headline_counts(catalog, verdicts.verdicts),
-        counts={kind: of.statuses for kind, of in splits_of(counting).items() if of.total},
+        counts={kind: of for kind, of in counts_of(counting).items() if of.total},
         rates=tuple(arm_rates(catalog, evidence)) if with_rates else (),
     )
 

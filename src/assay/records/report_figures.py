@@ -56,19 +56,22 @@ class ClaimInShort(Record):
     """What a page counts it as: one of ``findings.headline.KINDS``."""
 
 
-class HeadlineCounts(Record):
-    """What the badge of a report counts (``findings.headline``)."""
+class OutcomeCounts(Record):
+    """How many of what a page counts came out how, and on which GPU (``findings.headline``)."""
 
-    own: bool
-    """True of a report without published speed figures: those that its signer states himself."""
     statuses: dict[Status, int]
-    """Those measured on another GPU than their source names by what they would be on that."""
+    """Those measured elsewhere by what they would be on the hardware that their source names."""
     away: dict[Status, int]
-    """How many of each those are."""
+    """How many of each were measured on other hardware alone; none of a kind that is all such."""
+
+    @property
+    def total(self) -> int:
+        """Return how many there are."""
+        return sum(self.statuses.values())
 
     @property
     def elsewhere(self) -> int:
-        """Return how many were measured on another GPU than their source names."""
+        """Return how many of them were measured on other hardware alone."""
         return sum(self.away.values())
 
 
@@ -129,11 +132,9 @@ class ReportFigures(Record):
     figures: tuple[ReportFigure, ...]
     claims: dict[Identifier, ClaimInShort] = {}
     """Of the claims that the figures are of."""
-    headline: HeadlineCounts | None = None
-    """None of a report that nobody vouches for."""
-    counts: dict[str, dict[Status, int]] = {}
-    """How everything that a page counts came out, by its kind, one of ``findings.headline.KINDS``:
-    those measured on another GPU than their source names by what they would be on that."""
+    counts: dict[str, OutcomeCounts] = {}
+    """How everything that a page counts came out, by its kind, one of ``findings.headline.KINDS``;
+    nothing of a report that nobody vouches for."""
     rates: tuple[ArmRate, ...] = ()
     """Every arm that was timed, where they were asked for."""
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.headline import KINDS, split, tally
+from assay.findings.headline import KINDS, tallied, tally
 from assay.judging.counts import Outcome, outcome
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report.formatting import Row
@@ -30,7 +30,7 @@ def told(numbers: Mapping[Status, int], away: Mapping[Status, int] | None = None
 
 def came_out(counted_things: Iterable[Outcome]) -> str:
     """Return how things that count came out, in words."""
-    found = split(counted_things)
+    found = tallied(counted_things)
     return told(found.statuses, found.away)
 
 

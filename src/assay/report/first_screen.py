@@ -11,6 +11,7 @@ from assay.findings.headline import FIGURES, KINDS, OF_WHAT
 from assay.judging.counts import Outcome
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
+from assay.records.report_figures import OutcomeCounts
 from assay.records.verdicts import INFERRED, Status, Why
 from assay.report import formatting as fmt
 from assay.report.checks import GuardWords
@@ -36,7 +37,7 @@ def first_screen(
 ) -> Row:
     """Return the first screen of one run's report."""
     plans = evidence.plan.targets
-    splits = headline.splits_of(counted_things)
+    splits = headline.counts_of(counted_things)
     kind = headline.headed(splits)
     split = splits[kind]
     members = [each for each in counted_things if each.kind == kind]
@@ -74,7 +75,7 @@ def first_screen(
     }
 
 
-def conclusion(kind: str, split: headline.Split, inferred: int = 0) -> str:
+def conclusion(kind: str, split: OutcomeCounts, inferred: int = 0) -> str:
     """Return in one sentence how many of what the headline counts hold; of those that do not, how
     many are ``inferred`` to be misstated.
     """
@@ -93,7 +94,7 @@ def conclusion(kind: str, split: headline.Split, inferred: int = 0) -> str:
     return f"{', '.join(parts)}."
 
 
-def headline_words(splits: headline.Splits) -> str:
+def headline_words(splits: headline.Counts) -> str:
     """Return the counts of published speed figures in one sentence, or of the signer's own where
     there are none.
     """

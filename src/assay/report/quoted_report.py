@@ -9,9 +9,9 @@ from datetime import date
 from html import escape
 
 from assay.base.printable import shown, shown_line
-from assay.findings.headline import FIGURES, KINDS, OF_WHAT
+from assay.findings.headline import KINDS, OF_WHAT, Counts, headed
 from assay.records.platform import Target
-from assay.records.report_figures import HeadlineCounts, ReportFigure, ReportFigures
+from assay.records.report_figures import OutcomeCounts, ReportFigure, ReportFigures
 from assay.records.verdicts import Status
 from assay.report import formatting as fmt
 from assay.report.claims import project_stamp
@@ -19,18 +19,15 @@ from assay.report.counts import status_words, told
 from assay.shared.counting import counted
 from assay.verification.open_report import OpenReport
 
-LABEL, DARK, NOBODY = "assay", "#3a3f47", "#5b6472"
+LABEL, DARK = "assay", "#3a3f47"
 WIDTH, PADDING = 6.6, 6
 """Of a character in Verdana at 11 pixels, about: ``textLength`` holds the words to it."""
 
 
-def badge(headline: HeadlineCounts | None) -> str:
-    """Return the badge of a report: its published speed figures, else its signer's own claims.
-
-    None of one that no trusted key signed: the badge says that it is unverified, and no more.
-    """
-    words, colour = _said(headline) if headline else ("unverified", NOBODY)
-    title = escape(f"{LABEL}: {badge_words(headline)}")
+def badge(counts: Counts) -> str:
+    """Return the badge of a report: its published speed figures, else its signer's own claims."""
+    words, colour = _said(_shown(counts))
+    title = escape(f"{LABEL}: {badge_words(counts)}")
     left, right = (WIDTH * len(text) + 2 * PADDING for text in (LABEL, words))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right:g}" height="20" '
@@ -42,23 +39,24 @@ def badge(headline: HeadlineCounts | None) -> str:
     )
 
 
-def badge_words(headline: HeadlineCounts | None) -> str:
-    """Return what a badge says, and of a report that is vouched for everything that is counted."""
-    if headline is None:
-        return "unverified"
-    statuses = {each: headline.statuses[each] for each in Status if each in headline.statuses}
-    total = counted(sum(statuses.values()), *OF_WHAT["own" if headline.own else FIGURES])
-    return f"{total}: {told(statuses, headline.away)}" if statuses else total
+def _shown(counts: Counts) -> OutcomeCounts:
+    return counts.get(headed(counts)) or OutcomeCounts(statuses={}, away={})
 
 
-def _said(headline: HeadlineCounts) -> tuple[str, str]:
+def badge_words(counts: Counts) -> str:
+    """Return what a badge says, and everything that is counted."""
+    shown = _shown(counts)
+    total = counted(shown.total, *OF_WHAT[headed(counts)])
+    return f"{total}: {told(shown.statuses, shown.away)}" if shown.statuses else total
+
+
+def _said(shown: OutcomeCounts) -> tuple[str, str]:
     """Return the words on the badge, and the colour of what they come to.
 
     Green where every figure was had again, on the GPU that its source names; that of what was not
     reproduced where none was.
     """
-    statuses = headline.statuses
-    total = sum(statuses.values())
+    statuses, total = shown.statuses, shown.total
     if not total:
         return "no speed figure", Status.NOT_RUN.facts.light
     if total == statuses.get(Status.NOT_RUN, 0):
@@ -66,10 +64,10 @@ def _said(headline: HeadlineCounts) -> tuple[str, str]:
     reproduced, exceeded = (statuses.get(each, 0) for each in (Status.REPRODUCED, Status.EXCEEDED))
     held = reproduced + exceeded
     state = Status.INCONCLUSIVE if held else Status.NOT_REPRODUCED
-    if held == total and not headline.elsewhere:
+    if held == total and not shown.elsewhere:
         state = Status.REPRODUCED
     good = {Status.REPRODUCED: reproduced} | ({Status.EXCEEDED: exceeded} if exceeded else {})
-    there = status_words(good, headline.away)
+    there = status_words(good, shown.away)
     words = f"{reproduced} of {counted(total, 'figure')} {there[Status.REPRODUCED]}"
     words += f", {exceeded} {there[Status.EXCEEDED]}" if exceeded else ""
     return words, state.facts.light
@@ -83,9 +81,9 @@ def _text(words: str, x: float) -> str:
 def outcome_lines(figures: ReportFigures) -> list[str]:
     """Return how a report's figures came out, kind by kind; of a kind that nobody ran, nothing."""
     return [
-        f"{counted(sum(found.values()), *KINDS[kind])}: {told(found)}"
+        f"{counted(found.total, *KINDS[kind])}: {told(found.statuses)}"
         for kind, found in figures.counts.items()
-        if set(found) - {Status.NOT_RUN}
+        if set(found.statuses) - {Status.NOT_RUN}
     ]
 
 

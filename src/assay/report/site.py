@@ -97,7 +97,8 @@ class SiteReport:
             "intact": self.given.intact, "verified": self.given.verified, "rules": figures.rules,
             "commit": figures.commit, "manifest_sha256": figures.manifest_sha256,
             "page": self.page, "archive": self.archive, "record": self.record,
-            "products": self.products, "counts": figures.counts,
+            "products": self.products,
+            "counts": {kind: of.statuses for kind, of in figures.counts.items()},
         }  # fmt: skip
 
 

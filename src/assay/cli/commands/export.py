@@ -28,7 +28,6 @@ from assay.cli.console import say
 from assay.cli.given_reports import figures_of_contents
 from assay.cli.options import KeyOption, ReportArgument, require_report
 from assay.cli.project_folder import ProjectOption, keys_of, project_folder
-from assay.findings.headline import headline_counts
 from assay.frames import TABLES
 from assay.report.quoted_report import badge, bibtex, markdown_summary
 from assay.shared.counting import counted
@@ -137,11 +136,11 @@ def _text(report: OpenReport, wanted: Format) -> str:
     contents = report.contents
     if wanted is Format.BIBTEX:
         return report_bibtex(report)
-    if wanted is Format.SVG:
-        return badge(headline_counts(contents.catalog, contents.verdicts.verdicts))
     figures = figures_of_contents(
         contents, created=report.created, manifest_sha256=report.manifest_sha256
     )
+    if wanted is Format.SVG:
+        return badge(figures.counts)
     return markdown_summary(figures, contents.catalog.targets)
 
 

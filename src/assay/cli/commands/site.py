@@ -128,7 +128,7 @@ def _keep(place: Path, path: Path, name: str | None, directory: Path, given: Giv
     shutil.copytree(directory, folder / given.figures.run, copy_function=shutil.copyfile)
     if is_archive(path):
         shutil.copyfile(path, folder / path.name)
-    (folder / "badge.svg").write_text(badge(given.figures.headline), encoding="utf-8")
+    (folder / "badge.svg").write_text(badge(given.figures.counts), encoding="utf-8")
     plain = replace(given, path=path.name)
     kept = KeptReport(schema="assay/site_report/1", known_as=name or "", given=plain)
     (folder / "record.json").write_text(kept.model_dump_json(by_alias=True), encoding="utf-8")
