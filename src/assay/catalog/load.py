@@ -52,6 +52,13 @@ def load_catalog(root: Path, project: Path | None = None) -> Catalog:
     return checked.catalog
 
 
+def load_base(root: Path, *, claims: bool) -> Catalog:
+    """Return Assay's own configuration below ``root``, no reference checked; ``claims``: its own
+    sources among it. Raises BadInput.
+    """
+    return _catalog(root, _own_sources(root) if claims else {})
+
+
 @dataclass(frozen=True)
 class CheckedProject:
     """A project together with Assay's own configuration, and what is wrong with its file."""
