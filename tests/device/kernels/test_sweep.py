@@ -44,10 +44,8 @@ def test_the_fastest_few_that_run_are_timed_longer_and_that_decides():
     assert swept.chosen == {"stages": 2}
 
 
-def test_a_sweep_is_taken_over_for_the_very_same_problem(tmp_path, monkeypatch):
+def test_who_is_alone_sweeps_and_later_ones_take_it_over(tmp_path, monkeypatch):
     monkeypatch.setenv(sweep.SWEEPS_VARIABLE, str(tmp_path))
-    monkeypatch.setattr(sweep._Keeping, "allowed", True)
-    monkeypatch.setattr(sweep, "_MADE_HERE", {})
     made = []
 
     def make():
@@ -56,12 +54,15 @@ def test_a_sweep_is_taken_over_for_the_very_same_problem(tmp_path, monkeypatch):
         return sweep_grid(GRID, machine.launch, machine.measure)
 
     problem = make_inputs(bsr_workload(), "cpu", 1)
-    first = sweep.once("rival", problem, make)
-    sweep._MADE_HERE.clear()
-    assert sweep.once("rival", problem, make) == first
+    assert sweep.swept_once("rival", problem, make) is None
+    monkeypatch.setattr(sweep._Alone, "sweeps", True)
+    first = sweep.swept_once("rival", problem, make)
+    assert first is not None
+    monkeypatch.setattr(sweep._Alone, "sweeps", False)
+    assert sweep.swept_once("rival", problem, make) == first
     other = replace(problem, workload=bsr_workload(relative_tolerance=0.5))
-    assert sweep.once("rival", other, make).chosen == first.chosen
-    assert len(made) == 2
+    assert sweep.swept_once("rival", other, make) is None
+    assert len(made) == 1
 
 
 def test_a_walk_keeps_what_its_tuner_chose():

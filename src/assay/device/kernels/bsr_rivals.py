@@ -15,8 +15,8 @@ from assay.device.kernels.sweep import (
     Swept,
     Tried,
     Walk,
-    once,
     sweep_grid,
+    swept_once,
 )
 from assay.shared.errors import Unsupported
 from assay.shared.sparsity import columns_rise
@@ -87,13 +87,13 @@ def _require_blocks_of_triton(blocks: Blocks | None, who: str) -> Blocks:
     return blocks
 
 
-def _addmm(library: Any, inputs: Inputs, out: Tensor) -> Callable[[Configuration], Tensor]:
-    """Return a launch of ``bsr_dense_addmm`` with a ``meta``; with a factor of 0 what it would add
-    to is not read.
+def _addmm(library: Any, inputs: Inputs, out: Tensor) -> Callable[[Configuration | None], Tensor]:
+    """Return a launch of ``bsr_dense_addmm`` with a ``meta``, None for the library's own choice;
+    with a factor of 0 what it would add to is not read.
     """
     matrix, b = bsr_tensor(inputs), inputs.tensors["b"]
 
-    def launch(meta: Configuration) -> Tensor:
+    def launch(meta: Configuration | None) -> Tensor:
         product: Tensor = library.bsr_dense_addmm(
             out, matrix, b, beta=0, alpha=1, out=out, meta=meta
         )
@@ -113,8 +113,8 @@ def _torch_bsr_tuned(inputs: Inputs) -> Prepared:
         raise Unsupported("bsr_dense_addmm needs Triton, which is not here")
     out = inputs.new_output()
     launch = _addmm(library, inputs, out)
-    swept = once("torch_bsr_tuned", inputs, lambda: sweep_grid(tried, launch))
-    return Prepared(lambda: launch(swept.chosen), out, swept=swept)
+    swept = swept_once("torch_bsr_tuned", inputs, lambda: sweep_grid(tried, launch))
+    return _prepared(launch, out, swept)
 
 
 def _torchao_bsr(inputs: Inputs) -> Prepared:
@@ -127,8 +127,14 @@ def _torchao_bsr(inputs: Inputs) -> Prepared:
     def tune() -> Swept:
         return _walked(library, launch, bsr_tensor(inputs), inputs.tensors["b"], out)
 
-    swept = once("torchao_bsr", inputs, tune)
-    return Prepared(lambda: launch(swept.chosen), out, swept=swept)
+    return _prepared(launch, out, swept_once("torchao_bsr", inputs, tune))
+
+
+def _prepared(
+    launch: Callable[[Configuration | None], Tensor], out: Tensor, swept: Swept | None
+) -> Prepared:
+    chosen = None if swept is None else swept.chosen
+    return Prepared(lambda: launch(chosen), out, swept=swept)
 
 
 def _walked(

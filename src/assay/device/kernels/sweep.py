@@ -3,7 +3,8 @@
 A rival counts when it is tuned as its own authors would, and when the record says what was tried.
 A sweep is made once for a workload: the first process that has the GPU to itself leaves it in a
 folder of the run, and later ones take it over, so that all of them time one configuration. So do
-later runs on the same GPU with the same software, to which the host gives it.
+later runs on the same GPU with the same software, to which the host gives it. The gate does not
+sweep.
 """
 
 import json
@@ -128,35 +129,34 @@ class Walk:
         return Swept(search, chosen, tuple(self.tried), round(time.monotonic() - began, 3))
 
 
-_MADE_HERE: dict[tuple[str, str], "Swept"] = {}
-"""Sweeps of this process: (entry, where it holds) to what it came to."""
+class _Alone:
+    """Whether this process has the GPU to itself."""
+
+    sweeps = False
 
 
-class _Keeping:
-    """Whether this process may leave sweeps for later ones."""
-
-    allowed = False
-
-
-def keep_sweeps() -> None:
-    """Let this process leave its sweeps for those after it: it has the GPU to itself."""
-    _Keeping.allowed = True
+def allow_sweeps() -> None:
+    """Let this process sweep, and leave what it found for those after it: it has the GPU to
+    itself.
+    """
+    _Alone.sweeps = True
 
 
-def once(entry: str, inputs: Inputs, make: Callable[[], Swept]) -> Swept:
+def swept_once(entry: str, inputs: Inputs, make: Callable[[], Swept]) -> Swept | None:
     """Return the sweep of a library on a workload: the run's own, or what ``make`` comes to.
 
-    Where neighbours share the GPU, as at the gate, a sweep is made and not left for others, but
-    holds for this process: one with every seed would say the same.
+    None where neighbours share the GPU and nobody has swept yet, as at the gate: the library's own
+    choice runs there, and the outputs of what a sweep chose are checked where it is timed.
     """
     folder = os.environ.get(SWEEPS_VARIABLE)
     place = Path(folder) / f"{entry}-{inputs.workload.id}.json" if folder else None
     where = _where(inputs)
     if place is not None and (kept := _read(place, where)) is not None:
         return kept
-    mine = (entry, json.dumps(where, sort_keys=True))
-    swept = _MADE_HERE.get(mine) or _MADE_HERE.setdefault(mine, make())
-    if place is not None and _Keeping.allowed:
+    if not _Alone.sweeps:
+        return None
+    swept = make()
+    if place is not None:
         write_json({"where": where, "swept": asdict(swept)}, place)
     return swept
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import torch
 
 from assay.device.kernels.bindings import prepare_arm
-from assay.device.kernels.sweep import keep_sweeps
+from assay.device.kernels.sweep import allow_sweeps
 from assay.device.timing.bench_process import Bench, RunProcess, run_process
 from assay.device.timing.clocks import open_counter
 from assay.device.timing.cuda_graphs import GraphFailed
@@ -204,7 +204,7 @@ def _measure(
     def run(arms: Sequence[ArmSpec], index: int, note: Note) -> Json:
         began = time.monotonic()
         properties = open_cuda(gpu.choice)
-        keep_sweeps()
+        allow_sweeps()
         counter, remark = open_counter()
         flushed = protocol.l2 == "cold" and protocol.timer == "events"
         bench = Bench(
