@@ -215,15 +215,3 @@ def test_the_signer_never_renders(name: str):
 def test_the_launcher_runs_before_anything_is_installed(name: str):
     assert reached(name) <= BOOTSTRAP | {"assay", "assay.base", "assay.shared"}
     assert all_foreign(name).keys() <= set(sys.stdlib_module_names)
-
-
-class TestTheScanner:
-    """It sees what the rules are about."""
-
-    def test_imports_inside_functions_count(self):
-        source = "def f():\n    import torch.nn\n    from assay import judging\n"
-        assert imports_of(source, ["assay.judging"]) == {"torch.nn", "assay.judging"}
-
-    def test_a_module_brings_along_what_its_modules_import(self):
-        assert "assay.shared.files" in reached("assay.cli.main")
-        assert "assay.cli.main" not in reached("assay.shared.files")

@@ -1,14 +1,11 @@
 """The rule that a required part of the suite is never skipped."""
 
-import ast
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from tests.torch_modules import TESTS, needs_torch
 
 SUITE = """
 import pytest
@@ -34,20 +31,3 @@ def test_a_skip_of_a_required_part_fails_the_run(
     )  # fmt: skip
     assert ended.returncode == 1, ended.stdout + ended.stderr
     assert "REQUIRED BUT SKIPPED test_small.py::test_that_gives_up" in ended.stdout
-
-
-def imports_torch(path: Path) -> bool:
-    imported: set[str] = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Import):
-            imported |= {name.name.partition(".")[0] for name in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            imported.add(str(node.module).partition(".")[0])
-    return "torch" in imported
-
-
-def test_modules_that_import_pytorch_are_known():
-    """Without PyTorch such an import would stop the whole collection."""
-    found = [path for path in TESTS.rglob("test_*.py") if imports_torch(path)]
-    assert found
-    assert [path for path in found if not needs_torch(path)] == []

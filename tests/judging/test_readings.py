@@ -110,35 +110,31 @@ def gap_of(value: float, **changes: Any) -> Claim:
 GAP = RIVAL_RATE / OURS_RATE
 
 
+def parts_of(top: float, bottom: float) -> tuple[Claim, Claim]:
+    """The two figures that the gap is formed from, each claimed so many times what is measured."""
+    return (
+        b.claim("top", rate("rival"), value=RIVAL_RATE * top),
+        b.claim("bottom", rate("ours"), value=OURS_RATE * bottom),
+    )
+
+
 class TestRatiosOfClaims:
     """A ratio stands no better than the worse of the two figures it is formed from."""
 
     def test_a_ratio_of_times_has_nothing_of_its_parts_figures(self) -> None:
-        parts = [
-            b.claim("top", rate("rival"), value=RIVAL_RATE * 3),
-            b.claim("bottom", rate("ours"), value=OURS_RATE * 3),
-        ]
         times = b.TIMES_MS["ours"] / b.TIMES_MS["rival"]
-        gap = judged(gap_of(times, flops="2 * m * n * k"), *parts)[0]
+        gap = judged(gap_of(times, flops="2 * m * n * k"), *parts_of(3, 3))[0]
         assert gap.status is Status.REPRODUCED
 
     def test_an_order_is_a_statement_of_its_own(self) -> None:
-        parts = [
-            b.claim("top", rate("rival"), value=RIVAL_RATE * 3),
-            b.claim("bottom", rate("ours"), value=OURS_RATE * 3),
-        ]
         faster = gap_of(1.0).model_copy(update={"relation": Relation.AT_LEAST})
-        found = judged(faster, *parts)[0]
+        found = judged(faster, *parts_of(3, 3))[0]
         assert found.status is Status.REPRODUCED
         assert " or more: the whole interval is at least that figure." in found.explanation
 
     def test_a_bound_of_more_than_an_order_is_no_better_than_its_parts(self) -> None:
-        parts = [
-            b.claim("top", rate("rival"), value=RIVAL_RATE * 3),
-            b.claim("bottom", rate("ours"), value=OURS_RATE * 3),
-        ]
         least = gap_of(GAP * 0.8).model_copy(update={"relation": Relation.AT_LEAST})
-        found = judged(least, *parts)[0]
+        found = judged(least, *parts_of(3, 3))[0]
         assert (found.status, found.why) == (Status.NOT_REPRODUCED, Why.PART_MISSED)
 
     def test_while_a_part_is_open_it_does_not_fail_for_certain(self) -> None:
@@ -152,30 +148,20 @@ class TestRatiosOfClaims:
         assert "a ratio is no surer than the figures" in found.explanation
 
     def test_a_worse_verdict_of_its_own_stays(self) -> None:
-        parts = [
-            b.claim("top", rate("rival"), value=RIVAL_RATE * 1.08),
-            b.claim("bottom", rate("ours"), value=OURS_RATE),
-        ]
-        gap = judged(gap_of(GAP * 5), *parts)[0]
+        gap = judged(gap_of(GAP * 5), *parts_of(1.08, 1))[0]
         assert gap.status is Status.NOT_REPRODUCED
         assert gap.reason is None
 
     def test_what_is_open_by_itself_is_too_uncertain(self) -> None:
-        parts = [
-            b.claim("top", rate("rival"), value=RIVAL_RATE),
-            b.claim("bottom", rate("ours"), value=OURS_RATE),
-        ]
         few = b.benchmark(processes=4)
-        for each in judged(gap_of(GAP), *parts, benchmarks=[few]):
+        for each in judged(gap_of(GAP), *parts_of(1, 1), benchmarks=[few]):
             assert (each.status, each.reason) == (Status.INCONCLUSIVE, "too_few_processes")
             assert each.why is Why.TOO_UNCERTAIN
 
     def test_where_a_part_is_open_so_is_it(self) -> None:
-        parts = [
-            b.claim("top", rate("rival"), value=RIVAL_RATE * 1.08),
-            read(WHOLE, value=OURS_RATE / DENSITY).model_copy(update={"id": "bottom"}),
-        ]
-        whole = judged(gap_of(GAP * DENSITY), *parts)[0].readings[1]
+        top, _ = parts_of(1.08, 1)
+        bottom = read(WHOLE, value=OURS_RATE / DENSITY).model_copy(update={"id": "bottom"})
+        whole = judged(gap_of(GAP * DENSITY), top, bottom)[0].readings[1]
         assert whole.holds is None
         assert whole.reason is not None and "top is open" in whole.reason
 
@@ -213,27 +199,19 @@ class TestRatiosOfClaims:
         self, metric: Metric
     ) -> None:
         """A rate is held against the lower figure of a quotient, a time against the upper."""
-        times = metric is Metric.TIME
-        fast, slow = ("bottom", "top") if times else ("top", "bottom")
-        unit = Unit.MS if times else Unit.TFLOP_PER_S
-        held = {"ours": b.TIMES_MS["ours"], "rival": b.TIMES_MS["rival"]}
-        held = held if times else {"ours": OURS_RATE, "rival": RIVAL_RATE}
-        worse = 3 if times else 1 / 3
+        if metric is Metric.TIME:
+            unit, worse, held = Unit.MS, 3.0, b.TIMES_MS
+        else:
+            unit, worse, held = Unit.TFLOP_PER_S, 1 / 3, {"ours": OURS_RATE, "rival": RIVAL_RATE}
+        fast, slow = ("bottom", "top") if metric is Metric.TIME else ("top", "bottom")
         parts = [
-            b.claim(
-                fast,
-                rate("ours").model_copy(update={"metric": metric}),
-                value=held["ours"],
-                unit=unit,
-            ),
-            b.claim(
-                slow,
-                rate("rival").model_copy(update={"metric": metric}),
-                value=held["rival"] * worse,
-                unit=unit,
-            ),
+            b.claim(name, rate(arm).model_copy(update={"metric": metric}), value=value, unit=unit)
+            for name, arm, value in (
+                (fast, "ours", held["ours"]),
+                (slow, "rival", held["rival"] * worse),
+            )
         ]
-        gap = (held["rival"] / held["ours"]) if times else 1 / GAP
+        gap = held["rival"] / held["ours"] if metric is Metric.TIME else 1 / GAP
         found = judged(gap_of(gap * 3), *parts)[0]
         assert (found.status, found.why) == (Status.NOT_REPRODUCED, Why.COMPARATOR_FASTER)
 

@@ -31,19 +31,6 @@ def test_a_sentence_and_its_cells_write_figures_alike(full_report: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("measured", "unit", "text"),
-    [(0.020008, "ms", "20.01 µs"), (0.2, "ms", "0.2000 ms"), (152.2, "us", "152.2 µs"),
-     (1342.4, "us", "1.342 ms"), (33855.3, "gflop_per_s", "33.86 TFLOP/s"),
-     (998.0, "gflop_per_s", "998.0 GFLOP/s"), (2600.0, "gb_per_s", "2600 GB/s"),
-     (0.0, "ms", "0 ms")],
-)  # fmt: skip
-def test_a_measured_figure_is_told_in_the_unit_that_people_read(
-    measured: float, unit: str, text: str
-) -> None:
-    assert fmt.figure(measured, unit) == fmt.unbroken(text)
-
-
-@pytest.mark.parametrize(
     ("ratio", "text"), [(0.1076, "0.11"), (0.0734, "0.073"), (1.05, "1.05"), (6.82, "6.8"),
                         (13.2, "13")],
 )  # fmt: skip

@@ -25,6 +25,11 @@ def edit(folder: Path, name: str, *pairs: tuple[str, str]) -> None:
     path.write_text(text)
 
 
+def line_of(folder: Path, words: str, name: str = "assay.yaml") -> int:
+    lines = (folder / name).read_text().splitlines()
+    return next(number for number, text in enumerate(lines, start=1) if words in text)
+
+
 class TestNew:
     def test_the_example_is_sound(self, assay: Any, mine: Path) -> None:
         answer = assay("check", "--project", mine)
@@ -81,10 +86,10 @@ class TestCheck:
             "case takes no 'columns', which it is called with: did you mean 'cols'?",
             "case needs 'cols', which no parameter gives",
         ):
-            line = self.line(mine, "softmax.py", "def case(")
+            line = line_of(mine, "def case(", "softmax.py")
             told = f"softmax.py, line {line}: measurement 'softmax': {words}"
             assert told in answer.out, answer.out + answer.err
-        line = self.line(mine, "assay.yaml", "arm: wgmma")
+        line = line_of(mine, "arm: wgmma")
         assert f"assay.yaml, line {line}: claim 'softmax_bandwidth': no job" in answer.out
 
     def test_an_empty_file_is_said_with_what_writes_one(self, assay: Any, mine: Path) -> None:
@@ -109,10 +114,6 @@ class TestCheck:
         answer = assay("check", "--project", mine)
         assert answer.code == 1
         assert "pins no package 'nvidia_cutlass': did you mean 'nvidia-cutlass'?" in answer.out
-
-    def line(self, folder: Path, name: str, words: str) -> int:
-        lines = (folder / name).read_text().splitlines()
-        return next(number for number, text in enumerate(lines, start=1) if words in text)
 
     @pytest.mark.parametrize(
         ("stands", "put", "says"),
@@ -187,11 +188,7 @@ class TestCommands:
             ("\n# One entry a printed", f"{COMMAND}\n# One entry a printed"),
         )
         answer = assay("check", "--project", mine)
-        line = next(
-            number
-            for number, text in enumerate((mine / "assay.yaml").read_text().splitlines(), start=1)
-            if "- id: bench" in text
-        )
+        line = line_of(mine, "- id: bench")
         for name in ("bench.cpp", "data.csv"):
             told = f"assay.yaml, line {line}: command 'bench': src/{name} is not copied to where it"
             assert told in answer.out, answer.out + answer.err
@@ -245,9 +242,7 @@ class TestCudaArms:
         answer = assay("check", "--project", with_cuda)
         assert answer.code == 2
         assert says in answer.out
-        lines = (with_cuda / "assay.yaml").read_text().splitlines()
-        wrong = put.splitlines()[-1].strip()
-        line = next(n for n, text in enumerate(lines, start=1) if wrong in text)
+        line = line_of(with_cuda, put.splitlines()[-1].strip())
         assert f"line {line}: " in answer.out, (line, answer.out)
 
 
@@ -257,20 +252,16 @@ class TestFiguresThatCannotBeRight:
     LIES = (("640 TFLOP/s", "1,600 TFLOP/s"), ("2,500 GB/s", "5,000 GB/s"),
             ("claimed: {value: 20,", "claimed: {value: 30,"))  # fmt: skip
 
-    def line(self, folder: Path, words: str) -> int:
-        lines = (folder / "assay.yaml").read_text().splitlines()
-        return next(number for number, text in enumerate(lines, start=1) if words in text)
-
     def test_each_has_its_sentence_with_its_line(self, assay: Any, mine: Path) -> None:
         edit(mine, "assay.yaml", *self.LIES)
         answer = assay("check", "--project", mine)
         assert answer.code == 1
         assert len(answer.out.splitlines()) == 3
         for name, limit in (("matmul_rate", "989.4"), ("softmax_bandwidth", "3350")):
-            line = self.line(mine, f"- id: {name}")
+            line = line_of(mine, f"- id: {name}")
             assert f"assay.yaml, line {line}: claim '{name}': " in answer.out
             assert f"is beyond {limit} " in answer.out
-        line = self.line(mine, "- id: gain_in_per_cent")
+        line = line_of(mine, "- id: gain_in_per_cent")
         assert f"assay.yaml, line {line}: audit 'gain_in_per_cent': " in answer.out
         assert "3 figures that cannot be right" in " ".join(answer.err.split())
         assert "nothing wrong" not in answer.out

@@ -57,23 +57,6 @@ def test_a_function_and_its_baseline(new, tmp_path):
     assert [claim["value"] for claim in made["claims"]] == ["1.5x"]
 
 
-def test_pairs_are_of_their_level_and_of_whole_names(new, tmp_path):
-    problem, solution = (KERNELBENCH[name] for name in list(KERNELBENCH)[:2])
-    given = {
-        "level1/1_A.py": problem,
-        "level2/1_B.py": problem,
-        "runs/level_2_problem_1_sample_0_kernel.py": solution,
-        "own/problem_1.py": problem,
-        "own/problem_1_new.py": f"{solution}\nModelNew = ModelNew\n",
-        "own/problem_10_new.py": solution,
-    }
-    ended, made = new(write(tmp_path / "given", given), "--from", "kernelbench")
-    assert ended.code == 0
-    pairs = {each["id"]: each["parameters"]["reference"] for each in made["measurements"]}
-    assert pairs["level_2_problem_1_sample_0_kernel"] == "problems/p1_b.py:Model"
-    assert pairs["problem_1_new"] == "problems/problem_1.py:Model"
-
-
 @pytest.mark.parametrize(
     ("format_", "changes"),
     [
@@ -218,26 +201,6 @@ def test_what_cannot_be_told_is_left_out_alone(new, format_, files, pairs, says,
     assert ended.code == (0 if pairs else 2), ended.err + ended.out
     assert len(made["claims"] if made else ()) == pairs
     assert says in ended.err + ended.out
-
-
-def test_a_problem_of_the_same_folder_or_level_comes_first(new, tmp_path):
-    given = {
-        "a/model.py": PROBLEM,
-        "a/model_new.py": SOLUTION,
-        "b/model.py": OTHER,
-        "b/model_new.py": SOLUTION,
-        "level1/1_A.py": PROBLEM,
-        "level2/1_A.py": OTHER,
-        "s/level2/1_A.py": SOLUTION,
-    }
-    ended, made = new(write(tmp_path / "given", given), "--from", "kernelbench")
-    assert ended.code == 0, ended.err + ended.out
-    pairs = {each["id"]: each["parameters"]["reference"] for each in made["measurements"]}
-    assert pairs == {
-        "a_model_new": "problems/a_model.py:Model",
-        "b_model_new": "problems/b_model.py:Model",
-        "s_level2_1_a": "problems/given_level2_1_a.py:Model",
-    }
 
 
 @pytest.mark.parametrize(
@@ -448,41 +411,69 @@ def test_submissions_of_several_people_have_one_name(new, tmp_path):
 GENERATED = "runs/level_{}_problem_{}_sample_0_kernel.py".format
 
 
+ALIKE = (
+    ("54_conv_3D__square_input__square_kernel", "54_conv_3D__square_input__square_kernel"),
+    ("80_conv_2D___dilated____padded__", "80_conv_2D___dilated____padded___new"),
+    ("19_ReLU", "new_19_ReLU"),
+    ("renew_gate", "renew_gate_v2"),
+    ("new_gelu", "new_gelu_v2"),
+    ("model_ex_add", "model_new_ex_add"),
+)
+"""Names of a problem and of its solution, alike but for new and underscores."""
+
+
 @pytest.mark.parametrize(
     ("files", "pairs"),
     [
-        ({"level_1/1_A.py": PROBLEM, GENERATED(2, 1): SOLUTION}, {}),
-        ({"KB_Level2/1_A.py": PROBLEM, GENERATED(2, 1): SOLUTION}, {"p1_a"}),
+        ({"level_1/1_A.py": PROBLEM, GENERATED(2, 1): SOLUTION}, []),
+        ({"KB_Level2/1_A.py": PROBLEM, GENERATED(2, 1): SOLUTION}, ["p1_a"]),
         (
             {"level1/level2/1_A.py": PROBLEM, "level1/1_B.py": OTHER, GENERATED(1, 1): SOLUTION},
-            {"p1_b"},
+            ["p1_b"],
         ),
-        ({"p/1_A.py": PROBLEM, GENERATED(1, 1): SOLUTION}, {"p1_a"}),
-        ({"p/problem_1.py": PROBLEM, GENERATED(1, 1): SOLUTION}, {"problem_1"}),
-        ({"p/1_A.py": PROBLEM, GENERATED(1, 1): SOLUTION, GENERATED(2, 1): SOLUTION}, {}),
-        ({"level1/1_A.py": PROBLEM, "level_2_problem_3.py": SOLUTION}, {}),
+        ({"p/1_A.py": PROBLEM, GENERATED(1, 1): SOLUTION}, ["p1_a"]),
+        ({"p/problem_1.py": PROBLEM, GENERATED(1, 1): SOLUTION}, ["problem_1"]),
+        ({"p/1_A.py": PROBLEM, GENERATED(1, 1): SOLUTION, GENERATED(2, 1): SOLUTION}, []),
+        ({"level1/1_A.py": PROBLEM, "level_2_problem_3.py": SOLUTION}, []),
+        ({"1_A.py": PROBLEM, "2/1_B.py": PROBLEM, "s/1_B_new.py": SOLUTION}, ["p1_b"]),
+        (
+            {
+                "p/problem_1.py": PROBLEM,
+                "p/other.py": OTHER,
+                "p/problem_1_new.py": SOLUTION,
+                "p/problem_10_new.py": SOLUTION,
+            },
+            ["problem_1"],
+        ),
+        (
+            {"a/m.py": PROBLEM, "a/m_new.py": SOLUTION, "b/m.py": OTHER, "b/m_new.py": SOLUTION},
+            ["a_m", "b_m"],
+        ),
+        (
+            {"level1/1_A.py": PROBLEM, "level2/1_A.py": OTHER, "s/level2/1_A.py": SOLUTION},
+            ["given_level2_1_a"],
+        ),
+        (
+            {"level1/1_A.py": PROBLEM, "runs/1_A.py": OTHER + SOLUTION, "runs/1_A_v2.py": SOLUTION},
+            ["level1_1_a", "level1_1_a"],
+        ),
+        ({"own/b.py": OTHER + SOLUTION, "own/b_v2.py": SOLUTION}, ["b", "b"]),
+        *(
+            ({f"p/{of}.py": PROBLEM, "p/other.py": OTHER, f"s/{name}.py": SOLUTION}, None)
+            for of, name in ALIKE
+        ),
     ],
 )  # fmt: skip
-def test_a_solution_is_of_its_level_and_number(new, files, pairs, tmp_path):
+def test_a_solution_is_of_its_folder_level_number_and_name(new, files, pairs, tmp_path):
     ended, made = new(write(tmp_path / "given", files), "--from", "kernelbench")
-    assert ended.code == (0 if pairs else 2), ended.err + ended.out
-    references = [each["parameters"]["reference"] for each in made["measurements"]] if made else []
-    assert {each.split("/")[-1].removesuffix(".py:Model") for each in references} == {*pairs}
-
-
-def test_a_problem_of_its_own_comes_before_one_that_a_solution_brings(new, tmp_path):
-    given = {
-        "level1/1_A.py": PROBLEM,
-        "runs/1_A.py": f"{OTHER}{SOLUTION}",
-        "runs/1_A_v2.py": SOLUTION,
-        "own/b.py": f"{OTHER}{SOLUTION}",
-        "own/b_v2.py": SOLUTION,
-    }
-    ended, made = new(write(tmp_path / "given", given), "--from", "kernelbench")
-    assert ended.code == 0, ended.err + ended.out
-    pairs = {each["id"]: each["parameters"]["reference"] for each in made["measurements"]}
-    assert pairs["p1_a_v2"] == pairs["runs_1_a"] == "problems/level1_1_a.py:Model"
-    assert pairs["b_v2"] == "problems/b.py:Model"
+    assert ended.code == (2 if pairs == [] else 0), ended.err + ended.out
+    measured = made["measurements"] if made else []
+    if pairs is None:
+        first = next(iter(files)).removeprefix("p/").removesuffix(".py")
+        assert measured[0]["title"].split() == first.replace("_", " ").split()
+    else:
+        references = [each["parameters"]["reference"].split("/")[-1] for each in measured]
+        assert references == [f"{name}.py:Model" for name in pairs]
 
 
 def test_a_project_among_the_files_is_none_of_them(new, assay, tmp_path):
@@ -501,21 +492,3 @@ def test_solutions_of_one_name_get_none_of_each_others_files(new, tmp_path):
     assert len(made["claims"]) == 3
     assert "is called 'Good'" in ended.err + ended.out
     assert not list((tmp_path / "new").rglob("fast.py"))
-
-
-@pytest.mark.parametrize(
-    ("problem", "solution"),
-    [
-        ("54_conv_3D__square_input__square_kernel", "54_conv_3D__square_input__square_kernel"),
-        ("80_conv_2D___dilated____padded__", "80_conv_2D___dilated____padded___new"),
-        ("19_ReLU", "new_19_ReLU"),
-        ("renew_gate", "renew_gate_v2"),
-        ("new_gelu", "new_gelu_v2"),
-        ("model_ex_add", "model_new_ex_add"),
-    ],
-)
-def test_names_are_alike_but_for_new_and_underscores(new, problem, solution, tmp_path):
-    given = {f"p/{problem}.py": PROBLEM, "p/other.py": OTHER, f"s/{solution}.py": SOLUTION}
-    ended, made = new(write(tmp_path / "given", given), "--from", "kernelbench")
-    assert ended.code == 0, ended.err + ended.out
-    assert made["measurements"][0]["title"].split() == problem.replace("_", " ").split()
