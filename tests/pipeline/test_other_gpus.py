@@ -4,11 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import MissingEnvironment
 from assay.base.io import read_record
-from assay.evidence.stages import PLATFORMS
-from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
-from assay.records.platform import PlatformRecord
+from assay.records.measurements import BenchmarkRecord
 from assay.records.timings import StepTiming
 from tests.library_checkout import REPOSITORY
 from tests.pipeline.box import H100S, H200, NAMES, Box
@@ -31,24 +28,6 @@ def test_the_gpu_that_is_offered_measures_all(environment: Path) -> None:
     timing = read_record(StepTiming, box.results / "timings" / "benchmark.h100.json")
     assert timing.gpus.keys() == {H100S[1]}
     assert 0 < timing.gpus[H100S[1]] <= timing.seconds
-    assert box.refusals() == []
-
-
-def test_on_another_all_is_measured_again(environment: Path) -> None:
-    box = Box(environment, {"h100": H100S[:2]})
-    box.say("lost", "benchmark.duel_c")
-    with pytest.raises(MissingEnvironment, match="fallen off the bus"):
-        box.measure(h100=H100S[:1])
-    assert box.units()
-    box.measure(h100=H100S[1:2])
-    assert sorted(box.units()) == sorted(
-        (task, name, H100S[1]) for task in ("correctness", "benchmark") for name in NAMES
-    )
-    of = box.records(BenchmarkRecord, "benchmark")
-    assert of == dict.fromkeys(NAMES, H100S[1])
-    assert of == box.records(CorrectnessRecord, "correctness")
-    platform = read_record(PlatformRecord, box.results / PLATFORMS.path("h100"))
-    assert platform.device.gpu.uuid == H100S[1]
     assert box.refusals() == []
 
 
