@@ -25,6 +25,7 @@ from tests.torch_modules import needs_torch
 
 if TYPE_CHECKING:  # a device environment runs tests/device and has no pydantic
     from assay.building.toolchain import Toolchain
+    from assay.catalog.model import Catalog
 
 if importlib.util.find_spec("hypothesis") is not None:  # that environment lacks it too
     from hypothesis import settings
@@ -279,6 +280,14 @@ def toolchain() -> "Toolchain":
         return ensure_toolchain(ROOT)
     except MissingEnvironment as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def catalog() -> "Catalog":
+    """This repository's own: for tests that change nothing of it."""
+    from assay.catalog.load import load_catalog
+
+    return load_catalog(ROOT)
 
 
 @pytest.fixture(scope="session")

@@ -20,11 +20,6 @@ from assay.shared.expressions import parse
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog(ROOT)
-
-
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A copy of all that load_catalog reads."""

@@ -11,26 +11,15 @@ from assay.catalog.references import check_references
 from assay.judging.cutlass_output import Shape
 from assay.judging.formulas import program_facts
 from assay.records.claims import Claim
-from assay.records.evaluations import Benchmark, Derived, Invocation, Metric, Program, Reading, Term
+from assay.records.evaluations import Benchmark, Derived, Invocation, Program, Reading
 from tests import builders as b
-
-
-def rate(arm: str, over: str | None = None, comparison: str = "duel") -> Benchmark:
-    metric = Metric.RATE if over is None else Metric.RATE_RATIO
-    term = Term(comparison=comparison, arm=arm, over=over)
-    return Benchmark(kind="benchmark", metric=metric, terms=(term,))
+from tests.judging.asked import quotient, rate
 
 
 def ex(number: int) -> Program:
     stated = Invocation(arguments=(), shape={})
     figure = "pingpong_tflop_per_s" if number == 57 else "tma"
     return Program(kind="program", program=f"ex{number}", figure=figure, typed=None, stated=stated)
-
-
-def quotient(first: str, second: str, under: str | None = None) -> Derived:
-    return Derived(
-        kind="derived", formula="quotient", numerator=first, denominator=second, under=under
-    )
 
 
 def read(evaluation: Benchmark | Program | Derived, flops: str | None = None) -> Claim:

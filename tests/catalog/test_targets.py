@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.stages import IN_ORDER
 from assay.pipeline.plan import make_plan
@@ -40,11 +39,6 @@ PRODUCTS = {
     "NVIDIA L40": None,
 }
 """What NVML calls products, and the target that each is of."""
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog(ROOT)
 
 
 @pytest.mark.parametrize("product", PRODUCTS)

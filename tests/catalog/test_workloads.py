@@ -2,18 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
-from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.records.evaluations import Benchmark
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog(ROOT)
 
 
 class TestComparisons:

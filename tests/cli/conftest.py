@@ -1,6 +1,7 @@
 """A start of the command line in this process."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,3 +30,9 @@ def assay(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         return Answer(code, said.out, said.err)
 
     return start
+
+
+@pytest.fixture
+def key(report: Path) -> tuple[str, Path]:
+    """The option that has the small report's own key trusted."""
+    return "--key", report / "signer.pub"

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from assay.base.errors import CheckFailed
-from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli.commands import lab as kernel_set
 from assay.cli.commands.lab import make_kernel_set
@@ -18,11 +17,6 @@ from assay.shared.files import sha256_bytes
 from tests import builders
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog(ROOT)
 
 
 def built(catalog: Catalog, folder: Path, *, without: str = "") -> dict[str, Any]:

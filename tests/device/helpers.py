@@ -126,3 +126,12 @@ class HostStopwatch:
             if keep is not None and keep.number == number:
                 copy_output(output, keep)
         return Timing(times, sum(times) / samples)
+
+
+def honest(arm, inputs):
+    """Bind an arm that does what the oracle does."""
+    from assay.device.kernels.oracles import oracle
+    from assay.device.kernels.prepared import Prepared
+
+    out = inputs.new_output()
+    return Prepared(lambda: out.copy_(oracle(inputs)), out)

@@ -59,6 +59,16 @@ def with_record(evidence: Evidence, record: BenchmarkRecord) -> Evidence:
     return replace(evidence, benchmarks={**evidence.benchmarks, KEY: record})
 
 
+def with_wrong(evidence: Evidence, *names: str) -> Evidence:
+    """The evidence of a gate that found outputs of these arms wrong."""
+    gate = evidence.correctness[KEY]
+    arms = tuple(
+        arm.model_copy(update={"status": "incorrect"}) if arm.arm in names else arm
+        for arm in gate.arms
+    )
+    return replace(evidence, correctness={KEY: gate.model_copy(update={"arms": arms})})
+
+
 def slowed(record: BenchmarkRecord, arm: str, factor: float) -> BenchmarkRecord:
     """The record with one name's times multiplied."""
 
@@ -98,25 +108,14 @@ class TestOutcomes:
     def test_a_rival_with_wrong_output_is_none(self, measured: tuple[Catalog, Evidence]) -> None:
         """bk96 is fastest and wrong: bk64 stands, and the report says who is missing."""
         catalog, evidence = measured
-        gate = evidence.correctness[KEY]
-        arms = tuple(
-            arm.model_copy(update={"status": "incorrect"}) if arm.arm == "bk96" else arm
-            for arm in gate.arms
-        )
-        record = gate.model_copy(update={"arms": arms})
-        evidence = replace(evidence, correctness={KEY: record})
-        outcome = self.only(with_choices(catalog, chosen(64)), evidence)
+        outcome = self.only(with_choices(catalog, chosen(64)), with_wrong(evidence, "bk96"))
         assert outcome.standing is ChoiceStanding.CONFIRMED
         assert outcome.rival == "bk32"
         assert outcome.note == "without a result: bk96"
 
     def test_a_wrong_choice_is_not_measured(self, measured: tuple[Catalog, Evidence]) -> None:
         catalog, evidence = measured
-        gate = evidence.correctness[KEY]
-        arms = tuple(arm.model_copy(update={"status": "incorrect"}) for arm in gate.arms)
-        record = gate.model_copy(update={"arms": arms})
-        outcome = self.only(
-            with_choices(catalog, chosen(96)), replace(evidence, correctness={KEY: record})
-        )
+        wrong = with_wrong(evidence, "bk32", "bk64", "bk96")
+        outcome = self.only(with_choices(catalog, chosen(96)), wrong)
         assert outcome.standing is ChoiceStanding.NOT_MEASURED
         assert "is wrong" in outcome.note

@@ -7,14 +7,11 @@ from assay.catalog.model import Catalog, ProjectFacts
 from assay.judging.counts import count_verdicts, failing_strict
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Claim, ClaimKind
-from assay.records.evaluations import Arithmetic, Benchmark, Derived, Metric, Support, Term
+from assay.records.evaluations import Arithmetic, Metric, Support
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from tests import builders as b
-
-BENCH = Benchmark(
-    kind="benchmark", metric=Metric.RATE, terms=(Term(comparison="duel", arm="ours"),)
-)
+from tests.judging.asked import quotient, rate
 
 
 def row(claim: str, status: Status, **changes: Any) -> Verdict:
@@ -30,7 +27,7 @@ def row(claim: str, status: Status, **changes: Any) -> Verdict:
 
 
 def catalog(*names: str, **others: Claim) -> Catalog:
-    return b.catalog([*(b.claim(name, BENCH) for name in names), *others.values()])
+    return b.catalog([*(b.claim(name, rate()) for name in names), *others.values()])
 
 
 def test_a_true_claim_of_a_project_does_not_vanish_behind_a_false_one_on_the_same_arm() -> None:
@@ -68,21 +65,16 @@ def test_arithmetic_is_counted_apart() -> None:
 
 
 def derived(name: str, **changes: Any) -> Claim:
-    ratio = Derived(kind="derived", formula="quotient", numerator="a", denominator="b")
-    return b.claim(name, ratio, value=2.0, unit=Unit.RATIO, kind=ClaimKind.RATIO, **changes)
-
-
-def relation_of(over: str) -> Benchmark:
-    term = Term(comparison="duel", arm="ours", over=over)
-    return Benchmark(kind="benchmark", metric=Metric.TIME_RATIO, terms=(term,))
+    return b.claim(
+        name, quotient("a", "b"), value=2.0, unit=Unit.RATIO, kind=ClaimKind.RATIO, **changes
+    )
 
 
 def test_however_a_ratio_of_two_stated_figures_is_answered_it_is_no_third() -> None:
     """Both arms answer figures of the same source: the ratio's samples are counted with these."""
-    rival = Benchmark(
-        kind="benchmark", metric=Metric.TIME, terms=(Term(comparison="duel", arm="rival"),)
-    )
-    faster = b.claim("faster", relation_of("rival"), value=2.0, unit=Unit.RATIO,
+    rival = rate("rival").model_copy(update={"metric": Metric.TIME})
+    relation = rate(over="rival").model_copy(update={"metric": Metric.TIME_RATIO})
+    faster = b.claim("faster", relation, value=2.0, unit=Unit.RATIO,
                      kind=ClaimKind.RATIO, flop_formula=None)  # fmt: skip
     other = b.claim("time", rival, value=2.0, unit=Unit.MS, flop_formula=None)
     rows = [row(name, Status.REPRODUCED) for name in ("a", "time", "faster")]

@@ -12,27 +12,19 @@ from assay.records.evaluations import (
     Benchmark,
     Derived,
     Invocation,
-    Metric,
     NotRun,
     Program,
     Reading,
-    Term,
 )
 from assay.records.plan import Plan, TargetPlan
 from tests import builders as b
+from tests.judging.asked import rate
 from tests.report_fixtures import make_request
 
-TYPED, STATED, OTHER = ("--k=1",), ("--q=1",), ("--q=1", "--causal")
 
-
-def rate(comparison: str, arm: str) -> Benchmark:
-    term = Term(comparison=comparison, arm=arm)
-    return Benchmark(kind="benchmark", metric=Metric.RATE, terms=(term,))
-
-
-def program(arguments: tuple[str, ...], typed: tuple[str, ...] | None = None) -> Program:
+def program(*arguments: str) -> Program:
     stated = Invocation(arguments=arguments, shape={})
-    return Program(kind="program", program="ex88", figure="tma", typed=typed, stated=stated)
+    return Program(kind="program", program="ex88", figure="tma", typed=None, stated=stated)
 
 
 def reading(name: str, evaluation: Benchmark | Program | Derived) -> Reading:
@@ -56,8 +48,11 @@ def catalog(claims: Sequence[Claim]) -> Catalog:
 @pytest.fixture
 def read() -> Claim:
     """A rate of ``duel``, which may also be read as another kernel's, or as a program's."""
-    others = (reading("kernel", rate("other", "ours")), reading("program", program(OTHER)))
-    return claim("read", rate("duel", "ours"), *others)
+    others = (
+        reading("kernel", rate("ours", comparison="other")),
+        reading("program", program("--q=1", "--causal")),
+    )
+    return claim("read", rate("ours", comparison="duel"), *others)
 
 
 def test_why_a_report_does_not_answer_is_the_gpu_that_is_missing_here(read: Claim) -> None:

@@ -6,7 +6,7 @@ from assay.judging.judge import judge
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Relation
 from assay.records.evaluations import Arithmetic, GateFigure, Term
-from assay.records.measurements import TrueProduct
+from assay.records.measurements import CorrectnessRecord, TrueProduct
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
@@ -95,12 +95,12 @@ def test_the_share_of_products_that_are_done_is_counted(
     assert verdict.measured == 100 * products / 400
 
 
-def test_without_a_gates_record_there_is_no_figure() -> None:
-    (verdict,) = judge(b.catalog([SHARE]), b.evidence([b.measure("found")])).verdicts
-    assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
-
-
-def test_nothing_counted_is_no_share() -> None:
-    evidence = b.evidence([b.measure("found")], checks=[b.correctness()])
+@pytest.mark.parametrize(
+    ("checks", "reason"), [([], "run_failed"), ([b.correctness()], "not_recorded")]
+)
+def test_without_a_record_or_a_count_there_is_no_share(
+    checks: list[CorrectnessRecord], reason: str
+) -> None:
+    evidence = b.evidence([b.measure("found")], checks=checks)
     (verdict,) = judge(b.catalog([SHARE]), evidence).verdicts
-    assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_recorded")
+    assert (verdict.status, verdict.reason) == (Status.NOT_RUN, reason)

@@ -32,11 +32,6 @@ FIVE_MINUTES_S, REST_S = 300.0, 60.0
 CORES = 2
 
 
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog(REPOSITORY)
-
-
 def request(kind: str = "none", **changes: object) -> Request:
     """A request for all that a bare ``reproduce`` asks for, as if every target were alike."""
     defaults = load_yaml(RunConfig, REPOSITORY / "config" / "config.yaml")

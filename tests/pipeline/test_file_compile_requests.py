@@ -14,7 +14,7 @@ from assay.judging.judge import judge
 from assay.pipeline.original_requests import Given, find_originals
 from assay.records.originals import FileCompileRecord
 from assay.records.verdicts import Status
-from tests.library_checkout import REPOSITORY, add_to_claims
+from tests.library_checkout import add_to_claims
 from tests.pipeline.stand_in import write_program
 from tests.pipeline.test_batched_workflow import RUN, Checkout
 
@@ -44,12 +44,6 @@ for last; do :; done
 echo "$last(1): error: $(cat "$last")"
 exit 1
 """
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    """This repository's own."""
-    return load_catalog(REPOSITORY)
 
 
 @pytest.fixture

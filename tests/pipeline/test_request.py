@@ -1,7 +1,6 @@
 """The origin of a request's figures, by what this machine has."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from assay.pipeline.request import Options, make_request
 from assay.records.evaluations import NotRun
 from assay.records.plan import Request
 from tests import builders as b
+from tests.git_history import git
 from tests.report_fixtures import signed_report, write_repository, write_run
 
 NO_DRIVER = Absence(NotRun.NO_DEVICE, "no NVIDIA driver here")
@@ -43,14 +43,10 @@ class TestTheCommitOfATree:
 
     @pytest.fixture
     def tree(self, tmp_path: Path) -> Path:
-        def git(*arguments: str) -> None:
-            identity = ("-c", "user.name=n", "-c", "user.email=e@example.org")
-            subprocess.run(["git", "-C", tmp_path, *identity, *arguments], check=True)
-
-        git("init", "-q")
+        git(tmp_path, "init", "-q")
         (tmp_path / "file").write_text("one\n")
-        git("add", "file")
-        git("commit", "-q", "-m", "one")
+        git(tmp_path, "add", "file")
+        git(tmp_path, "commit", "-q", "-m", "one")
         return tmp_path
 
     def test_a_clean_tree_is_of_no_other_commit(

@@ -34,11 +34,6 @@ from tests.report_fixtures import LOCK, recorded_run, signed_report, write_repos
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog(ROOT)
-
-
 def test_comparisons_measured_otherwise_are_named_with_what_changed(
     catalog: Catalog, capsys: pytest.CaptureFixture[str]
 ) -> None:

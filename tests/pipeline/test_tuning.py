@@ -84,11 +84,6 @@ class TestCatalog:
             load_catalog(root)
 
 
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog(ROOT)
-
-
 class TestRealChoices:
     """config/tuning.yaml of this repository."""
 

@@ -5,16 +5,9 @@ from pathlib import Path
 import pytest
 
 from assay.base.io import read_record
-from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.records.verdicts import Verdict, VerdictsFile
 from assay.report.verdict_text import toward_better
-from tests.report_fixtures import REPOSITORY
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog(REPOSITORY)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """Rooflines of the report: one for each tensor peak that something was measured against."""
 
+import pytest
+
 from assay.records.measurements import BenchmarkRecord
 from assay.records.workloads import Arm, Comparison
 from assay.report.figures.rooflines import rooflines
@@ -30,16 +32,19 @@ def measured(*dtypes: str) -> tuple[str, ...]:
     return tuple(picture["caption"] for picture in pictures)
 
 
-def test_sixteen_bit_types_share_one() -> None:
-    captions = measured("float16", "bfloat16")
-    assert len(captions) == 1
-    assert "the fastest measurement of every variant" in captions[0]
-
-
-def test_fp8_has_its_own_below_its_own_peak() -> None:
-    captions = measured("float16", "float8_e4m3")
-    assert len(captions) == 2
-    assert "the fastest measurement of every FP8 variant" in captions[1]
+@pytest.mark.parametrize(
+    ("dtypes", "pictures", "variants"),
+    [
+        (("float16", "bfloat16"), 1, "every variant"),
+        (("float16", "float8_e4m3"), 2, "every FP8 variant"),
+    ],
+)
+def test_types_of_one_peak_share_a_picture(
+    dtypes: tuple[str, ...], pictures: int, variants: str
+) -> None:
+    captions = measured(*dtypes)
+    assert len(captions) == pictures
+    assert f"the fastest measurement of {variants}" in captions[-1]
 
 
 def test_nothing_measured_gives_none() -> None:

@@ -13,11 +13,6 @@ TITLE, CLAIMED = "Sparse kernel <b>fast</b> | at BK=32", "200 TFLOP/s"
 """Of the fixture's claim ``demo_rate``."""
 
 
-@pytest.fixture
-def key(report: Path) -> tuple[str, Path]:
-    return "--key", report / "signer.pub"
-
-
 def rows(answer: Any) -> list[list[str]]:
     return [line.split("\t") for line in answer.out.splitlines()[1:]]
 

@@ -16,11 +16,6 @@ from assay.verification.sign import sign
 BIBTEX = ("--format", "bibtex")
 
 
-@pytest.fixture
-def key(report: Path) -> tuple[str, Path]:
-    return "--key", report / "signer.pub"
-
-
 class TestExport:
     """Tables for programs, each value as it was."""
 

@@ -13,11 +13,6 @@ import pytest
 from assay.cli.commands.site import built
 
 
-@pytest.fixture
-def key(report: Path) -> tuple[str, Path]:
-    return "--key", report / "signer.pub"
-
-
 class Links(HTMLParser):
     """What a page refers to."""
 

@@ -14,17 +14,13 @@ from tests.device.helpers import (
     SteadySensor,
     bsr_workload,
     dense_workload,
+    honest,
     make_arm,
     protocol,
 )
 
 CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
 ARMS = (make_arm("ours", bsr_workload()), make_arm("theirs", dense_workload()))
-
-
-def honest(arm, inputs):
-    out = inputs.new_output()
-    return Prepared(lambda: out.copy_(oracle(inputs)), out)
 
 
 def runner(prepare=honest, rules=None):

@@ -18,6 +18,7 @@ from tests.device.helpers import (
     bsr_workload,
     dense_workload,
     drawn_workload,
+    honest,
     load_workload,
     make_arm,
     sparse_attention_workload,
@@ -29,11 +30,6 @@ def large_is_small(monkeypatch):
     """A CPU needs half a minute for what a GPU does in a tenth of a second."""
     for name, value in {"LARGE_M": 320, "LARGE_K": 256, "MANY_BLOCK_ROWS": 20}.items():
         monkeypatch.setattr(gate_shapes, name, value)
-
-
-def honest(arm, inputs):
-    out = inputs.new_output()
-    return Prepared(lambda: out.copy_(oracle(inputs)), out)
 
 
 def check(workload, prepare, kind="library", seeds=(1, 2)):

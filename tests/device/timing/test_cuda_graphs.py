@@ -12,7 +12,14 @@ from assay.device.timing.cuda_graphs import (
     make_replay,
 )
 from assay.device.timing.phases import Phases
-from tests.device.helpers import HostStopwatch, SteadySensor, bsr_workload, make_arm, protocol
+from tests.device.helpers import (
+    HostStopwatch,
+    SteadySensor,
+    bsr_workload,
+    honest,
+    make_arm,
+    protocol,
+)
 
 
 def record_and_repeat(record):
@@ -24,11 +31,6 @@ def record_and_repeat(record):
 @pytest.fixture
 def captured(monkeypatch):
     monkeypatch.setattr(rounds, "make_replay", lambda bound: make_replay(bound, record_and_repeat))
-
-
-def honest(arm, inputs):
-    out = inputs.new_output()
-    return Prepared(lambda: out.copy_(oracle(inputs)), out)
 
 
 def run_graph(prepare, **rules):
