@@ -47,6 +47,7 @@ class TestComparisons:
     def test_a_choice_is_an_arm_of_its_sweep_and_built_for_its_target(
         self, catalog: Catalog
     ) -> None:
+        assert {choice.target for choice in catalog.tuning.choices} <= catalog.targets.keys()
         for target in catalog.targets:
             for choice in catalog.choices_to_hold(target):
                 of = catalog.comparisons[choice.evidence.comparison].arm(choice.evidence.arm)

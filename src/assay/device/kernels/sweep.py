@@ -7,11 +7,13 @@ later runs on the same GPU with the same software, to which the host gives it. T
 sweep.
 """
 
+import io
 import json
 import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -155,7 +157,9 @@ def swept_once(entry: str, inputs: Inputs, make: Callable[[], Swept]) -> Swept |
         return kept
     if not _Alone.sweeps:
         return None
-    swept = make()
+    # Triton prints the whole assembly of a configuration that does not compile.
+    with redirect_stdout(io.StringIO()):
+        swept = make()
     if place is not None:
         write_json({"where": where, "swept": asdict(swept)}, place)
     return swept
