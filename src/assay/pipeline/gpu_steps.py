@@ -127,7 +127,8 @@ class MeasuringSteps(MeasuringStep):
             more = next((look for look in record.looks if look > ran > 0), None)
             if more is not None:
                 look = replace(item, job=measure.further_job(item.job, record, more))
-                yield record.seconds / ran * (more - ran), look
+                # The first one may have swept a rival's settings.
+                yield record.processes[-1].seconds * (more - ran), look
 
     def _next_looks(
         self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.device.kernels import sweep
+from assay.device.kernels.bsr_rivals import neighbours
 from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.sweep import Tried, Walk, sweep_grid
 from tests.device.helpers import bsr_workload
@@ -75,3 +76,21 @@ def test_a_walk_keeps_what_its_tuner_chose():
     swept = walk.finish("theirs", 0.0, {"stages": 3})
     assert (swept.search, swept.chosen) == ("theirs", {"stages": 3})
     assert [one.settings["stages"] for one in swept.tried] == [3, 6, 2]
+
+
+def test_the_neighbours_are_those_that_torchs_tuner_asks_for():
+    minimize = pytest.importorskip("torch.sparse._triton_ops_meta").minimize
+    start = {"SPLIT_N": 8.0, "num_stages": 4.0}
+    asked = []
+
+    def step(name, value, by, _settings):
+        return value * 2**by if name == "SPLIT_N" else value + by
+
+    def target(settings):
+        asked.append(settings)
+        return 1.0 + 0.1 * (settings != start)
+
+    minimize(target, start, start, step, max_step=2)
+    found = neighbours(start, step, 2)
+    assert {tuple(one.items()) for one in asked[2:]} == {tuple(one.items()) for one in found}
+    assert len(found) == 12

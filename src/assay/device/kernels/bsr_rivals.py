@@ -1,6 +1,7 @@
 """Rivals in block-sparse products: PyTorch's BSR kernel as called and tuned, torchao, blksprs."""
 
 import importlib
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ from assay.device.kernels.sweep import (
     Swept,
     Tried,
     Walk,
+    compiled,
     sweep_grid,
     swept_once,
 )
@@ -31,6 +33,8 @@ LEAST_BLOCK = 16
 TUNER_LIMIT_S = 90.0
 """torchao's walk over some hundred settings of a problem: on one H200 it took two minutes."""
 TORCH_OPS = "torch.sparse._triton_ops"
+Step = Callable[[str, int, int, Configuration], int]
+"""(setting, its value, how many steps, the whole configuration) to the setting's next value."""
 
 
 def bsr_tensor(inputs: Inputs) -> Tensor:
@@ -137,6 +141,16 @@ def _prepared(
     return Prepared(lambda: launch(chosen), out, swept=swept)
 
 
+def neighbours(start: Configuration, step: Step, most: int) -> list[Configuration]:
+    """Return the configurations that at most ``most`` steps of one or two settings lead to."""
+    found = []
+    for steps in itertools.product(range(-most, most + 1), repeat=len(start)):
+        if 0 < sum(map(abs, steps)) <= most:
+            pairs = zip(start.items(), steps, strict=True)
+            found.append({k: step(k, v, by, start) if by else v for (k, v), by in pairs})
+    return [one for number, one in enumerate(found) if one != start and one not in found[:number]]
+
+
 def _walked(
     library: Any,
     launch: Callable[[Configuration], Tensor],
@@ -162,8 +176,12 @@ def _walked(
             raise RuntimeError(search)
         return walk.time(meta, SCREENING_MS)
 
-    def noted(_bench: object, *arguments: object, **options: object) -> object:
-        return minimize(timed, *arguments, **options)
+    def noted(
+        _bench: object, first: Configuration, known: Configuration, step: Step, max_step: int = 2
+    ) -> object:
+        # What its first steps ask for, for which its tuner would wait one by one.
+        compiled([first, *neighbours(first, step, max_step)], launch)
+        return minimize(timed, first, known, step, max_step=max_step)
 
     library.minimize = noted
     try:

@@ -77,17 +77,22 @@ def sweep_grid(
     Raises RuntimeError where none of them runs, with what the first one said.
     """
     began = time.monotonic()
-    # The first one alone: a compiler sets itself up in it.
-    refusals = [refusal(launch, one) for one in configurations[:1]]
-    with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as pool:
-        refusals += pool.map(lambda one: refusal(launch, one), configurations[1:])
     walk = Walk(launch, measure)
-    for settings, refused in zip(configurations, refusals, strict=True):
+    for settings, refused in zip(configurations, compiled(configurations, launch), strict=True):
         if refused is None:
             walk.time(settings, SCREENING_MS)
         else:
             walk.tried.append(Tried(settings, None, refused))
     return walk.finish("grid", began)
+
+
+def compiled(configurations: Sequence[Configuration], launch: Launch) -> list[str | None]:
+    """Compile configurations side by side; return why each is refused, or None."""
+    # The first one alone: a compiler sets itself up in it.
+    refusals = [refusal(launch, one) for one in configurations[:1]]
+    with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as pool:
+        refusals += pool.map(lambda one: refusal(launch, one), configurations[1:])
+    return refusals
 
 
 def refusal(launch: Launch, settings: Configuration) -> str | None:
