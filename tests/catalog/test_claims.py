@@ -14,7 +14,6 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.judging.printed_figures import audit
 from assay.records.evaluations import Benchmark, Program
-from assay.records.units import places
 from assay.shared.expressions import parse
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,25 +57,6 @@ class TestRealClaims:
                     key, value = argument.removeprefix("--").split("=")
                     if key in claim.evaluation.stated.shape:
                         assert claim.evaluation.stated.shape[key] == int(value), claim.id
-
-    def test_a_finding_rests_on_verdicts_and_takes_figures_of_these_alone(
-        self, catalog: Catalog
-    ) -> None:
-        for file in catalog.sources.values():
-            for finding in file.findings:
-                assert finding.when.keys() <= catalog.source_of.keys(), finding.says
-                for place in places(finding.says):
-                    assert place.claim in finding.when, finding.says
-                    assert place.target in (None, *catalog.targets), finding.says
-                    assert place.what in (None, "claimed", "work", "gpu", "interval"), finding.says
-
-    def test_programs_and_files_have_ids_of_their_own(self, catalog: Catalog) -> None:
-        sources = catalog.sources.values()
-        for ids in (
-            [each.id for file in sources for each in file.own_programs],
-            [each.id for file in sources for each in file.compilations],
-        ):
-            assert len(set(ids)) == len(ids)
 
 
 INCONSISTENT = {

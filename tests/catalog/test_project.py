@@ -1,5 +1,6 @@
 """A project's assay.yaml: what it may leave out, and what is said of one that is wrong."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +295,25 @@ PROGRAM = {"kind": "program", "program": "cutlass_example_57", "figure": "pingpo
 UNANSWERABLE = {"kind": "unanswerable", "reason": "original_unavailable", "detail": "elsewhere"}
 
 
+def published(**more: Any) -> dict[str, Any]:
+    """A document with a program that its source publishes elsewhere."""
+    content = document()
+    content["sources"][0]["original"] = original("bench")
+    content["sources"][0] |= more
+    rate = claim("rate", "610 TFLOP/s", evaluation=UNANSWERABLE)
+    del rate["answer"]
+    content["claims"].append(rate)
+    found: dict[str, Any] = json.loads(json.dumps(content))  # nothing of it twice: no anchors
+    return found
+
+
+def original(name: str) -> dict[str, Any]:
+    place = {"section": "Code", "line": 1}
+    figures = [{"claim": "rate", "pattern": "rate: {value}", "unit": "tflop_per_s"}]
+    return {"id": name, "file": "a.cu", "place": place, "build": None,
+            "run": {"line": "./a", "place": place}, "figures": figures}  # fmt: skip
+
+
 class TestWhatARunWouldRefuse:
     """It is refused before: ``check`` passed such projects."""
 
@@ -302,8 +322,10 @@ class TestWhatARunWouldRefuse:
         [
             ("3 ms", {}, None),
             ("3 ms", {"figure": "cooperative*_ms"}, None),
+            ("3 ms", {"figure": "ms"}, "prints no 'ms'"),
             ("3 TFLOP/s", {}, "is in TFLOP/s, and 'pingpong_ms' of cutlass_example_57 is in ms"),
             ("3x", {}, "is in x, and"),
+            ("3 ms", {"stated": {"arguments": [], "shape": {"mm": 1}}}, "did you mean 'm'?"),
         ],
     )
     def test_what_a_program_does_not_print(
@@ -318,6 +340,19 @@ class TestWhatARunWouldRefuse:
         else:
             (told,) = refused(tmp_path / "p", content)
             assert says in told
+
+    def test_an_id_that_two_of_one_source_have(self, tmp_path: Path) -> None:
+        file = {"id": "f", "file": "a.cu", "public": "elsewhere", "archs": ["sm_90a"],
+                "place": {"section": "Code", "line": 1}}  # fmt: skip
+        load(tmp_path / "p", published(other_builds=[original("o")], compilations=[file]))
+        for more in (
+            {"other_builds": [original("bench")]},
+            {"other_builds": [original("o"), original("o")]},
+            {"compilations": [file, {**file, "file": "b.cu"}]},
+        ):
+            (told,) = refused(tmp_path / "p", published(**more))
+            assert told.startswith("line 3: source 'post': ")
+            assert told.endswith(": it has two of that id")
 
 
 class TestFormedOfTwo:

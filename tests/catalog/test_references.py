@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assay.base.errors import BadInput
-from assay.catalog.formula_names import names_of_program
+from assay.catalog.formula_names import OUTPUTS, names_of_program
 from assay.catalog.model import Catalog
 from assay.catalog.references import check_references
 from assay.judging.cutlass_output import Shape
@@ -69,6 +69,7 @@ class TestFormulas:
             (rate("attention", comparison="attend"), "2 * m", "which dense_attention does not"),
             (ex(88), "2 * m", "names 'm', which ex88 does not have; known: b, d, h, k_len, q"),
             (ex(57), "4 * b", "names 'b', which ex57 does not have; known: groups, k, m, n"),
+            (quotient("read", "read"), "2 * m", "is of a measured rate"),
         ],
     )
     def test_nothing_else(self, evaluation: Any, flops: str, told: str) -> None:
@@ -86,3 +87,4 @@ class TestFormulas:
     )  # fmt: skip
     def test_programs_report_just_what_may_be_named(self, parser: Any, shape: Shape) -> None:
         assert program_facts(parser, shape).keys() == names_of_program(parser)
+        assert shape.keys() == set(OUTPUTS[parser].sizes)

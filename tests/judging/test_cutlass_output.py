@@ -2,6 +2,7 @@
 
 import pytest
 
+from assay.catalog.formula_names import OUTPUTS
 from assay.judging.cutlass_output import MalformedOutput, parse, printed_flop
 from tests import builders as b
 
@@ -48,6 +49,7 @@ class TestExample57:
         assert parsed.figures["pingpong_tflop_per_s"] == 15.25
         assert parsed.figures["pingpong_ms"] == 0.11
         assert parsed.figures["cooperative_device_shapes_ms"] == 0.13
+        assert parsed.figures.keys() == set(OUTPUTS["cutlass_57"].figures)
         assert parsed.passed is True
 
     def test_unequal_groups_have_no_common_shape(self) -> None:
@@ -92,6 +94,7 @@ class TestExample41:
             "batch_size": 1,
         }
         assert parsed.figures == {"gflop_per_s": 27631.6, "ms": 0.0245}
+        assert parsed.figures.keys() == set(OUTPUTS["cutlass_41"].figures)
         assert parsed.passed is True
 
     def test_failed_has_no_figure(self) -> None:
@@ -112,6 +115,7 @@ class TestExample43:
     def test_time_and_rate_of_a_product_that_was_checked(self) -> None:
         parsed = parse("cutlass_43", self.TEXT.format("Passed"))
         assert parsed.figures == {"gflop_per_s": 68719.0, "ms": 0.0312}
+        assert parsed.figures.keys() == set(OUTPUTS["cutlass_43"].figures)
         assert (parsed.shape, parsed.passed) == ({}, True)
 
     def test_failed_has_no_figure(self) -> None:

@@ -98,7 +98,7 @@ def test_the_bound_is_of_the_card_and_takes_nothing_that_was_measured(node: Node
     with_minutes(node, len(NAMES) * 0.12 / 60)
     node.job("benchmark", FIRST)
     assert ran(node) == dict.fromkeys(HANGS, 3)
-    assert "GPU minutes do not hold a look" in record(node, "duel_a").remarks[-1]
+    assert "GPU minutes do not hold a look of about 2 s" in record(node, "duel_a").remarks[-1]
     with_minutes(node, None)
     node.job("benchmark", FIRST)
     assert ran(node) == dict.fromkeys(HANGS, 8)

@@ -59,6 +59,15 @@ def test_a_figure_may_be_of_a_gpu_that_is_named(root: Path) -> None:
         load_catalog(root)
 
 
+def test_a_figure_of_a_claim_that_it_does_not_rest_on_is_refused(root: Path) -> None:
+    add(
+        root,
+        FINDING.replace("when: {demo_rate:", "when: {demo_ratio:").replace("STATUS", "reproduced"),
+    )
+    with pytest.raises(BadInput, match="demo_rate"):
+        load_catalog(root)
+
+
 def test_where_nobody_wrote_any_the_worst_outcome_comes_first(root: Path) -> None:
     every = [
         row.model_copy(update={"status": Status.MISSTATED, "why": Why.OTHER_WORK, "claimed": 900.0})

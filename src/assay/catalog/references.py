@@ -1,5 +1,6 @@
 """References between the files of a catalog: what is named exists, and may stand where it does."""
 
+import fnmatch
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,10 +8,10 @@ from typing import TypeVar
 
 from assay.base.errors import BadInput
 from assay.base.yaml_problems import suggest
-from assay.catalog.formula_names import names_of_operation, names_of_program
+from assay.catalog.formula_names import OUTPUTS, names_of_operation, names_of_program
 from assay.catalog.model import Catalog
 from assay.records.arithmetic import Operand
-from assay.records.claims import Claim
+from assay.records.claims import Claim, SourceFinding
 from assay.records.evaluations import (
     PRINTED,
     Arithmetic,
@@ -29,7 +30,8 @@ from assay.records.evaluations import (
     Unanswerable,
 )
 from assay.records.originals import FigurePattern
-from assay.records.units import Unit
+from assay.records.rivals import TuningChoice
+from assay.records.units import Unit, places
 from assay.records.workloads import Arm, Comparison, Operation
 from assay.shared.expressions import parse
 
@@ -41,6 +43,8 @@ COUNTED_BY = {
     Metric.RATE: "flops", Metric.RATE_RATIO: "flops", Metric.BANDWIDTH: "bytes",
 }  # fmt: skip
 """What of a measurement says how much a metric counts."""
+FIGURES_OF_PLACES = frozenset({None, "claimed", "work", "gpu", "interval"})
+"""What a place of a finding may ask of a verdict (``records.claims.SourceFinding``)."""
 Named = Iterable[tuple[str, frozenset[str]]]
 """(what, the names that a formula may use of it)."""
 
@@ -85,6 +89,9 @@ def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
             names.require("protocol", comparison.protocol, catalog.protocols)
         with checked(comparison.id, "", where) as names:
             names.check_comparison(comparison)
+    for variant in catalog.variants.values():
+        with checked(variant.id, "", f"variant '{variant.id}'") as names:
+            names.require("rival", variant.rival, catalog.rivals)
     for claim in catalog.claims.values():
         where = f"{_file_of(catalog, claim.id)}claim '{claim.id}'"
         for target in claim.hardware.targets:
@@ -99,11 +106,15 @@ def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
         where = f"{_file_of(catalog, audit.id)}audit '{audit.id}'"
         with checked(audit.id, "", where) as names:
             names.check_operands(filter(None, (*audit.operands, audit.claimed)))
-    programs = (each for source in catalog.sources.values() for each in source.own_programs)
-    for figure in (figure for program in programs for figure in program.figures):
+    for source, figure in _printed_figures(catalog):
         where = f"{_file_of(catalog, figure.claim)}claim '{figure.claim}'"
         with checked(figure.claim, "answer", where) as names:
-            names.check_figure(figure)
+            names.check_figure(source, figure)
+    found += _file_problems(catalog)
+    found += _finding_problems(catalog)
+    for choice in catalog.tuning.choices:
+        with checked(choice.id, "", f"tuning.yaml: choice '{choice.id}'") as names:
+            names.check_choice(choice)
     return found
 
 
@@ -113,6 +124,13 @@ def _file_of(catalog: Catalog, entry: str) -> str:
     """
     named = catalog.project is None and entry in catalog.source_of
     return f"{catalog.source_of[entry]}.yaml: " if named else ""
+
+
+def _printed_figures(catalog: Catalog) -> Iterator[tuple[str, FigurePattern]]:
+    """Yield what sources' own programs print, with the source."""
+    for source, claims_file in catalog.sources.items():
+        for original in claims_file.own_programs:
+            yield from ((source, figure) for figure in original.figures)
 
 
 @dataclass(frozen=True)
@@ -157,9 +175,6 @@ class _Names:
                 self._check_program(claim, evaluation)
             case Derived():
                 self._check_derived(evaluation)
-                self._check_formed(claim, evaluation)
-            case Compiles():
-                self._check_file(claim, evaluation)
             case DeviceCode(rival=rival):
                 self.require("rival", rival, catalog.rivals)
             case Support(probe=probe):
@@ -173,6 +188,8 @@ class _Names:
             if not isinstance(evaluation, Benchmark) or evaluation.metric is not Metric.BANDWIDTH:
                 raise self.refuse("a formula for bytes (bytes) is of a measured bandwidth")
             self._check_formula(claim.bytes, self._names_of_terms(evaluation.terms))
+        if isinstance(evaluation, Derived):
+            self._check_formed(claim, evaluation)
 
     def _check_terms(self, evaluation: Evaluation, *, reading: bool) -> None:
         """Arms exist, and a project counts of its own problem what a rate or bandwidth needs."""
@@ -201,16 +218,17 @@ class _Names:
         if over is not None and over.reading_only and not arm.reading_only:
             raise self.refuse(f"holds '{term.arm}' against arm '{term.over}' {alone}")
 
-    def _check_file(self, claim: Claim, evaluation: Compiles) -> None:
-        """Its source lists the file, for that architecture."""
-        name, arch = evaluation.compilation, evaluation.arch
-        published = self.catalog.published_file(self.catalog.source_of[claim.id], name)
-        if published is None or arch not in published.archs:
-            raise self.refuse(f"the source has no compilation '{name}' for {arch}")
-
     def _check_program(self, claim: Claim, evaluation: Program) -> None:
-        """What a program prints is of the claim's kind."""
+        """What is named of a program's output is in it, and is of the claim's kind."""
         self.require("program", evaluation.program, self.catalog.programs)
+        printed = OUTPUTS[self.catalog.programs[evaluation.program].parser]
+        for name in evaluation.stated.shape:
+            if name not in printed.sizes:
+                listed = suggest(name, printed.sizes)
+                raise self.refuse(f"{evaluation.program} prints no size '{name}'{listed}")
+        if printed.figures and not fnmatch.filter(printed.figures, evaluation.figure):
+            listed = suggest(evaluation.figure, printed.figures)
+            raise self.refuse(f"{evaluation.program} prints no '{evaluation.figure}'{listed}")
         base = Unit.MS if evaluation.figure.endswith("ms") else Unit.TFLOP_PER_S
         if claim.unit is not None and claim.unit.base is not base:
             says = f"is in {claim.unit.typed}, and '{evaluation.figure}' of"
@@ -285,7 +303,7 @@ class _Names:
             if operand.claim is not None and self.catalog.claims[operand.claim].value is None:
                 raise self.refuse(f"'{operand.claim}' carries no value to compute with")
 
-    def check_figure(self, figure: FigurePattern) -> None:
+    def check_figure(self, source: str, figure: FigurePattern) -> None:
         """What a source's own program prints answers what that source claims to have measured, in a
         unit of the claim's kind.
         """
@@ -303,6 +321,13 @@ class _Names:
         if figure.counts not in (None, *(reading.id for reading in claim.all_readings())):
             raise self.refuse(f"has no reading '{figure.counts}'")
 
+    def check_choice(self, choice: TuningChoice) -> None:
+        """Its target is there, and the arm of its sweep, which runs what was chosen."""
+        self.require("target", choice.target, self.catalog.targets)
+        arm = self.arm(choice.evidence.comparison, choice.evidence.arm)
+        if arm.variant != choice.variant:
+            raise self.refuse(f"arm '{arm.id}' is variant '{arm.variant}', not '{choice.variant}'")
+
 
 def _terms(evaluation: Evaluation) -> list[Term]:
     """Return the terms that an evaluation rests on or is shown beside."""
@@ -316,3 +341,60 @@ def _terms(evaluation: Evaluation) -> list[Term]:
         case Unanswerable(nearest=beside):
             return [each.term for each in beside if isinstance(each, Quantity)]
     return []
+
+
+def _of_source(catalog: Catalog, source: str) -> str:
+    """Return how a message calls a source: by its file, or where a project has all of them, by its
+    id.
+    """
+    return f"{source}.yaml" if catalog.project is None else f"source '{source}'"
+
+
+def _file_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
+    """Yield programs, and files that are compiled, whose id another one has, and claims on a file
+    or an architecture that their source does not list.
+    """
+    owners: dict[tuple[str, str], str] = {}
+    for source, claims_file in catalog.sources.items():
+        listed = [*(("original", each.id) for each in claims_file.own_programs),
+                  *(("compilation", each.id) for each in claims_file.compilations)]  # fmt: skip
+        for noun, name in listed:
+            if (other := owners.get((noun, name))) is not None:
+                whose = "it has two" if other == source else f"source {other} has one"
+                says = f"{_of_source(catalog, source)}: {noun} '{name}': {whose} of that id"
+                yield ReferenceProblem(source, says)
+            owners[noun, name] = source
+    for claim in catalog.claims.values():
+        if isinstance(asked := claim.evaluation, Compiles):
+            file = catalog.published_file(catalog.source_of[claim.id], asked.compilation)
+            if file is None or asked.arch not in file.archs:
+                says = f"the source has no compilation '{asked.compilation}' for {asked.arch}"
+                where = f"{_file_of(catalog, claim.id)}claim '{claim.id}'"
+                yield ReferenceProblem(claim.id, f"{where}: {says}", "answer")
+
+
+def _finding_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
+    """Yield findings that rest on no claim or audit, or take a figure of another one, or one that
+    no verdict has.
+    """
+    for source, claims_file in catalog.sources.items():
+        for finding in claims_file.findings:
+            where = f"{_of_source(catalog, source)}: finding '{finding.says[:40]}...'"
+            try:
+                _check_finding(_Names(catalog, where), finding)
+            except BadInput as error:
+                yield ReferenceProblem(source, str(error))
+
+
+def _check_finding(names: _Names, finding: SourceFinding) -> None:
+    if not finding.when:
+        raise names.refuse("names no verdict that it rests on (when)")
+    for name in finding.when:
+        names.require("claim", name, names.catalog.source_of)
+    for each in places(finding.says):
+        if each.claim not in finding.when:
+            raise names.refuse(f"takes a figure of {each.claim}, which 'when' does not name")
+        names.require("target", each.target, names.catalog.targets)
+        if each.what not in FIGURES_OF_PLACES:
+            listed = ", ".join(sorted(filter(None, FIGURES_OF_PLACES)))
+            raise names.refuse(f"'{each.claim}:{each.what}' is no figure; known: {listed}")

@@ -62,9 +62,9 @@ def _sentence(
         return None
     text, *words = split(finding.says)
     for place, following in zip(places(finding.says), words, strict=True):
-        verdict = leads.get(place.claim)
+        verdict = leads[place.claim]
         if place.target is not None:
-            of = (each for each in rows.get(place.claim, ()) if each.target == place.target)
+            of = (each for each in rows[place.claim] if each.target == place.target)
             verdict = next(of, None)
         figure = _figure(catalog, verdict, place) if verdict else None
         if figure is None:
