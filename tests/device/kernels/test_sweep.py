@@ -1,10 +1,11 @@
 """sweep: what is tried is told, the fastest wins, and a run sweeps a workload once."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from assay.device.kernels import sweep
+from assay.device.kernels import bsr_rivals, sweep
 from assay.device.kernels.bsr_rivals import neighbours
 from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.sweep import Tried, Walk, sweep_grid
@@ -78,19 +79,39 @@ def test_a_walk_keeps_what_its_tuner_chose():
     assert [one.settings["stages"] for one in swept.tried] == [3, 6, 2]
 
 
-def test_the_neighbours_are_those_that_torchs_tuner_asks_for():
+class Torchao:
+    """The shape of torchao's tuner: it hands a target to PyTorch's ``minimize``."""
+
+    START = {"SPLIT_N": 8, "num_stages": 4}
+
+    def __init__(self, minimize):
+        self.minimize = minimize
+
+    def step(self, name, value, by, _settings):
+        return max(1, int(value * 2**by) if name == "SPLIT_N" else value + by)
+
+    def tune_bsr_dense_addmm(self, *_problem, **_options):
+        meta, *_ = self.minimize(
+            None, self.START, dict(self.START), self.step, max_step=2, verbose=False
+        )
+        return meta
+
+
+def test_torchaos_tuner_walks_over_what_was_compiled(monkeypatch):
     minimize = pytest.importorskip("torch.sparse._triton_ops_meta").minimize
-    start = {"SPLIT_N": 8.0, "num_stages": 4.0}
-    asked = []
+    launched = []
 
-    def step(name, value, by, _settings):
-        return value * 2**by if name == "SPLIT_N" else value + by
+    def measure(launch, _fill_ms):
+        launch()
+        return 1.0 + 0.1 * (launched[-1] != Torchao.START)
 
-    def target(settings):
-        asked.append(settings)
-        return 1.0 + 0.1 * (settings != start)
-
-    minimize(target, start, start, step, max_step=2)
-    found = neighbours(start, step, 2)
-    assert {tuple(one.items()) for one in asked[2:]} == {tuple(one.items()) for one in found}
-    assert len(found) == 12
+    monkeypatch.setattr(bsr_rivals, "Walk", partial(Walk, measure=measure))
+    library = Torchao(minimize)
+    swept = bsr_rivals._walked(library, launched.append, None, None, None)
+    assert library.minimize is minimize
+    assert swept.chosen == Torchao.START
+    around = [Torchao.START, *neighbours(Torchao.START, library.step, 2)]
+    assert len(around) == 13
+    assert all(settings in launched[: len(around)] for settings in around)
+    assert all(settings in around for settings in (one.settings for one in swept.tried))
+    assert len({str(one.settings) for one in swept.tried}) == len(around)

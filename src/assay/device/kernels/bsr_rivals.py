@@ -177,11 +177,11 @@ def _walked(
         return walk.time(meta, SCREENING_MS)
 
     def noted(
-        _bench: object, first: Configuration, known: Configuration, step: Step, max_step: int = 2
+        _bench: object, first: Configuration, known: Configuration, step: Step, **options: Any
     ) -> object:
         # What its first steps ask for, for which its tuner would wait one by one.
-        compiled([first, *neighbours(first, step, max_step)], launch)
-        return minimize(timed, first, known, step, max_step=max_step)
+        compiled([first, *neighbours(first, step, options["max_step"])], launch)
+        return minimize(timed, first, known, step, **options)
 
     library.minimize = noted
     try:
