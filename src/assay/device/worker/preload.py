@@ -38,6 +38,8 @@ _COMPILER = (
     "torch._inductor.lowering",
     "torch.nn.attention.flex_attention",
 )
+_CUTE = (*_COMPILER, "cutlass.cute")
+"""What FlashAttention's CuTe kernels are made of."""
 _TRITON_OPS = ("triton", "triton.language", "torch._dynamo", "torch._inductor.config")
 """torch.sparse._triton_ops itself asks for the device as it is imported, so it stays out."""
 MODULES: dict[str, tuple[str, ...]] = {
@@ -48,12 +50,13 @@ MODULES: dict[str, tuple[str, ...]] = {
     "blksprs": _TRITON_OPS,
     "flex_attention": _COMPILER,
     "flex_attention_tuned": _COMPILER,
-    "fa4": ("flash_attn.cute.interface",),
-    "fa4_sparse": ("flash_attn.cute.interface", "flash_attn.cute.block_sparsity"),
+    "fa4": _CUTE,
+    "fa4_sparse": _CUTE,
     "cudnn_sparse": ("cudnn.block_sparse_attention.api",),
 }
-"""Variant.entry to what it imports when it is prepared and first launched. FlashInfer asks for the
-device as it is imported, so it stays out."""
+"""Variant.entry to what it imports when it is prepared and first launched. FlashInfer and
+FlashAttention's own modules ask for the device as they are imported, so they stay out: each would
+have the job start again, which takes 10 to 15 s."""
 
 
 WORDS: dict[str, tuple[str, ...]] = {"torch.compile": _COMPILER, "triton": _COMPILER[:2]}
