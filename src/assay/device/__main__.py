@@ -23,6 +23,7 @@ from assay.device.worker.forks import prepare_environment
 from assay.device.worker.locks import UNKNOWN_USE, OpenGpu, Use, require_alone
 from assay.device.worker.messages import utc_moment
 from assay.device.worker.preload import (
+    compiled_folder,
     left_out,
     modules_for,
     preload,
@@ -30,11 +31,13 @@ from assay.device.worker.preload import (
     start_again_without,
 )
 from assay.device.worker.telemetry import Choice, open_target
+from assay.shared.confinement import confine_children
 from assay.shared.errors import BadJob, DeviceError, ExitCode, FailureKind, NoDevice
 from assay.shared.files import write_json
 from assay.shared.gpu_locks import NO_LOCK, Lock, hold_gpu
 from assay.shared.job import TASKS, ComparisonJob, DeviceTask
 from assay.shared.job_file import JobFailure, QueuedJob, failure_path, read_job
+from assay.shared.project_calls import project_place
 from assay.shared.specs import Json
 
 BEGAN = time.monotonic()
@@ -48,6 +51,9 @@ def main(arguments: list[str]) -> int:
         batch = [read_job(Path(argument)) for argument in arguments]
         open_target(batch[0].job.target)
         _preload(batch, arguments)
+        comparisons = (queued.job for queued in batch if isinstance(queued.job, ComparisonJob))
+        if any(job.runs_project for job in comparisons):
+            confine_children(compiled_folder(batch[0].output), [project_place()])
         return _run(batch)
     except DeviceError as error:
         sys.stderr.write(f"{error}\n")
@@ -164,7 +170,7 @@ def _preload(batch: Sequence[QueuedJob], arguments: list[str]) -> None:
 def _require_torch(output: Path) -> None:
     """Import PyTorch, without touching CUDA. Raises NoDevice with the remedy."""
     prepare_environment()
-    share_compiled_kernels(output.resolve().parent / "compiled")
+    share_compiled_kernels(compiled_folder(output))
     try:
         importlib.import_module("torch")
     except ImportError as error:

@@ -18,7 +18,7 @@ from assay.base.isolation import python_variables
 from assay.base.progress import quote
 from assay.records.base import Record
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
-from assay.shared import gpu_locks, project_calls
+from assay.shared import confinement, gpu_locks, project_calls
 from assay.shared.errors import ExitCode
 from assay.shared.job import BenchmarkJob, ComparisonJob, DeviceJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
@@ -68,9 +68,11 @@ def device_environment(place: Place) -> dict[str, str]:
     """
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
     code = {} if place.project is None else {project_calls.VARIABLE: str(place.project.resolve())}
+    protected = os.pathsep.join(str(path.resolve()) for path in (SOURCE, *place.protected))
     return {
         **cache,
         **code,
+        confinement.VARIABLE: protected,
         gpu_locks.VARIABLE: str(_locks()),
         **gpu_variables(place.gpu),
         **python_variables([SOURCE, *place.packages]),

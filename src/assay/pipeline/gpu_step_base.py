@@ -6,6 +6,7 @@ rest is in the table of stages.
 
 import json
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -126,7 +127,10 @@ class MeasuringStep:
             image = self._read(stages.RUNNER_IMAGES, self.target.id)
         project = project_of(self.run_dir)
         gpu = next(iter(self.planned.provision.gpus), None)
-        return Place(runtime, image, request.device_python, packages, cache, project, gpu)
+        protected = (self.run_dir.parent, self.report_dir.parent, Path(sys.prefix))
+        return Place(
+            runtime, image, request.device_python, packages, cache, project, gpu, protected
+        )
 
     def _compiler(self, arch: str) -> Place:
         """Return where nvcc runs: on the host, or in the image whose record this run holds."""

@@ -111,6 +111,8 @@ class Place:
     """Copy of a project's files, whose functions GPU jobs call; None where there is none."""
     gpu: str | None = None
     """UUID of the one GPU that jobs here see; None: those that the caller's variables leave."""
+    protected: tuple[Path, ...] = ()
+    """Folders in which a project's code changes nothing but what is in ``cache``."""
 
     def run(self, task: Task, on_line: Callable[[str], None]) -> CommandOutcome:
         """Run a command here."""

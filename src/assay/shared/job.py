@@ -51,6 +51,11 @@ class ComparisonJob(DeviceJob):
         """Return the compiled kernels of the arms."""
         return tuple(arm.artifact for arm in self.comparison.arms if arm.artifact)
 
+    @property
+    def runs_project(self) -> bool:
+        """Return whether a project's code runs in it."""
+        return any(arm.workload.code is not None for arm in self.comparison.arms)
+
 
 @dataclass(frozen=True)
 class CorrectnessJob(ComparisonJob):

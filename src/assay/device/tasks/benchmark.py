@@ -19,6 +19,7 @@ from assay.device.worker.forks import Note, run_child
 from assay.device.worker.locks import OpenGpu, Watch
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Choice, NvmlSensor, Recorder, TelemetryTrace
+from assay.shared.confinement import UNCONFINED, available
 from assay.shared.counting import counted
 from assay.shared.errors import DeviceError, FailureKind
 from assay.shared.job import BenchmarkJob
@@ -236,6 +237,8 @@ def run_benchmark(job: BenchmarkJob, gpu: OpenGpu) -> Json:
     record = benchmark_record(
         comparison.id, job.target.id, gpu.choice, protocol.id, dict(job.not_timed)
     )
+    if job.runs_project and not available():
+        record["remarks"].append(UNCONFINED)
     arms = [arm for arm in comparison.arms if arm.id in job.timed]
     numbers = range(job.first, job.processes)
     try:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from assay.device.worker.failure_kinds import kind_of
+from assay.shared.confinement import enter_as_child
 from assay.shared.errors import FailureKind, KnownFailure, NoContext, NoDevice
 from assay.shared.processes import tied_to_parent
 from assay.shared.specs import Json
@@ -252,6 +253,7 @@ def _result_of(work: Work, board: Any) -> Json:
         board[:] = data.ljust(NOTE_BYTES, b"\0")
 
     try:
+        enter_as_child()
         return {"kind": None, "value": work(note), "error": None}
     except KnownFailure as error:  # the sentence says it all
         return {"kind": error.kind, "value": None, "error": str(error)}

@@ -63,13 +63,18 @@ WORDS: dict[str, tuple[str, ...]] = {"torch.compile": _COMPILER, "triton": _COMP
 """What a project's code holds to what its arms will then import, when they are first launched."""
 
 
-def share_compiled_kernels(folder: Path) -> None:
-    """Have every process of a job find what an earlier one compiled.
-
-    The folder is the job's own unless the caller names one: a stale cache of another run must not
-    decide what is measured. Call it before PyTorch is imported.
+def compiled_folder(output: Path) -> Path:
+    """Return where a job that writes ``output`` keeps what is compiled: a folder of its own unless
+    the caller names one, for a stale cache of another run must not decide what is measured.
     """
-    root = Path(os.environ.get(CACHE_VARIABLE) or folder)
+    named = os.environ.get(CACHE_VARIABLE)
+    return Path(named) if named else output.resolve().parent / "compiled"
+
+
+def share_compiled_kernels(root: Path) -> None:
+    """Have every process of a job find what an earlier one compiled, in a folder. Call it before
+    PyTorch is imported.
+    """
     for variable, name in CACHES.items():
         os.environ.setdefault(variable, str(root / name))
     os.environ.setdefault(SWEEPS_VARIABLE, str(root / "sweeps"))

@@ -1,0 +1,133 @@
+"""What a project's code may not write: records, reports, Assay itself.
+
+A child that runs such code first gives up, for itself and for all that it starts, to change
+anything in the folders that the host names. Landlock enforces it (Linux 5.19 and newer), as any
+process may ask of the kernel. A process under it reaches no other one's memory and, from Linux 6.12
+on, sends it no signal. What it may still write: its own memory, in which the stopwatch lies, too.
+"""
+
+import ctypes
+import os
+import struct
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+VARIABLE = "ASSAY_PROTECTED"
+"""By which the host names the folders; one of them may not be here, as in a container."""
+UNCONFINED = "its code could write records: this kernel has no Landlock (Linux 5.19 and newer)"
+
+_CREATE, _ADD_RULE, _RESTRICT, _PR_SET_NO_NEW_PRIVS = 444, 445, 446, 38
+"""Numbers of landlock_create_ruleset(2) and those after it, on every architecture; of prctl(2)."""
+_VERSION_FLAG, _PATH_BENEATH = 1, 1
+_LEAST = 2
+"""The first version that allows to move a file to another folder, as compilers' caches do."""
+_WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
+_REMOVE_AND_MAKE = sum(1 << bit for bit in range(4, 14))
+_SCOPE_SIGNAL = 1 << 1
+
+
+def _call(number: int, *arguments: object) -> int:
+    library = ctypes.CDLL(None, use_errno=True)
+    result = int(library.syscall(ctypes.c_long(number), *arguments))
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result
+
+
+def _version() -> int:
+    """Return the version of Landlock; 0 where there is none."""
+    try:
+        return _call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))
+    except (OSError, AttributeError):
+        return 0
+
+
+def available() -> bool:
+    """Return whether a process can be confined here."""
+    return _version() >= _LEAST
+
+
+def beside(protected: Sequence[Path]) -> Iterator[Path]:
+    """Yield every file and folder that is neither in one of ``protected`` nor around one: rules
+    can only say what is allowed.
+    """
+    held = {path.resolve() for path in protected}
+    around = {parent for path in held for parent in path.parents}
+    for folder in around - held:
+        if held.isdisjoint(folder.parents):
+            try:
+                entries = list(folder.iterdir())
+            except OSError:
+                continue
+            yield from (each for each in entries if each not in held | around)
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """The folders in which nothing changes, and one in them or elsewhere that may be written."""
+
+    protected: tuple[Path, ...]
+    cache: Path
+
+    def enter(self) -> None:
+        """Confine this process, which has one thread, for good. Raises OSError."""
+        version = _version()
+        files = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
+        every = files | _REMOVE_AND_MAKE
+        # Where the folder for temporary files is around a protected one, nothing new is made in it.
+        temporary = self.cache / "tmp"
+        temporary.mkdir(parents=True, exist_ok=True)
+        os.environ["TMPDIR"], tempfile.tempdir = str(temporary), None
+        scoped = _SCOPE_SIGNAL if version >= 6 else 0
+        attributes = struct.pack("=QQQ", every, 0, scoped)[: 24 if scoped else 8]
+        rules = _call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
+        try:
+            for path in (*beside(self.protected), self.cache):
+                _allow(rules, path, every, files)
+            prctl = ctypes.CDLL(None, use_errno=True).prctl
+            prctl(_PR_SET_NO_NEW_PRIVS, *map(ctypes.c_ulong, (1, 0, 0, 0)))
+            _call(_RESTRICT, ctypes.c_int(rules), ctypes.c_uint32(0))
+        finally:
+            os.close(rules)
+
+
+def _allow(rules: int, path: Path, every: int, files: int) -> None:
+    """Allow to change what is in a folder, or a file. A link stands for nothing: what it names is
+    allowed where it lies.
+    """
+    if path.is_symlink():
+        return
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:  # gone by now
+        return
+    try:
+        rights = every if path.is_dir() else files
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, descriptor), 12)
+        _call(_ADD_RULE, ctypes.c_int(rules), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
+    finally:
+        os.close(descriptor)
+
+
+class _Children:
+    """How children of this process are confined; None: not."""
+
+    by: Confinement | None = None
+
+
+def confine_children(cache: Path, more: Iterable[Path] = ()) -> None:
+    """Have every child that is forked from now on change nothing in the folders that the host
+    names, nor in ``more``, but for ``cache``.
+    """
+    named = (Path(name) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name)
+    protected = tuple(path for path in (*named, *more) if path.exists())
+    _Children.by = Confinement(protected, cache) if available() and protected else None
+
+
+def enter_as_child() -> None:
+    """Confine this process as its parent decided. Raises OSError."""
+    if _Children.by is not None:
+        _Children.by.enter()
