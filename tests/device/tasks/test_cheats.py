@@ -4,6 +4,7 @@ Those that need a GPU's streams run in the task ``cheats`` on one, which writes 
 """
 
 import dataclasses
+import time
 
 import pytest
 import torch
@@ -11,6 +12,8 @@ import torch
 from assay.device.tasks import cheats
 from assay.device.tasks.cheats import CHEATS, WORKLOAD, run_cheats, try_cheat
 from assay.device.tasks.published_cheats import MODES, PATCHES
+from assay.device.timing.bench_process import _remarks
+from assay.device.worker.harness_guard import HarnessGuard
 from assay.shared.job import CheatsJob
 from tests.device.helpers import HostStopwatch, SteadyGpu, protocol
 from tests.jobs import TARGET
@@ -39,6 +42,36 @@ def test_caught_for_the_right_reason(name, validated_if_possible):
     outcome = try_cheat(name, SMALL, "cpu", HostStopwatch(), lambda note: None)
     assert outcome["as_meant"], outcome
     validated_if_possible("CheatOutcome", outcome)
+
+
+def test_a_patch_that_is_put_back_later_is_seen(monkeypatch):
+    """It stands for some timed turns; when the process ends all is as it was."""
+    honest, clock, calls = CHEATS["honest"].prepare, time.perf_counter, []
+
+    def prepare(inputs):
+        prepared = honest(inputs)
+
+        def launch():
+            calls.append(1)
+            time.perf_counter = (lambda: 0.0) if 10 < len(calls) < 30 else clock
+            return prepared.launch()
+
+        return dataclasses.replace(prepared, launch=launch)
+
+    monkeypatch.setitem(CHEATS, "honest", cheats.Cheat("patches for a while", prepare))
+    outcome = try_cheat("honest", SMALL, "cpu", HostStopwatch(), lambda note: None)
+    assert len(calls) > 40
+    assert time.perf_counter is clock
+    assert "time.perf_counter" in outcome["timed_run"]
+
+
+def test_settings_that_the_reference_runs_under_are_told(monkeypatch):
+    guard = HarnessGuard()
+    assert list(_remarks(guard, "cpu")) == []
+    monkeypatch.setattr(torch.backends.cudnn, "benchmark", not torch.backends.cudnn.benchmark)
+    (remark,) = _remarks(guard, "cpu")
+    assert "torch.backends.cudnn.benchmark" in remark
+    assert guard.changed() == []
 
 
 @pytest.fixture

@@ -219,7 +219,7 @@ def _measure(
         )
         bench.phases.add("start", time.monotonic() - began)
         value = run_process(arms, comparison.control, f"{comparison.id}:{index}", bench)
-        return {**value, "remarks": [remark] if remark else []}
+        return {**value, "remarks": [*value["remarks"], *([remark] if remark else [])]}
 
     return measure_processes(
         arms, comparison.control, protocol, numbers, gpu.sensor(), run, comparison.id, gpu.watch()

@@ -42,6 +42,16 @@ def reset_persisting_lines() -> None:
     ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache()
 
 
+def persisting_bytes() -> int:
+    """Return the bytes of L2 that this process has set aside for lines that stay; 0 where the
+    device has none.
+    """
+    found = ctypes.c_size_t(0)
+    limit = 6  # CU_LIMIT_PERSISTING_L2_CACHE_SIZE
+    refused = ctypes.CDLL("libcuda.so.1").cuCtxGetLimit(ctypes.byref(found), ctypes.c_int(limit))
+    return 0 if refused else found.value
+
+
 def record_all(event: Any) -> None:
     """Record a torch.cuda.Event behind all that this process gave the GPU, on whatever stream.
 

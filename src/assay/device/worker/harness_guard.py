@@ -2,8 +2,8 @@
 
 Watched are the functions by which launches are timed, copied and compared, those of this package,
 those of PyTorch that a reference may call, the clock, and what may run between others' calls:
-function modes of PyTorch, trace functions. What changes something and puts it back before its own
-launch ends is not seen: docs/cheats.md.
+function modes of PyTorch, trace functions. What changes something and puts it back before its
+turn ends is not seen: docs/cheats.md.
 """
 
 import builtins
@@ -12,6 +12,8 @@ import operator
 import random
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -50,11 +52,27 @@ FUNCTIONS = tuple(
 LAYERS = tuple(each for each in vars(torch.nn).values() if isinstance(each, type))
 
 
+SETTINGS: dict[str, Callable[[], object]] = {
+    **{
+        f"torch.backends.cudnn.{name}": partial(getattr, torch.backends.cudnn, name)
+        for name in ("enabled", "benchmark", "deterministic", "allow_tf32")
+    },
+    **{
+        f"torch.backends.cuda.{name}": getattr(torch.backends.cuda, name)
+        for name in ("flash_sdp_enabled", "mem_efficient_sdp_enabled", "cudnn_sdp_enabled")
+    },
+    "torch.get_float32_matmul_precision": torch.get_float32_matmul_precision,
+    "torch.are_deterministic_algorithms_enabled": torch.are_deterministic_algorithms_enabled,
+}
+"""What of PyTorch is there to be set, and changes a reference's speed in the same process."""
+
+
 class HarnessGuard:
     """The harness as it is when this is made; ``told``: what must stay as it was said."""
 
     def __init__(self, *told: Any) -> None:
         self._told = [(each, repr(each)) for each in told]
+        self._settings = _settings()
         self._kept = _watched()
         self._methods = frozenset(vars(torch.Tensor))
 
@@ -65,6 +83,21 @@ class HarnessGuard:
         names += [f"torch.Tensor.{name}" for name in vars(torch.Tensor).keys() - self._methods]
         others = ["what is measured"] if any(repr(e) != said for e, said in self._told) else []
         return others + sorted(names)
+
+    def set_anew(self) -> list[str]:
+        """Return the names of PyTorch's settings that are others by now, which is no cheat."""
+        now = _settings()
+        return [name for name, value in self._settings.items() if now[name] != value]
+
+
+def _settings() -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, read in SETTINGS.items():
+        try:
+            found[name] = read()
+        except RuntimeError:  # PyTorch refuses where its older and newer names contradict
+            found[name] = None
+    return found
 
 
 def _same(now: Any, kept: Any) -> bool:
