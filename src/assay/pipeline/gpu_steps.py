@@ -6,6 +6,7 @@ one, see ``evidence.stages``.
 
 import math
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -95,6 +96,7 @@ class MeasuringSteps(MeasuringStep):
         """Measure look after look, until no verdict hangs on samples or all looks are taken."""
         from assay.pipeline.hanging import with_look  # noqa: PLC0415 - it judges
 
+        began = time.monotonic()
         catalog, names = self.dag.catalog, self.planned.comparisons
         first = self._gated_items(stages.BENCHMARKS, names, measure.benchmark_job)
         records, every, waiting = dict[str, BenchmarkRecord](), list[Item](), first
@@ -106,7 +108,7 @@ class MeasuringSteps(MeasuringStep):
                 records[name] = with_look(records.get(name), found[name], looks, comparison.control)
                 write_record(records[name], item.path)
             every += waiting
-            waiting = self._next_looks(first, records)
+            waiting = self._next_looks(first, records, time.monotonic() - began)
         self._finish(stages.BENCHMARKS, every)
 
     def _further(
@@ -131,15 +133,16 @@ class MeasuringSteps(MeasuringStep):
                 yield record.processes[-1].seconds * (more - ran), look
 
     def _next_looks(
-        self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord]
+        self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord], elapsed: float
     ) -> list[Item]:
         """Return the further looks that the time allows which the user gave the GPU, the cheapest
         first; say why the others are left, here and in their records. What an earlier start
-        measured is taken in any case.
+        measured is taken in any case. ``elapsed``: seconds of this start.
         """
         given = self.dag.request.gpu_minutes
         left = math.inf if given is None else 60 * given
-        left -= sum(record.seconds for record in records.values())
+        # Between records lie imports; before this start, earlier ones.
+        left -= max(elapsed, sum(record.seconds for record in records.values()))
         looks = [
             (not item.kept.is_file(), cost, item) for cost, item in self._further(first, records)
         ]
