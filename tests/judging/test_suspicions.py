@@ -109,5 +109,17 @@ def test_what_the_gate_lets_pass_is_told(changes, error, words):
     assert words in told.explanation and (told == plain) == (not words)
 
 
+@pytest.mark.parametrize(("factor", "told"), [(1.0, False), (0.95, False), (0.5, True)])
+def test_a_reference_that_is_slower_beside_a_solution_is_told(factor, told):
+    ours = b.facts("ours").model_copy(update={"arm": "solution"})
+    times = {"solution": b.TIMES_MS["ours"], "rival": b.TIMES_MS["rival"]}
+    beside = b.benchmark(times, arm_facts={"solution": ours})
+    alone = b.benchmark({"rival": factor * times["rival"]}).processes[0]
+    record = beside.model_copy(update={"alone": alone})
+    plain, found = verdict(), verdict(benchmarks={("h100", "duel"): record})
+    assert found.status == plain.status
+    assert ("beside it as alone" in found.explanation) == told
+
+
 def test_a_solution_faster_than_the_hardware_is_no_record():
     assert verdict(solution_ms=0.001).reason == "below_roofline_bound"

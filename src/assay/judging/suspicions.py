@@ -1,14 +1,15 @@
 """What is seldom so of an honest kernel that a stranger wrote. It proves nothing. Pure."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from statistics import median
 
 from assay.base.printable import shortened
 from assay.judging.case import Case
 from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, Term
-from assay.records.measurements import ArmCorrectness
+from assay.records.measurements import ArmCorrectness, Process
 from assay.records.units import number
 from assay.records.workloads import Workload
 
@@ -33,6 +34,9 @@ LONGEST = 120
 """Characters of what is named of one file."""
 COARSER = 4.0
 """Errors of an arm over those of its reference. Honest kernels were seen up to 2.1."""
+SLOWER = 1.1
+"""Times of a reference beside a solution over those alone. A GPU's clock changes by less between
+two processes."""
 UNSEEN = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 1e-5}
 """Relative errors by element type that are too small to speak of: two roundings of a result of 16
 bits; in float32 a hundredth of what TF32 leaves."""
@@ -53,11 +57,12 @@ def suspicion_words(case: Case, claim: Claim, target: str) -> str:
         for term, workload in strange
         for path, words in (_files(case, workload) if term.arm == ARM else ())
     }
-    gate = [words for term, each in strange for words in _of_gate(case, target, term, each)]
+    told = [words for term, each in strange for words in _of_gate(case, target, term, each)]
+    told += [words for term, _ in strange for words in _of_reference(case, target, term)]
     found = [
         f"Worth a look in {path}: {words}; it proves nothing." for path, words in files.items()
     ]
-    return " ".join([*dict.fromkeys(gate), *found])
+    return " ".join([*dict.fromkeys(told), *found])
 
 
 def _of_project(case: Case, term: Term) -> Workload | None:
@@ -92,6 +97,26 @@ def _of_gate(case: Case, target: str, term: Term, workload: Workload) -> Iterato
         if error > max(COARSER * known, UNSEEN.get(workload.dtype, 1.0)):
             than = f"{over.arm} is off by {number(known)}"
             yield f"It is off by {number(error)} where {than}: it may compute in less precision."
+
+
+def _of_reference(case: Case, target: str, term: Term) -> Iterator[str]:
+    """Yield a sentence where what an arm is held against is slower beside it than alone."""
+    record = case.evidence.benchmarks.get((target, term.comparison))
+    if record is None or record.alone is None or term.over is None:
+        return
+    alone, beside = (
+        [median(times) for times in _times_ms(processes, term.over)]
+        for processes in ([record.alone], record.processes)
+    )
+    if alone and beside and (slower := median(beside) / median(alone)) > SLOWER:
+        yield f"{term.over} takes {number(slower)} times as long beside it as alone."
+
+
+def _times_ms(processes: Iterable[Process], arm: str) -> Iterator[tuple[float, ...]]:
+    """Yield the samples of each turn of an arm that nothing disturbed."""
+    for block in (block for process in processes for block in process.blocks):
+        if block.void is None:
+            yield from (turn.times_ms for turn in block.turns if turn.arm == arm)
 
 
 def _largest_error(arm: ArmCorrectness) -> float:

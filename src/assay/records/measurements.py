@@ -255,6 +255,9 @@ class BenchmarkRecord(GpuRecord):
     """What did not go as the protocol asked (no cycles, no graphs), each once."""
     looks: tuple[int, ...] = ()
     """After how many processes a verdict was looked for; empty where their number was fixed."""
+    alone: Process | None = None
+    """The control in a process without the other arms, where a project's code could slow it
+    down."""
 
     def __hash__(self) -> int:
         """Return a number of few of its fields, for a mapping among them has none."""

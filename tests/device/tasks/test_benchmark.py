@@ -3,14 +3,25 @@
 import os
 import signal
 
+import pytest
+
 from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
-from assay.device.tasks.benchmark import benchmark_record, measure_processes
+from assay.device.tasks import benchmark
+from assay.device.tasks.benchmark import (
+    TimedProcesses,
+    benchmark_record,
+    measure_processes,
+    run_benchmark,
+)
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.phases import Phases
 from assay.device.worker.telemetry import Choice
+from assay.shared.specs import CodeSpec
+from tests import jobs
 from tests.device.helpers import (
     HostStopwatch,
+    SteadyGpu,
     SteadySensor,
     bsr_workload,
     dense_workload,
@@ -96,6 +107,25 @@ class TestWholeRecord:
         capped = measure(sensor=SteadySensor(0x4))
         assert {block["void"] for p in capped.processes for block in p["blocks"]} == {None}
         assert capped.processes[0]["telemetry"]["event_reasons"][0] == 4
+
+
+@pytest.mark.parametrize(("of_project", "first"), [(True, 0), (True, 2), (False, 0)])
+def test_a_projects_control_is_timed_alone_once(monkeypatch, of_project, first):
+    asked = []
+
+    def timed(_comparison, arms, _protocol, numbers, _gpu):
+        asked.append([arm.id for arm in arms])
+        return TimedProcesses([{"index": number} for number in numbers], {})
+
+    monkeypatch.setattr(benchmark, "_measure", timed)
+    code = CodeSpec("case.py", "case", {}) if of_project else None
+    arms = [make_arm(name, dense_workload(code=code)) for name in ("theirs", "ours")]
+    job = jobs.benchmark(*arms, first=first, processes=first + 2, timed=("theirs", "ours"))
+    record = run_benchmark(job, SteadyGpu())
+    alone = of_project and first == 0
+    assert asked == [["theirs", "ours"], *([["theirs"]] if alone else [])]
+    assert record.get("alone") == ({"index": 0} if alone else None)
+    assert [process["index"] for process in record["processes"]] == [first, first + 1]
 
 
 def only(measured, name):

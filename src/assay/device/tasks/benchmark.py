@@ -246,8 +246,12 @@ def run_benchmark(job: BenchmarkJob, gpu: OpenGpu) -> Json:
     except GraphFailed as error:
         record["remarks"].append(f"timed by events, not by graphs: {error}")
         progress(job.first, job.processes, f"{comparison.id}: {record['remarks'][-1]}")
-        by_events = replace(protocol, timer="events")
-        measured = _measure(comparison, arms, by_events, numbers, gpu)
+        protocol = replace(protocol, timer="events")
+        measured = _measure(comparison, arms, protocol, numbers, gpu)
+    if job.runs_project and job.first == 0 and len(arms) > 1:
+        control = [arm for arm in arms if arm.id == comparison.control]
+        alone = _measure(comparison, control, protocol, range(1), gpu)
+        record["alone"] = next(iter(alone.processes), None)
     record["not_timed"].update(measured.dropped)
     record["wrong"] = measured.wrong
     record["remarks"] += measured.remarks
