@@ -113,7 +113,7 @@ class HostStopwatch:
     """Times launches by the host's clock: right for work that is done when the call returns."""
 
     def turn(
-        self, launch, samples, lead_ms=0.0, before=lambda number: None, keep=None, watched=False
+        self, launch, samples, lead_ms=0.0, before=lambda number: None, keeps=(), watched=False
     ):
         from assay.device.timing.stopwatch import Timing, copy_output
 
@@ -123,8 +123,9 @@ class HostStopwatch:
             began = time.perf_counter()
             output = launch()
             times.append((time.perf_counter() - began) * 1e3)
-            if keep is not None and keep.number == number:
-                copy_output(output, keep)
+            for keep in keeps:
+                if keep.wants(number):
+                    copy_output(output, keep)
         return Timing(times, sum(times) / samples)
 
 

@@ -85,7 +85,7 @@ class TestCudaStopwatch:
             2,
             1.5,
             lambda number: note("before", number),
-            Keep(0, Buffer(fake.log)),
+            [Keep(0, Buffer(fake.log))],
         )
         assert fake.sizes == [2048]
         sample = ["flush", "event", "launch", "event"]
@@ -101,7 +101,7 @@ class TestCudaStopwatch:
         """Before a checked one the GPU is empty, and nothing begins before it; all ends behind."""
         watched = {"lead_ms": 1.0, "watched": True}
         stopwatch = CudaStopwatch(cold=True)
-        stopwatch.turn(lambda: self.launch(fake), 1, keep=Keep(0, Buffer(fake.log)), **watched)
+        stopwatch.turn(lambda: self.launch(fake), 1, keeps=[Keep(0, Buffer(fake.log))], **watched)
         timed = ["flush", "event", "hold_all", "launch", "event", "copy"]
         ended = ["record_all", "event", "synchronize"]
         assert fake.log[3:] == ["synchronize", "sleep 2000000", *timed, *ended]

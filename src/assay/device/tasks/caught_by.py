@@ -24,6 +24,7 @@ CAUGHT_BY: dict[str, str | None] = {
     "own_method": "plain_tensor",
     "graph_stale": "repeat",
     "frame_walker": TIMED,
+    "frame_reader": TIMED,
     "stack_inspector": TIMED,
     "nan_everywhere": "timed_shape",
     "inputs_zeroed": "inputs_unchanged",

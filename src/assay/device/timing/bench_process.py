@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from assay.device.kernels.inputs import Inputs, make_inputs, memory_found
+from assay.device.kernels.oracles import Errors
 from assay.device.kernels.prepared import Prepare
 from assay.device.timing.phases import MemoryWatch, Phases, input_bytes
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
@@ -122,19 +123,18 @@ def _take_turn(
         )
     # Every draw is made whether the turn is checked or not: nothing tells a launch that it is.
     number, poisoned = source.randrange(samples), source.random() < 0.5
-    keep = round_.start_turn(number if checked else None, samples, poisoned)
+    keeps = round_.start_turn(number if checked else None, samples, poisoned)
     with bench.phases.phase("turns"):
         started = bench.clock()
         timing = bench.stopwatch.turn(
-            round_.launch, samples, ready.warm.lead_ms, round_.before, keep, round_.stranger
+            round_.launch, samples, ready.warm.lead_ms, round_.before, keeps, round_.stranger
         )
         ended = bench.clock()
-    relative = None
-    if keep is not None:
+    found: list[Errors] = []
+    if checked:
         with bench.phases.phase("checks"):
-            errors = round_.errors(keep)
-        relative = errors.relative
-        if beyond := errors.beyond(ready.arm.workload):
+            found = round_.errors()
+        for beyond in filter(None, (errors.beyond(ready.arm.workload) for errors in found)):
             wrong[ready.arm.id] = f"incorrect: the output of a timed launch is wrong ({beyond})"
     if timing.after_ms > STILL_MS and ready.arm.id not in wrong:
         after = f"another stream works on for {timing.after_ms:.3f} ms"
@@ -145,10 +145,16 @@ def _take_turn(
         "started": started,
         "ended": ended,
         "checked": checked,
-        "relative_error": relative,
+        "relative_error": _largest(found),
         "clock_mhz": timing.clock_mhz,
         "settled_ms": settled_ms,
     }
+
+
+def _largest(found: Sequence[Errors]) -> float | None:
+    """Return the largest relative error; None where there is none, or one is not finite."""
+    known = [errors.relative for errors in found if errors.relative is not None]
+    return max(known) if known and len(known) == len(found) else None
 
 
 def _blamed(guard: HarnessGuard, arms: Sequence[str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Rounds: the launches, changes and checks of a turn, as single launches or graphs of many."""
 
 import random
+from functools import partial
 
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.oracles import Errors, errors_of, oracle
@@ -48,29 +49,34 @@ class SingleRound:
         self.swept, self.stranger = prepared.swept, prepared.stranger
         self._number: int | None = None
         self._poisoned = False
-        self._at: Tensor = subject.changes.snapshot()
+        self._places = [subject.kept, *([self.inputs.new_output()] if self.stranger else [])]
+        self._contents = [subject.changes.snapshot() for _ in self._places]
+        """What the launch whose output lies in each place was given."""
 
-    def start_turn(self, number: int | None, samples: int, poisoned: bool) -> Keep | None:
-        """Get ready for a turn of ``samples``; ``number`` of the launch to check, None for none.
+    def start_turn(self, number: int | None, samples: int, poisoned: bool) -> list[Keep]:
+        """Get ready for a turn of ``samples``; ``number`` of the launch to check, None for none. Of
+        a stranger's turns another one is kept, too, drawn when all that it is drawn from has ended.
 
-        ``poisoned``: whether the output is filled with NaN before that launch.
+        ``poisoned``: whether the output is filled with NaN before launch ``number``.
         """
         self._number, self._poisoned = number, poisoned
-        if number is None:
-            return None
-        return Keep(number, self._subject.kept, self._prepared.arranged)
+        numbered = [] if number is None else [self._keep(0, number)]
+        return [*numbered, *([self._keep(1, None)] if self.stranger else [])]
+
+    def _keep(self, place: int, number: int | None) -> Keep:
+        current, contents = self._subject.changes.current, self._contents[place]
+        taken = partial(contents.copy_, current)
+        return Keep(number, self._places[place], self._prepared.arranged, taken)
 
     def before(self, number: int) -> None:
         """Called ahead of each launch, outside its timing."""
         self._subject.changes.step()
-        if number == self._number:
-            self._at.copy_(self._subject.changes.current)
-            if self._poisoned:
-                self._prepared.poison()
+        if number == self._number and self._poisoned:
+            self._prepared.poison()
 
-    def errors(self, keep: Keep) -> Errors:
-        """Return how far the kept output is from the oracle."""
-        return self._subject.errors(keep.into, self._at)
+    def errors(self) -> list[Errors]:
+        """Return how far each kept output is from the oracle."""
+        return list(map(self._subject.errors, self._places, self._contents))
 
 
 class Rotating:
@@ -109,13 +115,15 @@ class RotatingRound:
         self._replay.launch()
         return self._replay.outputs[self._chosen]
 
-    def start_turn(self, number: int | None, samples: int, poisoned: bool) -> Keep | None:
-        """As SingleRound; the last replay stands for whichever was asked for."""
+    def start_turn(self, number: int | None, samples: int, poisoned: bool) -> list[Keep]:
+        """As SingleRound; the last replay stands for whichever was asked for. No code runs in it
+        that could ask which is checked.
+        """
         self._chosen = self._subject.random.randrange(len(self._subject.sets))
         self._last, self._poisoned = samples - 1, poisoned and number is not None
         if number is None:
-            return None
-        return Keep(samples - 1, self._subject.kept, self._replay.bound[0].arranged)
+            return []
+        return [Keep(samples - 1, self._subject.kept, self._replay.bound[0].arranged)]
 
     def before(self, number: int) -> None:
         """Change the chosen set each time, so that its last output is no old one."""
@@ -123,10 +131,10 @@ class RotatingRound:
         if self._poisoned and number == self._last:
             spoil(self._replay.outputs[self._chosen])
 
-    def errors(self, keep: Keep) -> Errors:
+    def errors(self) -> list[Errors]:
         """Ask the oracle as it is: nothing was changed since the kept launch."""
         inputs = self._subject.sets[self._chosen]
-        return errors_of(inputs, inputs.checked(keep.into), oracle(inputs))
+        return [errors_of(inputs, inputs.checked(self._subject.kept), oracle(inputs))]
 
 
 Round = SingleRound | RotatingRound

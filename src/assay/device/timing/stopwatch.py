@@ -1,8 +1,9 @@
 """Timing a turn: consecutive launches of one arm, each between its own pair of CUDA events."""
 
+import secrets
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,14 @@ wait_for_gpu: Callable[[], object] = torch.cuda.synchronize
 turn that did not wait would end in an error instead."""
 
 
+draw = secrets.randbelow
+"""Likewise; what it gives follows from no state that could be read."""
+
+
+def nothing() -> None:
+    """Most of what may be called does nothing."""
+
+
 def nothing_before(_number: int) -> None:
     """Most launches need nothing ahead of them."""
 
@@ -47,11 +56,18 @@ class Timing:
 class Keep:
     """The launch of a turn whose output is kept for a check, and the place it is copied to."""
 
-    number: int
-    """Of the launch, counted from 0."""
+    number: int | None
+    """Of the launch, counted from 0. None for one of all, equally likely, that nobody knows of
+    before it has ended: not even who reads the memory of this process."""
     into: Tensor
     arranged: Callable[[Tensor], Tensor] = as_it_is
     """Put an output into the operation's shape first."""
+    taken: Callable[[], object] = nothing
+    """Called when an output was copied, before anything else changes."""
+
+    def wants(self, number: int) -> bool:
+        """Return whether the output of a launch that has ended is to be copied."""
+        return draw(number + 1) == 0 if self.number is None else number == self.number
 
 
 def _event() -> Any:
@@ -71,6 +87,7 @@ def copy_output(output: Tensor, keep: Keep) -> None:
     if tuple(output.shape) != tuple(keep.into.shape):
         raise ValueError(f"output is {tuple(output.shape)}, not {tuple(keep.into.shape)}")
     keep.into.copy_(output)
+    keep.taken()
 
 
 class CudaStopwatch:
@@ -87,7 +104,7 @@ class CudaStopwatch:
         samples: int,
         lead_ms: float = 0.0,
         before: Callable[[int], None] = nothing_before,
-        keep: Keep | None = None,
+        keeps: Sequence[Keep] = (),
         watched: bool = False,
     ) -> Timing:
         """Time ``samples`` launches; ``before`` is called ahead of each, outside its timing.
@@ -97,7 +114,8 @@ class CudaStopwatch:
         CUDA error of the turn.
         """
         events = [tuple(_event() for _ in range(2)) for _ in range(samples)]
-        alone, all_done, free = keep.number if keep and watched else None, _event(), _event()
+        numbered = (each.number for each in keeps if each.number is not None)
+        alone, all_done, free = next(numbered, None) if watched else None, _event(), _event()
         reset_persisting_lines()
         _wait(lead_ms)
         self._stamp(0)
@@ -114,10 +132,11 @@ class CudaStopwatch:
                 hold_all(start)
             output = launch()
             stop.record()
-            if keep is not None and keep.number == number:
-                # In stream order, before the host waits: work that a launch left on another
-                # stream is missing here.
-                copy_output(output, keep)
+            for keep in keeps:
+                if keep.wants(number):
+                    # In stream order, before the host waits: work that a launch left on another
+                    # stream is missing here.
+                    copy_output(output, keep)
         host_ms = (time.monotonic() - began) * 1e3 / samples
         if watched:
             record_all(all_done)
