@@ -61,13 +61,27 @@ def test_a_sample_of_nvml_is_a_row_and_what_it_refused_is_nan(record: BenchmarkR
 
 
 def test_right_solutions_of_a_problem_are_ranked_by_their_times() -> None:
-    names = [column.name for column in frames.LEADERBOARD if column.name != "rank"]
+    names = [
+        column.name for column in frames.LEADERBOARD if column.name not in ("rank", "score_ms")
+    ]
     given = (("add", "h100", 2.0), ("add", "h100", 1.0), ("add", "h100", None), ("add", "l4", 3.0))
     rows = [
         {**dict.fromkeys(names), "problem": problem, "target": target, "solution_ms": ms}
         for problem, target, ms in given
     ]
     assert frames.leaderboard(rows)["rank"].fillna(0).tolist() == [2, 1, 0, 1]
+
+
+def test_a_submissions_score_is_the_geometric_mean_over_its_benchmarks() -> None:
+    names = [
+        column.name for column in frames.LEADERBOARD if column.name not in ("rank", "score_ms")
+    ]
+    given = (("a", 1.0), ("a", 4.0), ("b", 1.0), ("b", None), (None, 3.0))
+    rows = [
+        {**dict.fromkeys(names), "target": "h100", "submission": file, "solution_ms": ms}
+        for file, ms in given
+    ]
+    assert frames.leaderboard(rows).score_ms.fillna(0).tolist() == pytest.approx([2, 2, 0, 0, 0])
 
 
 @pytest.mark.parametrize(

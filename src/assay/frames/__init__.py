@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from assay.records.builds import BuildRecord
@@ -142,6 +143,10 @@ LEADERBOARD = (
     Column("claimed", "float64", "the speed-up that is claimed; 1 where nobody claims one"),
     Column("verdict", "category", "reproduced, exceeded, not_reproduced, incorrect ..."),
     Column("cause", "object", "the checks that caught it, or the code of the verdict's cause"),
+    Column("submission", "object", "GPU MODE: its file; its rows are the benchmarks of its task"),
+    Column(
+        "score_ms", "float64", "geometric mean of their solution_ms, where all of them have one"
+    ),
 )
 """One row a verdict on how many times as fast one arm is as another."""
 
@@ -150,6 +155,8 @@ def leaderboard(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
     """Return rows with the columns ``LEADERBOARD``."""
     frame = _frame_of_records(LEADERBOARD, [(None, row) for row in rows])
     frame["rank"] = frame.groupby(["problem", "target"], observed=True).solution_ms.rank("min")
+    logs = np.log(frame.solution_ms).groupby([frame.submission, frame.target], observed=True)
+    frame["score_ms"] = np.exp(logs.transform(lambda each: each.mean(skipna=False)))
     return frame
 
 

@@ -38,6 +38,7 @@ def _row(
     measured, low, high, claimed = (
         to_base(each, unit)[0] if isinstance(each, float | int) else None for each in figures
     )
+    workloads = {arm.id: catalog.workloads[arm.workload] for arm in comparison.arms}
     wrong, failed = verdict.status is Status.INCORRECT, _failed(evidence, key, term.arm)
     return {
         "problem": comparison.title,
@@ -54,6 +55,7 @@ def _row(
         "claimed": claimed,
         "verdict": verdict.status.value,
         "cause": ", ".join(failed or [TIMED]) if wrong else verdict.reason or verdict.why,
+        "submission": workloads[term.arm].parameters.get("submission"),
     }
 
 
