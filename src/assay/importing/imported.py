@@ -19,6 +19,7 @@ from assay.catalog.project_folder import CODE, MOST_BYTES, MOST_FILES, PROJECT_F
 from assay.records.base import ID_PATTERN
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes, write_bytes
+from assay.shared.read_limits import MOST_YAML
 
 VALUES = "assay_values.py"
 """File of ``adapters`` that all of the others import."""
@@ -31,6 +32,11 @@ SOURCES = (".c", ".cc", ".cpp", ".cu", ".cuh", ".cxx", ".h", ".hpp")
 """Endings of what a solution may compile when it is imported."""
 TOLERANCES = {"float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2}
 """Largest relative error by element type, as KernelBench sets it for its comparisons."""
+TF32 = re.compile(
+    rb"\b(?:Lazy)?[Cc]onv(?:Transpose|_transpose)?[123]d\b|\b(?:LSTM|GRU|RNN)\b"
+    rb"|allow_tf32\s*=\s*True|set_float32_matmul_precision"
+)
+"""What PyTorch computes in TF32 where it is given float32: its products round as float16's do."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +132,9 @@ def write_project(folder: Path, imported: Imported, head: str) -> tuple[str, ...
     if clash := sorted(folders & imported.contents.keys()):
         raise BadInput(f"'{clash[0]}' would be a file and a folder: rename one of them")
     text = yaml.safe_dump(_document(imported), sort_keys=False, allow_unicode=True, width=100)
+    if len(text.encode()) > MOST_YAML:
+        most = f"{PROJECT_FILE} holds {MOST_YAML:,} bytes at most; take fewer"
+        raise BadInput(f"{counted(len(imported.pairs), 'pair')}: {most}")
     own = imported.adapter, VALUES
     adapters = files("assay.importing").joinpath("adapters")
     for name, content in imported.contents.items():

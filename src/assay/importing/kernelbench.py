@@ -11,6 +11,8 @@ from pathlib import Path
 
 from assay.base.errors import BadInput
 from assay.importing.imported import (
+    TF32,
+    TOLERANCES,
     Imported,
     Pair,
     below,
@@ -24,8 +26,8 @@ from assay.importing.imported import (
 ADAPTER = "pair.py"
 PROBLEM = {"Model", "get_inputs", "get_init_inputs"}
 LEVEL = re.compile(r"(?:.*[^a-z])?level[_-]?(\d+)")
-GENERATED = re.compile(r"level_?(\d+)_problem_?(\d+)(?:_|$)")
-"""Names of generated kernels in a folder of runs."""
+GENERATED = re.compile(r"level_?(\d+)[_/](?:problem|task)_?(\d+)(?:_|$)")
+"""Names of generated kernels in a folder of runs, or of their level."""
 MEANT = re.compile(rb"^class Model\b", re.MULTILINE)
 """What stands in a file that is meant as a problem, even where it is broken."""
 LAZY = re.compile(rb"^[ \t]+(from|import)\b", re.MULTILINE)
@@ -44,19 +46,24 @@ def import_kernelbench(paths: Sequence[Path]) -> Imported:
             sources[path] = read_source(path)
     names = {path: defined_names(data, "ModelNew") for path, data in sources.items()}
     problems = [path for path in sources if names[path] >= PROBLEM]
-    solved = {path for path in sources if "ModelNew" in names[path]}
-    left = sources.keys() - solved - {*problems}
+    solved = {path: "ModelNew" for path in sources if "ModelNew" in names[path]}
+    if not solved:  # where no class is called so, solutions may call theirs Model, too
+        plain = {path for path in sources if path.stem == "solution" or _generated(path)}
+        plain = {path for path in plain if "Model" in names[path]}
+        if others := [path for path in problems if path not in plain]:
+            problems, solved = others, dict.fromkeys(plain, "Model")
+    left = sources.keys() - solved.keys() - {*problems}
     broken = sorted(path for path in left if MEANT.search(sources[path]))
     called = short_names(sources)
     for path in sources:
-        if "ModelNew" in names[path]:
+        if path in solved:
             with imported.leaving_out(path):
-                problem = _problem_of(path, problems, broken, solved, sources)
+                problem = _problem_of(path, problems, broken, solved.keys(), sources)
                 if problem in broken:
                     lacks = ", ".join(sorted(PROBLEM - names[problem]))
                     why = f"has no {lacks}" if names[problem] else "is no Python that can be read"
                     raise BadInput(f"{path}: its problem {problem} {why}")
-                _add(imported, (problem, "Model", path, "ModelNew"), sources, called)
+                _add(imported, (problem, "Model", path, solved[path]), sources, called)
     if problems and not imported.pairs and not imported.left_out:
         imported.left_out.append(f"{problems[0]}: no file defines ModelNew, which solves it")
     return imported
@@ -112,6 +119,7 @@ def _add(
             parameters={"reference": f"{theirs}:{reference}", "solution": f"{ours}:{solution}"},
             file=ours,
             dtype=dtype,
+            relative_tolerance=TOLERANCES["float16" if TF32.search(sources[problem]) else dtype],
             called=str(path.with_suffix("")),
         )
     )
@@ -132,11 +140,11 @@ def _problem_of(
     every = [*others, *broken]
     ours = {_plain(solution.stem), _plain(re.sub(r"(^|_)new(?=_|$)", "", solution.stem))}
     begun = [path for path in every if any(_begins(each, _plain(path.stem)) for each in ours)]
-    if match := GENERATED.search(solution.stem):
+    if match := _generated(solution):
         level, number = map(int, match.groups())
         numbered = re.compile(rf"(?:problem_)?0*{number}(?:_|$)")
         levels = {path: _level_of(path) for path in every}
-        runs = (GENERATED.search(path.stem) for path in sources)
+        runs = map(_generated, sources)
         if not any(levels.values()) and len({int(each[1]) for each in runs if each}) > 1:
             raise BadInput(f"{solution}: no folder says of which level a problem is, level1 say")
         found = [path for path in every if numbered.match(path.stem)]
@@ -157,6 +165,10 @@ def _problem_of(
     if len({sources[path] for path in best}) > 1:
         raise BadInput(f"{solution}: {best[0]} and {best[1]} fit it alike: put it beside its own")
     return best[0]
+
+
+def _generated(path: Path) -> re.Match[str] | None:
+    return GENERATED.search("/".join(path.with_suffix("").parts[-2:]))
 
 
 def _level_of(path: Path) -> int | None:

@@ -218,6 +218,31 @@ def test_the_type_is_that_of_pytorch(new, says, dtype, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("says", "tolerance"),
+    [
+        ("nn.Linear(4, 4)", 1e-4),
+        ("nn.Conv2d(4, 4, 3)", 1e-2),
+        ("F.conv_transpose3d(x, w)", 1e-2),
+        ("nn.LSTM(4, 4)", 1e-2),
+        ("torch.backends.cuda.matmul.allow_tf32 = True", 1e-2),
+        ("torch.backends.cuda.matmul.allow_tf32 = False", 1e-4),
+    ],
+)
+def test_what_is_computed_in_tf32_may_be_as_wrong(new, says, tolerance, tmp_path):
+    problem = f"{PROBLEM}\ndef unused():\n    {says}\n"
+    given = write(tmp_path / "given", {"1_A.py": problem, "1_A_new.py": SOLUTION})
+    (measured,) = new(given, "--from", "kernelbench")[1]["measurements"]
+    assert (measured["dtype"], measured["relative_tolerance"]) == ("float32", tolerance)
+
+
+def test_more_pairs_than_a_project_lists_are_refused(new, tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.importing.imported.MOST_YAML", 1000)
+    ended, made = new(write(tmp_path / "given", GPU_MODE), "--from", "gpu-mode")
+    assert (ended.code, made) == (2, None)
+    assert "4 pairs: assay.yaml holds 1,000 bytes at most; take fewer" in ended.err
+
+
+@pytest.mark.parametrize(
     ("rows", "values"),
     [
         (["add/submission,2", "./more/submission.py,3"], {"2x", "3x"}),
@@ -458,6 +483,16 @@ ALIKE = (
             ["level1_1_a", "level1_1_a"],
         ),
         ({"own/b.py": OTHER + SOLUTION, "own/b_v2.py": SOLUTION}, ["b", "b"]),
+        (
+            {"level_1/1_A.py": PROBLEM, "level_1/10_B.py": OTHER, "s/level_1/task_10.py": SOLUTION},
+            ["p10_b"],
+        ),
+        (
+            {"level_1/1_A.py": PROBLEM, "level_1/2_B.py": OTHER, "s/level_1/task_2.py": PROBLEM},
+            ["p2_b"],
+        ),
+        ({"reference.py": PROBLEM, "solution.py": SOLUTION.replace("New", "")}, ["reference"]),
+        ({"level_1/task_1.py": PROBLEM, "level_1/task_2.py": OTHER}, []),
         *(
             ({f"p/{of}.py": PROBLEM, "p/other.py": OTHER, f"s/{name}.py": SOLUTION}, None)
             for of, name in ALIKE
