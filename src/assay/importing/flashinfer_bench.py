@@ -4,6 +4,7 @@ The format is that of FlashInfer Trace (flashinfer-ai/flashinfer-bench, docs/fla
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,10 @@ TOLERANCE = 1e-2
 """Relative, as FlashInfer-Bench has it for every type."""
 DTYPES = {"float16": "float16", "bfloat16": "bfloat16", "float32": "float32",
           "float8_e4m3fn": "float8_e4m3"}  # fmt: skip
+OTHER = {"float64", "float8_e5m2", "int64", "int32", "int16", "int8", "uint8", "bool"}
+"""Further types that are drawn."""
+OPEN = re.compile(r"\b(?:multinomial|topk|rand\w*)\b")
+"""What leaves open which whole numbers an answer has."""
 ENTRIES = (".py", ".c", ".cc", ".cpp", ".cu", ".cxx")
 """Endings of files whose functions can be measured."""
 
@@ -79,6 +84,8 @@ def _sort(trace: _Trace, path: Path, found: dict[str, Any]) -> None:
         trace.solutions.append((path, found))
     elif isinstance(found.get("workload"), dict) and found.get("solution") is None:
         trace.workloads.append((path, found))
+    elif {"uuid", "axes", "inputs"} <= found.keys():
+        raise BadInput(f"{path}: its workloads name no definition: SOL-ExecBench's are not read")
 
 
 def _why_not(trace: _Trace, solution: Mapping[str, Any]) -> str | None:
@@ -88,13 +95,26 @@ def _why_not(trace: _Trace, solution: Mapping[str, Any]) -> str | None:
         return f"its definition '{name}' is not among the files"
     if len(files := trace.defined[name]) > 1:
         return f"two files define '{name}', each otherwise: {files[0]} and {files[1]}"
+    if says := _unlike(trace.definitions[name]):
+        return says
     file, _, function = str(spec.get("entry_point", "")).partition("::")
     if not function or file not in {source.get("path") for source in solution["sources"]}:
         return "its entry point is no FILE::FUNCTION of its sources"
     if not file.endswith(ENTRIES):
         return f"its entry point {file} is neither Python nor C++ nor CUDA"
-    if not any(found["definition"] == name for _, found in trace.workloads):
-        return f"no workload of '{name}' is among the files"
+    there = any(found["definition"] == name for _, found in trace.workloads)
+    return None if there else f"no workload of '{name}' is among the files"
+
+
+def _unlike(definition: Mapping[str, Any]) -> str | None:
+    """Return why answers to a definition cannot be held against each other; None where they can."""
+    outputs = [str(each["dtype"]) for each in definition["outputs"].values()]
+    inputs = [str(each["dtype"]) for each in definition["inputs"].values()]
+    if other := sorted({*inputs, *outputs} - DTYPES.keys() - OTHER):
+        return f"its definition has values of {other[0]}, which are not drawn here"
+    if any("int" in each for each in outputs) and (by := OPEN.search(definition["reference"])):
+        says = f"its definition answers with whole numbers by {by[0]}"
+        return f"{says}, where others may be as right: they cannot be compared"
     return None
 
 

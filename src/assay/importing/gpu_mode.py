@@ -160,6 +160,14 @@ def _take_task(imported: Imported, folder: Path, place: str, task: Mapping[str, 
         imported.add(f"{place}/{name}", read_below(folder, source, up=2))
     if f"{place}/reference.py" not in imported.contents:
         raise BadInput(f"{folder / TASK}: lists no reference.py, which has the right answer")
+    reference = imported.contents[f"{place}/reference.py"]
+    defined = defined_names(reference, "")
+    if lacks := sorted({"generate_input", "ref_kernel"} - defined):
+        raise BadInput(f"{folder / TASK}: its reference.py defines no {lacks[0]}")
+    uses = {node.id for node in ast.walk(ast.parse(reference)) if isinstance(node, ast.Name)}
+    if "check_implementation" in defined and "ref_kernel" not in uses:
+        says = "its check takes other answers than the reference's, which outputs are held against"
+        raise BadInput(f"{folder / TASK}: {says} here")
 
 
 def _add(imported: Imported, folder: Path, named: str, task: Mapping[str, Any], path: Path) -> None:

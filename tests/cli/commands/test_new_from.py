@@ -132,7 +132,16 @@ NAMED["z.json"] = NAMED["z.json"].replace("main.py::", "a b.py::").replace('"goo
 CUDA = {"z.json": json.dumps(solution("c", "//", [("k.h", "//")], entry_point="src/k.cu::go"))}
 FAR = WORKLOAD.replace("blobs/w", "w" * 300)
 TASK = GPU_MODE["add/task.yml"]
+REFERENCE = GPU_MODE["add/reference.py"]
+UNLIKE = REFERENCE.replace("near(output, ref_kernel(data), rtol=1e-3)", "output[0] @ output[1] < 1")
 DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
+NAMED_BY_NONE = json.dumps(json.loads(WORKLOAD)["workload"])
+SAMPLED = {"definitions/scaled.json": DEFINITION.replace("out.sum(dim=1)", "out.topk(1)[1][:, 0]")}
+SAMPLED = {
+    name: text.replace('["rows"], "dtype": "float', '["rows"], "dtype": "int')
+    for name, text in SAMPLED.items()
+}
+FP4 = {"definitions/scaled.json": DEFINITION.replace("float32", "float4_e2m1", 1)}
 
 
 @pytest.mark.parametrize(
@@ -167,6 +176,8 @@ DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
         ("kernelbench", {"1.py": PROBLEM, "1_new.py": f"from ..own import x\n{SOLUTION}"}, 0, ""),
         ("gpu-mode", {**GPU_MODE, "add/task.yml": f"{TASK}templates: {{a: other.py}}\n"}, 2, ""),
         ("gpu-mode", {**GPU_MODE, "add/task.yml": "benchmarks: []"}, 0, "no benchmarks"),
+        ("gpu-mode", {**GPU_MODE, "add/reference.py": UNLIKE}, 0, "takes other answers"),
+        ("gpu-mode", {**GPU_MODE, "add/reference.py": "x = 1"}, 0, "no generate_input"),
         ("gpu-mode", {**GPU_MODE, "add/task.yml": f"{TASK}a: &a [1]\nb: *a\n"}, 0, "alias"),
         ("gpu-mode", {**GPU_MODE, "add/task.yml": f"{TASK}  - {{a: 2026-01-01}}\n"}, 0, "2026"),
         ("gpu-mode", {**GPU_MODE, "b/task.yml": TASK.replace("../u", "u" * 300)}, 4, "b/task."),
@@ -186,6 +197,9 @@ DEFINITION = FLASHINFER_BENCH["definitions/scaled.json"]
         ("flashinfer-bench", {**FLASHINFER_BENCH, **CUDA}, 4, ""),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": AXISLESS}, 3, "of the axis 'rows'"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": CUSTOM}, 3, "no input 'x' that is"),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": NAMED_BY_NONE}, 3, "SOL-ExecBench's"),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, **SAMPLED}, 0, "cannot be compared"),
+        ("flashinfer-bench", {**FLASHINFER_BENCH, **FP4}, 0, "values of float4_e2m1, which"),
         (
             "flashinfer-bench",
             {**FLASHINFER_BENCH, "definitions/scaled.json": f"\ufeff{DEFINITION}"},
