@@ -225,6 +225,68 @@ def test_an_output_of_a_task_is_nested(project):
         assert gate(found[f"add_{name}_1"]["solution"])["status"] == status
 
 
+SUMS = """
+import torch
+
+def ref_kernel(data):
+    x, out = data
+    return {computes}
+
+def generate_input(size, seed):
+    gen = torch.Generator().manual_seed(seed)
+    return torch.randn(size, size, generator=gen), torch.empty(size, size)
+"""
+
+
+@pytest.mark.parametrize(
+    ("computes", "solves", "status"),
+    [
+        ("x.double().cumsum(0)", "out.copy_(x.cumsum(0))", "correct"),
+        ("x.double().cumsum(0)", "x.cumsum(0)", "correct"),
+        ("x.double().cumsum(0)", "out", "incorrect"),
+        ("x.double().cumsum(0)", "torch.cumsum(x, 0, out=x)", "incorrect"),
+        ("x.softmax(0)", "out.copy_(x).softmax(0)", "correct"),
+        ("x.softmax(0)", "x.sub_(x.amax(0)).softmax(0)", "incorrect"),
+        ("(x - x.mean()).square()", "out.copy_(x).sub_(x.mean()).square_()", "correct"),
+        ("(x - x.mean()).square()", "x.sub_(x.mean()).square()", "incorrect"),
+    ],
+)
+def test_what_a_task_does_not_read_may_be_written(project, computes, solves, status):
+    files = {
+        "t/task.yml": "files: []\nbenchmarks:\n  - {size: 16}\n",
+        "t/reference.py": SUMS.replace("{computes}", computes),
+        "t/submission.py": f"import torch\ndef custom_kernel(data):\n    x, out = data\n"
+        f"    return {solves}\n",
+    }
+    (pair,) = project("gpu-mode", files).values()
+    assert gate(pair["reference"])["status"] == "correct"
+    assert gate(pair["solution"])["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("adds", "status"),
+    [
+        ("_dynamo_propagated_dynamic_indices = {0}", "correct"),
+        ("clone = lambda: torch.relu(x)", "incorrect"),
+    ],
+)
+def test_notes_of_a_compiler_are_no_methods(project, adds, status):
+    solution = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+    solution += f"        y = torch.relu(x)\n        y.{adds}\n        return y\n"
+    (pair,) = project("kernelbench", {"1_relu.py": RELU, "1_relu_new.py": solution}).values()
+    assert gate(pair["solution"])["status"] == status
+
+
+def test_values_of_four_bits_are_inputs(project):
+    fours = "torch.randint(0, 256, (32, 64), dtype=torch.uint8).view(torch.float4_e2m1fn_x2)"
+    problem = RELU.replace("torch.randn(32, 64)", fours)
+    problem = problem.replace("torch.relu(x)", "torch.relu(x.view(torch.uint8) - 9.0)")
+    solution = problem.replace("Model", "ModelNew")
+    (pair,) = project("kernelbench", {"1_a.py": problem, "1_a_new.py": solution}).values()
+    for arm in pair.values():
+        assert gate(arm)["status"] == "correct"
+
+
 def test_a_solutions_files_take_the_place_of_no_other_file(project):
     body = "class Model{}(nn.Module):\n    def forward(self, x):\n        return er.relu(x)\n"
     uses = f"import torch\nfrom torch import nn\nfrom parts import er\n{body}"
@@ -316,6 +378,24 @@ def test_numbers_of_flashinfer_bench(project, takes, does, passed, status):
     found = project("flashinfer-bench", given)["sum_number"]
     assert gate(found["reference"])["status"] == "correct"
     assert gate(found["solution"])["status"] == status
+
+
+def test_whole_numbers_are_no_truth_values(project):
+    definition = json.loads(json.dumps(SCALED).replace("float32", "int8", 1))
+    workload = {**WORKLOAD["workload"], "uuid": "bytes"}
+    body = "def run(x, weight, factor):\n    out = x.{} * weight + factor\n"
+    body += "    return out, out.sum(1)\n"
+    given = {
+        "definitions/scaled.json": json.dumps(definition),
+        "workloads/scaled.jsonl": json.dumps({**WORKLOAD, "workload": workload}),
+        "workloads/blobs/w.safetensors": FLASHINFER_BENCH["workloads/blobs/w.safetensors"],
+    }
+    for name, kind in (("all", "float()"), ("two", "bool()")):
+        own = solution(name, body.format(kind), destination_passing_style=False)
+        given[f"solutions/{name}.json"] = json.dumps(own)
+    found = project("flashinfer-bench", given)
+    for name, status in (("all", "correct"), ("two", "incorrect")):
+        assert gate(found[f"{name}_bytes"]["solution"])["status"] == status
 
 
 def test_solutions_have_files_of_one_name(project):

@@ -146,9 +146,10 @@ def _of_module(name: str, module: ModuleType) -> dict[str, tuple[Any, ...]]:
 
 def is_plain(output: Any) -> bool:
     """Return whether an output is a tensor, and neither a subclass nor one with methods of its own,
-    either of which may compute when it is read.
+    either of which may compute when it is read. torch.compile leaves notes on its outputs.
     """
-    return type(output) in (torch.Tensor, torch.nn.Parameter) and not vars(output)
+    own = any(hasattr(torch.Tensor, name) for name in getattr(output, "__dict__", ()))
+    return type(output) in (torch.Tensor, torch.nn.Parameter) and not own
 
 
 NAMED = 3
