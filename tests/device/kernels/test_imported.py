@@ -88,7 +88,7 @@ def test_kernelbench(project):
         gate(broken["solution"])
 
 
-@pytest.mark.parametrize(
+ONE_OF_EACH = pytest.mark.parametrize(
     ("format_", "contents", "name", "pair"),
     [
         (
@@ -101,16 +101,36 @@ def test_kernelbench(project):
         ("flashinfer-bench", FLASHINFER_BENCH, "solutions/good.json", "good_0a1b2c3d"),
     ],
 )
-def test_a_solution_that_ends_python_ends_not_its_reference(project, format_, contents, name, pair):
-    says = "import sys; sys.exit(3)\n"
+
+
+def beginning(contents, name, line):
+    """Put a line in front of a solution."""
     own = contents[name]
-    changed = (
-        own.replace('"def run', f'"{says[:-1]}\\ndef run') if ".json" in name else f"{says}{own}"
-    )
-    found = project(format_, {**contents, name: changed})[pair]
+    json_ = own.replace('"def run', f'"{line}\\ndef run')
+    return {**contents, name: json_ if name.endswith(".json") else f"{line}\n{own}"}
+
+
+@ONE_OF_EACH
+def test_a_solution_that_ends_python_ends_not_its_reference(project, format_, contents, name, pair):
+    found = project(format_, beginning(contents, name, "import sys; sys.exit(3)"))[pair]
     assert gate(found["reference"])["status"] == "correct"
     with pytest.raises(BadCode, match="SystemExit"):
         gate(found["solution"])
+
+
+@ONE_OF_EACH
+def test_where_a_reference_is_timed_alone_no_solution_is_loaded(
+    project, monkeypatch, format_, contents, name, pair
+):
+    monkeypatch.setattr(sys, "assay_loaded", [], raising=False)
+    line = "import sys; sys.assay_loaded.append(1)"
+    found = project(format_, beginning(contents, name, line))[pair]
+    bench = Bench(protocol(), HostStopwatch(), "cpu", prepare_arm, lambda note: None, Phases())
+    assert run_process([found["reference"]], "reference", "seed", bench)["wrong"] == {}
+    assert sys.assay_loaded == []
+    both = [found["solution"], found["reference"]]
+    assert run_process(both, "reference", "seed", bench)["wrong"] == {}
+    assert sys.assay_loaded == [1]
 
 
 def test_kernelbench_solutions_take_helpers_along(project):
