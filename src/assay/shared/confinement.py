@@ -1,6 +1,6 @@
-"""What a project's code may not write: records, reports, Assay itself.
+"""What a stranger's code may not write: records, reports, Assay itself.
 
-A child that runs such code first gives up, for itself and for all that it starts, to change
+A process that runs such code first gives up, for itself and for all that it starts, to change
 anything in the folders that the host names. Landlock enforces it (Linux 5.19 and newer), as any
 process may ask of the kernel. A process under it reaches no other one's memory and, from Linux 6.12
 on, sends it no signal. What it may still write: its own memory, in which the stopwatch lies, too.
@@ -67,25 +67,21 @@ def beside(protected: Sequence[Path]) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Confinement:
-    """The folders in which nothing changes, and one in them or elsewhere that may be written."""
+    """Folders in which nothing changes, and others, in them or elsewhere, that may be written."""
 
     protected: tuple[Path, ...]
-    cache: Path
+    writable: tuple[Path, ...]
 
     def enter(self) -> None:
         """Confine this process, which has one thread, for good. Raises OSError."""
         version = _version()
         files = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
         every = files | _REMOVE_AND_MAKE
-        # Where the folder for temporary files is around a protected one, nothing new is made in it.
-        temporary = self.cache / "tmp"
-        temporary.mkdir(parents=True, exist_ok=True)
-        os.environ["TMPDIR"], tempfile.tempdir = str(temporary), None
         scoped = _SCOPE_SIGNAL if version >= 6 else 0
         attributes = struct.pack("=QQQ", every, 0, scoped)[: 24 if scoped else 8]
         rules = _call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
         try:
-            for path in (*beside(self.protected), self.cache):
+            for path in (*beside(self.protected), *self.writable):
                 _allow(rules, path, every, files)
             prctl = ctypes.CDLL(None, use_errno=True).prctl
             prctl(_PR_SET_NO_NEW_PRIVS, *map(ctypes.c_ulong, (1, 0, 0, 0)))
@@ -112,6 +108,15 @@ def _allow(rules: int, path: Path, every: int, files: int) -> None:
         os.close(descriptor)
 
 
+def confinement(writable: Iterable[Path], more: Iterable[Path] = ()) -> Confinement | None:
+    """Return what keeps a process from changing the folders that the host names, and ``more``, but
+    for what is ``writable`` in them; None where nothing can or need be kept from it.
+    """
+    named = (Path(name) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name)
+    protected = tuple(path for path in (*named, *more) if path.exists())
+    return Confinement(protected, tuple(writable)) if protected and available() else None
+
+
 class _Children:
     """How children of this process are confined; None: not."""
 
@@ -119,15 +124,15 @@ class _Children:
 
 
 def confine_children(cache: Path, more: Iterable[Path] = ()) -> None:
-    """Have every child that is forked from now on change nothing in the folders that the host
-    names, nor in ``more``, but for ``cache``.
-    """
-    named = (Path(name) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name)
-    protected = tuple(path for path in (*named, *more) if path.exists())
-    _Children.by = Confinement(protected, cache) if available() and protected else None
+    """Confine every child that is forked from now on; it may write to ``cache``."""
+    _Children.by = confinement([cache], more)
 
 
 def enter_as_child() -> None:
     """Confine this process as its parent decided. Raises OSError."""
     if _Children.by is not None:
+        # The folder for temporary files may lie around a protected one: nothing is made in it then.
+        temporary = _Children.by.writable[0] / "tmp"
+        temporary.mkdir(parents=True, exist_ok=True)
+        os.environ["TMPDIR"], tempfile.tempdir = str(temporary), None
         _Children.by.enter()

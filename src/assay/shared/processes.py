@@ -47,19 +47,25 @@ def run_to_end(
     command: Sequence[str],
     timeout_s: float,
     tick: Callable[[], object] = lambda: None,
+    before: Callable[[], object] = lambda: None,
     **options: Any,
 ) -> dict[str, Any]:
     """Run a command to its end, calling ``tick`` meanwhile: exit code, seconds, and a remark where
     it outlived ``timeout_s``. What is left of it is killed with its children.
 
-    ``options``: of subprocess.Popen.
+    ``before``: what its process does first. ``options``: of subprocess.Popen.
     """
-    began = time.monotonic()
+    began, tie = time.monotonic(), tied_to_parent()
+
+    def begin() -> None:
+        tie()
+        before()
+
     process = subprocess.Popen(
         list(command),
         stdin=subprocess.DEVNULL,
         start_new_session=True,
-        preexec_fn=tied_to_parent(),
+        preexec_fn=begin,
         **options,
     )
     remark = ""

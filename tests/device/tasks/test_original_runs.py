@@ -9,7 +9,7 @@ import pytest
 
 from assay.device.tasks import original_runs
 from assay.device.tasks.original_runs import run_line, run_originals
-from assay.shared import kept_output
+from assay.shared import confinement, kept_output
 from assay.shared.errors import BadJob
 from assay.shared.files import sha256_file
 from assay.shared.job import OriginalRunsJob
@@ -108,3 +108,18 @@ class TestLines:
         monkeypatch.setattr(kept_output, "MOST_OUTPUT", 1000)
         run = self.run(tmp_path, "head -c 5000 /dev/zero | tr '\\0' x")
         assert (run["stdout"], run["cut"]) == ("x" * 1000, True)
+
+
+@pytest.mark.skipif(not confinement.available(), reason="no Landlock in this kernel")
+def test_it_changes_no_record(job, tmp_path, monkeypatch):
+    (tmp_path / "record.json").write_text("{}")
+    monkeypatch.setenv(confinement.VARIABLE, str(tmp_path))
+    line = "echo mine > out.txt; echo mine > ~/.rc; echo mine > {}"
+    build, run = (line.format(tmp_path / name) for name in ("record.json", "more.json"))
+    record = run_one(replace(job, build=build, run=f"{run}; cat out.txt; true"))
+    assert record["build"]["exit_code"] != 0
+    assert record["runs"] == []
+    record = run_one(replace(job, build=None, run=f"{run}; cat out.txt ~/.rc"))
+    assert [ran["stdout"] for ran in record["runs"]] == ["mine\nmine\n"] * 2
+    assert (tmp_path / "record.json").read_text() == "{}"
+    assert not (tmp_path / "more.json").exists()

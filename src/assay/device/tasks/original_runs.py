@@ -1,8 +1,9 @@
 """An author's own program from a checkout: built and run by the lines that were given.
 
 It runs a stranger's code. What keeps it in bounds is that the user asked for it by name, that it
-works in a copy, in an environment without the user's settings, for a time that is limited, and that
-of its output a limited part is kept. It is no sandbox.
+works in a copy, in an environment without the user's settings, for a time that is limited, that of
+its output a limited part is kept, and that it changes no record and nothing of Assay's (see
+``shared.confinement``). It is no sandbox.
 """
 
 import contextlib
@@ -20,6 +21,7 @@ from pathlib import Path
 from assay.device.worker.forks import ChildOutcome, Note, each_child, width
 from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
+from assay.shared.confinement import Confinement, confinement
 from assay.shared.errors import BadJob, DeviceError
 from assay.shared.files import sha256_file
 from assay.shared.job import OriginalRunsJob
@@ -62,12 +64,12 @@ def run_originals(jobs: Sequence[OriginalRunsJob], gpu: OpenGpu) -> Iterator[Cal
 def _built(job: OriginalRunsJob, home: Path, _note: Note) -> Json:
     """Return the lines that name the compiler and build the program, as they went."""
     compiler = build = None
-    working, variables = _working(job), _environment(home)
+    working, variables, within = _working(job), _environment(home), _within(job, home)
     if job.build is not None:
         if (name := compiler_of(job.build)) is not None:
             asked = f"{shlex.quote(name)} --version"
-            compiler = run_line(asked, working, variables, VERSION_TIMEOUT_S)
-        build = run_line(job.build, working, variables, job.build_timeout_s)
+            compiler = run_line(asked, working, variables, VERSION_TIMEOUT_S, within)
+        build = run_line(job.build, working, variables, job.build_timeout_s, within)
         progress(0, job.runs, f"{job.original}: built, exit code {build['exit_code']}")
     return {"compiler": compiler, "build": build}
 
@@ -84,13 +86,13 @@ def _run_original(job: OriginalRunsJob, home: Path, outcome: ChildOutcome, gpu: 
     digest = None if file is None else sha256_file(file)
     if outcome.value is None:
         raise DeviceError(f"{job.original}: its build {outcome.error}")
-    build, variables = outcome.value["build"], _environment(home)
+    build, variables, within = outcome.value["build"], _environment(home), _within(job, home)
     built = build is None or build["exit_code"] == 0
     series: list[list[Json]] = []
     for line in (job.run, job.typed):
         series.append([])
         while built and line is not None and len(series[-1]) < job.runs:
-            ran = run_line(line, working, variables, job.run_timeout_s)
+            ran = run_line(line, working, variables, job.run_timeout_s, within)
             series[-1].append(ran)
             text = f"{job.original}: exit code {ran['exit_code']}, {ran['seconds']:.1f} s"
             progress(len(series[-1]), job.runs, text)
@@ -113,6 +115,11 @@ def _run_original(job: OriginalRunsJob, home: Path, outcome: ChildOutcome, gpu: 
         "typed_runs": series[1],
         "figures": list(job.figures),
     }
+
+
+def _within(job: OriginalRunsJob, home: Path) -> Confinement | None:
+    """Return what the program is kept in; it may write to its copy and its home."""
+    return confinement([Path(job.directory).resolve(), home])
 
 
 def _inside(top: Path, name: str, what: str) -> Path:
@@ -144,7 +151,13 @@ def compiler_of(build: str) -> str | None:
     return next((word for word in named if _COMPILER.fullmatch(word)), None)
 
 
-def run_line(line: str, working: Path, variables: Mapping[str, str], timeout_s: float) -> Json:
+def run_line(
+    line: str,
+    working: Path,
+    variables: Mapping[str, str],
+    timeout_s: float,
+    within: Confinement | None = None,
+) -> Json:
     """Give a line to a shell and wait; the LineRun record.
 
     What outlives ``timeout_s`` is killed with its children, and so is what it left running, also in
@@ -164,6 +177,8 @@ def run_line(line: str, working: Path, variables: Mapping[str, str], timeout_s: 
             ):
                 shell = ["/bin/sh", "-c", line]
                 where: Json = {"cwd": working, "env": dict(variables), "stdout": out, "stderr": err}
+                if within is not None:
+                    where["before"] = within.enter
                 ended = run_to_end(shell, timeout_s, **where)
         finally:
             _end_orphans(before)
