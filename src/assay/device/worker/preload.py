@@ -23,6 +23,11 @@ CACHES = {
     "TRITON_CACHE_DIR": "triton",
     "FLASH_ATTENTION_CUTE_DSL_CACHE_DIR": "flash_attention",
     "FLASHINFER_WORKSPACE_BASE": "flashinfer",
+    "TORCH_EXTENSIONS_DIR": "extensions",
+    "CUDA_CACHE_PATH": "cuda",
+    "DG_JIT_CACHE_DIR": "deep_gemm",
+    "TILELANG_CACHE_DIR": "tilelang",
+    "CUPY_CACHE_DIR": "cupy",
 }
 """Variables by which libraries are told where to keep what they compile, and its folder there."""
 SWEEPS_VARIABLE = "ASSAY_SWEEPS"
