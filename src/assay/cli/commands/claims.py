@@ -66,15 +66,14 @@ def claims(
     catalog = load_catalog(checkout.ROOT, folder)
     catalog.check_selection(source or (), ())
     reports = published_reports(home(folder))
-    told, verdicts = dict[str, None](), list[Verdict]()
-    for asked in dict.fromkeys(source or (None,)):  # each by its own: hardly one speaks of all
-        first = [each.id for each in catalog.sources[asked].claims[:1]] if asked else []
+    by_report: dict[str, list[Verdict]] = {}
+    for asked in source or catalog.sources:  # each by its own: hardly a report speaks of all
+        first = [each.id for each in catalog.sources[asked].claims[:1]]
         report, found = _newest(reports, first)
-        told |= {report_name(report): None} if report else {}
-        verdicts += [verdict for verdict in found if asked in (None, verdict.source)]
-    entries = catalog.claims.keys() | catalog.audits.keys()  # a report may have others
-    verdicts = [v for v in verdicts if v.claim in entries]
-    of = rows_by_claim(verdicts)
+        if report is not None:
+            here = by_report.setdefault(report_name(report), [])
+            here += [v for v in found if catalog.source_of.get(v.claim) == asked]
+    of = rows_by_claim(verdict for verdicts in by_report.values() for verdict in verdicts)
     rows = claim_rows(catalog, of, source or ())
     if status:
         rows = [row for row in rows if {row["status"], row["outcome"]} & {*status}]
@@ -83,14 +82,20 @@ def claims(
         return
     counts = Counter(row["kind"] for row in rows)
     title = f"{counted(counts['claim'], 'claim')}, {counted(counts['audit'], 'audit')}"
-    title += f" of their arithmetic{'; verdicts of ' if told else ''}{' and '.join(told)}"
-    lines, listed = [title], {row["claim"]: row["outcome"] for row in rows}
-    counting = [
-        each for each in outcomes(catalog, verdicts) if listed.get(each.lead.claim) == each.status
-    ]
-    for kind, words in KINDS.items():
-        if counts_so := [each for each in counting if each.kind == kind]:
-            lines.append(f"{counted(len(counts_so), *words)}: {came_out(counts_so)}")
+    lines, listed = [f"{title} of their arithmetic"], {row["claim"]: row["outcome"] for row in rows}
+    for name, verdicts in by_report.items():
+        counting = [
+            each
+            for each in outcomes(catalog, verdicts)
+            if listed.get(each.lead.claim) == each.status
+        ]
+        others = len(listed.keys() & {each.claim for each in verdicts}) - len(counting)
+        lines += [f"by report {name}:"] if counting or others else []
+        for kind, words in KINDS.items():
+            if counts_so := [each for each in counting if each.kind == kind]:
+                lines.append(f"  {counted(len(counts_so), *words)}: {came_out(counts_so)}")
+        if others:
+            lines.append(f"  {counted(others, 'claim')} counted with another")
     console.show_table("\n".join(lines), COLUMNS, [_cells(catalog, row, of) for row in rows])
 
 
