@@ -35,4 +35,4 @@ def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_verify_refuses_it(assay: Any, report: Path, tmp_path: Path) -> None:
     answer = assay("verify", report, "--accept-policy", "--key", tmp_path / "mine.pub")
     assert answer.code == 1
-    assert "was revoked on 2026-01-01: stolen" in answer.err
+    assert "was revoked on 2026-01-01: stolen" in answer.out

@@ -74,9 +74,8 @@ def check_signature(envelope: Envelope, trusted: Sequence[TrustedKey]) -> Truste
     ((keyid, signature),) = envelope.signatures.items()
     signer = next((key for key in trusted if key.keyid == keyid), None)
     if signer is None:
-        known = ", ".join(sorted(f"'{key.name}'" for key in trusted)) or "none"
         who = shortened(str(keyid), LONGEST_ID)
-        problem = f"signed by key {who}, which is not trusted (trusted: {known})"
+        problem = f"signed by key {who}, which is not trusted; --key PUBLIC_KEY trusts another"
         raise CheckFailed(problem, code="signature-untrusted")
     try:
         signer.key.verify_signature(signature, envelope.pae())

@@ -13,7 +13,6 @@ from assay.records.verification import (
     SignerEntry,
     VerificationRecord,
 )
-from assay.shared.counting import counted
 from assay.shared.errors import ExitCode
 from assay.verification.verify import VerificationLog
 
@@ -117,6 +116,5 @@ def _says(guarantee: Guarantee, state: ProofState, checks: Sequence[NamedCheck])
     if state is ProofState.NOT_CHECKED:
         skipped = [check.detail for check in checks if check.state is state]
         return skipped[0].removeprefix("not checked, ") if skipped else guarantee.unasked
-    left = sum(len(check.unproven) for check in checks)
-    more = f"; {counted(left, 'thing')} left unproven, as named above" if left else ""
-    return f"{guarantee.says}{more}"
+    left = any(check.unproven for check in checks)
+    return f"{guarantee.says}{', but for what is unproven above' if left else ''}"

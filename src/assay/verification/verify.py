@@ -203,9 +203,10 @@ def _other_version(
     log: VerificationLog, report_dir: Path, contents: ReportContents, what: str
 ) -> OtherVersion:
     commit, path = contents.pipeline.commit, log.called[1] if log.called else report_dir
-    how = f"check out commit {commit}" if commit else "it names no commit to check out"
+    how = f"check out commit {commit}" if commit else "ask its signer: it names no commit"
     return OtherVersion(
-        f"{path}: intact, {what}; ./assay judge judges it by today's rules; to verify it: {how}",
+        f"{path}: intact, but {what}. ./assay judge judges it by today's rules. "
+        f"To verify it as it is, {how}.",
         contents.verdicts.rules,
         commit,
     )

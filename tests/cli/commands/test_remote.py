@@ -184,7 +184,7 @@ def test_the_report_is_signed_here_and_verifies(
     result = verify(report, keys, repository=caller.checkout)
     assert result.holds
     keyid = load_signer(caller.key).public_key.keyid
-    assert f"signed by: key {keyid}" in done.stdout
+    assert f"signed by: your key {keyid}" in done.stdout
     named = read_record(PipelineRecord, report / "evidence" / pipeline_path()).signing_key
     assert named is not None
     assert named.keyid == keyid

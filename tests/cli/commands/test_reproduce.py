@@ -55,7 +55,7 @@ class TestReproduce:
         assert re.match(r"\d published speed figures: .*reproduced", lines[0])
         shown = [line for line in lines if re.match(r"\w+: claimed \S.*: \S", line)]
         assert 0 < len(shown) <= MOST_CLAIMS
-        assert lines[-2].startswith("report: ") or lines[-2].startswith("signed by: key ")
+        assert lines[-2].startswith("report: ") or lines[-2].startswith("signed by: your key ")
         assert lines[-1].startswith("verify: ./assay verify reports/demo_run")
 
     def test_a_checkout_and_its_lines_reach_the_request(

@@ -14,6 +14,7 @@ from assay.verification.guarantees import TIMES
 from assay.verification.sign import sign
 from tests.report_fixtures import COMMIT
 
+ROOT = Path(__file__).resolve().parents[3]
 NAMES = ["intact", "complete", "judged again", "pages", "gate first", "same binaries"]
 
 
@@ -76,10 +77,22 @@ class TestText:
         states = guaranteed(answer.out)
         assert states.pop("intact") == "failed"
         assert set(states.values()) == {"not checked"}
-        assert answer.err.startswith(f"assay: {changed} does not verify:\n  contents: ")
+        assert answer.err == "", "the check has said it"
         assert answer.out.splitlines()[-1].startswith(
             f"FAILED: {changed}: contents: report.md has "
         )
+
+    @pytest.mark.usefixtures("own_rules")
+    def test_ones_own_key_is_called_so(
+        self, assay: Any, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        own = tmp_path / "mine.pem.pub"
+        shutil.copy(report / "signer.pub", own)
+        monkeypatch.setenv("ASSAY_SIGNING_KEY", str(own.with_suffix("")))
+        refused = assay("verify", report, "--key", next(ROOT.glob("config/trusted_keys/*.pub")))
+        assert refused.code == 1
+        assert f"--key {own}" in refused.out.splitlines()[-1]
+        assert "your own key" in assay("verify", report, "--key", own).out
 
     def test_the_last_line_names_the_claim_whose_verdict_is_another(
         self, assay: Any, report: Path, tmp_path: Path
@@ -109,7 +122,7 @@ class TestText:
         assert answer.code == 1
         last = answer.out.splitlines()[-1]
         assert last.startswith(f"NOT VERIFIED: {report}: intact, ")
-        assert last.endswith(f"check out commit {COMMIT}")
+        assert COMMIT in last
         assert "PASSED" not in answer.out
 
 

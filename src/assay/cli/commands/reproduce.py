@@ -310,7 +310,7 @@ def tell_outcome(request: Request, strict: bool, catalog: Catalog | None = None)
         tell_figures(catalog, load_evidence(report / "evidence"), verdicts)
         say(f"report: {from_here(report / PAGE)}")
         if (report / SIGNER).is_file():
-            say(f"signed by: key {load_public_key(report / SIGNER).keyid}")
+            say(f"signed by: your key {load_public_key(report / SIGNER).keyid}")
         console.say_line(f"verify: {shlex.join(_verify_command(report, request))}")
     else:
         say(f"report, for the holder of {request.unsigned_for} to sign: {report / PAGE}")

@@ -1,9 +1,11 @@
 """``./assay verify``: check signature and every byte; judge the raw samples again."""
 
 import errno
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -25,10 +27,12 @@ from assay.findings.replication import FigureRun, again_line, measured_again, me
 from assay.records.images import RuntimeWish
 from assay.records.verification import MeasuredAgain, ProofState, VerificationRecord
 from assay.shared.errors import ExitCode
+from assay.verification.attestation import load_public_key
 from assay.verification.guarantees import TIMES, verification_record
 from assay.verification.made_again import OtherVersion, Renderer
 from assay.verification.policy import Policy
 from assay.verification.report_archive import opened_report
+from assay.verification.sign import default_signing_key, public_key_path
 from assay.verification.signed_files import signed_verdicts
 from assay.verification.trust import reports_in
 from assay.verification.trusted_keys import load_trusted_keys
@@ -97,9 +101,12 @@ def verify(
         if as_json or not log.checks:
             raise error
         last = failed_line(result, log.checks)
-        if str(error) not in last:
+        if not log.failed and str(error) not in last:  # a failed check said it above
             show_sentence(str(error))
         say(last, indent=0)
+        keyid, path = own_key()
+        if error.code == "signature-untrusted" and keyid and keyid in str(error):
+            say(f"That key is your own: --key {path} trusts it.", indent=0)
         raise typer.Exit(error.exit_code)
     if not as_json:
         who = f" {again_line(again)}" if again else ""
@@ -221,9 +228,9 @@ def show_guarantees(result: VerificationRecord) -> None:
         title = shortened(result.project_title or "", LONGEST_TITLE)
         named = f"{result.project}{f' ({title})' if title else ''}"
         say(f"its claims are its signer's own: project {named}, not Assay's", indent=0)
-    for each in result.guarantees:
-        word = each.state.replace("_", " ")
-        say(f"{word:{STATE_WIDTH}}{each.id}: {each.says}", indent=STATE_WIDTH)
+    for (state, says), of in groupby(result.guarantees, lambda each: (each.state, each.says)):
+        word, named = state.replace("_", " "), ", ".join(each.id for each in of)
+        say(f"{word:{STATE_WIDTH}}{named}: {says}", indent=STATE_WIDTH)
 
 
 def verified_line(result: VerificationRecord) -> str:
@@ -232,9 +239,20 @@ def verified_line(result: VerificationRecord) -> str:
     named = f" (run '{result.run}')" if elsewhere else ""
     of = f" of project {result.project[:SHORT]}, its signer's own claims" if result.project else ""
     signers = " and ".join(
-        f"{shortened(each.name, LONGEST_NAME)} ({each.keyid[:SHORT]})" for each in result.signers
+        f"{'your own key, ' if each.keyid == own_key()[0] else ''}"
+        f"{shortened(each.name, LONGEST_NAME)} ({each.keyid[:SHORT]})"
+        for each in result.signers
     )
     return f"PASSED: {result.report}{named}{of}{f', signed by {signers}' if signers else ''}"
+
+
+def own_key() -> tuple[str | None, Path]:
+    """Return the id of the key that signs here, if there is one yet, and its public half's file."""
+    path = public_key_path(Path(os.environ.get("ASSAY_SIGNING_KEY") or default_signing_key()))
+    try:
+        return load_public_key(path).keyid, path
+    except AssayError:
+        return None, path
 
 
 def failed_line(result: VerificationRecord, checks: Sequence[NamedCheck]) -> str:
