@@ -40,10 +40,12 @@ class TableColumn:
     heading: str
     prose: bool = False
     """Whether its cells may be broken between words; all others are never broken."""
+    alone: bool = False
+    """Whether a cell has a line of its own where there is no room for a table."""
 
 
 def show_table(title: str, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows: at a terminal as a table, or two lines a row where it is too narrow for one.
+    """Print rows: at a terminal as a table, or some lines a row where it is too narrow for one.
 
     For programs it is a line of headings and a line a row, cells apart by tabs; the title, which
     they have no use for, goes to standard error.
@@ -73,6 +75,9 @@ def show_table(title: str, columns: Sequence[TableColumn], rows: Sequence[Sequen
         console.print(table, markup=False)
         return
     for first, *others in cells:
-        show_line(first, sys.stdout)
-        told = (f"{head}: {cell}" for head, cell in zip(heads[1:], others, strict=True) if cell)
-        show_line(f"    {'; '.join(told)}", sys.stdout, 4)
+        text = first
+        for column, head, cell in zip(columns[1:], heads[1:], others, strict=True):
+            apart = "\n    " if column.alone or text == first else "; "
+            text += f"{apart}{head}: {cell}" if cell else ""
+        for line in text.split("\n"):
+            show_line(line, sys.stdout, 4)

@@ -13,7 +13,7 @@ from assay.base.printable import shortened
 from assay.base.progress import say
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
-from assay.cli.commands.verify import check_report
+from assay.cli.commands.verify import SHORT, check_report
 from assay.cli.options import require_report
 from assay.cli.project_folder import keys_of
 from assay.evidence.load import ReportContents
@@ -134,7 +134,7 @@ def _intact(
         path=str(path),
         figures=figures,
         keyid=keyid,
-        note=f"{word}: signed by key {keyid} ({signer}), rules {figures.rules}",
+        note=f"{word}: signed by {signer} ({keyid[:SHORT]}), rules {figures.rules}",
         signer=signer,
         holder=next((key.signer for key in trusted if key.keyid == keyid), keyid),
         measurer=measurer_of(log.signed.signer, log.signed.manifest, trusted),

@@ -32,9 +32,8 @@ class ReportFigure(VerdictInShort):
 
     @property
     def said(self) -> str:
-        """Return in words how it came out, and of one measured elsewhere what it would be there."""
-        there = f" (there: {self.as_if.word})" if self.as_if else ""
-        return f"{self.status.word}{there}"
+        """Return in words how it came out; of one measured elsewhere what it would be there."""
+        return f"on another GPU, {self.as_if.word}" if self.as_if else self.status.word
 
     @property
     def answered(self) -> bool:

@@ -66,22 +66,20 @@ class ComparisonView:
 
 
 def _told(leads: Sequence[ComparedFigure]) -> str:
-    """Return how many stand how, in words: of changes and shifts also that there is none."""
+    """Return how many stand how, in words."""
     held = [row for row in leads if row.standing is Standing.REST and row.held_together]
     taken = sum(row.one_measurement for row in held)
     whom = "all" if taken == len(held) > 1 else str(taken)
     same = f" ({whom} of them one measurement, taken over)" if taken else ""
     numbers = Counter(row.standing for row in leads)
-    foremost = (
-        f"{numbers[Standing.CHANGED]} changed",
-        f"{numbers[Standing.SHIFTED]} shifted beyond both intervals",
-    )
-    others = (
-        (len(held), f"did neither{same}"),
+    told = (
+        (numbers[Standing.CHANGED], "changed"),
+        (numbers[Standing.SHIFTED], "shifted beyond both intervals"),
+        (len(held), f"alike{same}"),
         (numbers[Standing.SOME], "answered in some of the reports alone"),
         (numbers[Standing.REST] - len(held), "not run"),
     )
-    return ", ".join([*foremost, *(f"{number} {words}" for number, words in others if number)])
+    return ", ".join(f"{number} {words}" for number, words in told if number)
 
 
 def comparison_view(reports: Sequence[GivenReport], claims: Collection[str]) -> ComparisonView:

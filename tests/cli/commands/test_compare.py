@@ -1,5 +1,6 @@
 """``./assay compare``: what changed first, what else differs, verified before it is shown."""
 
+import re
 import shutil
 from html import escape
 from pathlib import Path
@@ -36,6 +37,10 @@ class TestWhatIsShown:
         assert changed[6].startswith("reproduced: ")
         assert changed[7].startswith("misstated: ")
         assert changed[7].endswith("(other work counted, it seems)")
+        short = assay("compare", report, other, *both)
+        listed = [row[2] for row in rows(short)]
+        for how in ("changed", "shifted"):
+            assert listed.count(how) == sum(map(int, re.findall(rf"(\d+) {how}", short.err)))
 
     def test_the_page_holds_everything(
         self, assay: Any, report: Path, key: Any, tmp_path: Path

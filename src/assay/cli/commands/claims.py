@@ -44,7 +44,7 @@ COLUMNS = (
     TableColumn("why", prose=True),
     TableColumn("source:line"),
     TableColumn("target"),
-    TableColumn("statement", prose=True),
+    TableColumn("statement", prose=True, alone=True),
 )
 
 

@@ -29,9 +29,7 @@ def compare(
         ),
     ] = None,
     key: KeyOption = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Show figures that neither changed nor shifted, too.")
-    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="Show every figure on every GPU.")] = False,
     claim: Annotated[list[str] | None, typer.Option(help="Claim id; repeatable.")] = None,
     html: Annotated[
         Path | None, typer.Option(help="Write everything as a page.", metavar="FILE")
@@ -56,19 +54,22 @@ def compare(
     for report in reports:
         if not report.intact:
             raise CheckFailed(f"{report.name}: nothing is compared with it: {report.note}")
-    view = comparison_view(reports, claim or ())
+    view, every = comparison_view(reports, claim or ()), every or bool(claim)
     for warning in (*([view.products] if view.products else []), *view.warnings):
         console.note(f"warning: {warning}")
     heads = ("claim", "figure", "how", "target", "claimed", "difference", *view.names)
     rows = []
-    for row in view.figures:
+    for row in view.figures if every else view.measurements:
         if every or row.standing in (Standing.CHANGED, Standing.SHIFTED):
             figures = zip(view.reports, row.figures, strict=True)
             cells = (f"{report.mark}{cell(each)}" for report, each in figures)
             how, target = row.standing.value, row.target or ""
             rows.append((row.claim, row.title, how, target, row.claimed, difference(row), *cells))
-    more = [] if every else ["(--all shows all)"]
-    columns = [TableColumn(head, prose=head not in ("claim", "how", "target")) for head in heads]
+    more = [] if every else ["Below: what changed or shifted, each measurement once (--all: all)"]
+    columns = [
+        TableColumn(head, head not in ("claim", "how", "target"), alone=head in view.names)
+        for head in heads
+    ]
     console.show_table("\n".join([*view.counts(), *more]), columns, rows)
     console.note(f"{view.names[0]}: {again_line(again_between(view.reports))}")
     if html is not None:

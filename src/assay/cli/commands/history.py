@@ -17,7 +17,7 @@ from assay.findings.claim_history import HistoryLine, claim_history
 from assay.findings.replication import again_in_history, again_line
 from assay.findings.report_comparison import GivenReport
 from assay.report.comparison_page import carriers, cell
-from assay.shared.counting import agreeing, counted
+from assay.shared.counting import counted
 
 COLUMNS = (
     TableColumn("target"),
@@ -63,8 +63,8 @@ def _title(claim: str, lines: Sequence[HistoryLine], reports: Sequence[GivenRepo
     carried = len({entry.place for line in lines for entry in line.entries})
     return (
         f"{claim}{title}\n{f'claimed: {claimed}, ' if claimed else ''}source {figure.source}\n"
-        f"{counted(measured, 'measurement')}, the oldest first; {counted(carried, 'report')} "
-        f"{agreeing(carried, 'tells', 'tell')} of it; {counted(changes, 'change')} of status\n"
+        f"{counted(measured, 'measurement')} in {counted(carried, 'report')}, the oldest first; "
+        f"{counted(changes, 'change')} of status\n"
         f"{again_line(again_in_history(lines, [report.measurer for report in reports]))}"
     )
 
