@@ -73,7 +73,7 @@ def _read(
             log.called = directory, path
             with suppress(OSError):  # what cannot be looked at does not verify, and says so
                 if not (directory / VERDICTS).is_file():
-                    raise BadInput(f"{directory}: is no report: it holds no {VERDICTS}")
+                    raise BadInput(f"{directory}: is not a report: it has no {VERDICTS}")
             try:
                 check_report(directory, keys, project, Policy(checkout.ROOT, accepted=True), log)
             except OtherVersion:

@@ -48,7 +48,7 @@ def require_report(path: Path) -> None:
         path.lstat()
         names = {each.name for each in path.iterdir()} if path.is_dir() else {MANIFEST}
         if not names & {ATTESTATION, MANIFEST, VERDICTS}:
-            raise BadInput(f"{path}: is no report: it holds no {MANIFEST}")
+            raise BadInput(f"{path}: is not a report: it has no {MANIFEST}")
     except FileNotFoundError as error:
         folders = _folders() if path.name == str(path) else [path.parent]
         known = {report_name(each) for folder in folders for each in reports_in(folder)}

@@ -39,19 +39,22 @@ def plan_lines(plan: Plan, seconds: float) -> Iterator[str]:
     time = about if seconds else ""
     if all(provision.kind != "device" for provision in provisions):
         lacks = dict.fromkeys(p.detail if p.kind == "none" else p.absence for p in provisions)
-        why = "; ".join(filter(None, lacks)) or "recorded figures were asked for"
-        does = [f"No GPU ({NO_DRIVER})" if why == NO_DRIVER else why]
-        does[0] += ": nothing will be measured"
+        why = "; ".join(filter(None, lacks))
+        why = f"No GPU ({NO_DRIVER})" if why == NO_DRIVER else why
+        does = [f"{why}{': ' if why else ''}nothing will be measured"]
+        taken: dict[str, list[str]] = {}
+        for each in provisions:
+            if each.recorded_in is not None:
+                taken.setdefault(each.recorded_in, []).append(each.target)
         does += [
-            f"the figures of {each.recorded_in} on {each.target} are judged again"
-            for each in provisions
-            if each.recorded_in is not None
+            f"the figures of {report} on {' and '.join(targets)} are judged again"
+            for report, targets in taken.items()
         ]
         if builds:
             compared = "compared with those of the report" if len(does) > 1 else "compiled"
             be = agreeing(builds, "is", "are")
             does.append(f"{counted(builds, 'build')} {be} {compared}{time}")
-        yield ", ".join(does)
+        yield "; ".join(does)
     else:
         for target in plan.targets:
             yield from _target(target)
@@ -61,7 +64,7 @@ def plan_lines(plan: Plan, seconds: float) -> Iterator[str]:
             f"source {job.source}'s {job.compilation} is compiled for {job.arch} as published, "
             "from a copy of the checkout; nothing of it runs"
         )
-    if left := len(plan.not_compiled):
+    if (left := len(plan.not_compiled)) and not plan.judges_only:
         be, them = agreeing(left, "is", "are"), agreeing(left, "it", "them")
         yield f"{counted(left, 'more build')} {be} not compiled here; --rebuild compiles {them}"
     for name in unanswered(provisions, plan.answers):

@@ -26,8 +26,8 @@ ProjectOption = Annotated[
     typer.Option(
         "--project",
         metavar="DIR",
-        help=f"Folder with {PROJECT_FILE}, whose claims are judged, and where results, reports and "
-        "trusted keys are; else the folder that this is typed in, where it has one.",
+        help=f"Project folder, with {PROJECT_FILE}: its claims are judged; its results, reports "
+        "and trusted keys are used. Default: the current folder, if it has that file.",
     ),
 ]
 

@@ -34,7 +34,7 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
     published = [each for each in counted_things if each.kind == FIGURES]
     idle = [each for each in published if each.status is Status.NOT_RUN]
     if why_not := cause_chips([each for each in published if each not in idle]):
-        say("why not: " + ", ".join(f"{count} {why.short}" for count, why, _ in why_not))
+        say("why not: " + "; ".join(f"{count}: {why.short}" for count, why, _ in why_not))
     if idle and stamp is None:
         say("not run: " + "; ".join(f"{count}: {why.words}" for count, why, _ in cause_chips(idle)))
     if stamp is not None:

@@ -119,7 +119,7 @@ def _recorded_in(
 def _intact(folder: Path, report: Path, root: Path, keys: Sequence[Path]) -> Manifest:
     """Return the manifest of a report that is as a trusted key signed it, and all in it."""
     if not (folder / MANIFEST).is_file():
-        raise BadInput(f"{report}: is no report: it holds no {MANIFEST}")
+        raise BadInput(f"{report}: is not a report: it has no {MANIFEST}")
     log = VerificationLog(called=(folder, report))
     require_intact(folder, keys, root, log)
     manifest = read_record(Manifest, folder / MANIFEST)
@@ -188,7 +188,7 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     left |= {job.program for job in planned.programs if job not in held["programs"]}
     if left:
         others = ", ".join(sorted(left))
-        say(f"{name}: not taken over on {target}, for they have changed since: {others}")
+        say(f"{name}: these have changed since and are not taken over on {target}: {others}")
     platform = read_record(stages.PLATFORMS.record, evidence / stages.platform_path(target))
     commit, gpu = platform.commit or "an unknown commit", platform.device.gpu
     before = {k: v for k, v in earlier.items() if k not in alike}

@@ -87,7 +87,7 @@ def run_workflow(
         if request.cluster is not None:
             salt_of(run_dir)
         shutil.rmtree(run_dir / "failures", ignore_errors=True)
-        say("each step is told when it ends, but for those that take less than a second")
+        say("a step of a second or more is named when it ends")
         if again:
             say(f"failed before and tried again: {', '.join(again)}")
         anew = [f"{run_path(request)}/{output}" for output in again]

@@ -42,7 +42,7 @@ class TestNew:
         before = (mine / "assay.yaml").read_bytes()
         answer = assay("new", mine)
         assert answer.code == 2
-        assert "is there, and is no empty folder" in answer.err
+        assert "is not an empty folder" in answer.err
         assert (mine / "assay.yaml").read_bytes() == before
         (tmp_path / "empty").mkdir()
         assert assay("new", tmp_path / "empty").code == 0

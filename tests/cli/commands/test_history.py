@@ -23,7 +23,7 @@ def test_every_run_is_a_row(assay: Any, report: Path) -> None:
     assert again == "Measured again by nobody else yet."
     assert head == "demo_rate: Sparse kernel <b>fast</b> | at BK=32"
     assert claimed == "claimed: 200 TFLOP/s, source demo"
-    assert counts == "1 measurement, the oldest first; 1 report tells of it; 0 changes of status"
+    assert counts == "1 measurement in 1 report, the oldest first; 0 changes of status"
 
 
 def test_a_claim_that_no_report_knows_is_said(assay: Any, report: Path) -> None:

@@ -148,7 +148,7 @@ def done(caller: Caller, asked: list[str]) -> subprocess.CompletedProcess[str]:
     shown = []
     for line in process.stdout:
         shown.append(line)
-        if "each step is told" in line:
+        if "named when it ends" in line:
             break
     process.send_signal(signal.SIGTERM)
     shown += process.stdout
@@ -190,7 +190,7 @@ def test_the_report_is_signed_here_and_verifies(
     assert named.keyid == keyid
     assert here(caller) == [RUN, RUN]
     log = caller.checkout / "results" / RUN / "logs" / "remote.log"
-    assert "each step is told" in log.read_text()
+    assert "named when it ends" in log.read_text()
 
 
 def test_no_private_key_was_there(done: subprocess.CompletedProcess[str], caller: Caller) -> None:

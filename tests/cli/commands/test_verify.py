@@ -66,7 +66,7 @@ class TestText:
         (tmp_path / "docs/README.md").touch()
         answer = assay("verify", tmp_path / "docs")
         assert (answer.code, answer.out) == (2, "")
-        assert "docs: is no report" in answer.err
+        assert "docs: is not a report" in answer.err
         (changed / "attestation.json").unlink()
         assert assay("verify", changed).code == 1
 

@@ -1,4 +1,4 @@
-"""``./assay claims``: list claims and audits with their verdicts, as the report's page has them."""
+"""``./assay claims``: list what is claimed, what was measured, and the verdicts."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -53,7 +53,9 @@ def claims(
     source: Annotated[list[str] | None, typer.Option(help="Source id; repeatable.")] = None,
     status: Annotated[
         list[str] | None,
-        typer.Option(help="Verdict in the newest report of the sources, as not_run; repeatable."),
+        typer.Option(
+            help="Verdict in the newest report of the source, such as not_run; repeatable."
+        ),
     ] = None,
     project: ProjectOption = None,
 ) -> None:

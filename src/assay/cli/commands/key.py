@@ -35,7 +35,7 @@ PathArgument = Annotated[
 
 @key.command()
 def new(path: PathArgument = None) -> None:
-    """Make an Ed25519 key pair: PATH, which only you may read, and PATH.pub."""
+    """Make an Ed25519 key pair: PATH and PATH.pub."""
     place = path or default_signing_key()
     for file in (place, public_key_path(place)):
         if file.exists() or file.is_symlink():

@@ -53,7 +53,7 @@ def new(
 ) -> None:
     """Write a project of your own: an example, or kernels of others with their references."""
     if not is_free(folder):
-        raise BadInput(f"{folder}: is there, and is no empty folder")
+        raise BadInput(f"{folder}: exists already and is not an empty folder")
     require_folder_place(folder, folder / PROJECT_FILE)
     schema = f"$schema={(checkout.ROOT / SCHEMA).as_uri()}"
     if format_ is None and (paths or claimed):

@@ -73,7 +73,7 @@ def reproduce(
     claim: Annotated[
         list[str] | None,
         typer.Option(
-            help="Claim or audit, as ./assay claims lists it: only what answers it is done; "
+            help="Claim or audit, as ./assay claims lists it: only what it needs is run; "
             "repeatable."
         ),
     ] = None,
@@ -91,15 +91,15 @@ def reproduce(
         float | None,
         typer.Option(
             min=0.1,
-            help="Of GPU time for timing: when they are spent, no verdict is looked at again.",
+            help="GPU time for timing: once it is spent, no undecided verdict gets more processes.",
         ),
     ] = None,
     prove_again: Annotated[
         bool,
         typer.Option(
             "--prove-again",
-            help="Repeat gates, cheats, sanitizers and tuning of an earlier run here with the "
-            "same code, GPU and software.",
+            help="Repeat gates, cheats, sanitizers and tuning, though an earlier run here did them "
+            "with the same code, GPU and software.",
         ),
     ] = False,
     run: Annotated[

@@ -1,4 +1,4 @@
-"""``./assay site``: a static site over any number of signed reports."""
+"""``./assay site``: write a static site over signed reports."""
 
 import os
 import shutil

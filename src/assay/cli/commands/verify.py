@@ -48,8 +48,8 @@ def verify(
     key: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Public key to trust, repeatable: one of them must have signed; else those "
-            "of config/trusted_keys, of which any may have signed recorded figures in any case."
+            help="Public key to trust, repeatable: one of them must have signed. Default: those of "
+            "config/trusted_keys, which may always have signed an earlier report inside this one."
         ),
     ] = None,
     rebuild: Annotated[
@@ -64,7 +64,10 @@ def verify(
         list[str] | None, typer.Option(help="Build that --rebuild compares, by id; repeatable.")
     ] = None,
     accept_policy: Annotated[
-        bool, typer.Option("--accept-policy", help="List other rules, and accept them.")
+        bool,
+        typer.Option(
+            "--accept-policy", help="Accept margins, protocols and claims of another checkout."
+        ),
     ] = False,
     as_json: Annotated[
         bool,
