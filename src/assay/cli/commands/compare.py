@@ -62,10 +62,11 @@ def compare(
     for row in view.figures if every else view.measurements:
         if every or row.standing in (Standing.CHANGED, Standing.SHIFTED):
             figures = zip(view.reports, row.figures, strict=True)
-            cells = (f"{report.mark}{cell(each)}" for report, each in figures)
+            cells = (f"{report.mark if each else ''}{cell(each)}" for report, each in figures)
             how, target = row.standing.value, row.target or ""
             rows.append((row.claim, row.title, how, target, row.claimed, difference(row), *cells))
-    more = [] if every else ["Below: what changed or shifted, each measurement once (--all: all)"]
+    found = "Below: what changed or shifted, each measurement once" if rows else "Nothing changed"
+    more = [] if every else [f"{found} (--all: all)"]
     columns = [
         TableColumn(head, head not in ("claim", "how", "target"), alone=head in view.names)
         for head in heads
