@@ -25,7 +25,7 @@ from assay.shared.counting import counted
 def check(project: ProjectOption = None) -> None:
     """Say what is wrong with a project or with its figures.
 
-    A line each on standard output, remarks among them; their count ends it on standard error.
+    Each finding or remark is a line on standard output; their number goes to standard error.
     """
     folder = project_folder(project)
     if folder is None:

@@ -30,7 +30,9 @@ def compare(
     ] = None,
     key: KeyOption = None,
     every: Annotated[bool, typer.Option("--all", help="Show every figure on every GPU.")] = False,
-    claim: Annotated[list[str] | None, typer.Option(help="Claim id; repeatable.")] = None,
+    claim: Annotated[
+        list[str] | None, typer.Option(help="Claim to show, changed or not; repeatable.")
+    ] = None,
     html: Annotated[
         Path | None, typer.Option(help="Write everything as a page.", metavar="FILE")
     ] = None,
@@ -38,8 +40,8 @@ def compare(
         bool,
         typer.Option(
             "--fail-on-regression",
-            help="Exit 1 where a figure of the last report is worse than in the first: it held "
-            "and does not, or its whole interval is worse.",
+            help="Exit 1 if a figure of the last report is worse than in the first: it no longer "
+            "holds, or its whole interval is worse.",
         ),
     ] = False,
     project: ProjectOption = None,

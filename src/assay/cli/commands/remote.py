@@ -82,8 +82,8 @@ def remote(
         bool,
         typer.Option(
             "--resume",
-            help="Show and fetch a run that goes on there, or was cut short; it goes on with the "
-            "options it was started with.",
+            help="Follow and fetch a run that goes on there, or continue one that was cut short, "
+            "with the options it was started with.",
         ),
     ] = False,
     remove: Annotated[
