@@ -42,14 +42,9 @@ def plan_lines(plan: Plan, seconds: float) -> Iterator[str]:
         why = "; ".join(filter(None, lacks))
         why = f"No GPU ({NO_DRIVER})" if why == NO_DRIVER else why
         does = [f"{why}{': ' if why else ''}nothing will be measured"]
-        taken: dict[str, list[str]] = {}
-        for each in provisions:
-            if each.recorded_in is not None:
-                taken.setdefault(each.recorded_in, []).append(each.target)
-        does += [
-            f"the figures of {report} on {' and '.join(targets)} are judged again"
-            for report, targets in taken.items()
-        ]
+        for report in dict.fromkeys(each.recorded_in for each in provisions if each.recorded_in):
+            targets = " and ".join(each.target for each in provisions if each.recorded_in == report)
+            does.append(f"the figures of {report} on {targets} are judged again")
         if builds:
             compared = "compared with those of the report" if len(does) > 1 else "compiled"
             be = agreeing(builds, "is", "are")

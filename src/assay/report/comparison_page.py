@@ -69,8 +69,7 @@ def _told(leads: Sequence[ComparedFigure]) -> str:
     """Return how many stand how, in words."""
     held = [row for row in leads if row.standing is Standing.REST and row.held_together]
     taken = sum(row.one_measurement for row in held)
-    whom = "all" if taken == len(held) > 1 else str(taken)
-    same = f" ({whom} of them one measurement, taken over)" if taken else ""
+    same = f" ({taken} of them one measurement, taken over)" if taken else ""
     numbers = Counter(row.standing for row in leads)
     told = (
         (numbers[Standing.CHANGED], "changed"),

@@ -69,10 +69,9 @@ def claims(
     catalog.check_selection(source or (), ())
     reports = published_reports(home(folder))
     by_report: dict[str, list[Verdict]] = {}
-    for asked in source or catalog.sources:  # each by its own: hardly a report speaks of all
+    for asked in dict.fromkeys(source or catalog.sources):  # hardly a report speaks of all
         first = [each.id for each in catalog.sources[asked].claims[:1]]
-        report, found = _newest(reports, first)
-        if report is not None:
+        for report, found in _newest(reports, first).items():
             here = by_report.setdefault(report_name(report), [])
             here += [v for v in found if catalog.source_of.get(v.claim) == asked]
     of = rows_by_claim(verdict for verdicts in by_report.values() for verdict in verdicts)
@@ -86,33 +85,27 @@ def claims(
     title = f"{counted(counts['claim'], 'claim')}, {counted(counts['audit'], 'audit')}"
     lines, listed = [f"{title} of their arithmetic"], {row["claim"]: row["outcome"] for row in rows}
     for name, verdicts in by_report.items():
-        counting = [
-            each
-            for each in outcomes(catalog, verdicts)
-            if listed.get(each.lead.claim) == each.status
-        ]
-        others = len(listed.keys() & {each.claim for each in verdicts}) - len(counting)
-        lines += [f"by report {name}:"] if counting or others else []
+        shown = listed.keys() & {each.claim for each in verdicts}
+        lines += [f"by report {name}:"] if shown else []
+        once = [e for e in outcomes(catalog, verdicts) if listed.get(e.lead.claim) == e.status]
         for kind, words in KINDS.items():
-            if counts_so := [each for each in counting if each.kind == kind]:
+            if counts_so := [each for each in once if each.kind == kind]:
                 lines.append(f"  {counted(len(counts_so), *words)}: {came_out(counts_so)}")
-        if others:
+        if (others := len(shown) - len(once)) > 0:
             lines.append(f"  {counted(others, 'claim')} counted with another")
     console.show_table("\n".join(lines), COLUMNS, [_cells(catalog, row, of) for row in rows])
 
 
-def _newest(
-    reports: Sequence[Path], claims: Sequence[str]
-) -> tuple[Path | None, Sequence[Verdict]]:
-    """Return the first report that speaks of all ``claims``, and its verdicts, of which nothing is
-    verified; before others one by today's rules.
+def _newest(reports: Sequence[Path], claims: Sequence[str]) -> dict[Path, Sequence[Verdict]]:
+    """Return the first report that speaks of all ``claims``, if any, with its verdicts, of which
+    nothing is verified; before others one by today's rules.
     """
-    found: tuple[Path | None, Sequence[Verdict]] = None, ()
+    found: dict[Path, Sequence[Verdict]] = {}
     for report in (r for r in reports if all(may_speak_of(r, claim) for claim in claims)):
         with opened_report(report) as opened:
             file = read_record(VerdictsFile, opened / VERDICTS)
-        if found[0] is None or file.rules == RULES:
-            found = report, with_known_causes(file.verdicts)
+        if not found or file.rules == RULES:
+            found = {report: with_known_causes(file.verdicts)}
         if file.rules == RULES:
             break
     return found

@@ -24,6 +24,7 @@ from assay.base.strict_yaml import parse_yaml
 from assay.base.writable import require_file_place, require_folder_place
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout
+from assay.cli.commands.verify import SHORT
 from assay.cli.console import say
 from assay.cli.given_reports import figures_of_contents
 from assay.cli.options import KeyOption, ReportArgument, require_report
@@ -127,7 +128,7 @@ def signed_report(path: Path, keys: Sequence[Path] | None, project: Path | None)
     assert report.signed is not None
     signer = report.signed.signer
     checked = "every file is as it was signed; nothing was judged again (./assay verify does)"
-    progress(f"{report_name(path)}: signed by key {signer.keyid} ({signer.name}): {checked}")
+    progress(f"{report_name(path)}: signed by {signer.name} ({signer.keyid[:SHORT]}): {checked}")
     return report
 
 

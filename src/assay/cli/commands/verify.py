@@ -104,7 +104,7 @@ def verify(
         if as_json or not log.checks:
             raise error
         last = failed_line(result, log.checks)
-        if not log.failed and str(error) not in last:  # a failed check said it above
+        if (rebuild or not log.failed) and str(error) not in last:  # a failed check has said it
             show_sentence(str(error))
         say(last, indent=0)
         keyid, path = own_key()
