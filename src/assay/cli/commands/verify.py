@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -231,9 +230,9 @@ def show_guarantees(result: VerificationRecord) -> None:
         title = shortened(result.project_title or "", LONGEST_TITLE)
         named = f"{result.project}{f' ({title})' if title else ''}"
         say(f"its claims are its signer's own: project {named}, not Assay's", indent=0)
-    for (state, says), of in groupby(result.guarantees, lambda each: (each.state, each.says)):
-        word, named = state.replace("_", " "), ", ".join(each.id for each in of)
-        say(f"{word:{STATE_WIDTH}}{named}: {says}", indent=STATE_WIDTH)
+    for each in result.guarantees:
+        word = each.state.replace("_", " ")
+        say(f"{word:{STATE_WIDTH}}{each.id}: {each.says}", indent=STATE_WIDTH)
 
 
 def verified_line(result: VerificationRecord) -> str:
