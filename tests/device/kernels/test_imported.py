@@ -297,6 +297,19 @@ def test_notes_of_a_compiler_are_no_methods(project, adds, status):
     assert gate(pair["solution"])["status"] == status
 
 
+@pytest.mark.parametrize("kept", ["x", "[(x, 1)]"])
+def test_tensors_in_an_object_are_no_inputs(project, kept):
+    more = (
+        f"x = torch.randn(32, 64)\n    return [x, SimpleNamespace(a=2), SimpleNamespace(b={kept})]"
+    )
+    problem = RELU.replace("return [torch.randn(32, 64)]", more)
+    problem = f"from types import SimpleNamespace\n{problem}"
+    given = {"1_relu.py": problem, "1_relu_new.py": problem.replace("Model", "ModelNew")}
+    (pair,) = project("kernelbench", given).values()
+    with pytest.raises(BadCode, match="an input is a SimpleNamespace that has tensors"):
+        gate(pair["reference"])
+
+
 def test_values_of_four_bits_are_inputs(project):
     fours = "torch.randint(0, 256, (32, 64), dtype=torch.uint8).view(torch.float4_e2m1fn_x2)"
     problem = RELU.replace("torch.randn(32, 64)", fours)
