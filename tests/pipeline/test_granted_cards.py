@@ -10,6 +10,7 @@ import pytest
 
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record
+from assay.base.writable import cache_folder
 from assay.catalog.load import load_catalog
 from assay.evidence.stages import PLATFORMS
 from assay.measuring.slurm_grant import SlurmGrant
@@ -105,3 +106,13 @@ class TestAnotherCard:
         node.job("benchmark", FIRST)
         assert sorted(node.box.units()) == sorted(("benchmark", name, FIRST) for name in NAMES)
         assert node.contradictions() == []
+
+
+def test_a_projects_code_changes_neither_the_checkout_nor_what_is_kept(tmp_path, monkeypatch):
+    """Its launcher, rules and claims lie there; and what earlier runs proved."""
+    places, runner = [], Steps._runner
+    monkeypatch.setattr(Steps, "_runner", lambda self: places.append(runner(self)) or places[-1])
+    node = Node(tmp_path, monkeypatch)
+    node.job("platform", FIRST)
+    root = node.box.root
+    assert {root, cache_folder(root)} <= set(places[-1].protected)

@@ -127,7 +127,8 @@ class MeasuringStep:
             image = self._read(stages.RUNNER_IMAGES, self.target.id)
         project = project_of(self.run_dir)
         gpu = next(iter(self.planned.provision.gpus), None)
-        protected = (self.run_dir.parent, self.report_dir.parent, Path(sys.prefix))
+        ours = (self.root, cache_folder(self.root), Path(sys.prefix))
+        protected = (*ours, self.run_dir.parent, self.report_dir.parent)
         return Place(
             runtime, image, request.device_python, packages, cache, project, gpu, protected
         )
