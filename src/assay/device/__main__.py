@@ -24,6 +24,7 @@ from assay.device.worker.locks import UNKNOWN_USE, OpenGpu, Use, require_alone
 from assay.device.worker.messages import utc_moment
 from assay.device.worker.preload import (
     compiled_folder,
+    keep_project_apart,
     left_out,
     modules_for,
     preload,
@@ -50,9 +51,12 @@ def main(arguments: list[str]) -> int:
             raise BadJob("usage: python -m assay.device JOB.json ...")
         batch = [read_job(Path(argument)) for argument in arguments]
         open_target(batch[0].job.target)
-        _preload(batch, arguments)
         comparisons = (queued.job for queued in batch if isinstance(queued.job, ComparisonJob))
-        if any(job.runs_project for job in comparisons):
+        runs_project = any(job.runs_project for job in comparisons)
+        if runs_project:
+            keep_project_apart(batch[0].output)
+        _preload(batch, arguments)
+        if runs_project:
             confine_children(compiled_folder(batch[0].output), [project_place()])
         return _run(batch)
     except DeviceError as error:

@@ -152,6 +152,13 @@ def test_the_import_that_opens_the_gpu_is_named(monkeypatch, looks, touching):
     assert preload.preload(["json", "csv"]) == touching
 
 
+def test_a_projects_code_compiles_into_a_folder_of_its_own(monkeypatch, tmp_path):
+    monkeypatch.setenv(preload.CACHE_VARIABLE, str(tmp_path))
+    for _ in range(2):  # as after another start
+        preload.keep_project_apart(tmp_path / "record.json")
+        assert preload.compiled_folder(tmp_path / "record.json") == tmp_path / "project"
+
+
 def test_each_start_leaves_out_what_the_ones_before_found(monkeypatch):
     monkeypatch.setenv(preload.SKIP_VARIABLE, "")
     started = []

@@ -17,6 +17,7 @@ from assay.shared.specs import CodeSpec, ComparisonSpec
 SKIP_VARIABLE = "ASSAY_PRELOAD_SKIP"
 """Modules that are left to the children, for they touch CUDA; commas between them."""
 CACHE_VARIABLE = "ASSAY_DEVICE_CACHE"
+PROJECT_FOLDER = "project"
 """A folder for what libraries compile that outlives the job."""
 CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": "inductor",
@@ -74,6 +75,15 @@ def compiled_folder(output: Path) -> Path:
     """
     named = os.environ.get(CACHE_VARIABLE)
     return Path(named) if named else output.resolve().parent / "compiled"
+
+
+def keep_project_apart(output: Path) -> None:
+    """Have jobs that run a project's code keep what is compiled where no other job looks: that code
+    could put a library there, which a process that is not confined would load.
+    """
+    folder = compiled_folder(output)
+    if folder.name != PROJECT_FOLDER:  # as it is after start_again_without
+        os.environ[CACHE_VARIABLE] = str(folder / PROJECT_FOLDER)
 
 
 def share_compiled_kernels(root: Path) -> None:
