@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -68,7 +68,10 @@ class Child:
     Whoever starts one polls it until it has an outcome, and stops it whatever happens.
     """
 
-    def __init__(self, work: Work, deadline_s: float) -> None:
+    _held: contextlib.ExitStack
+
+    def __init__(self, work: Work, deadline_s: float, others: Iterable["Child"] = ()) -> None:
+        """``others``: children whose results are still to come; this one cannot write them."""
         sys.stdout.flush()
         sys.stderr.flush()
         self._deadline_s = deadline_s
@@ -83,6 +86,8 @@ class Child:
             try:
                 self._pid = os.fork()
                 if self._pid == 0:
+                    for other in others:
+                        other._held.close()
                     _child(work, self._result, self._board, before, tie)
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -176,7 +181,7 @@ def each_child(
             while wanted not in outcomes:
                 while waiting and len(running) < width:
                     number = waiting.pop(0)
-                    running[number] = Child(works[number], deadline_s)
+                    running[number] = Child(works[number], deadline_s, running.values())
                     if len(running) > 1:
                         beside.update(running)
                 for number, outcome in _ended(running):
