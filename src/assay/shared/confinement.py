@@ -131,8 +131,12 @@ def confine_children(cache: Path, more: Iterable[Path] = ()) -> None:
 def enter_as_child() -> None:
     """Confine this process as its parent decided. Raises OSError."""
     if _Children.by is not None:
-        # The folder for temporary files may lie around a protected one: nothing is made in it then.
         temporary = _Children.by.writable[0] / "tmp"
         temporary.mkdir(parents=True, exist_ok=True)
-        os.environ["TMPDIR"], tempfile.tempdir = str(temporary), None
         _Children.by.enter()
+        try:
+            tempfile.NamedTemporaryFile().close()
+        except OSError:
+            # The folder for temporary files lies around a protected one. Elsewhere it stays: the
+            # name of a socket, as multiprocessing makes one there, has at most 107 bytes.
+            os.environ["TMPDIR"], tempfile.tempdir = str(temporary), None

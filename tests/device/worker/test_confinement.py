@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
-from assay.device.worker.forks import run_child
+from assay.device.worker.forks import each_child, run_child
 from assay.shared import confinement
 
 pytestmark = pytest.mark.skipif(not confinement.available(), reason="no Landlock in this kernel")
@@ -85,6 +87,29 @@ def test_a_link_to_the_run_opens_no_way(run):
     (run / "direct").symlink_to(run / "results")
     for way in ("elsewhere/link", "direct"):
         assert refused(lambda way=way: (run / way / "record.json").write_text("")) is not None
+
+
+def test_temporary_files_move_only_where_they_must(run, monkeypatch):
+    for folder, stays in ((run, False), (run / "elsewhere", True)):
+        monkeypatch.setattr(tempfile, "tempdir", str(folder))
+        outcome = run_child(lambda _note: {"at": tempfile.gettempdir()}, 60.0)
+        assert (outcome.value["at"] == str(folder)) is stays
+
+
+def test_it_has_no_way_to_a_siblings_result(run):
+    def wait(_note):
+        time.sleep(0.3)
+        return {"honest": True}
+
+    def held(_note):
+        links = list(Path("/proc/self/fd").iterdir())
+        named = [str(link.readlink()) for link in links if link.is_symlink()]
+        return {"results": sum(name.endswith("(deleted)") for name in named)}
+
+    alone = run_child(held, 60.0)
+    waited, beside = each_child([wait, held], 60.0, 2)
+    assert waited.value == {"honest": True}
+    assert beside.value == alone.value
 
 
 def test_other_children_are_free(run, monkeypatch):
