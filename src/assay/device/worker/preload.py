@@ -17,8 +17,9 @@ from assay.shared.specs import CodeSpec, ComparisonSpec
 SKIP_VARIABLE = "ASSAY_PRELOAD_SKIP"
 """Modules that are left to the children, for they touch CUDA; commas between them."""
 CACHE_VARIABLE = "ASSAY_DEVICE_CACHE"
-PROJECT_FOLDER = "project"
 """A folder for what libraries compile that outlives the job."""
+PROJECT_FOLDER = "project"
+"""In it, that of jobs which run a project's code."""
 CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": "inductor",
     "TRITON_CACHE_DIR": "triton",
