@@ -104,19 +104,17 @@ def _of_reference(case: Case, target: str, term: Term) -> Iterator[str]:
     record = case.evidence.benchmarks.get((target, term.comparison))
     if record is None or record.alone is None or term.over is None:
         return
-    alone, beside = (
-        [median(times) for times in _times_ms(processes, term.over)]
-        for processes in ([record.alone], record.processes)
-    )
-    if alone and beside and (slower := median(beside) / median(alone)) > SLOWER:
-        yield f"{term.over} takes {number(slower)} times as long beside it as alone."
+    alone = _typical_ms([record.alone], term.over)
+    beside = _typical_ms(record.processes, term.over)
+    if alone and beside and beside / alone > SLOWER:
+        yield f"{term.over} takes {number(beside / alone)} times as long beside it as alone."
 
 
-def _times_ms(processes: Iterable[Process], arm: str) -> Iterator[tuple[float, ...]]:
-    """Yield the samples of each turn of an arm that nothing disturbed."""
-    for block in (block for process in processes for block in process.blocks):
-        if block.void is None:
-            yield from (turn.times_ms for turn in block.turns if turn.arm == arm)
+def _typical_ms(processes: Iterable[Process], arm: str) -> float | None:
+    """Return the median over an arm's turns that nothing disturbed; None where there is none."""
+    blocks = (block for process in processes for block in process.blocks if block.void is None)
+    turns = [median(turn.times_ms) for each in blocks for turn in each.turns if turn.arm == arm]
+    return median(turns) if turns else None
 
 
 def _largest_error(arm: ArmCorrectness) -> float:
