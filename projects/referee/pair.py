@@ -11,79 +11,64 @@ import sys
 from pathlib import Path
 
 import torch
-from assay_values import (
-    Refused,
-    changed,
-    compared,
-    forget_others,
-    lazily,
-    leaves,
-    open_values,
-    results,
-    tensor,
-    types_of,
-    wide,
-    without_tensors,
-)
 
 HERE = Path(__file__).parent
 SEED = 42
-DEFAULT = torch.get_default_dtype()
+
+
+class Refused(Exception):
+    """A solution gives another type of elements than the reference."""
+
+    refuses_output = True
 
 
 def case(reference: str, solution: str, device: str) -> dict:
     """Return the inputs, the arms and the right answer of one pair, each as FILE.py:NAME."""
     problem, name = load(reference)
     theirs = made(problem, getattr(problem, name), device)
-    exact, weights = wide_copy(theirs), weights_of(theirs)
-
-    def ours():
-        try:
-            # This takes the problem away, which the solution could find and change.
-            module, name = load(solution)
-            found = made(problem, getattr(module, name), device)
-            give_weights(found, weights)
-            return found
-        finally:
-            # For what the reference imports when it is called.
-            sys.path.append(str((HERE / reference).parent))
+    exact = wide_copy(theirs)
+    try:
+        # This takes the problem away, which the solution could find and change.
+        module, name = load(solution)
+        ours = made(problem, getattr(module, name), device)
+        same_weights(theirs, ours)
+    except Exception as error:  # of the solution alone: the reference is measured all the same
+        ours = failing(error)
+    sys.path.append(str((HERE / reference).parent))  # for what it imports when it is called
 
     example = drawn(problem, SEED, device)
-    names = {path: f"x{number}" for number, path in enumerate(leaves(example))}
-    constant = without_tensors(example)
+    constant = [None if tensor(value) else value for value in example]
     with torch.no_grad():
-        types = types_of(results(theirs(*example)))
+        types = types_of(theirs(*example))
 
     def inputs(seed: int) -> dict:
-        values = leaves(drawn(problem, seed, device))
-        return {names[path]: value for path, value in values.items() if tensor(value)}
+        values = drawn(problem, seed, device)
+        return {f"x{number}": value for number, value in enumerate(values) if tensor(value)}
 
     def arguments(tensors: dict) -> list:
-        return changed(constant, lambda path, value: tensors.get(names[path], value))
+        return [tensors.get(f"x{number}", value) for number, value in enumerate(constant)]
 
     def arm(function):
         @torch.no_grad()
         def launch(**tensors):
-            found = results(function(*arguments(tensors)))
-            if (own := types_of(found)) != types:
-                raise Refused(f"it returns {words(own)}, and the reference {words(types)}")
-            return compared(found, types, device)
+            found = function(*arguments(tensors))
+            if types_of(found) != types:
+                raise Refused(f"it returns {words(types_of(found))}, and the reference {words(types)}")
+            return found
 
         return launch
 
     @torch.no_grad()
     def oracle(**tensors):
-        given = arguments({name: wide(value.clone()) for name, value in tensors.items()})
+        given = arguments({name: value.clone() for name, value in tensors.items()})
         try:
-            return compared(results(exact(*given)), types, device)
+            return exact(*map(wide, given))
         except (RuntimeError, TypeError, ValueError, NotImplementedError, AssertionError):
             # What a reference raises that does not take float64: it is asked in its own type.
-            given = arguments({name: value.clone() for name, value in tensors.items()})
             with torch.backends.cudnn.flags(allow_tf32=False):
-                return compared(results(theirs(*given)), types, device)
+                return theirs(*arguments({name: each.clone() for name, each in tensors.items()}))
 
-    mine = arm(lazily(ours))
-    return {"inputs": inputs, "oracle": oracle, "reference": arm(theirs), "solution": mine}
+    return {"inputs": inputs, "oracle": oracle, "reference": arm(theirs), "solution": arm(ours)}
 
 
 def load(place: str):
@@ -92,7 +77,12 @@ def load(place: str):
     """
     file, _, name = place.rpartition(":")
     path = HERE / file
-    forget_others(HERE)
+    for other, loaded in list(sys.modules.items()):
+        has = getattr(loaded, "__dict__", {})
+        places = [has.get("__file__") or "", *(has.get("__path__") or ())]
+        if any(HERE in Path(each).parent.parents for each in places):
+            del sys.modules[other]
+    sys.path[:] = [each for each in sys.path if HERE not in Path(each).parents]
     sys.path.append(str(path.parent))
     called, beside = file.removesuffix(".py").replace("/", "_"), [str(path.parent)]
     spec = importlib.util.spec_from_file_location(called, path, submodule_search_locations=beside)
@@ -115,28 +105,18 @@ def made(problem, what, device: str):
 
 def drawn(problem, seed: int, device: str) -> list:
     seeded(seed)
-    by_default = torch.get_default_dtype()
-    torch.set_default_dtype(DEFAULT)  # whatever a solution has set
-    try:
-        with torch.device(device):
-            values = open_values(list(problem.get_inputs()))
-    finally:
-        torch.set_default_dtype(by_default)
-    return changed(values, lambda _path, value: value.to(device) if tensor(value) else value)
+    with torch.device(device):
+        values = list(problem.get_inputs())
+    return [value.to(device) if tensor(value) else value for value in values]
 
 
-def weights_of(theirs) -> dict:
-    """Return copies of the reference's weights, before a launch changes any."""
-    module = isinstance(theirs, torch.nn.Module)
-    return {k: v.clone() for k, v in theirs.state_dict().items()} if module else {}
-
-
-def give_weights(ours, weights: dict) -> None:
+def same_weights(theirs, ours) -> None:
     """Give the solution the reference's weights, where its own have the same names and shapes."""
-    if isinstance(ours, torch.nn.Module):
+    if isinstance(theirs, torch.nn.Module) and isinstance(ours, torch.nn.Module):
+        weights = theirs.state_dict()
         shapes = {name: value.shape for name, value in weights.items()}
         if shapes == {name: value.shape for name, value in ours.state_dict().items()}:
-            ours.load_state_dict(weights)
+            ours.load_state_dict({name: value.clone() for name, value in weights.items()})
 
 
 def wide_copy(theirs):
@@ -149,11 +129,30 @@ def wide_copy(theirs):
         return theirs
 
 
-def words(types: dict) -> str:
-    parts = (" ".join(map(str, (*path[1:], kind))) for path, kind in types.items())
-    return ", ".join(parts).replace("torch.", "")
+def wide(value):
+    return value.double() if tensor(value) and value.is_floating_point() else value
+
+
+def types_of(found) -> list:
+    parts = found if isinstance(found, tuple | list) else [found]
+    return [getattr(part, "dtype", type(part)) for part in parts]
+
+
+def words(types: list) -> str:
+    return ", ".join(str(each).removeprefix("torch.") for each in types)
+
+
+def failing(error: Exception):
+    def launch(*_values):
+        raise error
+
+    return launch
 
 
 def seeded(seed: int) -> None:
     random.seed(seed)
     torch.manual_seed(seed)
+
+
+def tensor(value) -> bool:
+    return isinstance(value, torch.Tensor)
