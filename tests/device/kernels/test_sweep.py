@@ -6,9 +6,10 @@ from functools import partial
 import pytest
 
 from assay.device.kernels import bsr_rivals, sweep
-from assay.device.kernels.bsr_rivals import neighbours
+from assay.device.kernels.bsr_rivals import neighbours, require_room_for_sums
 from assay.device.kernels.inputs import make_inputs
 from assay.device.kernels.sweep import Tried, Walk, sweep_grid
+from assay.shared.errors import Unsupported
 from tests.device.helpers import bsr_workload
 
 GRID = [{"stages": stages} for stages in range(1, 8)]
@@ -115,3 +116,16 @@ def test_torchaos_tuner_walks_over_what_was_compiled(monkeypatch):
     assert all(settings in launched[: len(around)] for settings in around)
     assert all(settings in around for settings in (one.settings for one in swept.tried))
     assert len({str(one.settings) for one in swept.tried}) == len(around)
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "warps", "fits"),
+    [(128, 256, 8, True), (128, 256, 4, False), (128, 128, 2, False), (128, 512, 16, False)],
+)
+def test_sums_that_exceed_the_registers_are_not_compiled(rows, width, warps, fits):
+    meta = {"SPLIT_N": 8192 // width, "num_warps": warps}
+    if fits:
+        require_room_for_sums(meta, rows, 8192)
+    else:
+        with pytest.raises(Unsupported, match="registers"):
+            require_room_for_sums(meta, rows, 8192)

@@ -32,6 +32,8 @@ LEAST_BLOCK = 16
 """Of a block's side, which has to be a power of two as well."""
 TUNER_LIMIT_S = 90.0
 """torchao's walk over some hundred settings of a problem: on one H200 it took two minutes."""
+REGISTERS_OF_THREAD, REGISTERS_OF_SM = 255, 65536
+"""On every GPU from sm_80 to sm_90."""
 TORCH_OPS = "torch.sparse._triton_ops"
 Step = Callable[[str, int, int, Configuration], int]
 """(setting, its value, how many steps, the whole configuration) to the setting's next value."""
@@ -91,13 +93,26 @@ def _require_blocks_of_triton(blocks: Blocks | None, who: str) -> Blocks:
     return blocks
 
 
+def require_room_for_sums(meta: Configuration, block_rows: int, n: int) -> None:
+    """Raise Unsupported for a ``meta`` whose sums alone, one a register, exceed the registers.
+
+    Such a one takes many seconds to compile and was never less than 3 times slower than the best.
+    """
+    sums = block_rows * (n // meta["SPLIT_N"])
+    if sums > min(meta["num_warps"] * 32 * REGISTERS_OF_THREAD, REGISTERS_OF_SM - 1):
+        raise Unsupported(f"its {sums} sums exceed the registers of {meta['num_warps']} warps")
+
+
 def _addmm(library: Any, inputs: Inputs, out: Tensor) -> Callable[[Configuration | None], Tensor]:
     """Return a launch of ``bsr_dense_addmm`` with a ``meta``, None for the library's own choice;
     with a factor of 0 what it would add to is not read.
     """
     matrix, b = bsr_tensor(inputs), inputs.tensors["b"]
+    block_rows = matrix.values().shape[-2]
 
     def launch(meta: Configuration | None) -> Tensor:
+        if meta is not None:
+            require_room_for_sums(meta, block_rows, inputs.workload.n)
         product: Tensor = library.bsr_dense_addmm(
             out, matrix, b, beta=0, alpha=1, out=out, meta=meta
         )
