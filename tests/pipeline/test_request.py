@@ -17,7 +17,7 @@ from assay.records.evaluations import NotRun
 from assay.records.plan import Request
 from tests import builders as b
 from tests.git_history import git
-from tests.report_fixtures import signed_report, write_repository, write_run
+from tests.report_fixtures import UUID, provision, signed_report, write_repository, write_run
 
 NO_DRIVER = Absence(NotRun.NO_DEVICE, "no NVIDIA driver here")
 OLD = Absence(NotRun.DRIVER_TOO_OLD, "its driver 535.104.05 is too old", "install 580.65.06")
@@ -105,6 +105,16 @@ class TestATargetThatIsNotHere:
         assert (given.kind, given.absence) == ("device", "no NVIDIA driver here")
         assert given.detail.startswith("measured by an earlier start of this run on NVIDIA H100")
         assert make_plan(load_catalog(root), request).targets[0].comparisons
+
+    @pytest.mark.parametrize(("uuid", "asked"), [(UUID, False), (b.OTHER_GPU, True)])
+    def test_its_python_is_not_asked_again_where_the_driver_lists_the_same_gpu(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch, uuid: str, asked: bool
+    ) -> None:
+        write_run(root, "new", [provision(gpus=(UUID,))])
+        driver = HostDriver("580.65.06", 13000, (HostGpu("NVIDIA H100 80GB HBM3", uuid),))
+        (given,) = ask(root, monkeypatch, NO_DRIVER, driver=driver).targets
+        assert given.kind == "device"
+        assert (given.absence == str(NO_DRIVER)) is asked
 
 
 class TestADriverThatIsTooOld:

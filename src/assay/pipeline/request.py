@@ -19,7 +19,7 @@ from assay.images.stage import objection
 from assay.judging.needs import closure, comparisons_of, programs_of
 from assay.measuring.device_process import device_python
 from assay.measuring.host_machine import HostDriver, find_host_driver
-from assay.measuring.local_gpu import Absence, find_gpu
+from assay.measuring.local_gpu import Absence, FoundGpu, find_gpu
 from assay.measuring.slurm_grant import gpu_types
 from assay.pipeline.original_requests import (
     Given,
@@ -33,6 +33,7 @@ from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName, RuntimeWish, is_engine
 from assay.records.plan import EarlierReport, Executor, Provision, Request
+from assay.records.platform import Target
 from assay.runtimes.choose import choose
 from assay.verification.attestation import load_public_key
 from assay.verification.sign import load_or_create_signer
@@ -162,7 +163,7 @@ def _provisions(
     found = {target: each.held.provision for target, each in taken.items()}
     missing = dict[str, Absence]()
     for target in (each for each in options.targets if each not in found):
-        here = _device(catalog, options, runtime, at, target)
+        here = _device(catalog, options, runtime, at, target, own.get(target))
         if not isinstance(here, Absence):
             found[target] = here
         elif target in own:
@@ -290,8 +291,12 @@ def _device(
     runtime: RuntimeName,
     at: HostDriver | ClusterFile | None,
     name: str,
+    earlier: Provision | None,
 ) -> Provision | Absence:
-    """Return the target's device if this machine, or the cluster, has it; else why not."""
+    """Return the target's device if this machine, or the cluster, has it; else why not.
+
+    ``earlier``: where an earlier start of the run measured.
+    """
     target, gpus = catalog.targets[name], tuple[str, ...]()
     if isinstance(at, ClusterFile):
         gpu_type = gpu_type_of(at, target)
@@ -300,9 +305,25 @@ def _device(
         detail = f"measured on the cluster's {gpu_type} nodes"
     else:
         packages = [Path(path) for path in options.device_paths]
-        found = find_gpu(target, at, runtime, device_python(options.device_python), packages)
+        found = _still_here(target, at, earlier) or find_gpu(
+            target, at, runtime, device_python(options.device_python), packages
+        )
         if isinstance(found, Absence):
             return found
         where = "" if runtime == "host" else f" in {runtime}"
         gpus, detail = (found.uuid,), f"measured on this machine's {found}{where}"
     return Provision(target=name, kind="device", recorded_in=None, detail=detail, gpus=gpus)
+
+
+def _still_here(
+    target: Target, driver: HostDriver | None, earlier: Provision | None
+) -> FoundGpu | None:
+    """Return the GPU of an earlier start if the driver still lists it first: the device's Python,
+    which takes seconds to start, spoke of it then.
+    """
+    if driver is None or driver.too_old or earlier is None:
+        return None
+    gpus = driver.gpus_of(target, os.environ)
+    if not gpus or earlier.gpus != (gpus[0].uuid,):
+        return None
+    return FoundGpu(gpus[0].product, gpus[0].uuid)
