@@ -212,7 +212,7 @@ def verification(
         output = parse(program.parser, run.stdout)
         problem = cutlass.reference_problem(program.parser, output.shape, run.stderr)
         if problem is None and figure in output.failed:
-            return False, " It did so in a run apart from the timed ones, told to check."
+            return False, " It did so in a run apart from the timed ones, with its check on."
         if problem is None and (figure not in output.figures or output.passed is None):
             problem = "it prints no outcome of a check"
     except MalformedOutput as error:
@@ -220,7 +220,7 @@ def verification(
     if problem is None:
         return True, "The program checked its output once, untimed, and it passed."
     why = problem.rstrip(".")
-    return None, f"The program was told to check its output once, and could not ({why})."
+    return None, f"We asked the program to check its output once; it could not ({why})."
 
 
 def answering_figure(case: Case, target: str, evaluation: Program) -> str:
