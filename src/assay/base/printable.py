@@ -10,6 +10,7 @@ Standard library only: the launcher uses this before anything is installed.
 import json
 import re
 import textwrap
+from collections.abc import Sequence
 
 _UNSEEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and newline
@@ -26,6 +27,8 @@ _NOT_IN_A_LINE = re.compile(f"[\n{_UNSEEN}]")
 _LAST_CONTROL = 0x9F
 LONGEST_LINE = 4000
 """Characters of a line that are shown: what others wrote may be a million long."""
+NAMED = 4
+"""Names of a group that are told where nobody asks for all."""
 NARROWEST = 20
 """Characters below which no line is folded."""
 QUOTED = re.compile(r"`[^`]+`|(?<!\w)'[^']+'(?!\w)")
@@ -88,6 +91,12 @@ def folded(line: str, width: int | None, indent: int = 2) -> list[str]:
         break_long_words=False,
     )
     return [each.replace(UNBROKEN, " ") for each in lines] or [""]
+
+
+def first_named(names: Sequence[str], more: str = "more") -> str:
+    """Return the first few of ``names``, and how many more there are."""
+    rest = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {rest} {more}" if rest > 0 else "")
 
 
 def capital(text: str) -> str:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from assay.base.printable import first_named
 from assay.catalog.model import Catalog
 from assay.measuring.host_machine import NO_DRIVER
 from assay.pipeline.dag import known_costs
@@ -14,8 +15,6 @@ from assay.records.plan import Answer, Plan, TargetPlan
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
 
-NAMED = 4
-"""Ids of a group that are named where nobody asks for all."""
 WAYS = {
     "measure": "would be measured",
     "recorded": "would be taken over from a report",
@@ -93,10 +92,8 @@ def claim_lines(catalog: Catalog, plan: Plan, *, every: bool) -> Iterator[str]:
     for answer in sorted(plan.answers, key=lambda each: [*WAYS, each.way].index(each.way)):
         groups[_way(catalog, answer)].append(answer.claim)
     for head, ids in groups.items():
-        rest = 0 if every else len(ids) - NAMED
-        more = f" and {rest} more (--verbose names all)" if rest > 0 else ""
-        named = ", ".join(ids if every else ids[:NAMED])
-        yield f"{head}: {counted(len(ids), 'claim')}: {named}{more}"
+        named = ", ".join(ids) if every else first_named(ids, "more (--verbose names all)")
+        yield f"{head}: {counted(len(ids), 'claim')}: {named}"
 
 
 def _way(catalog: Catalog, answer: Answer) -> str:

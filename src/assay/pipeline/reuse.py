@@ -13,6 +13,7 @@ from typing import Any
 
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_bytes, read_record
+from assay.base.printable import first_named
 from assay.base.progress import say
 from assay.building.recipe import describe
 from assay.building.toolchain import toolchain_lock_digest
@@ -187,7 +188,7 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     left = {c for c in planned.comparisons if not _measured_alike(now, then, c)}
     left |= {job.program for job in planned.programs if job not in held["programs"]}
     if left:
-        others = ", ".join(sorted(left))
+        others = first_named(sorted(left))
         say(f"{name}: these have changed since and are not taken over on {target}: {others}")
     platform = read_record(stages.PLATFORMS.record, evidence / stages.platform_path(target))
     commit, gpu = platform.commit or "an unknown commit", platform.device.gpu
