@@ -376,7 +376,10 @@ class TestPrograms:
         """The program's reference has limits of its own, which are no fault of the kernel."""
         verdict = self.verified(output, errors)
         assert verdict.status is Status.REPRODUCED
-        assert f"We asked the program to check its output once; it could not ({why}" in verdict.explanation
+        assert (
+            f"We asked the program to check its output once; it could not ({why}"
+            in verdict.explanation
+        )
 
     def verified(self, output: str, errors: str = "", exit_code: int = 0) -> Verdict:
         run = VerificationRun(

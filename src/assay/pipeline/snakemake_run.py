@@ -56,6 +56,10 @@ OURS = "assay: "
 """How every line begins that a step says to the person at the terminal."""
 WARNING = re.compile(rf"{OURS}  (\S.*Warning: |  )")
 """A library's warning, or the line of code below it: every process of a measurement warns anew."""
+STEP = re.compile(rf"{OURS}\S+: [\d.]+ s$")
+"""What ``steps.run_job`` says when a step has ended."""
+COUNT = re.compile(r"(\d+ of \d+ steps) \(\d+%\) done$")
+"""What Snakemake says then."""
 
 
 def run_workflow(
@@ -243,15 +247,19 @@ def _copy(stream: IO[str], path: Path, verbose: bool, silenced: threading.Event)
     they are silenced.
     """
     warned: set[str] = set()
+    count = ""
     with path.open("w", encoding="utf-8") as log:
         for line in stream:
             log.write(line)
             log.flush()
             key = re.sub(r"\d+", "#", line) if WARNING.match(line) else ""
             meant = verbose or (line.startswith(OURS) and key not in warned)
+            if found := COUNT.match(line):
+                count = f" (after {found[1]})"
             if meant and not silenced.is_set():
+                told = shown_line(line.rstrip("\n")) + (count if STEP.match(line) else "")
                 with suppress(OSError):  # nobody listens any more: the log does
-                    print(shown_line(line.rstrip("\n")), file=sys.stderr, flush=True)
+                    print(told, file=sys.stderr, flush=True)
             warned |= {key} - {""}
 
 
