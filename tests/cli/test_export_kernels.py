@@ -10,7 +10,7 @@ from assay.base.errors import CheckFailed
 from assay.catalog.model import Catalog
 from assay.cli.commands import lab as kernel_set
 from assay.cli.commands.lab import make_kernel_set
-from assay.measuring.operator_kernels import kernel_entries, offered, operators_job
+from assay.measuring.operator_kernels import kernel_entries, offered
 from assay.records.builds import FileDigest
 from assay.records.rivals import KernelSetRecord
 from assay.shared.files import sha256_bytes
@@ -39,22 +39,19 @@ def built(catalog: Catalog, folder: Path, *, without: str = "") -> dict[str, Any
 
 
 class TestKernelSets:
-    """A job for the device side, and a folder for everybody else."""
+    """What a folder of kernels lists."""
 
-    def test_a_job_names_libraries_that_were_checked(
-        self, catalog: Catalog, tmp_path: Path
-    ) -> None:
+    def test_it_names_libraries_that_were_checked(self, catalog: Catalog, tmp_path: Path) -> None:
         builds = built(catalog, tmp_path, without="bsr_gemm_wgmma_bf16")
-        job = operators_job(catalog, "h100", builds)
-        names = [kernel.id for kernel in job.kernels]
+        kernels = kernel_entries(catalog, "h100", builds)
+        names = [kernel.variant for kernel in kernels]
         assert "bsr_gemm_wgmma" in names
         assert "bsr_gemm_wgmma_bf16" not in names
         assert {"attention_fused_d64", "attention_fused_d128_b64_bf16"} <= set(names)
-        attention = {k.id: (k.block, k.head_dim) for k in job.kernels if k.head_dim}
+        attention = {k.variant: (k.block, k.head_dim) for k in kernels if k.head_dim}
         assert attention["attention_fused_d64"] == ((128, 128), 64)
         assert attention["attention_fused_d128_b64_bf16"] == ((64, 64), 128)
         assert "bsr_gemm_wgmma" not in attention
-        assert all(Path(artifact.path).is_absolute() for artifact in job.artifacts())
         builds["bsr_gemm_wgmma"][1].write_bytes(b"changed")
         with pytest.raises(CheckFailed, match=r"bsr_gemm_wgmma\.so: is not the file"):
             kernel_entries(catalog, "h100", builds)

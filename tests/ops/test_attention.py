@@ -5,41 +5,13 @@ import math
 import pytest
 import torch
 
-from assay.ops import OPERATORS, AttentionMask
-from tests.ops.attention_helpers import dense, finite, values
+from assay.ops import OPERATORS
+from tests.ops.attention_helpers import dense, finite, masks, values
 
-BLOCK, QUERIES, KEYS, HEADS = 32, 80, 112, 4
-
-
-def with_an_empty_row(mask):
-    """Its first list without the blocks of row 1."""
-    counts = mask.full.counts.clone()
-    counts[:, :, 1] = 0
-    return AttentionMask(
-        mask.queries, mask.keys, mask.block, type(mask.full)(counts, mask.full.columns), None
-    )
+BLOCK, QUERIES, KEYS = 32, 80, 112
 
 
-MASKS = {
-    "random, a pattern a head": AttentionMask.pattern(
-        "random", QUERIES, KEYS, 2, block=BLOCK, heads=HEADS
-    ),
-    "an empty row": with_an_empty_row(
-        AttentionMask.pattern("strided", QUERIES, KEYS, 2, block=BLOCK)
-    ),
-    "causal, more keys": AttentionMask.window(QUERIES, KEYS, block=BLOCK),
-    "causal, more queries, empty rows in a block": AttentionMask.window(112, 80, block=BLOCK),
-    "window": AttentionMask.window(QUERIES, KEYS, left=20, right=7, block=BLOCK),
-    "sinks": AttentionMask.window(QUERIES, KEYS, left=10, sinks=5, block=BLOCK),
-    "documents, a mask a batch": AttentionMask.documents(
-        torch.tensor([[0] * 40 + [1] * 30 + [2] * 10, [3] * 70 + [0] * 10]), block=BLOCK
-    ),
-    "full and partial": AttentionMask.from_mask_mod(
-        lambda batch, head, query, key: key <= query + 30 - head, QUERIES, KEYS, heads=HEADS,
-        block=BLOCK,
-    ),
-    "nothing": AttentionMask(QUERIES, KEYS, BLOCK, None, None),
-}  # fmt: skip
+MASKS = masks(BLOCK, QUERIES, KEYS)
 
 
 @pytest.fixture(params=list(MASKS))

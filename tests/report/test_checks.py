@@ -1,7 +1,6 @@
 """The report's part on what guards the figures: shown where there is evidence, alarming on top."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,13 @@ from assay.catalog.model import Catalog
 from assay.device.tasks.caught_by import CAUGHT_BY
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.evidence.outcomes import failed_cheats, failed_operators, failed_sanitizer
+from assay.evidence.outcomes import failed_cheats, failed_sanitizer
 from assay.report.checks import (
     alarms,
     cheats_sections,
     guards,
     sanitizer_sections,
 )
-from assay.report.machine import operator_sections
 from assay.report.render import render
 from assay.report.stopwatches import (
     Agreement,
@@ -198,8 +196,3 @@ def test_what_could_not_be_had_is_said_and_never_reads_as_fine(
         assert "compute-sanitizer came to no result on h100 (it hung)" in text
         assert "were caught" not in text
         assert "sanitizer runs clean" not in text
-    operators = failed_operators(job, "GPU-1", WHEN, "it hung")
-    (section,) = operator_sections(
-        load_catalog(run[0]), replace(evidence, operators={"h100": operators})
-    )
-    assert (section["failure"], section["rows"]) == ("it hung", [])

@@ -13,7 +13,6 @@ from assay.shared.job import (
     CheatsJob,
     CorrectnessJob,
     DeviceJob,
-    OperatorsJob,
     OriginalRunsJob,
     PlatformJob,
     ProfileJob,
@@ -29,7 +28,6 @@ from assay.shared.job_file import (
     read_job,
     write_job,
 )
-from assay.shared.kernel_choice import Kernel
 from assay.shared.specs import ArmSpec
 from tests.jobs import BUILT, KERNEL, SPARSE, TARGET, benchmark, comparison, document
 
@@ -47,10 +45,6 @@ JOBS: tuple[DeviceJob, ...] = (
     StopwatchJob(TARGET, comparison(), ("ours",)),
     CheatsJob(TARGET),
     SanitizerJob(TARGET, (ArmSpec("k", KERNEL, SPARSE, BUILT),)),
-    OperatorsJob(
-        TARGET,
-        (Kernel("k", "bsr_gemm", "sm_90a", "float16", (16, 32), None, "s", "/k.so", "0" * 64),),
-    ),
 )
 
 

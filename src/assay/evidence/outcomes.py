@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 
 from assay.records.base import Record
 from assay.records.originals import OriginalRunRecord
-from assay.records.rivals import OperatorsRecord
 from assay.records.side_evidence import (
     CheatsRecord,
     ProfileRecord,
@@ -94,7 +93,4 @@ def _failed_alone(name: str, record: type[R], **nothing: Any) -> FailedForm[R]:
 failed_cheats = _failed_alone("cheats", CheatsRecord, cheats=())
 failed_sanitizer = _failed_alone(
     "sanitizer", SanitizerRecord, version=None, controls=(), runs=(), seconds=0.0
-)
-failed_operators = _failed_alone(
-    "operators", OperatorsRecord, torch=None, operators=(), seconds=0.0
 )

@@ -10,11 +10,8 @@ from assay.records.builds import BuildRecord, FileDigest
 from assay.records.kernels import OperatorKernel
 from assay.records.platform import is_for
 from assay.records.rivals import KernelEntry, TuningChoice
-from assay.records.workload_specs import as_spec
 from assay.shared.files import sha256_file
-from assay.shared.job import OperatorsJob
-from assay.shared.kernel_choice import Kernel
-from assay.shared.specs import ArtifactSpec, TargetSpec
+from assay.shared.specs import ArtifactSpec
 
 Builds: TypeAlias = Mapping[str, tuple[BuildRecord, Path]]
 """Variant to its build record and its library (any path, where it did not compile)."""
@@ -86,23 +83,3 @@ def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[Kerne
             )
         )
     return tuple(entries)
-
-
-def operators_job(catalog: Catalog, target: str, builds: Builds) -> OperatorsJob:
-    """Return the job that tries every operator through each of its kernels."""
-    kernels = tuple(
-        Kernel(
-            id=each.variant,
-            operation=each.operation.value,
-            arch=each.arch,
-            dtype=each.dtype,
-            block=each.block,
-            block_b=each.block_b,
-            symbol=each.symbol,
-            path=str(builds[each.variant][1].resolve()),
-            sha256=each.sha256,
-            head_dim=each.head_dim,
-        )
-        for each in kernel_entries(catalog, target, builds)
-    )
-    return OperatorsJob(as_spec(TargetSpec, catalog.targets[target]), kernels)

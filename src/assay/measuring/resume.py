@@ -65,8 +65,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Proofs:
-    """What runs proved of kernels, and no figure: gates, cheats, sanitizers, operators, and that a
-    program's output is right.
+    """What runs proved of kernels, and no figure: gates, cheats, sanitizers, and that a program's
+    output is right.
     """
 
     folder: Path

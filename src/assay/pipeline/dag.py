@@ -191,7 +191,7 @@ class Dag:
             yield from self.ours("containers/*.*", "requirements/runner.txt")
         if plan.originals:
             yield from self.toolchain_image(self.target(plan.target).arch)
-        compiled = {*variants_of(self.catalog, plan.comparisons), *plan.operators}
+        compiled = variants_of(self.catalog, plan.comparisons)
         for job in self.builds_of(plan.target, compiled.union(j.program for j in plan.programs)):
             yield self.path(evidence.BUILDS.path(job.id, job.arch))
 

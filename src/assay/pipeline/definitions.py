@@ -15,7 +15,6 @@ from typing import Any
 from assay.catalog.model import Catalog
 from assay.evidence.stages import TARGET_STAGES, AnyStage
 from assay.measuring.device_jobs import comparison_spec
-from assay.measuring.operator_kernels import offered
 from assay.records.base import Record
 from assay.records.plan import Request, TargetPlan
 from assay.records.workload_specs import as_spec
@@ -52,7 +51,6 @@ class Definitions:
         parts += [judging.correctness_seeds, judging.program_runs, self.request.gpu_minutes]
         parts.append(bool(self.request.sources))  # a sweep for its own sake has nothing beside
         parts += [catalog.programs[job.program].verified_by(job.arguments) for job in plan.programs]
-        parts += map(_content, offered(catalog, plan.target) if plan.operators else ())
         # Which binaries the arms run, the workflow sees by its inputs.
         for name in plan.comparisons:
             comparison = catalog.comparisons[name]

@@ -55,7 +55,7 @@ R = TypeVar("R", bound=Record)
 
 PATIENCE_S = 300.0
 """Most seconds of one step beside the figures: each takes a minute or two, and they wait behind."""
-PROVEN = (stages.CORRECTNESS, stages.PROGRAMS, stages.CHEATS, stages.SANITIZERS, stages.OPERATORS)
+PROVEN = (stages.CORRECTNESS, stages.PROGRAMS, stages.CHEATS, stages.SANITIZERS)
 """Stages that prove something of kernels on a GPU, once for the same code, GPU and software."""
 NODE_DIGITS = 12
 SOFTWARE = {"kernel", "distribution", "runtime", "image_digest", "device", "device_paths"}

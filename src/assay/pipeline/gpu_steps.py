@@ -22,7 +22,6 @@ from assay.measuring import device_jobs as measure
 from assay.measuring.command_runs import CommandPlaces, commands_at
 from assay.measuring.host_machine import same_machine
 from assay.measuring.nsight_compute import profile_arms
-from assay.measuring.operator_kernels import operators_job
 from assay.measuring.resume import Item, Results, kept_record
 from assay.pipeline.gpu_step_base import MeasuringStep
 from assay.records.measurements import BenchmarkRecord
@@ -265,12 +264,6 @@ class MeasuringSteps(MeasuringStep):
         self._lone(
             stages.SANITIZERS, measure.sanitizer_job(self.dag.catalog, target, names, builds)
         )
-
-    def operators(self, target: str) -> None:
-        """PyTorch's operators, through every kernel behind them."""
-        self._begin(stages.OPERATORS, target)
-        builds = self._built(self.planned.operators)
-        self._lone(stages.OPERATORS, operators_job(self.dag.catalog, target, builds))
 
     def _lone(self, stage: stages.AnyStage, job: DeviceJob) -> None:
         """Measure the one record that a stage beside the figures leaves of a target."""

@@ -16,7 +16,6 @@ from assay.judging.needs import (
     primary_terms,
     programs_of,
 )
-from assay.measuring.operator_kernels import offered
 from assay.records.claims import Claim
 from assay.records.evaluations import Support
 from assay.records.plan import Answer, BuildJob, Plan, Provision, Request, TargetPlan
@@ -44,7 +43,7 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
         toolchains=_toolchains(catalog, request, builds),
         judges_only=request.judges_only,
         targets=tuple(
-            _target_plan(catalog, request, provision, answers, every, swept[provision.target])
+            _target_plan(catalog, request, provision, answers, swept[provision.target])
             for provision in request.targets
         ),
         answers=answers,
@@ -87,8 +86,6 @@ def _builds(
     """
     archs = {catalog.targets[target].arch for target in swept}
     variants = variants_of(catalog, {*comparisons_of(catalog, claims)}.union(*swept.values()))
-    if _is_whole(catalog, request):  # PyTorch's operators are tried through all of them
-        variants |= {kernel.variant for target in swept for kernel in offered(catalog, target)}
     jobs: dict[BuildJob, None] = {}
     for program in sorted({job.program for job in programs_of(claims)}, reverse=True):
         for arch in catalog.programs[program].archs:
@@ -177,7 +174,6 @@ def _target_plan(
     request: Request,
     provision: Provision,
     answers: Sequence[Answer],
-    builds: Iterable[BuildJob],
     swept: Set[str],
 ) -> TargetPlan:
     """Return what is measured on, or taken over for, one target: what its answers need, but for
@@ -199,9 +195,6 @@ def _target_plan(
     programs = [job for job in programs_of(claims) if arch in catalog.programs[job.program].archs]
     profiled = {name: catalog.comparisons[name].profile for name in comparisons if timed}
     variants = variants_of(catalog, comparisons)
-    built = {job.id for job in builds if job.arch == arch}
-    # As with sweeps, other sources do not pay for the variants behind PyTorch's operators.
-    behind = offered(catalog, target) if _is_whole(catalog, request) else ()
     plan = TargetPlan(
         target=target,
         provision=provision,
@@ -216,7 +209,6 @@ def _target_plan(
             for name, variant in catalog.variants.items()
             if name in variants and variant.kind == "kernel" and is_for(variant.archs, arch)
         ),
-        operators=tuple(entry.variant for entry in behind if entry.variant in built),
         originals=held.originals or tuple(original.job for original in request.originals),
         compilations=held.compilations,
         runner=held is not nothing or request.runtime != "host",

@@ -21,7 +21,6 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence import stages
 from assay.evidence.load import own_records
-from assay.measuring.operator_kernels import offered
 from assay.pipeline.original_requests import usable_file_compiles
 from assay.records.attestation import MANIFEST, Manifest
 from assay.records.builds import BuildRecord
@@ -167,12 +166,6 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
             return _measured_alike(now, then, key[1])
         if stage is stages.ORIGINALS:
             return _same_original(now, then, key[1])
-        if stage is stages.OPERATORS:
-            kernels, before = (
-                [(entry, catalog.variants[entry.variant]) for entry in offered(catalog, target)]
-                for catalog in (now, then)
-            )
-            return kernels == before
         return True
 
     held: dict[str, Any] = {}

@@ -91,7 +91,7 @@ class TargetPlan(Record):
     sanitized: tuple[Identifier, ...] = ()
     """Compiled variants that compute-sanitizer watches."""
     operators: tuple[Identifier, ...] = ()
-    """Variants behind PyTorch's operators that are tried there; none where nobody asked."""
+    """Variants behind PyTorch's operators that earlier versions tried there."""
     cards: bool = False
     """Whether earlier versions held several GPUs against each other; nothing reads it."""
     originals: tuple[OriginalJob, ...] = ()

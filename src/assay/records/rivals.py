@@ -1,7 +1,7 @@
 """Rivals, how they are tuned, and which kernel is behind an operator."""
 
 import shlex
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -186,12 +186,6 @@ class TuningFile(Record):
         return tuple(choice for choice in self.choices if choice.target == target)
 
 
-CheckName = Literal["oracle", "refusals", "gradient", "opcheck", "torch_compile", "cuda_graph"]
-"""``oracle``: right on regular, ragged and empty rows; ``refusals``: wrong arguments end in a
-sentence; ``gradient``: as the reference's; ``opcheck``: torch.library.opcheck; ``torch_compile``:
-one graph, right output; ``cuda_graph``, of attention: captured once and right for other inputs."""
-
-
 class KernelEntry(OperatorKernel):
     """A library and the one case it is for, as assay.ops.kernel_set reads it."""
 
@@ -213,41 +207,16 @@ class KernelSetRecord(Record):
     """The target's of config/tuning.yaml."""
 
 
-class OperatorCheck(Record):
-    """One thing that was tried of an operator."""
-
-    name: CheckName
-    passed: bool
-    detail: str
-    """What was tried; of a failed check, what went wrong."""
-
-
-class OperatorOutcome(Record):
-    """One operator with one kernel behind it."""
-
-    operator: Identifier
-    """Name below torch.ops.assay."""
-    variant: Identifier
-    dtype: str
-    binary_sha256: Sha256
-    status: Literal["passed", "wrong", "failed"]
-    """``failed``: its process ended without a result."""
-    detail: str
-    checks: tuple[OperatorCheck, ...]
-    seconds: Measurable
-
-
 class OperatorsRecord(GpuRecord):
-    """Every operator on one GPU, through every kernel that is offered to it there."""
+    """What earlier versions tried of PyTorch's operators: no verdict rests on it, and no page tells
+    it any more.
+    """
 
     schema_: Literal["assay/operators/1"] = Field(alias="schema")
     target: Identifier
     recorded_at: Moment
     torch: str | None
-    """Version of PyTorch; None where the record is ``failed``."""
-    operators: tuple[OperatorOutcome, ...]
-    """Empty where no kernel for them compiled."""
+    operators: tuple[dict[str, Any], ...]
     seconds: Measurable
     status: Literal["collected", "failed"] = "collected"
-    """``failed``: none was tried to its end, and ``detail`` says why."""
     detail: str = ""

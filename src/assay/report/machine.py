@@ -3,12 +3,10 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.catalog.model import Catalog
 from assay.evidence import stages
-from assay.evidence.model import Evidence, binaries_of
+from assay.evidence.model import Evidence
 from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.builds import BuildRecord
-from assay.records.rivals import OperatorsRecord
 from assay.records.timings import Stage
 from assay.report import formatting as fmt
 from assay.report.formatting import Row, link
@@ -75,51 +73,6 @@ def image_rows(evidence: Evidence) -> Iterator[Row]:
         for target, record in records.items():
             links = (link(evidence.place(place(target))),)
             yield {"record": record, "role": role, "links": links, "made": MADE[record.base.kind]}
-
-
-def operator_sections(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
-    """Yield what was tried of PyTorch's operators on each target, and how it went."""
-    for target, record in evidence.operators.items():
-        failed = record.status == "failed"
-        yield {
-            "target": target,
-            "torch": record.torch or "",
-            "failure": record.detail if failed else "",
-            "seconds": fmt.duration(record.seconds),
-            "rows": []
-            if failed
-            else list(_operators(evidence, record, catalog.targets[target].arch)),
-            "link": link(evidence.place(stages.operators_path(target))),
-        }
-
-
-def _operators(evidence: Evidence, record: OperatorsRecord, arch: str) -> Iterator[Row]:
-    """Yield each operator that was tried, and kernels of which the record says nothing."""
-    for outcome in record.operators:
-        checks = "; ".join(
-            f"{fmt.words(check.name)}{'' if check.passed else ' FAILED'}: {check.detail}"
-            for check in outcome.checks
-        )
-        same = outcome.binary_sha256 in binaries_of(evidence, outcome.variant, arch)
-        other = "" if same else ", by another binary than this run's"
-        yield {
-            "operator": f"torch.ops.assay.{outcome.operator}",
-            "variant": outcome.variant,
-            "dtype": outcome.dtype,
-            "passed": outcome.status == "passed" and same,
-            "status": f"{outcome.status}{other}",
-            "checks": checks or outcome.detail,
-            "sha256": outcome.binary_sha256,
-        }
-    told = {outcome.variant for outcome in record.operators}
-    planned = {plan.target: plan.operators for plan in evidence.plan.targets}
-    for variant in planned.get(record.target, ()):
-        if variant not in told:
-            built = binaries_of(evidence, variant, arch)
-            why = "The record says nothing of it." if built else "It did not compile."
-            row = dict.fromkeys(("operator", "dtype"), fmt.NOTHING)
-            row |= {"variant": variant, "status": "not tried", "checks": why, "sha256": ""}
-            yield {**row, "passed": False}
 
 
 def stage_rows(evidence: Evidence) -> list[tuple[str, int, str]]:

@@ -68,7 +68,6 @@ def build_view(
         "agreement": agreement_section(catalog, evidence, agreed),
         "cheats": list(cheats_sections(evidence)),
         "sanitizers": list(sanitizer_sections(catalog, evidence)),
-        "operators": list(machine.operator_sections(catalog, evidence)),
         "images": list(machine.image_rows(evidence)),
         "platforms": [
             (target, platform, link(evidence.place(platform_path(target))))

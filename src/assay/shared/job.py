@@ -7,7 +7,6 @@ The host makes them of its records (``assay.measuring.device_jobs``); ``specs`` 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from assay.shared.kernel_choice import Kernel
 from assay.shared.specs import (
     ArmSpec,
     ArtifactSpec,
@@ -175,18 +174,6 @@ class SanitizerJob(DeviceJob):
         return tuple(arm.artifact for arm in self.arms if arm.artifact)
 
 
-@dataclass(frozen=True)
-class OperatorsJob(DeviceJob):
-    """Try PyTorch's operators through every kernel behind them."""
-
-    task = "operators"
-    kernels: tuple[Kernel, ...]
-
-    def artifacts(self) -> tuple[ArtifactSpec, ...]:
-        """Return the compiled kernels."""
-        return tuple(ArtifactSpec(each.path, each.sha256) for each in self.kernels)
-
-
 PACKAGE = "assay.device.tasks"
 """The modules' package."""
 
@@ -230,6 +217,5 @@ TASKS = {
         DeviceTask(StopwatchJob, "nvbench", "run_stopwatch", forks=True),
         DeviceTask(CheatsJob, "cheats", "run_cheats", forks=True),
         DeviceTask(SanitizerJob, "sanitizer", "run_sanitizer"),
-        DeviceTask(OperatorsJob, "operators", "run_operators", forks=True),
     )
 }
