@@ -95,7 +95,6 @@ class TestOutcomes:
         assert outcome.ratio is not None
         assert outcome.ratio.value() == pytest.approx(1.8 / 1.4, rel=0.01)
         assert outcome.note == ""
-        assert "h100/benchmark/demo_sweep.json.gz" in outcome.evidence
 
     def test_a_noisy_sweep_decides_nothing(self, measured: tuple[Catalog, Evidence]) -> None:
         """The control is 8 % off itself: more than the margin, whatever the ratios are."""

@@ -51,7 +51,7 @@ def swept_section(*choices: int) -> Any:
 def test_what_a_rivals_sweeps_chose_is_told() -> None:
     told = {arm["arm"]: arm["swept"] for arm in swept_section(3, 4)["arms"]}
     assert told["ours"] is None
-    assert told["rival"] == "rival: stages 3; stages 4, chosen on this workload."
+    assert told["rival"] == "rival: stages=3; stages=4, chosen on this workload."
 
 
 def test_what_a_profile_does_not_lift_out_is_read_off_its_raw_page() -> None:

@@ -41,7 +41,6 @@ class SweepOutcome:
     """Speed of the chosen configuration over the rival's; above 1 the chosen one is faster."""
     note: str
     """Why nobody can tell, or what has no result; empty where all is plain."""
-    evidence: tuple[str, ...]
 
     @property
     def says(self) -> str:
@@ -62,20 +61,15 @@ def outcomes(case: Case) -> tuple[SweepOutcome, ...]:
     )
 
 
-def settings(defines: Mapping[str, int]) -> str:
-    """Compile-time constants on one line: ``TILE_N 256, STAGES 4``."""
-    return ", ".join(f"{name} {value}" for name, value in defines.items())
-
-
 def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
     target, name = choice.target, choice.evidence.comparison
     own = measure_term(
         case, target, Metric.TIME, Term(comparison=name, arm=choice.evidence.arm), None
     )
     if isinstance(own, Failure):
-        return _unmeasured(choice, own.explanation, own.evidence)
+        return _unmeasured(choice, own.explanation)
     if own.broken is not None:
-        return _unmeasured(choice, f"{own.broken}.", own.evidence)
+        return _unmeasured(choice, f"{own.broken}.")
     ratios: dict[str, Measured] = {}
     lacking: list[str] = []
     arms = {arm.id: arm for arm in case.catalog.comparisons[name].arms}
@@ -94,7 +88,7 @@ def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
         else:
             lacking.append(rival)
     if not ratios:
-        return _unmeasured(choice, "No rival of it has a result.", own.evidence)
+        return _unmeasured(choice, "No rival of it has a result.")
     margin = case.catalog.judging.ratio_margin
     summaries = {rival: measured.summary for rival, measured in ratios.items()}
     kept = gate(own) or noisy(own, margin, case.catalog.judging)
@@ -117,12 +111,11 @@ def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
         rival_variant=rivals[rival],
         ratio=summaries[rival],
         note="; ".join(notes),
-        evidence=own.evidence,
     )
 
 
-def _unmeasured(choice: TuningChoice, why: str, evidence: tuple[str, ...]) -> SweepOutcome:
-    return SweepOutcome(choice, ChoiceStanding.NOT_MEASURED, None, None, None, why, evidence)
+def _unmeasured(choice: TuningChoice, why: str) -> SweepOutcome:
+    return SweepOutcome(choice, ChoiceStanding.NOT_MEASURED, None, None, None, why)
 
 
 def decide(ratios: Mapping[str, Summary], margin: float) -> tuple[ChoiceStanding, str]:

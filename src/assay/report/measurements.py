@@ -1,4 +1,4 @@
-"""The measurements' part of the report: arms of every comparison, profiles, tuning."""
+"""The measurements' part of the report: arms of every comparison, profiles."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -7,8 +7,6 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, MS, ProfiledKernel, longest_kernel
 from assay.evidence.stages import benchmark_path, correctness_path, profile_path
-from assay.findings.tuning_outcomes import ChoiceStanding, outcomes, settings
-from assay.judging.case import Case
 from assay.records.measurements import ArmCorrectness, ArmFacts, BenchmarkRecord
 from assay.records.workloads import Arm
 from assay.report import formatting as fmt
@@ -120,7 +118,7 @@ def _timed(catalog: Catalog, target: str, arm: Arm, record: BenchmarkRecord | No
     blocks = (block for process in processes for block in process.blocks if block.void is None)
     turns = (turn for block in blocks for turn in block.turns if turn.arm == arm.id)
     samples = [ms for turn in turns for ms in turn.times_ms]
-    chosen = dict.fromkeys(settings(each.swept.chosen) for each in every if each.swept is not None)
+    chosen = dict.fromkeys(fmt.shape(each.swept.chosen) for each in every if each.swept is not None)
     return {
         "time": fmt.quantity(time.value(), "ms") if time else fmt.NOTHING,
         "interval": fmt.interval(time.interval()) if time else None,
@@ -210,20 +208,3 @@ def _stalls(kernel: ProfiledKernel) -> Iterator[str]:
     waits = [each for each in sorted(shares, reverse=True) if each[1] != ISSUING]
     for share, why in waits[:STALLS_SHOWN]:
         yield f"{fmt.words(why)} {100 * share:.0f}\N{NO-BREAK SPACE}%"
-
-
-def tuning_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
-    """Yield each choice whose sweep is among the evidence, and what that says of it."""
-    for outcome in outcomes(Case(catalog, evidence)):
-        choice = outcome.choice
-        yield {
-            "choice": choice,
-            "what": f"{choice.operation.value}, {choice.dtype}, "
-            f"{choice.block_rows}x{choice.block_cols}",
-            "shapes": fmt.shape(choice.shapes.model_dump(mode="json", exclude_defaults=True)),
-            "settings": fmt.shape(catalog.variants[choice.variant].defines),
-            "standing": fmt.words(outcome.standing.value),
-            "confirmed": outcome.standing is ChoiceStanding.CONFIRMED,
-            "says": outcome.says,
-            "links": [link(evidence.place(path)) for path in outcome.evidence],
-        }

@@ -22,7 +22,7 @@ from assay.report.counts import filters
 from assay.report.figures.rooflines import rooflines
 from assay.report.first_screen import first_screen
 from assay.report.formatting import Row, link
-from assay.report.measurements import COLUMNS, comparison_sections, profile_rows, tuning_rows
+from assay.report.measurements import COLUMNS, comparison_sections, profile_rows
 from assay.report.stopwatches import agreement_section, agreements, clocks_of
 from assay.report.story import documents, impossible_figures, leading_findings, story
 from assay.shared.counting import counted
@@ -60,7 +60,6 @@ def build_view(
         "originals": list(programs.original_rows(catalog, evidence)),
         "file_compiles": list(programs.file_compile_rows(evidence)),
         "comparisons": list(comparison_sections(catalog, evidence, clocks)),
-        "tuning": list(tuning_rows(catalog, evidence)),
         "builds": list(machine.build_rows(evidence, binaries)),
         "not_compiled": len(plan.not_compiled),
         "profile_columns": [title for _, title in COLUMNS],

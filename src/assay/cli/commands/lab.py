@@ -224,5 +224,5 @@ def of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[SweepO
     for choice in (each for each in held if each.id not in known):
         words = f"No result of {choice.evidence.comparison} is among the evidence."
         standing = ChoiceStanding.NOT_MEASURED
-        found.append(SweepOutcome(choice, standing, None, None, None, words, ()))
+        found.append(SweepOutcome(choice, standing, None, None, None, words))
     return tuple(found)
