@@ -20,7 +20,7 @@ from assay.records.attestation import VERDICTS
 from assay.records.verdicts import INFERRED, Status, Verdict, VerdictsFile
 from assay.report.counts import came_out
 from assay.report.formatting import markdown
-from assay.report.story import Sentence, leading_findings, story
+from assay.report.story import Sentence, story
 from assay.shared.files import write_bytes
 from assay.verification.report_archive import is_archive
 from assay.verification.trust import published_reports
@@ -42,7 +42,7 @@ def result_tables(catalog: Catalog, verdicts: VerdictsFile, report: str) -> str:
     told = reversed(story(catalog, entries))
     first = {catalog.source_of[each.rests_on]: each for each in told}
     sentences = [first[name] for name in catalog.sources if name in first]
-    found = [_in_markdown(each, page) for each in sentences or leading_findings(catalog, once)]
+    found = [_in_markdown(each, page) for each in sentences]
     parts = ([_measured_on(entries, report)], found, _table(catalog, once))
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 

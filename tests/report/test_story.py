@@ -7,9 +7,8 @@ import pytest
 from assay.base.errors import BadInput
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.findings.headline import outcomes
-from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
-from assay.report.story import leading_findings, story
+from assay.records.verdicts import Verdict, VerdictsFile
+from assay.report.story import story
 from tests.library_checkout import add_to_claims
 from tests.report_fixtures import write_repository, write_run
 
@@ -66,17 +65,3 @@ def test_a_figure_of_a_claim_that_it_does_not_rest_on_is_refused(root: Path) -> 
     )
     with pytest.raises(BadInput, match="demo_rate"):
         load_catalog(root)
-
-
-def test_where_nobody_wrote_any_the_worst_outcome_comes_first(root: Path) -> None:
-    every = [
-        row.model_copy(update={"status": Status.MISSTATED, "why": Why.OTHER_WORK, "claimed": 900.0})
-        if row.claim == "demo_rate"
-        else row
-        for row in verdicts_of(root)
-    ]
-    catalog = load_catalog(root)
-    first, *others = leading_findings(catalog, outcomes(catalog, every))
-    assert first.rests_on == "demo_rate"
-    assert " of source demo is misstated (other work counted): " in first.text
-    assert others

@@ -45,7 +45,7 @@ def test_a_ratio_claimed_to_be_one_and_its_factor_are_one_number(
 def test_what_the_authors_program_prints_stands_beside_a_rebuild(
     ratio: tuple[Catalog, Verdict],
 ) -> None:
-    """In its line, in what it is cited by, and with a small dot of its own."""
+    """In its line, and with a small dot of its own."""
     catalog, row = ratio
     printed = VerdictReading(id="original", says="printed", primary=False, measured=1.9,
                              ci90=(1.8, 2.0), holds=True)  # fmt: skip
@@ -53,9 +53,8 @@ def test_what_the_authors_program_prints_stands_beside_a_rebuild(
     figure = fmt.with_interval(1.9, row.unit, (1.8, 2.0), row.claimed)
     for verdict, shown in ((row, None), (beside, figure)):
         once = outcomes(catalog, [verdict])
-        line = claim_lines(catalog, b.evidence([]), [verdict], once, "run")[row.claim]
+        line = claim_lines(catalog, b.evidence([]), [verdict], once)[row.claim]
         assert line.lead.printed == shown
-        assert (f"by the author's program {figure}, measured" in line.cite) is bool(shown)
         figures = [replace(each, kind="figures") for each in once]
         strip = figure_strip(catalog, [row.source], figures, {row.claim: line})
         assert strip is not None
@@ -73,7 +72,7 @@ def test_a_figure_that_the_source_does_not_print_is_marked_and_says_what_it_foll
     assert claimed_text(marked, row) == f"{claimed_text(catalog, row)} (computed)"
     says = "The source does not print this figure: it is twice the 989 TFLOP/s of line 308."
     for known, noted in ((catalog, False), (marked, True)):
-        line = claim_lines(known, b.evidence([]), [row], outcomes(known, [row]), "run")[claim.id]
+        line = claim_lines(known, b.evidence([]), [row], outcomes(known, [row]))[claim.id]
         assert (says in line.note) is noted
         assert line.claimed.endswith("(computed)") is noted
 

@@ -8,12 +8,11 @@ from assay.cli.console import say
 from assay.evidence.model import Evidence
 from assay.findings.binary_matches import binary_matches
 from assay.findings.headline import FIGURES, counts_of, outcomes
-from assay.judging.counts import rows_by_claim
+from assay.judging.counts import outcome, rows_by_claim
 from assay.records.verdicts import Status, Verdict
 from assay.report.checks import binaries_guard
 from assay.report.claims import project_stamp
 from assay.report.first_screen import cause_chips, headline_words
-from assay.report.story import leading_findings
 from assay.report.verdict_text import claimed_text, lead_of, verdict_text
 from assay.shared.counting import agreeing, counted
 
@@ -54,9 +53,9 @@ def telling(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[Verdict]:
     rows = rows_by_claim(verdicts)
     names = list(rows)
     if len(names) > MOST_CLAIMS:
-        leading = [s.rests_on for s in leading_findings(catalog, outcomes(catalog, verdicts))]
-        names = list(dict.fromkeys([*leading, *names]))[:MOST_CLAIMS]
-    return [lead_of(rows[name]) for name in names]
+        stands = {name: outcome(lead_of(rows[name])) for name in names}
+        names.sort(key=lambda n: (stands[n] is Status.NOT_RUN, stands[n].facts.severity))
+    return [lead_of(rows[name]) for name in names[:MOST_CLAIMS]]
 
 
 def claim_words(catalog: Catalog, verdict: Verdict) -> str:

@@ -63,7 +63,6 @@ class ClaimLine:
     details: tuple[VerdictDetail, ...]
     note: str
     """What the claim's entry says beside, and what its source leaves out."""
-    cite: str
 
 
 def claim_lines(
@@ -71,7 +70,6 @@ def claim_lines(
     evidence: Evidence,
     verdicts: Sequence[Verdict],
     counted_things: Sequence[Outcome],
-    run: str,
     impossible: Mapping[str, str] | None = None,
 ) -> dict[str, ClaimLine]:
     """Return one line a claim, in the order of the judge.
@@ -80,12 +78,8 @@ def claim_lines(
     """
     rows = rows_by_claim(verdicts)
     counting = facets(rows, counted_things, {claim: lead_of(own) for claim, own in rows.items()})
-    stamp, report = project_stamp(catalog), f"Assay report {run}"
-    if stamp is not None:
-        project = fmt.short_hash(stamp.sha256)
-        report = f"{stamp.title}, report {run} of project {project}, by Assay"
     return {
-        claim: _line(catalog, evidence, own, counting[claim], report, (impossible or {}).get(claim))
+        claim: _line(catalog, evidence, own, counting[claim], (impossible or {}).get(claim))
         for claim, own in rows.items()
     }
 
@@ -146,7 +140,6 @@ def _line(
     evidence: Evidence,
     rows: Sequence[Verdict],
     counting: tuple[Facet, ...],
-    report: str,
     impossible: str | None,
 ) -> ClaimLine:
     lead = lead_of(rows)
@@ -175,7 +168,6 @@ def _line(
         facets=counting,
         details=tuple(verdict_details(catalog, evidence, order)),
         note=" ".join([*says, *_notes(entry, lead)]),
-        cite=_cite(report, lead, entry, claimed, text),
     )
 
 
@@ -186,29 +178,6 @@ def _notes(entry: Claim | Audit, verdict: Verdict) -> Iterator[str]:
         yield entry.note
     if isinstance(entry, Claim) and entry.unstated:
         yield f"The source leaves unsaid: {'; '.join(entry.unstated)}."
-
-
-def _cite(report: str, lead: Verdict, entry: Claim | Audit, claimed: str, text: VerdictText) -> str:
-    """Return one line to quote a verdict by.
-
-    Its only day is that of the measurement, beside which it stands: the day of a report is that of
-    its signature, which is made after its page.
-    """
-    stands = text.status.word
-    if text.named:
-        stands += f", were that the {text.named} that the source names"
-    figures = f"claimed {claimed}"
-    figures += f", by the author's program {text.printed}" if text.printed else ""
-    if text.gpu:
-        figures += f", measured {text.measured}{f' {text.interval}' if text.interval else ''}"
-        figures += f"{' with a rebuild' if text.rebuilt else ''} on {text.gpu}"
-    if lead.measured_on:
-        day = lead.measured_on.recorded_at[:10]
-        figures += f" on {day}" if text.gpu else f", run on {day}"
-    return (
-        f"{report}, claim {lead.claim} (source {lead.source}, "
-        f"{entry.place.spot}): {figures}: {stands}."
-    )
 
 
 UNTITLED = "A project without a title"

@@ -1,6 +1,6 @@
-"""What a run says of its documents in sentences: those that people wrote, or else made ones. Pure.
+"""What a run says of its documents in sentences that people wrote. Pure.
 
-Written sentences stand with the claims (``findings`` of a source). One is left out where a verdict
+They stand with the claims (``findings`` of a source). One is left out where a verdict
 is another than it rests on, or a figure that it names was not measured.
 """
 
@@ -10,22 +10,15 @@ from dataclasses import dataclass
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
-from assay.findings.headline import ELSEWHERE, FIGURES, KINDS
-from assay.judging.counts import Outcome, rows_by_claim
+from assay.judging.counts import rows_by_claim
 from assay.judging.impossible_figures import impossible_claims
 from assay.records.claims import Source, SourceFinding
 from assay.records.units import FigurePlace, places, split
-from assay.records.verdicts import Status, Verdict, Why
+from assay.records.verdicts import Verdict
 from assay.report import formatting as fmt
-from assay.report.verdict_text import claimed_text, entry_of, is_rebuilt, ratio_of
-from assay.shared.counting import agreeing, counted
 
 DIGITS = 3
 """Significant digits of a figure in a sentence."""
-LEADING = (FIGURES, ELSEWHERE, "own", "relations")
-"""Kinds of what counts that have a sentence where nobody wrote any."""
-MOST = 10
-"""Such sentences of a run."""
 
 
 @dataclass(frozen=True)
@@ -101,48 +94,6 @@ def _figure(catalog: Catalog, verdict: Verdict, place: FigurePlace) -> str | Non
 
 def _rounded(value: float) -> str:
     return f"{math.floor(value + 0.5)}" if value >= 10 else fmt.short(value, DIGITS)
-
-
-def leading_findings(catalog: Catalog, counted_things: Sequence[Outcome]) -> tuple[Sentence, ...]:
-    """Return a sentence for each source, outcome and cause, the worst first: how many figures came
-    out so, and the one of them that is furthest off, where there is such a one.
-    """
-    groups: dict[tuple[str, str, Status, Why | None], list[Verdict]] = {}
-    for each in counted_things:
-        if each.kind in LEADING and each.status is not Status.NOT_RUN:
-            key = each.kind, each.lead.source, each.status, each.why
-            groups.setdefault(key, []).append(each.lead)
-    order = sorted(
-        groups.items(),
-        key=lambda of: (LEADING.index(of[0][0]), of[0][2].facts.severity, -len(of[1])),
-    )
-    return tuple(_leading(catalog, *key, leads) for key, leads in order[:MOST])
-
-
-def _leading(
-    catalog: Catalog, kind: str, source: str, status: Status, why: Why | None, leads: list[Verdict]
-) -> Sentence:
-    ratios = {id(lead): ratio.value for lead in leads if (ratio := ratio_of(lead)) is not None}
-    factors = {of: max(ratio, 1 / ratio) for of, ratio in ratios.items()}
-    shown = max(leads, key=lambda lead: factors.get(id(lead), 1.0))
-    title = entry_of(catalog, shown).statement
-    which = ","
-    if len(leads) > 1:
-        # What keeps to a bound, or may, or has no figure, is not off by anything.
-        claim = catalog.claims.get(shown.claim)
-        bound = claim is not None and not claim.relation.two_sided
-        off = id(shown) in factors and not (bound and status is not Status.NOT_REPRODUCED)
-        which = ", furthest off," if off else ", for one,"
-    figures = f"claimed {claimed_text(catalog, shown)}"
-    if shown.measured is not None:
-        word = "a rebuild gives" if is_rebuilt(catalog, shown) else "measured"
-        word = "computed" if kind == "relations" else word
-        figures += f", {word} {fmt.figure(shown.measured, shown.unit, shown.claimed)}"
-        figures += f" on {shown.target}" if shown.target else ""
-    says = counted(len(leads), *KINDS[kind]) + ("" if kind == "own" else f" of source {source}")
-    says += f" {agreeing(len(leads), 'is', 'are')}"
-    cause = f" ({why.short})" if why else ""
-    return Sentence(f"{says} {status.word}{cause}: {title}{which} {figures}.", shown.claim)
 
 
 def impossible_figures(catalog: Catalog, claims: Container[str]) -> dict[str, str]:

@@ -24,7 +24,7 @@ from assay.report.first_screen import first_screen
 from assay.report.formatting import Row, link
 from assay.report.measurements import COLUMNS, comparison_sections, profile_rows
 from assay.report.stopwatches import agreement_section, agreements, clocks_of
-from assay.report.story import documents, impossible_figures, leading_findings, story
+from assay.report.story import documents, impossible_figures, story
 from assay.shared.counting import counted
 from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 
@@ -40,14 +40,14 @@ def build_view(
     binaries = binary_matches(catalog, evidence)
     guarded = list(guards(catalog, evidence, binaries, agreed))
     impossible = impossible_figures(catalog, {verdict.claim for verdict in every})
-    lines = claim_lines(catalog, evidence, every, counted_things, verdicts.run, impossible)
+    lines = claim_lines(catalog, evidence, every, counted_things, impossible)
     of_programs = programs.command_rows(catalog, evidence)
     return {
         "run": verdicts.run,
         "first": first_screen(catalog, evidence, counted_things, pipeline, guarded, lines),
         "alarms": list(alarms(catalog, evidence)),
         "documents": documents(catalog, plan.sources),
-        "findings": story(catalog, every) or leading_findings(catalog, counted_things),
+        "findings": story(catalog, every),
         "impossible": [
             (name, lines[name].entry.statement, says) for name, says in impossible.items()
         ],
