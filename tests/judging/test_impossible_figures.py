@@ -1,4 +1,4 @@
-"""Figures that arithmetic contradicts: peaks of targets, ratios of two figures, audits."""
+"""Figures that arithmetic contradicts: peaks of targets, audits."""
 
 import json
 from typing import Any
@@ -8,11 +8,10 @@ import pytest
 from assay.catalog.model import Catalog
 from assay.judging.impossible_figures import impossible_claims, impossible_figures, uncomputable
 from assay.records.arithmetic import Formula, Operand, SourcePlace
-from assay.records.claims import Audit, Claim, Hardware, Relation
+from assay.records.claims import Audit, Claim, Hardware
 from assay.records.evaluations import (
     Arithmetic,
     Benchmark,
-    Derived,
     FlopFormula,
     Invocation,
     Program,
@@ -146,79 +145,6 @@ class TestPeaks:
             counts = {"flop_formula": FlopFormula.CUTLASS_41_FULL, "evaluation": evaluation}
             claim = figure(value, Unit.TFLOP_PER_S, **counts)
             assert flagged(catalog(claim)) == beyond
-
-
-class TestRatios:
-    def both(self, **ratio: Any) -> Catalog:
-        """640 against 600 TFLOP/s on two arms of one problem, and a ratio of the two."""
-        arms = {"evaluation": timed("time_ratio", "ours", "rival")}
-        claim = b.claim("ratio", **{**arms, "unit": Unit.RATIO, "resolution": 0.1, **ratio})
-        comparisons = b.comparisons()
-        duel = comparisons["duel"]
-        alike = tuple(arm.model_copy(update={"workload": "dense"}) for arm in duel.arms)
-        comparisons["duel"] = duel.model_copy(update={"arms": alike})
-        ours = figure(640.0, Unit.TFLOP_PER_S, "ours", evaluation=timed("rate", "ours"))
-        rival = figure(600.0, Unit.TFLOP_PER_S, "rival", evaluation=timed("rate", "rival"))
-        return catalog(ours, rival, claim, comparisons=comparisons)
-
-    @pytest.mark.parametrize("metric", ["time_ratio", "rate_ratio"])
-    @pytest.mark.parametrize(("value", "wrong"), [(1.5, True), (1.1, False)])
-    def test_two_arms(self, metric: str, value: float, wrong: bool) -> None:
-        found = self.both(value=value, evaluation=timed(metric, "ours", "rival"))
-        assert flagged(found) == (["ratio"] if wrong else [])
-
-    @pytest.mark.parametrize(
-        ("ours", "rival", "value", "wrong"),
-        [
-            (Relation.AT_LEAST, Relation.EQUALS, 1.5, False),
-            (Relation.AT_MOST, Relation.EQUALS, 1.5, True),
-            (Relation.EQUALS, Relation.AT_LEAST, 1.5, True),
-            (Relation.EQUALS, Relation.AT_MOST, 1.5, False),
-            (Relation.AT_LEAST, Relation.AT_MOST, 0.5, True),
-        ],
-    )
-    @pytest.mark.parametrize("derived", [True, False])
-    def test_of_a_bound_all_on_its_side_is_left_open(
-        self, ours: Relation, rival: Relation, value: float, *, derived: bool, wrong: bool
-    ) -> None:
-        """640 over 600, each a bound or not: 640 or more gives 1.07 or more."""
-        arms = {}
-        if derived:
-            names = {"numerator": "ours", "denominator": "rival"}
-            arms["evaluation"] = Derived(kind="derived", formula="quotient", **names)
-        found = self.both(value=value, **arms)
-        claims = found.claims
-        for name, relation in (("ours", ours), ("rival", rival)):
-            claims[name] = claims[name].model_copy(update={"relation": relation})
-        assert flagged(found) == (["ratio"] if wrong else [])
-
-
-class TestOneArm:
-    """Figures of ``rival``: 137.4 GFLOP a launch; 600 TFLOP/s are 0.2291 ms."""
-
-    def contradictions(self, *claims: Claim) -> list[str]:
-        found = impossible_figures(catalog(figure(600.0, Unit.TFLOP_PER_S, "first"), *claims))
-        return [each.of for each in found]
-
-    @pytest.mark.parametrize(
-        ("value", "unit", "wrong"),
-        [
-            (640.0, Unit.TFLOP_PER_S, True),
-            (610.0, Unit.TFLOP_PER_S, False),
-            (0.5, Unit.MS, True),
-            (0.23, Unit.MS, False),
-        ],
-    )
-    def test_no_launch_has_two_rates_or_a_rate_and_another_time(
-        self, value: float, unit: Unit, *, wrong: bool
-    ) -> None:
-        found = self.contradictions(figure(value, unit, resolution=value / 1000))
-        assert found == (["x"] if wrong else [])
-
-    def test_each_contradicts_once(self) -> None:
-        """What contradicts a figure is no measure for the next one."""
-        more = [figure(value, Unit.TFLOP_PER_S, f"x{value:.0f}") for value in (640.0, 600.0, 700.0)]
-        assert self.contradictions(*more) == ["x640", "x700"]
 
 
 class TestAudits:

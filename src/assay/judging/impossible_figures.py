@@ -1,7 +1,6 @@
 """Published figures that arithmetic alone contradicts: no GPU is asked, nothing is run. Pure.
 
-Held are figures against the datasheet of the GPU that they are claimed for, ratios against the
-two figures that the same source prints, figures of one arm against each other, and audits against
+Held are figures against the datasheet of the GPU that they are claimed for, and audits against
 their own numbers.
 """
 
@@ -10,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.judging import arm_figures
-from assay.judging.arm_figures import PER_BASE, Launch, Launches
+from assay.judging.arm_figures import PER_BASE, Launch, Launches, claimed_ms
 from assay.judging.formulas import CUTLASS_41, WHOLE
 from assay.judging.printed_figures import audit, from_base, resolve
 from assay.records.arithmetic import Operand
@@ -53,24 +51,16 @@ class ImpossibleFigure:
 def impossible_figures(catalog: Catalog) -> Iterator[ImpossibleFigure]:
     """Yield every figure that arithmetic contradicts, claims first, then audits."""
     yield from impossible_claims(catalog)
-    for name, says in arm_figures.contradicting_figures(Launches(catalog)):
-        yield ImpossibleFigure(name, says)
     for name, result in _relations(catalog):
         if isinstance(result, str):
             yield ImpossibleFigure(name, result)
 
 
 def impossible_claims(catalog: Catalog) -> Iterator[ImpossibleFigure]:
-    """Yield claims beyond the peaks of their targets, and ratios that their parts do not give."""
+    """Yield claims beyond the peaks of their targets."""
     launches = Launches(catalog)
-    parts = arm_figures.figures_by_arm(catalog)
     for claim in catalog.claims.values():
-        if claim.value is None:
-            continue
-        for says in (
-            *_beyond_peaks(launches, claim),
-            *arm_figures.other_ratio(launches, parts, claim),
-        ):
+        for says in _beyond_peaks(launches, claim) if claim.value is not None else ():
             yield ImpossibleFigure(claim.id, says)
 
 
@@ -126,12 +116,12 @@ def _launch_beyond(
     claim: Claim, launch: Launch, target: Target, claims: Mapping[str, Claim]
 ) -> str | None:
     """Return how a figure of a known launch is beyond a target's peaks."""
-    time = arm_figures.within_bound(claim, arm_figures.claimed_ms(claim, launch, claims))
     sparse = _says(claim, SPARSE)
     least = claimable(launch.flop, launch.bytes, launch.dtype, target, sparse=sparse)
-    if time.high >= least.ms:
-        return None
     unit = claim.unit or Unit.MS
+    slowest = Relation.AT_LEAST if unit.base is Unit.MS else Relation.AT_MOST
+    if claim.relation is slowest or claimed_ms(claim, launch, claims).high >= least.ms:
+        return None
     limit = launch.counted * PER_BASE[unit.base] / least.ms if unit.base in PER_BASE else least.ms
     if unit in RATE_UNITS and least.by == "compute" and launch.counted == launch.flop:
         kind = _peak(target, launch.dtype, sparse)[1]

@@ -97,8 +97,6 @@ def _rounded(value: float) -> str:
 
 
 def impossible_figures(catalog: Catalog, claims: Container[str]) -> dict[str, str]:
-    """Return why claims cannot be right as they are stated, by arithmetic alone: beyond their
-    target's peaks, or ratios that the two figures which they are of do not give.
-    """
+    """Return why claims are beyond their target's peaks as they are stated."""
     found = impossible_claims(catalog)
     return {each.of: f"{capital(each.says)}." for each in found if each.of in claims}
