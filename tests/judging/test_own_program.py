@@ -16,7 +16,6 @@ from assay.records.evaluations import AS_TYPED, PRIMARY, Reading
 from assay.records.originals import (
     CheckoutCopy,
     FigurePattern,
-    GivenFigure,
     GivenLine,
     LineRun,
     OriginalRunRecord,
@@ -125,13 +124,6 @@ class TestItDecides:
         verdict = judged([b.claim("rate", b.unanswerable(), value=607.0)], runs)["rate"]
         assert verdict.status is Status.NOT_RUN
         assert "several figures at '{value} TFLOPS' (840, 607)" in verdict.explanation
-
-    def test_the_users_pattern_goes_before_the_catalogs(self) -> None:
-        runs = record(*[line("cuBLAS: ~840 TFLOPS\nOurs: ~607 TFLOPS\n")] * 5)
-        given = GivenFigure(claim="rate", pattern="Ours: ~{value} TFLOPS")
-        found = runs.model_copy(update={"figures": (given,)})
-        verdict = judged([b.claim("rate", b.unanswerable(), value=607.0)], found)["rate"]
-        assert (verdict.status, verdict.measured) == (Status.REPRODUCED, 607.0)
 
 
 class TestItGivesNoFigure:

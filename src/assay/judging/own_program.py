@@ -163,7 +163,6 @@ def _printed(
     record = case.evidence.originals.get((target, original.id))
     if record is None:
         return None
-    figure = record.find_by(figure)
     paths = with_platform(case, target, (original_path(target, original.id),))
     line = record.typed_line if typed and record.typed_line else record.run_line
     values = _values(case, record, original, figure, typed=typed)
@@ -278,11 +277,10 @@ def _told(record: OriginalRunRecord, figure: FigurePattern, program: str) -> str
     built = f"built by `{line.line}` ({whose(line)}), " if line else ""
     where = f"in image {record.image}, " if record.image else ""
     taken = "the only one" if figure.take is Take.ONLY else figure.take.value
-    given = ", a pattern that the user gave" if record.gave(figure.claim) else ""
     return (
         f"What ran is {program}: {where}{file}a checkout (SHA-256 "
         f"{record.checkout.sha256}), {built}run by `{run.line}` ({whose(run)}); the figure is what "
-        f"it prints at '{figure.pattern}' ({taken} of a run{given}), counted as it counts."
+        f"it prints at '{figure.pattern}' ({taken} of a run), counted as it counts."
     )
 
 

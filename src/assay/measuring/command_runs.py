@@ -17,7 +17,7 @@ from assay.evidence.outcomes import NO_SUCH_COMMAND
 from assay.measuring.device_process import gpu_variables, run_device_batch, run_device_job
 from assay.measuring.host_machine import now
 from assay.measuring.resume import Measure, Results
-from assay.records.originals import CheckoutCopy, GivenFigure, GivenLine, LineRun, OriginalRunRecord
+from assay.records.originals import CheckoutCopy, GivenLine, LineRun, OriginalRunRecord
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.shared.errors import NoDevice
 from assay.shared.gpu_locks import hold_gpu
@@ -141,7 +141,6 @@ def _record(
         run_line=GivenLine(line=job.run, by=job.run_by),
         runs=(),
         typed_line=None if job.typed is None else GivenLine(line=job.typed, by="source"),
-        figures=tuple(GivenFigure.model_validate(figure) for figure in job.figures),
         image=job.image,
     )
 

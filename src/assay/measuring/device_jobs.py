@@ -182,7 +182,6 @@ def original_job(
         run_by=job.run.by,
         typed=job.typed.line if job.typed else None,
         image=described.image,
-        figures=tuple(figure.model_dump(mode="json") for figure in job.figures),
         runs=catalog.judging.program_runs,
         build_timeout_s=ORIGINAL_BUILD_S,
         run_timeout_s=ORIGINAL_RUN_S,

@@ -133,13 +133,6 @@ class OriginalSource(Record):
         return next((figure for figure in self.figures if figure.claim == claim), None)
 
 
-class GivenFigure(Record):
-    """A pattern that the user gave in the place of the catalog's: what the program prints here."""
-
-    claim: Identifier
-    pattern: Patterned
-
-
 class LineRun(Record):
     """One run of a command line."""
 
@@ -171,8 +164,8 @@ class OriginalJob(Record):
     run: GivenLine
     typed: GivenLine | None = None
     """Run too, after it; None where the source types no other line."""
-    figures: tuple[GivenFigure, ...] = ()
-    """Where the user says by what words a figure is found."""
+    figures: tuple[()] = ()
+    """Of earlier versions; always empty."""
 
 
 class OriginalRequest(Record):
@@ -210,19 +203,8 @@ class OriginalRunRecord(GpuRecord):
     """The image in which it was built and ran; None where the source names none."""
     lacking: str | None = None
     """Why nothing of it could be built or run: its image cannot be had here."""
-    figures: tuple[GivenFigure, ...] = ()
-    """As the user gave them; each other figure is found by the catalog's pattern."""
-
-    def find_by(self, figure: FigurePattern) -> FigurePattern:
-        """Return how a figure is found in this output: as the user says, else as the catalog."""
-        given = {each.claim: each.pattern for each in self.figures}
-        if figure.claim not in given:
-            return figure
-        return figure.model_copy(update={"pattern": given[figure.claim], "take": Take.ONLY})
-
-    def gave(self, claim: str) -> bool:
-        """Return whether the pattern of a claim's figure is the user's."""
-        return any(each.claim == claim for each in self.figures)
+    figures: tuple[()] = ()
+    """Of earlier versions, where a user's own pattern might find a figure: none did."""
 
 
 MOST_LINES = 40

@@ -137,7 +137,7 @@ def own_program_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
                 "ran": says or "what it ran, it does not say",
                 "stated": None,
                 "agrees": None,
-                "figures": list(_figures(described, record, runs)),
+                "figures": list(_figures(described, runs)),
                 "runs": _runs(runs),
                 "link": link(evidence.place(original_path(target, record.original))),
             }
@@ -158,17 +158,14 @@ def _roles(described: OriginalSource, record: OriginalRunRecord) -> Iterator[str
     yield f"answers: {', '.join(figure.claim for figure in described.figures)}"
 
 
-def _figures(
-    described: OriginalSource, record: OriginalRunRecord, runs: Sequence[LineRun]
-) -> Iterator[Fact]:
+def _figures(described: OriginalSource, runs: Sequence[LineRun]) -> Iterator[Fact]:
     """Yield each figure run by run, under the words that it was found by."""
-    for figure in map(record.find_by, described.figures):
+    for figure in described.figures:
         pattern = parse_reader(figure.pattern)
         values = [pattern.values(run.stdout, figure.take) for run in runs]
         shown = ", ".join(" or ".join(map(fmt.number, value)) or "none" for value in values)
         if shown:
-            whose = " (the user's pattern)" if record.gave(figure.claim) else ""
-            yield Fact(f"{figure.pattern}{whose}", shown)
+            yield Fact(figure.pattern, shown)
 
 
 def original_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:

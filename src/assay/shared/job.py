@@ -125,8 +125,6 @@ class OriginalRunsJob(DeviceJob):
     build_timeout_s: float
     run_timeout_s: float
     """Of one run."""
-    figures: tuple[Json, ...] = ()
-    """The user's patterns, for the record; nothing here reads the output."""
     typed: str | None = None
     """The line as the source types it, where that is another than the one that runs the stated
     problem."""

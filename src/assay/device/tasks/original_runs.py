@@ -113,7 +113,6 @@ def _run_original(job: OriginalRunsJob, home: Path, outcome: ChildOutcome, gpu: 
         "runs": series[0],
         "typed_line": None if job.typed is None else {"line": job.typed, "by": "source"},
         "typed_runs": series[1],
-        "figures": list(job.figures),
     }
 
 
