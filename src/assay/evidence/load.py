@@ -66,10 +66,6 @@ def load_evidence(directory: Path) -> Evidence:
             stages.TOOLCHAIN_IMAGES.record, stages.TOOLCHAIN_IMAGES.paths(plan)
         ),
         timings=records.read(TimingsRecord, stages.timings_path()),
-        target_timings=records.load(
-            TimingsRecord,
-            {target: f"{folder}/{stages.timings_path()}" for target, folder in folders.items()},
-        ),
         recorded_builds=_recorded_builds(recorded, paths, target_builds),
         target_builds=target_builds,
         file_compiles=records.load(stages.FILE_COMPILES.record, compiled),

@@ -61,8 +61,6 @@ class Evidence:
     """By target."""
     timings: TimingsRecord | None = None
     """How long the steps took; None where nobody kept it. Told, never judged."""
-    target_timings: dict[str, TimingsRecord] = field(default_factory=dict)
-    """The same by target, of the run that measured what was taken over."""
     device_code: dict[str, DeviceCodeResult] = field(default_factory=dict)
     """By claim: what optional packages hold, where somebody looked."""
     inspection_paths: dict[str, str] = field(default_factory=dict)

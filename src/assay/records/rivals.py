@@ -144,7 +144,7 @@ class TuningChoice(Record):
 
 
 class TuningSweep(Record):
-    """What ``./assay tune`` measures on a target, and which class of problems it decides."""
+    """What ``./assay lab tune`` measures on a target, and which class of problems it decides."""
 
     id: Identifier
     """With the target's before it, that of the choice."""
