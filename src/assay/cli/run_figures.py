@@ -13,6 +13,7 @@ from assay.records.verdicts import Status, Verdict
 from assay.report.checks import binaries_guard
 from assay.report.claims import project_stamp
 from assay.report.first_screen import cause_chips, headline_words
+from assay.report.story import story
 from assay.report.verdict_text import claimed_text, lead_of, verdict_text
 from assay.shared.counting import agreeing, counted
 
@@ -49,12 +50,15 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
 
 
 def telling(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the verdict of each claim, or of those that say most where there are many."""
+    """Return the verdict of each claim, or of those that say most where there are many: what the
+    findings rest on first.
+    """
     rows = rows_by_claim(verdicts)
     names = list(rows)
     if len(names) > MOST_CLAIMS:
         stands = {name: outcome(lead_of(rows[name])) for name in names}
         names.sort(key=lambda n: (stands[n] is Status.NOT_RUN, stands[n].facts.severity))
+        names = list(dict.fromkeys([*(each.rests_on for each in story(catalog, verdicts)), *names]))
     return [lead_of(rows[name]) for name in names[:MOST_CLAIMS]]
 
 
