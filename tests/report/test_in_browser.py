@@ -151,7 +151,7 @@ def test_nothing_is_wider_than_the_screen(
 
 
 @pytest.mark.parametrize("script", [True, False])
-def test_paper_has_every_claim_opened(browser: "Browser", full_report: Path, script: bool) -> None:
+def test_paper_has_every_claim(browser: "Browser", full_report: Path, script: bool) -> None:
     page = opened(browser, full_report / "report.html", java_script_enabled=script)
     if script:
         page.fill("#search", "nothing has these words")
@@ -159,7 +159,7 @@ def test_paper_has_every_claim_opened(browser: "Browser", full_report: Path, scr
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     for claim in page.locator("tbody.claim").all():
-        assert claim.locator("pre.copy").is_visible()
+        assert claim.locator("tr.line").is_visible()
     if script:
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.locator("tbody.claim:not([hidden])").count() == 0
@@ -229,7 +229,7 @@ class TestScript:
         claim = page.locator(f"[id='{(mark.get_attribute('href') or '')[1:]}']")
         for _ in range(2):
             mark.click()
-            assert claim.locator("pre.copy").is_visible()
+            assert claim.locator("tr.line").is_visible()
             assert shown.count() in (few, few + 1)
             claim.locator("summary").first.click()
 
