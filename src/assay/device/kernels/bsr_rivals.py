@@ -184,18 +184,24 @@ def _walked(
     minimize = library.minimize
     search = "tune_bsr_dense_addmm"
 
-    def timed(meta: Configuration) -> float:
-        nonlocal search
-        if time.monotonic() - began > TUNER_LIMIT_S:
-            search = f"tune_bsr_dense_addmm, stopped after {TUNER_LIMIT_S:.0f} s"
-            raise RuntimeError(search)
-        return walk.time(meta, SCREENING_MS)
-
     def noted(
         _bench: object, first: Configuration, known: Configuration, step: Step, **options: Any
     ) -> object:
-        # What its first steps ask for, for which its tuner would wait one by one.
-        compiled([first, *neighbours(first, step, options["max_step"])], launch)
+        seen: list[Configuration] = []
+
+        def timed(meta: Configuration) -> float:
+            nonlocal search
+            if time.monotonic() - began > TUNER_LIMIT_S:
+                search = f"tune_bsr_dense_addmm, stopped after {TUNER_LIMIT_S:.0f} s"
+                raise RuntimeError(search)
+            if meta not in seen:
+                # It walks on from the fastest, and would wait for its next ones one by one.
+                around = neighbours(walk.fastest() or meta, step, options["max_step"])
+                new = [meta, *(one for one in around if one not in seen and one != meta)]
+                compiled(new, launch)
+                seen.extend(new)
+            return walk.time(meta, SCREENING_MS)
+
         return minimize(timed, first, known, step, **options)
 
     library.minimize = noted

@@ -121,6 +121,11 @@ class Walk:
         self.tried.append(Tried(dict(settings), round(ms, MS_DIGITS)))
         return ms
 
+    def fastest(self) -> Configuration | None:
+        """Return the configuration that took least so far; None where none ran yet."""
+        ran = [one for one in self.tried if one.ms is not None]
+        return min(ran, key=lambda one: one.ms or 0.0).settings if ran else None
+
     def finish(self, search: str, began: float, chosen: Configuration | None = None) -> Swept:
         """Return the record; ``chosen``: None for the fastest, after another look at the fastest
         few. Raises RuntimeError where nothing ran.
