@@ -62,7 +62,9 @@ def test_a_sample_of_nvml_is_a_row_and_what_it_refused_is_nan(record: BenchmarkR
 
 def test_right_solutions_of_a_problem_are_ranked_by_their_times() -> None:
     names = [
-        column.name for column in frames.LEADERBOARD if column.name not in ("rank", "score_ms")
+        column.name
+        for column in frames.LEADERBOARD
+        if column.name != "rank" and not column.name.startswith("score")
     ]
     given = (("add", "h100", 2.0), ("add", "h100", 1.0), ("add", "h100", None), ("add", "l4", 3.0))
     rows = [
@@ -74,14 +76,21 @@ def test_right_solutions_of_a_problem_are_ranked_by_their_times() -> None:
 
 def test_a_submissions_score_is_the_geometric_mean_over_its_benchmarks() -> None:
     names = [
-        column.name for column in frames.LEADERBOARD if column.name not in ("rank", "score_ms")
+        column.name
+        for column in frames.LEADERBOARD
+        if column.name != "rank" and not column.name.startswith("score")
     ]
     given = (("a", 1.0), ("a", 4.0), ("b", 1.0), ("b", None), (None, 3.0))
     rows = [
-        {**dict.fromkeys(names), "target": "h100", "submission": file, "solution_ms": ms}
+        {**dict.fromkeys(names), "target": "h100", "submission": file, "solution_ms": ms,
+         "solution_low_ms": ms and ms / 1.03, "solution_high_ms": ms and ms * 1.04}
         for file, ms in given
-    ]
-    assert frames.leaderboard(rows).score_ms.fillna(0).tolist() == pytest.approx([2, 2, 0, 0, 0])
+    ]  # fmt: skip
+    frame = frames.leaderboard(rows)[["score_ms", "score_low_ms", "score_high_ms"]].fillna(0)
+    assert frame.score_ms.tolist() == pytest.approx([2, 2, 0, 0, 0])
+    # Two benchmarks that scatter alike leave a half of 1/sqrt(2) of one's.
+    assert frame.score_low_ms.tolist() == pytest.approx([2 / 1.03**0.5**0.5] * 2 + [0, 0, 0])
+    assert frame.score_high_ms.tolist() == pytest.approx([2 * 1.04**0.5**0.5] * 2 + [0, 0, 0])
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ def test_a_right_solution_has_times_and_an_interval():
     assert found["solution_ms"] == pytest.approx(b.TIMES_MS["ours"], rel=0.02)
     assert found["reference_ms"] == pytest.approx(b.TIMES_MS["rival"], rel=0.02)
     assert found["low"] < found["speedup"] < found["high"]
+    assert found["solution_low_ms"] < found["solution_ms"] < found["solution_high_ms"]
 
 
 @pytest.mark.parametrize(
@@ -41,5 +42,5 @@ def test_what_was_caught_has_no_time(status, wrong, correct, verdict, cause):
     timed = timed.model_copy(update={"wrong": wrong, "not_timed": {"ours": "incorrect: wrong"}})
     found = row(b.correctness(statuses={"ours": status}), timed)
     assert (found["correct"], found["verdict"], found["cause"]) == (correct, verdict, cause)
-    assert (found["solution_ms"], found["speedup"]) == (None, None)
+    assert (found["solution_ms"], found["solution_low_ms"], found["speedup"]) == (None, None, None)
     assert found["reference_ms"] == pytest.approx(b.TIMES_MS["rival"], rel=0.02)

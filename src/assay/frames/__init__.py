@@ -5,6 +5,7 @@ no row. Rows stand in the order of the records. ``NaN``, or ``None`` among texts
 record does not say. ``assay.open_report`` gives a report's.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
@@ -135,7 +136,9 @@ LEADERBOARD = (
     Column("target", "category", "target id"),
     Column("correct", "category", "yes or no; nothing where no check came to an end"),
     Column("solution_ms", "float64", "median time of a launch, ms; none of a wrong output"),
-    Column("reference_ms", "float64", "the same of the reference"),
+    Column("solution_low_ms", "float64", "low end of its 90 % interval"),
+    Column("solution_high_ms", "float64", "high end of its 90 % interval"),
+    Column("reference_ms", "float64", "median time of a launch of the reference, ms"),
     Column("speedup", "float64", "how many times as fast the solution is"),
     Column("low", "float64", "low end of its 90 % interval"),
     Column("high", "float64", "high end of its 90 % interval"),
@@ -147,6 +150,8 @@ LEADERBOARD = (
     Column(
         "score_ms", "float64", "geometric mean of their solution_ms, where all of them have one"
     ),
+    Column("score_low_ms", "float64", "low end of its 90 % interval"),
+    Column("score_high_ms", "float64", "high end of its 90 % interval"),
 )
 """One row a verdict on how many times as fast one arm is as another."""
 
@@ -155,8 +160,14 @@ def leaderboard(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
     """Return rows with the columns ``LEADERBOARD``."""
     frame = _frame_of_records(LEADERBOARD, [(None, row) for row in rows])
     frame["rank"] = frame.groupby(["problem", "target"], observed=True).solution_ms.rank("min")
-    logs = np.log(frame.solution_ms).groupby([frame.submission, frame.target], observed=True)
-    frame["score_ms"] = np.exp(logs.transform(lambda each: each.mean(skipna=False)))
+    task, took = [frame.submission, frame.target], np.log(frame.solution_ms)
+    of_task = took.groupby(task, observed=True)
+    score = of_task.transform(lambda each: each.mean(skipna=False))
+    frame["score_ms"] = np.exp(score)
+    for end, sign in (("low", -1), ("high", 1)):  # its benchmarks scatter each for itself
+        halves = ((np.log(frame[f"solution_{end}_ms"]) - took) ** 2).groupby(task, observed=True)
+        half = halves.transform(lambda each: math.sqrt(each.sum(skipna=False)) / len(each))
+        frame[f"score_{end}_ms"] = np.exp(score + sign * half)
     return frame
 
 

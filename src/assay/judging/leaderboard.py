@@ -9,7 +9,7 @@ from assay.judging.printed_figures import to_base
 from assay.records.evaluations import Benchmark, Term
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
-from assay.statistics.summaries import median_ms
+from assay.statistics.summaries import arm_time, median_ms
 
 TIMED = "timed_run"
 """The check that an arm failed which passed the gate: a timed launch was wrong."""
@@ -40,6 +40,7 @@ def _row(
     )
     workloads = {arm.id: catalog.workloads[arm.workload] for arm in comparison.arms}
     wrong, failed = verdict.status is Status.INCORRECT, _failed(evidence, key, term.arm)
+    took, low_ms, high_ms = (None,) * 3 if wrong else _times(catalog, evidence, key, term.arm)
     return {
         "problem": comparison.title,
         "solution": variants[term.arm].title,
@@ -47,8 +48,10 @@ def _row(
         "claim": verdict.claim,
         "target": verdict.target,
         "correct": "no" if wrong else "yes" if failed == [] else None,
-        "solution_ms": None if wrong else _time(evidence, key, term.arm),
-        "reference_ms": _time(evidence, key, over),
+        "solution_ms": took,
+        "solution_low_ms": low_ms,
+        "solution_high_ms": high_ms,
+        "reference_ms": _times(catalog, evidence, key, over)[0],
         "speedup": measured,
         "low": low,
         "high": high,
@@ -69,8 +72,16 @@ def _failed(evidence: Evidence, key: tuple[str, str], arm: str) -> list[str] | N
     return sorted({check.name for check in entry.checks if not check.passed}) + timed
 
 
-def _time(evidence: Evidence, key: tuple[str, str], arm: str) -> float | None:
-    """Return an arm's median time in ms; what failed a check has none."""
+def _times(
+    catalog: Catalog, evidence: Evidence, key: tuple[str, str], arm: str
+) -> tuple[float | None, float | None, float | None]:
+    """Return an arm's median time in ms and the ends of its interval; what failed a check has none,
+    and one process no interval.
+    """
     record = evidence.benchmarks.get(key)
-    found = median_ms(record, arm) if record and _failed(evidence, key, arm) == [] else None
-    return None if found is None else significant(found)
+    if record is None or _failed(evidence, key, arm) != []:
+        return None, None, None
+    median, summary = median_ms(record, arm), arm_time(record, arm, catalog.judging)
+    ends = summary.interval() if summary else (None, None)
+    took, low, high = (None if each is None else significant(each) for each in (median, *ends))
+    return took, low, high
