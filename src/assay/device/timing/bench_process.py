@@ -12,7 +12,7 @@ from assay.device.timing.phases import MemoryWatch, Phases, input_bytes
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
 from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
 from assay.device.timing.stopwatch import STILL_MS, CudaStopwatch, WarmUp, settle, warm_up
-from assay.device.worker.cuda import persisting_bytes
+from assay.device.worker.cuda import persisting_bytes, set_no_l2_aside
 from assay.device.worker.forks import Note
 from assay.device.worker.harness_guard import HarnessGuard, changed_words
 from assay.shared.launch_facts import launch_facts
@@ -165,15 +165,14 @@ def _blamed(guard: HarnessGuard, arms: Sequence[str]) -> dict[str, str]:
     return dict.fromkeys(arms, f"incorrect: {changed_words(changed)}") if changed else {}
 
 
-def _set_aside(device: str) -> int:
-    return 0 if device == "cpu" else persisting_bytes()
+def _remarks(guard: HarnessGuard, set_aside: int | None) -> Iterator[str]:
+    """Yield what a project's code did that is no cheat, but may make its times look better.
 
-
-def _remarks(guard: HarnessGuard, set_aside_before: int, device: str) -> Iterator[str]:
-    """Yield what a project's code did that is no cheat, but may make its times look better."""
+    ``set_aside``: the bytes of L2 that were set aside before the turns; None without a GPU.
+    """
     if names := guard.set_anew():
         yield f"its code set {', '.join(names)}: the reference ran under that, too"
-    if _set_aside(device) > set_aside_before:
+    if set_aside is not None and persisting_bytes() > set_aside:
         yield "its code sets L2 aside for persisting lines: launches of a turn may find their data"
 
 
@@ -186,8 +185,8 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
     protocol = bench.protocol
     strangers = [arm.id for arm in arms if arm.variant.kind == "callable"]
     guard = HarnessGuard(*arms) if strangers else None
-    set_aside = _set_aside(bench.device)  # a driver may set some aside by itself, as an H200's does
-    ready = _make_ready(arms, seed, bench)
+    ready = _make_ready(arms, seed, bench)  # their code was loaded, and has run
+    set_aside = set_no_l2_aside() if strangers and bench.device != "cpu" else None
     wrong: dict[str, str] = {}
     names = [arm.id for arm in arms]
     if control in ready:
@@ -216,7 +215,7 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
         "wrong": wrong,
         "gpu_seconds": (timed_ms + warm_ms + settled_ms) / 1e3,
         "timer": protocol.timer,
-        "remarks": list(_remarks(guard, set_aside, bench.device)) if guard is not None else [],
+        "remarks": list(_remarks(guard, set_aside)) if guard is not None else [],
         "wall": bench.phases.record(),
     }
 

@@ -11,6 +11,8 @@ from assay.shared.errors import FailureKind, NoContext, NoDevice
 
 DEVICE = "cuda:0"
 """CUDA_VISIBLE_DEVICES names one GPU, so it is always the first."""
+PERSISTING_L2 = ctypes.c_int(6)
+"""CU_LIMIT_PERSISTING_L2_CACHE_SIZE of the driver."""
 
 
 def open_cuda(choice: Choice) -> Any:
@@ -43,13 +45,20 @@ def reset_persisting_lines() -> None:
 
 
 def persisting_bytes() -> int:
-    """Return the bytes of L2 that this process has set aside for lines that stay; 0 where the
+    """Return the bytes of L2 that are set aside in this process for lines that stay; 0 where the
     device has none.
     """
     found = ctypes.c_size_t(0)
-    limit = 6  # CU_LIMIT_PERSISTING_L2_CACHE_SIZE
-    refused = ctypes.CDLL("libcuda.so.1").cuCtxGetLimit(ctypes.byref(found), ctypes.c_int(limit))
+    refused = ctypes.CDLL("libcuda.so.1").cuCtxGetLimit(ctypes.byref(found), PERSISTING_L2)
     return 0 if refused else found.value
+
+
+def set_no_l2_aside() -> int:
+    """Set no L2 aside for lines that stay, as a driver does by itself on an H200; return the bytes
+    that stay set aside.
+    """
+    ctypes.CDLL("libcuda.so.1").cuCtxSetLimit(PERSISTING_L2, ctypes.c_size_t(0))
+    return persisting_bytes()
 
 
 def record_all(event: Any) -> None:
