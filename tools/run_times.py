@@ -58,12 +58,13 @@ def main(options: list[str]) -> int:
     """Entry point; returns the exit code of the run."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--run", default="local")
-    run = parser.parse_known_args(options)[0].run
+    known, others = parser.parse_known_args(options)
+    run = known.run
     log = ROOT / "results" / f"{run}.utilization.csv"
     log.parent.mkdir(exist_ok=True)
     began = time.time()
     with watched(log):
-        command = [str(ROOT / "assay"), "reproduce", "--timings", *options]
+        command = [str(ROOT / "assay"), "reproduce", "--timings", "--run", run, *others]
         ended = subprocess.run(command, check=False)
     busy = samples_of(log)
     for step in step_timings(ROOT / "results" / run):

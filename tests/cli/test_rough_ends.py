@@ -4,12 +4,15 @@ import errno
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from assay.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "x" * 300
@@ -53,6 +56,27 @@ class TestOutput:
         done = start(f"{line}; exit ${{PIPESTATUS[0]}}")
         assert (done.returncode, done.stderr) == (141, "")
         assert len(done.stdout.splitlines()) == shown
+
+    @pytest.mark.parametrize(
+        ("error", "says"),
+        [
+            (OSError(errno.ENOSPC, "No space left on device"), "No space left on device: free"),
+            (shutil.Error([("a", "s/a", "[Errno 28] No space left: 'a' -> 's/a'")]), "s/a: cannot"),
+        ],
+    )
+    def test_on_a_terminal_is_not_blamed_for_a_full_disk(
+        self,
+        error: OSError,
+        says: str,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setattr(main, "_may_be_full", lambda _output: False)
+        with pytest.raises(SystemExit) as ended:
+            main._end_for_system(error)
+        assert ended.value.code == 3
+        (line,) = capsys.readouterr().err.splitlines()
+        assert says in line and "standard output" not in line
 
     @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full"])
     def test_without_anybody_to_be_told(self, closed: str) -> None:

@@ -7,6 +7,8 @@ import ast
 import errno
 import os
 import shlex
+import shutil
+import stat
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -181,6 +183,10 @@ def _require_words(arguments: Sequence[str]) -> None:
 
 def _end_for_system(error: OSError) -> NoReturn:
     """End for what the system refuses: a name, a place that cannot be written, our own output."""
+    if isinstance(error, shutil.Error):  # of many copies, as (from, to, why)
+        _, place, why = error.args[0][0]
+        brief = why.rpartition("] ")[2].partition(": '")[0]
+        _end(f"{place}: cannot be written: {brief}", ExitCode.MACHINE_LACKS)
     if error.errno == errno.EPIPE and error.filename is None:
         for output in OUTPUTS:
             _send_nowhere(output)
@@ -188,6 +194,8 @@ def _end_for_system(error: OSError) -> NoReturn:
     if not isinstance(error.filename, str | Path):
         if error.errno not in OUTPUT_CODES:
             raise error
+        if error.errno == errno.ENOSPC and not any(map(_may_be_full, OUTPUTS)):
+            _end(f"{error.strerror}: free some, then begin again", ExitCode.MACHINE_LACKS)
         says = f"what was found cannot be printed: {error.strerror}: send standard output elsewhere"
         _end(says, ExitCode.MACHINE_LACKS)
     if error.errno == errno.ENAMETOOLONG:
@@ -195,6 +203,17 @@ def _end_for_system(error: OSError) -> NoReturn:
     if not is_about_writing(error):
         raise error
     _end(unwritable_sentence(error, checkout.ROOT), ExitCode.MACHINE_LACKS)
+
+
+def _may_be_full(output: int) -> bool:
+    """Return whether an output of ours goes to a file or a device, and not to a terminal or a pipe,
+    which never lack room.
+    """
+    try:
+        kind = os.fstat(output).st_mode
+    except OSError:
+        return False
+    return not (os.isatty(output) or stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind))
 
 
 def _again(arguments: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Preconditions of a run on its machine, looked for before anything is planned or begun."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from assay.base.errors import BadInput, CheckFailed, MissingEnvironment
@@ -17,6 +18,9 @@ from assay.report.replaceable import require_replaceable
 from assay.runtimes.choose import starts_none
 from assay.shared.counting import counted
 from assay.verification.sign import require_key_place
+
+LOCAL = "local"
+"""The run that is meant where none is named."""
 
 
 def tell_images(catalog: Catalog, runtime: RuntimeName) -> None:
@@ -48,6 +52,20 @@ def require_places(root: Path, run: str, key: Path | None) -> None:
     require_replaceable(root / REPORTS / run)
     if key is not None:
         require_key_place(key)
+
+
+def name_of_run(home: Path, claims: Sequence[str]) -> str:
+    """Return the name of a run that nobody named: LOCAL; of some claims alone that of the first,
+    where a signed report of more claims lies under LOCAL.
+    """
+    report = home / REPORTS / LOCAL
+    if not claims or not (report / ATTESTATION).is_file():
+        return LOCAL
+    try:
+        earlier = read_record(Plan, report / "evidence" / plan_path())
+    except (BadInput, CheckFailed):
+        return LOCAL
+    return LOCAL if {each.claim for each in earlier.answers} <= set(claims) else claims[0]
 
 
 def require_kept_report(

@@ -12,6 +12,7 @@ from assay.cli.commands import reproduce
 from assay.cli.run_figures import MOST_CLAIMS
 from assay.evidence.timings import write_timing
 from assay.pipeline.original_requests import Given
+from assay.pipeline.preconditions import name_of_run
 from assay.pipeline.request import Options
 from tests.report_fixtures import (
     make_request,
@@ -93,3 +94,12 @@ def test_claim_and_source_do_not_go_together(assay: Any) -> None:
     answer = assay("reproduce", "--claim", "s002_final", "--source", "002")
     assert answer.code == 2
     assert "leave --source out" in answer.err
+
+
+def test_some_claims_alone_leave_a_report_of_all_where_it_is(tmp_path: Path) -> None:
+    """The page offers ``reproduce --claim`` to copy, and the report of all is there by then."""
+    root = write_repository(tmp_path / "repo")
+    assert name_of_run(root, ["demo_bk32"]) == "local"
+    signed_report(root).rename(root / "reports" / "local")
+    assert name_of_run(root, ["demo_bk32"]) == "demo_bk32"
+    assert name_of_run(root, []) == "local"

@@ -46,6 +46,7 @@ DEVICE_PYTHON = (
     "&& export ASSAY_DEVICE_PYTHON=~/assay-device/bin/python"
 )
 """What makes a Python that can measure."""
+NSIGHT_COMPUTE = "apt-get install -y nsight-compute  # of Ubuntu's multiverse, Debian's non-free"
 START = {"docker": "systemctl start docker", "podman": "systemctl --user start podman.socket"}
 """What starts an engine that is installed."""
 PACKAGES = {"docker": "docker.io", "podman": "podman"}
@@ -231,7 +232,7 @@ def diagnose(
         _program("git", _as_root("apt-get install -y git")),
         *machine.gpus(),
         *engines,
-        _program("ncu", _as_root("apt-get install -y nsight-compute")),
+        _program("ncu", _as_root(NSIGHT_COMPUTE)),
         _program("sbatch"),
     ]
 

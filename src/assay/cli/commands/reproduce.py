@@ -42,7 +42,12 @@ from assay.judging.counts import failing_strict
 from assay.pipeline.failures import inspections_to_retry, outputs_to_retry
 from assay.pipeline.original_requests import given_by_source
 from assay.pipeline.plan import make_plan
-from assay.pipeline.preconditions import require_compiler, require_kept_report, tell_images
+from assay.pipeline.preconditions import (
+    name_of_run,
+    require_compiler,
+    require_kept_report,
+    tell_images,
+)
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.run_files import RESULTS, report_path, require_own_places, run_path
 from assay.pipeline.snakemake_run import run_workflow
@@ -103,8 +108,12 @@ def reproduce(
         ),
     ] = False,
     run: Annotated[
-        str, typer.Option(help="Name of the run: results/NAME, reports/NAME.")
-    ] = "local",
+        str | None,
+        typer.Option(
+            help="Name of the run: results/NAME, reports/NAME. Without it 'local', or the claim's "
+            "where --claim would make less of a report that is there."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and stop.")
     ] = False,
@@ -193,7 +202,7 @@ def reproduce(
     catalog = load_catalog(root) if folder is None else _checked_project(root, folder)
     defaults = checkout.default_run() if folder is None else default_project_run(catalog)
     options = Options(
-        run=run,
+        run=run or name_of_run(home(folder), claim or ()),
         sources=catalog.sources_of(claim) if claim else tuple(source or defaults.sources),
         claims=tuple(dict.fromkeys(claim or ())),
         targets=tuple(target or defaults.targets),
