@@ -190,7 +190,7 @@ class TestARunThatCannotGoOn:
         assert out == ""
         last = err.splitlines()[-1]
         kept = re.fullmatch(
-            rf"assay: interrupted: .* \((\d+) measurements\) is kept in .*/{run}; to go on: (.+)",
+            rf"assay: interrupted: .* is kept in .*/{run} \((\d+) measurements\); to go on: (.+)",
             last,
         )
         assert kept is not None, last

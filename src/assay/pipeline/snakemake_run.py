@@ -117,9 +117,9 @@ def _run(root: Path, request: Request, command: Sequence[str], *, verbose: bool)
     except (KeyboardInterrupt, SignalledExit) as stop:
         code = stop.code if isinstance(stop, SignalledExit) else ExitCode.INTERRUPTED
         kept = len(list((run_dir / "kept").glob("*/*/*.json.gz")))
+        among = f" ({counted(kept, 'measurement')})" if kept else ""
         raise Interrupted(
-            f"interrupted: what was finished ({counted(kept, 'measurement')}) is kept in {run_dir}",
-            code,
+            f"interrupted: what was finished is kept in {run_dir}{among}", code
         ) from stop
     if code == 0:
         return
