@@ -19,7 +19,13 @@ from assay.verification.report_archive import (
     pack_report,
     report_name,
 )
-from assay.verification.trust import may_measure, published_reports, reports_measuring
+from assay.verification.trust import (
+    may_measure,
+    project_reports,
+    published_reports,
+    reports_measuring,
+)
+from tests.report_fixtures import signed_report, write_repository
 
 FILES = {"attestation.json": b"{}\n", "evidence/h100/a.json.gz": bytes(range(256)) * 9, "z": b""}
 
@@ -189,3 +195,10 @@ class TestPublishedReports:
         self.keep(tmp_path, "open", "2026-01-02", packed=False, plan=plan(a="measure"))
         assert order("a", "b") == ["open"]
         assert order("c") == ["part"]
+
+
+def test_a_projects_own_runs_are_among_its_reports(tmp_path: Path) -> None:
+    root = write_repository(tmp_path / "mine")
+    report = signed_report(root)
+    assert project_reports(root) == [report]
+    assert published_reports(root) == []

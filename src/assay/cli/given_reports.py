@@ -26,7 +26,7 @@ from assay.verification.made_again import OtherVersion
 from assay.verification.policy import Policy
 from assay.verification.report_archive import opened_report, report_name
 from assay.verification.signed_files import measurer_of
-from assay.verification.trust import may_speak_of, published_reports, reports_in
+from assay.verification.trust import may_speak_of, project_reports, published_reports
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trusted_keys
 from assay.verification.verify import VerificationLog
 
@@ -154,8 +154,7 @@ def reports_on(claim: str, project: Path | None) -> list[Path]:
     Raises BadInput where several of these projects have such a claim.
     """
     if project is not None:
-        reports = project / "reports"
-        return [*reports_in(reports / "published"), *reports_in(reports)]
+        return project_reports(project)
 
     def speaking(root: Path) -> list[Path]:
         return [path for path in published_reports(root) if may_speak_of(path, claim)]

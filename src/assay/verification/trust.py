@@ -1,7 +1,7 @@
 """The reports that a repository publishes, by what they say of themselves: nothing verifies it."""
 
 import base64
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from assay.verification.report_archive import (
     report_name,
 )
 
+PUBLISHED = Path("reports/published")
+"""In a repository or a project; its own runs' reports lie beside it."""
 UNREADABLE = (OSError, ValueError, AssayError, KeyError, TypeError, AttributeError)
 UNMEASURED = ("not_run", "consistent", "inconsistent")
 """Verdicts that no measurement answers."""
@@ -28,7 +30,12 @@ def published_reports(root: Path) -> list[Path]:
 
     Directories or archives of such: to be read through ``opened_report``.
     """
-    return list(_by_statement(root, None))
+    return list(_by_statement([root / PUBLISHED]))
+
+
+def project_reports(project: Path) -> list[Path]:
+    """Return the reports of a project, in the same order: its own runs', and those it publishes."""
+    return list(_by_statement([project / PUBLISHED, project / PUBLISHED.parent]))
 
 
 def reports_measuring(
@@ -40,7 +47,7 @@ def reports_measuring(
     ``asked``: ids of claims, and of the comparisons and programs that answer them: of a project's
     claims no report of ours knows any.
     """
-    stated = _by_statement(root, project)
+    stated = _by_statement([home / PUBLISHED for home in filter(None, (root, project))])
     unpacked = [report for report in stated if not is_archive(report)]
     found = {report: _measured(report, asked, targets) for report in unpacked}
     if not any(answers for _, answers in found.values()):
@@ -49,12 +56,14 @@ def reports_measuring(
     return [report for report in best if found[report] != (0, 0)]
 
 
-def _by_statement(root: Path, project: Path | None) -> dict[Path, tuple[int, str, str]]:
-    """Return what each report states (see ``_stated``) and its name, in the order of these."""
+def _by_statement(folders: Iterable[Path]) -> dict[Path, tuple[int, str, str]]:
+    """Return what each report in ``folders`` states (see ``_stated``) and its name, in the order of
+    these.
+    """
     found = {
         report: (*_stated(report), report_name(report))
-        for home in dict.fromkeys(filter(None, (root, project)))
-        for report in reports_in(home / "reports" / "published")
+        for folder in dict.fromkeys(folders)
+        for report in reports_in(folder)
     }
     return dict(sorted(found.items(), key=lambda each: each[1], reverse=True))
 

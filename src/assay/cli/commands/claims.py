@@ -13,13 +13,12 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
 from assay.cli.console import TableColumn
-from assay.cli.project_folder import ProjectOption, home, project_folder
+from assay.cli.project_folder import ProjectOption, project_folder
 from assay.findings.claimed_figures import claimed_figure
 from assay.findings.headline import KINDS, outcomes
 from assay.judging import RULES
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import outcome, rows_by_claim
-from assay.pipeline.run_files import REPORTS
 from assay.records.attestation import VERDICTS
 from assay.records.claims import Audit, Claim
 from assay.records.verdicts import Status, Verdict, VerdictsFile
@@ -27,7 +26,7 @@ from assay.report.counts import came_out
 from assay.report.verdict_text import lead_of, verdict_text
 from assay.shared.counting import counted
 from assay.verification.report_archive import opened_report, report_name
-from assay.verification.trust import may_speak_of, published_reports, reports_in
+from assay.verification.trust import may_speak_of, project_reports, published_reports
 
 Row = dict[str, Any]
 OF_VERDICT: dict[str, Any] = {
@@ -68,8 +67,7 @@ def claims(
     folder = project_folder(project)
     catalog = load_catalog(checkout.ROOT, folder)
     catalog.check_selection(source or (), ())
-    reports = published_reports(home(folder))
-    reports += reports_in(folder / REPORTS) if folder is not None else []
+    reports = published_reports(checkout.ROOT) if folder is None else project_reports(folder)
     by_report: dict[str, list[Verdict]] = {}
     for asked in dict.fromkeys(source or catalog.sources):  # hardly a report speaks of all
         first = [each.id for each in catalog.sources[asked].claims[:1]]
