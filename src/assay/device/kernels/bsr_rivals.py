@@ -196,7 +196,8 @@ def _walked(
                 raise RuntimeError(search)
             if meta not in seen:
                 # It walks on from the fastest, and would wait for its next ones one by one.
-                around = neighbours(walk.fastest() or meta, step, options["max_step"])
+                center = next(iter(walk.fastest()), meta)
+                around = neighbours(center, step, options["max_step"])
                 new = [meta, *(one for one in around if one not in seen and one != meta)]
                 compiled(new, launch)
                 seen.extend(new)

@@ -121,22 +121,21 @@ class Walk:
         self.tried.append(Tried(dict(settings), round(ms, MS_DIGITS)))
         return ms
 
-    def fastest(self) -> Configuration | None:
-        """Return the configuration that took least so far; None where none ran yet."""
+    def fastest(self) -> list[Configuration]:
+        """Return the configurations that ran so far, those that took least first."""
         ran = [one for one in self.tried if one.ms is not None]
-        return min(ran, key=lambda one: one.ms or 0.0).settings if ran else None
+        return [one.settings for one in sorted(ran, key=lambda one: one.ms or 0.0)]
 
     def finish(self, search: str, began: float, chosen: Configuration | None = None) -> Swept:
         """Return the record; ``chosen``: None for the fastest, after another look at the fastest
         few. Raises RuntimeError where nothing ran.
         """
-        ran = [one for one in self.tried if one.ms is not None]
-        if not ran:
+        fastest = self.fastest()
+        if not fastest:
             said = self.tried[0].refused if self.tried else "there is none"
             raise RuntimeError(f"no configuration runs here: {said}")
         if chosen is None:
-            fastest = sorted(ran, key=lambda one: one.ms or 0.0)[:FINALISTS]
-            again = [(self.time(one.settings, FINAL_MS), one.settings) for one in fastest]
+            again = [(self.time(one, FINAL_MS), one) for one in fastest[:FINALISTS]]
             chosen = min(again, key=lambda timed: timed[0])[1]
         return Swept(search, chosen, tuple(self.tried), round(time.monotonic() - began, 3))
 
