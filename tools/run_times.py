@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.evidence.timings import step_timings
+from assay.pipeline.preconditions import LOCAL
 from assay.records.timings import Stage
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,7 +58,7 @@ def samples_of(log: Path) -> Samples:
 def main(options: list[str]) -> int:
     """Entry point; returns the exit code of the run."""
     parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--run", default="local")
+    parser.add_argument("--run", default=LOCAL)
     known, others = parser.parse_known_args(options)
     run = known.run
     log = ROOT / "results" / f"{run}.utilization.csv"

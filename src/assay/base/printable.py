@@ -93,10 +93,10 @@ def folded(line: str, width: int | None, indent: int = 2) -> list[str]:
     return [each.replace(UNBROKEN, " ") for each in lines] or [""]
 
 
-def first_named(names: Sequence[str], more: str = "more") -> str:
-    """Return the first few of ``names``, and how many more there are."""
-    rest = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {rest} {more}" if rest > 0 else "")
+def first_named(names: Sequence[str], more: str = "more", most: int = NAMED) -> str:
+    """Return the first few of ``names``, ``most`` of them, and how many more there are."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} {more}" if rest > 0 else "")
 
 
 def capital(text: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from assay.base.printable import first_named
 from assay.judging.case import Case
 from assay.judging.counts import outcome, rows_by_claim
 from assay.judging.program import answering_figure
@@ -149,10 +150,9 @@ def _with_others(verdict: Verdict, members: list[str]) -> Verdict:
     others = tuple(claim for claim in members if claim != verdict.claim)
     if not others:
         return verdict
-    named = ", ".join(others[:NAMED])
-    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
     text = (
-        f"{verdict.explanation} One measurement answers this claim and {named}{more}: "
+        f"{verdict.explanation} One measurement answers this claim and "
+        f"{first_named(others, most=NAMED)}: "
         f"{len(others) + 1} verdicts, one observation."
     )
     return verdict.model_copy(update={"explanation": text, "same_measurement": others})

@@ -7,6 +7,7 @@ from assay.evidence.model import Evidence
 from assay.judging.case import significant
 from assay.judging.printed_figures import to_base
 from assay.records.evaluations import Benchmark, Term
+from assay.records.measurements import BenchmarkRecord
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict
 from assay.statistics.summaries import arm_time, median_ms
@@ -40,7 +41,9 @@ def _row(
     )
     workloads = {arm.id: catalog.workloads[arm.workload] for arm in comparison.arms}
     wrong, failed = verdict.status is Status.INCORRECT, _failed(evidence, key, term.arm)
-    took, low_ms, high_ms = (None,) * 3 if wrong else _times(catalog, evidence, key, term.arm)
+    timed = None if wrong else _timed(evidence, key, term.arm)
+    took = arm_time(timed, term.arm, catalog.judging) if timed else None
+    low_ms, high_ms = map(significant, took.interval()) if took else (None, None)
     return {
         "problem": comparison.title,
         "solution": variants[term.arm].title,
@@ -48,10 +51,10 @@ def _row(
         "claim": verdict.claim,
         "target": verdict.target,
         "correct": "no" if wrong else "yes" if failed == [] else None,
-        "solution_ms": took,
+        "solution_ms": _median(timed, term.arm),
         "solution_low_ms": low_ms,
         "solution_high_ms": high_ms,
-        "reference_ms": _times(catalog, evidence, key, over)[0],
+        "reference_ms": _median(_timed(evidence, key, over), over),
         "speedup": measured,
         "low": low,
         "high": high,
@@ -72,16 +75,12 @@ def _failed(evidence: Evidence, key: tuple[str, str], arm: str) -> list[str] | N
     return sorted({check.name for check in entry.checks if not check.passed}) + timed
 
 
-def _times(
-    catalog: Catalog, evidence: Evidence, key: tuple[str, str], arm: str
-) -> tuple[float | None, float | None, float | None]:
-    """Return an arm's median time in ms and the ends of its interval; what failed a check has none,
-    and one process no interval.
-    """
-    record = evidence.benchmarks.get(key)
-    if record is None or _failed(evidence, key, arm) != []:
-        return None, None, None
-    median, summary = median_ms(record, arm), arm_time(record, arm, catalog.judging)
-    ends = summary.interval() if summary else (None, None)
-    took, low, high = (None if each is None else significant(each) for each in (median, *ends))
-    return took, low, high
+def _timed(evidence: Evidence, key: tuple[str, str], arm: str) -> BenchmarkRecord | None:
+    """Return the record with an arm's times; None where it failed a check, or was not timed."""
+    return evidence.benchmarks.get(key) if _failed(evidence, key, arm) == [] else None
+
+
+def _median(record: BenchmarkRecord | None, arm: str) -> float | None:
+    """Return an arm's median time in ms."""
+    found = median_ms(record, arm) if record else None
+    return None if found is None else significant(found)

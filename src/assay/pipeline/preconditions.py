@@ -58,14 +58,19 @@ def name_of_run(home: Path, claims: Sequence[str]) -> str:
     """Return the name of a run that nobody named: LOCAL; of some claims alone that of the first,
     where a signed report of more claims lies under LOCAL.
     """
-    report = home / REPORTS / LOCAL
-    if not claims or not (report / ATTESTATION).is_file():
-        return LOCAL
+    earlier = _signed_plan(home / REPORTS / LOCAL) if claims else None
+    more = earlier is not None and {each.claim for each in earlier.answers} - set(claims)
+    return claims[0] if more else LOCAL
+
+
+def _signed_plan(report: Path) -> Plan | None:
+    """Return the plan of a signed report; None where there is none, or one nobody can verify."""
+    if not (report / ATTESTATION).is_file():
+        return None
     try:
-        earlier = read_record(Plan, report / "evidence" / plan_path())
+        return read_record(Plan, report / "evidence" / plan_path())
     except (BadInput, CheckFailed):
-        return LOCAL
-    return LOCAL if {each.claim for each in earlier.answers} <= set(claims) else claims[0]
+        return None
 
 
 def require_kept_report(
@@ -76,13 +81,9 @@ def require_kept_report(
     Claims that the catalog has no more count for nothing. ``narrowed``: whether targets were named,
     so that those of the report count, too.
     """
-    report = root / report_path(request)
-    if not (report / ATTESTATION).is_file():
+    earlier = _signed_plan(root / report_path(request))
+    if earlier is None:
         return
-    try:
-        earlier = read_record(Plan, report / "evidence" / plan_path())
-    except (BadInput, CheckFailed):
-        return  # nobody can verify it either
     known = {*catalog.claims, *catalog.audits}
     claims = {each.claim for each in earlier.answers} & known
     lost = claims - {each.claim for each in plan.answers}
