@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <initializer_list>
 #include <type_traits>
 #include <utility>
@@ -41,7 +42,10 @@ using std::min;
 namespace emulated {
 
 constexpr size_t kStackBytes = 1 << 16;
-constexpr int kSharedBytes = 101376;  // that a CTA of sm_89 may have
+#ifndef EMULATED_SHARED_BYTES  // that a CTA of sm_89 may have
+#define EMULATED_SHARED_BYTES 101376
+#endif
+constexpr int kSharedBytes = EMULATED_SHARED_BYTES;
 
 struct Index {
   unsigned x = 0;
@@ -69,7 +73,9 @@ struct Warp {
   Barrier barrier{32};
   uint32_t words[2][32][6];
 };
+inline size_t ctas_begun = 0;
 struct Cta {
+  size_t number = ++ctas_begun;
   std::vector<unsigned char> bytes = std::vector<unsigned char>(kSharedBytes + 1024, 0xff);
   unsigned char* shared = nullptr;
   Barrier barrier{0};
@@ -113,17 +119,14 @@ inline unsigned char* at(uint32_t address) {
   return cta->shared + address;
 }
 
-template <typename Call>
-struct Launch {
-  void (*kernel)(Call);
-  const Call* call;
-};
+inline std::function<void()> launched;
+inline Index grid;
 
 // One CTA after the other.
-template <typename Call>
-void run(void (*kernel)(Call), unsigned ctas, int threads, const Call& call) {
-  static Launch<Call> launch;
-  launch = {kernel, &call};
+template <typename... Parameters, typename... Arguments>
+void run(void (*kernel)(Parameters...), unsigned ctas, int threads, const Arguments&... arguments) {
+  launched = [&] { kernel(arguments...); };
+  grid.x = ctas;
   for (unsigned block = 0; block < ctas; ++block) {
     Cta mine;
     mine.shared = mine.bytes.data() + (1024 - reinterpret_cast<uintptr_t>(mine.bytes.data()) % 1024) % 1024;
@@ -141,7 +144,7 @@ void run(void (*kernel)(Call), unsigned ctas, int threads, const Call& call) {
       makecontext(
           &thread.context,
           +[] {
-            launch.kernel(*launch.call);
+            launched();
             current->done = true;
             yield();
           },
@@ -164,6 +167,7 @@ void run(void (*kernel)(Call), unsigned ctas, int threads, const Call& call) {
 
 #define threadIdx (emulated::current->thread)
 #define blockIdx (emulated::current->block)
+#define gridDim (emulated::grid)
 
 inline void __syncthreads() { emulated::meet(emulated::cta->barrier); }
 

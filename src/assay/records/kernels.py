@@ -26,7 +26,14 @@ Arch = Literal["sm_80", "sm_89", "sm_90a"]
 """A build for sm_80 is made only where a target of the run has that architecture, as any is."""
 
 
-Abi = Literal["bsr_gemm", "bsr_bsr_gemm", "tma_load", "block_sparse_attention", "project"]
+Abi = Literal[
+    "bsr_gemm",
+    "bsr_bsr_gemm",
+    "tma_load",
+    "block_sparse_attention",
+    "block_sparse_attention_backward",
+    "project",
+]
 Artifact = Literal["original", "reimplemented"]
 
 

@@ -24,6 +24,7 @@ class Operation(StrEnum):
     GROUPED_GEMM = "grouped_gemm"
     DENSE_ATTENTION = "dense_attention"
     BLOCK_SPARSE_ATTENTION = "block_sparse_attention"
+    BLOCK_SPARSE_ATTENTION_BACKWARD = "block_sparse_attention_backward"
     TMA_LOAD = "tma_load"
     CALLABLE = "callable"
     """Whatever a function of a project makes, with its own oracle."""
@@ -107,6 +108,7 @@ class Workload(Record):
             Operation.GROUPED_GEMM: gemm | {"groups"},
             Operation.DENSE_ATTENTION: attention,
             Operation.BLOCK_SPARSE_ATTENTION: attention | {"pattern"},
+            Operation.BLOCK_SPARSE_ATTENTION_BACKWARD: attention | {"pattern"},
             Operation.TMA_LOAD: gemm - {"n"},
             Operation.CALLABLE: set[str](),
         }[self.operation]
