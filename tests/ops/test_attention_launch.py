@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from assay.ops import AttentionMask, attention_launch, attention_operator
+from assay.ops.attention_arguments import check_attention
 from assay.ops.kernel_set import KernelSet, only
 from assay.shared.attention_call import AttentionLauncher
 from tests.ops.attention_helpers import values
@@ -108,6 +109,40 @@ def test_no_kernel_for_the_case(launcher, changes):
     with only(KernelSet("h100", (fused(**changes),))), pytest.raises(RuntimeError):
         call(mask, *operands(mask))
     assert not launcher.calls
+
+
+def gradients(mask, grad):
+    q, k, v = operands(mask)
+    o, lse = torch.empty_like(q), torch.zeros(q.shape[:3])
+    grad = torch.empty_like(q) if grad is None else grad.to(q.dtype).expand(q.shape)
+    given = grad, torch.zeros_like(lse), o, lse
+    call = check_attention(*in_order(mask, q, k, v))
+    made = fused(operation="block_sparse_attention_backward")
+    return given, attention_launch.launch_backward(made, call, *given)
+
+
+def test_a_kernel_for_gradients_is_handed_the_forward_pass_and_gradients(launcher):
+    mask = AttentionMask.window(192, 256, left=150, block=BLOCK)
+    (grad, grad_lse, o, lse), found = gradients(mask, None)
+    ((handed, size, stream),) = launcher.calls
+    forward = handed["forward"]
+    assert (size, stream, forward.queries, forward.window_left) == (WORKSPACE, 77, 192, 150)
+    assert (forward.o, forward.lse) == (o.data_ptr(), lse.data_ptr())
+    assert handed["grad_lse"] == grad_lse.data_ptr()
+    named = zip(("grad", "by_q", "by_k", "by_v"), (grad, *found), strict=True)
+    for name, tensor in named:
+        assert handed[name] == tensor.data_ptr()
+        steps = tuple(handed[f"{name}_{step}"] for step in ("batch", "head", "row"))
+        assert steps == tensor.stride()[:3]
+
+
+def test_an_expanded_gradient_is_copied(launcher):
+    mask = AttentionMask.window(64, 64, block=BLOCK)
+    (grad, *_), _ = gradients(mask, torch.ones(()))
+    ((handed, *_),) = launcher.calls
+    assert grad.stride() == (0, 0, 0, 0)
+    assert handed["grad"] != grad.data_ptr()
+    assert (handed["grad_row"], handed["grad_head"]) == (4 * HEAD_DIM, HEAD_DIM)
 
 
 def test_rows_at_odd_addresses_are_refused(launcher):

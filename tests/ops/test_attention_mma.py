@@ -4,8 +4,6 @@ emulated_gpu.hpp stands in for the GPU. It shows that indices, masks, waits and 
 that the instructions do what the emulation says, and how fast, only a GPU shows.
 """
 
-import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from assay.ops.attention_arguments import check_attention, empty_like, empty_lse
 from assay.ops.attention_launch import _addresses, _sizes
 from assay.shared.attention_call import attention_call, open_attention
 from tests.ops.attention_helpers import assert_near, dense, masks, values
+from tests.ops.emulation import compile_emulated
 from tests.ops.helpers import kernel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,44 +26,11 @@ SHORT = ("d128", "d64_bf16", "d128_b64_bf16", "d64_b64")
 """Each shape, in one of the two types: no index depends on the type."""
 
 
-SHARED = r"extern __shared__ .* memory\[\];", "unsigned char* memory = emulated::cta->shared;"
-LAUNCH = r"(?s)(\w+)<<<(.*?),\s*(\S+),.*?>>>\((.*?)\);", r"emulated::run(\1, \2, \3, \4);"
-ERROR = r"cudaGetLastError\(\)", "cudaSuccess"
-
-
-def emulated(source):
-    """The kernel's source with what C++ alone does not know left to the emulation."""
-    for pattern, instead in (SHARED, LAUNCH, ERROR):
-        source, found = re.subn(pattern, instead, source)
-        assert found == 1
-    return source
-
-
 @pytest.fixture(params=SHORT)
 def variant(request, tmp_path):
     (found,) = (each for each in VARIANTS if each["id"] == f"attention_mma_{request.param}")
     defines = {**DEFINES, **found.get("defines", {})}
-    for name in ("cuda_runtime.h", "common/launch.cuh", "common/mma.cuh", "common/ptx.cuh"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text('#include "emulated_gpu.hpp"\n')
-    (tmp_path / "kernel.cpp").write_text(emulated((FOLDER / "attention_mma.cu").read_text()))
-    library = tmp_path / "kernel.so"
-    command = [
-        "g++",
-        "-O2",
-        "-std=c++17",
-        "-fPIC",
-        "-shared",
-        "-o",
-        library,
-        tmp_path / "kernel.cpp",
-    ]
-    command += [f"-I{tmp_path}", f"-I{ROOT / 'tests/ops'}", f"-I{FOLDER}"]
-    command += [f"-D{name}={value}" for name, value in defines.items()]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "_Float16" in done.stderr:
-        pytest.skip("this g++ has no fp16")
-    assert done.returncode == 0, done.stderr
+    library = compile_emulated(tmp_path, "attention_mma.cu", defines, "emulated_gpu.hpp")
     side = defines["BLOCK"]
     made = kernel(
         operation="block_sparse_attention", block=(side, side), head_dim=defines["HEAD_DIM"],

@@ -10,12 +10,14 @@ import pytest
 import torch
 
 from assay.ops import OPERATORS, AttentionMask, KernelSet, load, only
+from assay.ops.kernel_set import Call
 from tests.ops.attention_helpers import assert_near, finite, masks, values
 from tests.ops.helpers import FP8, bsr, dense_b, kernel
 
 FOLDER = os.environ.get("ASSAY_KERNELS") if torch.cuda.is_available() else None
 DEVICE, BACKEND = ("cuda", "inductor") if FOLDER else ("cpu", "aot_eager")
 ATTENTION = "block_sparse_attention"
+BACKWARD = "block_sparse_attention_backward"
 TOLERANCES = {"float16": 1e-3, "bfloat16": 5e-3, "float8_e4m3": 1e-2}
 STAND_INS = KernelSet(
     "h100",
@@ -24,6 +26,7 @@ STAND_INS = KernelSet(
         kernel(id="eights", dtype="float8_e4m3", block=(16, 16)),
         kernel(id="sparse", operation="bsr_bsr_gemm", dtype="bfloat16", block_b=(12, 8)),
         kernel(id="fused", operation=ATTENTION, block=(32, 32), head_dim=16),
+        kernel(id="gradients", operation=BACKWARD, block=(32, 32), head_dim=16),
     ),
 )
 KERNELS = load(FOLDER) if FOLDER else STAND_INS
@@ -31,9 +34,18 @@ KERNELS = load(FOLDER) if FOLDER else STAND_INS
 
 @pytest.fixture(params=KERNELS.kernels, ids=lambda each: each.id)
 def made(request):
-    """A kernel, which alone is loaded."""
-    with only(KernelSet(KERNELS.target, (request.param,))):
-        yield request.param
+    """A kernel, which alone is loaded. Of a kernel for gradients: its forward pass, beside it."""
+    loaded = (request.param, *forward_of(request.param))
+    with only(KernelSet(KERNELS.target, loaded)):
+        yield loaded[-1]
+
+
+def forward_of(made):
+    """The forward pass that a kernel for gradients is tried behind; none for other kernels."""
+    if made.operation != BACKWARD:
+        return ()
+    wanted = Call(ATTENTION, made.dtype, made.block, None, 0, None, (9, 0), made.head_dim)
+    return (KERNELS.find(wanted),)
 
 
 def is_value(given):

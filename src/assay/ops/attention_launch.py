@@ -1,5 +1,6 @@
-"""A launch of a compiled attention kernel: nothing is read back, planned or waited for."""
+"""Launches of compiled attention kernels: nothing is read back, planned or waited for."""
 
+import ctypes
 import functools
 from typing import Any
 
@@ -14,7 +15,12 @@ from assay.ops.attention_arguments import (
 from assay.ops.checks import NoKernel, Tensor
 from assay.ops.kernel_set import Call, find, missing
 from assay.ops.launch import ALIGNMENT
+from assay.shared.attention_backward_call import (
+    AttentionBackwardCall,
+    attention_backward_call,
+)
 from assay.shared.attention_call import (
+    AttentionCall,
     AttentionLauncher,
     AttentionSizes,
     attention_call,
@@ -27,19 +33,20 @@ from assay.shared.launch_abi import check_status, checked_library
 from assay.shared.specs import ArtifactSpec
 
 OPERATION = "block_sparse_attention"
+BACKWARD = "block_sparse_attention_backward"
 
 
 @functools.cache
 def _launcher(kernel: Kernel) -> AttentionLauncher:
     """Return the C launcher; its library's digest is checked once."""
     artifact = ArtifactSpec(kernel.path, kernel.sha256)
-    return open_attention(checked_library(artifact), kernel.symbol)
+    structure = AttentionBackwardCall if kernel.operation == BACKWARD else AttentionCall
+    return open_attention(checked_library(artifact), kernel.symbol, structure)
 
 
-def attention_kernel(call: AttentionArguments) -> Kernel:
-    """Return the loaded kernel for a call and its GPU. Raises NoKernel with one sentence."""
-    wanted = Call(
-        operation=OPERATION,
+def _wanted(operation: str, call: AttentionArguments) -> Call:
+    return Call(
+        operation=operation,
         dtype=dtype_name(call.q),
         block=(call.block, call.block),
         block_b=None,
@@ -48,6 +55,11 @@ def attention_kernel(call: AttentionArguments) -> Kernel:
         capability=torch.cuda.get_device_capability(call.q.device),
         head_dim=call.q.shape[3],
     )
+
+
+def attention_kernel(call: AttentionArguments) -> Kernel:
+    """Return the loaded kernel for a call and its GPU. Raises NoKernel with one sentence."""
+    wanted = _wanted(OPERATION, call)
     kernel = find(wanted)
     if kernel is None:
         raise NoKernel(missing(wanted))
@@ -65,8 +77,47 @@ def launch_attention(call: AttentionArguments) -> tuple[Tensor, Tensor]:
     for name, tensor in (("q", call.q), ("k", call.k), ("v", call.v)):
         _check_memory(name, tensor)
     o, lse = empty_like(call.q), empty_lse(call.q)
-    launcher, handed = _launcher(kernel), attention_call(_sizes(call, o), _addresses(call, o, lse))
-    device = call.q.device
+    _launch(kernel, call, attention_call(_sizes(call, o), _addresses(call, o, lse)))
+    return o, lse
+
+
+def backward_kernel(call: AttentionArguments) -> Kernel | None:
+    """Return the loaded kernel for a call's gradients on its GPU, or None."""
+    return find(_wanted(BACKWARD, call)) if call.q.is_cuda else None
+
+
+def launch_backward(
+    kernel: Kernel,
+    call: AttentionArguments,
+    grad: Tensor,
+    grad_lse: Tensor,
+    o: Tensor,
+    lse: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients by q, k and v of one launch on the current stream.
+
+    ``grad`` and ``grad_lse`` are those of the forward pass's results ``o`` and ``lse``; a ``grad``
+    that kernels cannot read, such as an expanded one, is copied first. Raises as
+    ``launch_attention`` does.
+    """
+    for name, tensor in (("q", call.q), ("k", call.k), ("v", call.v), ("o", o)):
+        _check_memory(name, tensor)
+    if not _readable(grad):
+        grad = empty_like(call.q).copy_(grad)
+    lse, grad_lse = lse.contiguous(), grad_lse.contiguous()
+    gradients = empty_like(call.q), empty_like(call.k), empty_like(call.v)
+    named = dict(zip(("grad", "by_q", "by_k", "by_v"), (grad, *gradients), strict=True))
+    handed = attention_backward_call(
+        attention_call(_sizes(call, o), _addresses(call, o, lse)),
+        {name: strides_of(each.shape, each.stride()) for name, each in named.items()},
+        {name: each.data_ptr() for name, each in (*named.items(), ("grad_lse", grad_lse))},
+    )
+    _launch(kernel, call, handed)
+    return gradients
+
+
+def _launch(kernel: Kernel, call: AttentionArguments, handed: ctypes.Structure) -> None:
+    launcher, device = _launcher(kernel), call.q.device
     with torch.cuda.device(device):
         size = launcher.workspace_bytes(handed)
         workspace = torch.empty(size, dtype=torch.uint8, device=device)
@@ -78,7 +129,14 @@ def launch_attention(call: AttentionArguments) -> tuple[Tensor, Tensor]:
         raise ValueError(
             f"{error}; kernels/block_sparse_attention/README.md says which shapes fit"
         ) from error
-    return o, lse
+
+
+def _readable(tensor: Tensor) -> bool:
+    """Return whether bulk copies can read it: rows at whole addresses, none of them repeated."""
+    steps = [step * tensor.element_size() for step in strides_of(tensor.shape, tensor.stride())]
+    together = tensor.shape[3] == 1 or tensor.stride(3) == 1
+    aligned = not (tensor.data_ptr() % ALIGNMENT or any(step % ALIGNMENT for step in steps))
+    return together and aligned and all(steps)
 
 
 def _check_memory(name: str, tensor: Tensor) -> None:

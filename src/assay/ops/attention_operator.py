@@ -13,7 +13,7 @@ import torch
 
 from assay.ops import attention_reference as reference
 from assay.ops.attention_arguments import check_attention, empty_like, empty_lse
-from assay.ops.attention_launch import launch_attention
+from assay.ops.attention_launch import backward_kernel, launch_attention, launch_backward
 from assay.ops.checks import Tensor
 from assay.ops.definition import define
 
@@ -60,7 +60,11 @@ def _forward_fake(*arguments: Any) -> tuple[Tensor, Tensor]:
 def _backward(
     grad: Tensor, grad_lse: Tensor, o: Tensor, lse: Tensor, *arguments: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
+    """By a kernel where one is loaded, else by PyTorch's batched products."""
     call = check_attention(*arguments)
+    kernel = backward_kernel(call)
+    if kernel is not None:
+        return launch_backward(kernel, call, grad, grad_lse, o, lse)
     with _in_given_types(call.q):
         return reference.gradients(call, grad, grad_lse, o, lse)
 

@@ -15,6 +15,8 @@ SYMBOL = "assay_block_sparse_attention"
 NO_BOUND = -1
 """A window's side that has none."""
 TENSORS = ("q", "k", "v", "o")
+STEPS = ("batch", "head", "row")
+"""Of which each tensor has a stride."""
 LISTS = ("full_counts", "full_columns", "partial_counts", "partial_columns")
 """Lists of key blocks, int32: counts [mask_batches, mask_heads, rows], columns [..., pitch]."""
 
@@ -51,11 +53,7 @@ class AttentionCall(ctypes.Structure):
 
     _fields_: ClassVar[list[tuple[str, Any]]] = [
         *[(name, ctypes.c_void_p) for name in (*TENSORS, "lse")],
-        *[
-            (f"{name}_{step}", ctypes.c_int64)
-            for name in TENSORS
-            for step in ("batch", "head", "row")
-        ],
+        *[(f"{name}_{step}", ctypes.c_int64) for name in TENSORS for step in STEPS],
         *[(name, ctypes.c_void_p) for name in (*LISTS, "partial_bits", "order")],
         *[(name, ctypes.c_int) for name in COUNTS],
         ("scale", ctypes.c_float),
@@ -94,7 +92,7 @@ def attention_call(sizes: AttentionSizes, addresses: Mapping[str, int | None]) -
     steps = {
         f"{name}_{step}": stride
         for name in TENSORS
-        for step, stride in zip(("batch", "head", "row"), sizes.strides[name], strict=True)
+        for step, stride in zip(STEPS, sizes.strides[name], strict=True)
     }
     optional = {name: addresses.get(name) for name in ("lse", *LISTS, "partial_bits", "order")}
     return AttentionCall(
@@ -112,23 +110,28 @@ class AttentionLauncher:
     _launch: Callable[..., int]
     _workspace: Callable[..., int]
 
-    def workspace_bytes(self, call: AttentionCall) -> int:
+    def workspace_bytes(self, call: ctypes.Structure) -> int:
         """Return the scratch memory that a launch needs."""
         return int(self._workspace(ctypes.byref(call)))
 
-    def launch(self, call: AttentionCall, workspace: int, workspace_bytes: int, stream: int) -> int:
+    def launch(
+        self, call: ctypes.Structure, workspace: int, workspace_bytes: int, stream: int
+    ) -> int:
         """Enqueue one launch; return its cudaError_t."""
         return int(self._launch(ctypes.byref(call), workspace, workspace_bytes, stream))
 
 
-def open_attention(path: Path, symbol: str = SYMBOL) -> AttentionLauncher:
-    """Return the launcher of a library. Raises OSError or AttributeError where it has none.
+def open_attention(
+    path: Path, symbol: str = SYMBOL, structure: type[ctypes.Structure] = AttentionCall
+) -> AttentionLauncher:
+    """Return the launcher of a library, whose functions take ``structure``. Raises OSError or
+    AttributeError where it has none.
 
     Whether the file is the one that was meant is for the caller to know.
     """
     library = ctypes.CDLL(str(path))
     launch, workspace = getattr(library, symbol), getattr(library, f"{symbol}_workspace")
-    call = ctypes.POINTER(AttentionCall)
+    call = ctypes.POINTER(structure)
     launch.argtypes = [call, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
     launch.restype = ctypes.c_int
     workspace.argtypes = [call]
