@@ -7,17 +7,17 @@
 //
 // Three launches, one after the other:
 //
-//   rows      one CTA a block row: delta and lse of each query. Further CTAs write which block rows list each key block:
-//             a table of [key blocks][block rows], which is cleared before.
-//   keys      one CTA a block of keys and head of K and V. It holds K and V; Q, G, delta and lse pass by, for each head
-//             of the group and each block row in the table's line. Scores are transposed: rows are keys.
-//   queries   one CTA a block of queries and head. It holds Q and G; K and V pass by, as the row's lists say.
+//   rows      one CTA a block row: delta and lse of each query. Further CTAs write which block rows list each key
+//             block: a table of [key blocks][block rows], which is cleared before, as are the counters.
+//   keys      a CTA holds a block of K and V; Q, G, delta and lse pass by, for each head of the group and each block
+//             row in the table's line. Scores are transposed: rows are keys.
+//   queries   a CTA holds a block of Q and G; K and V pass by, as the row's lists say.
 //
-//                64 or 128 rows pass by           The last two are alike. One CTA an SM:
+//                64 or 128 rows pass by           The last two are alike. One CTA an SM, blocks from a counter:
 //                 +------------+                    warpgroup 0: a producer warp starts all copies, running ahead.
 //                 |  passing   |                    warpgroups 1 and 2: consumers of 64 held rows each.
 //                 +------------+
-//     +------+    +------------+    +------+      Scores and dP have their sums in registers, are rounded there, and are
+//     +------+    +------------+    +------+      Scores and dP have their sums in registers, are rounded there and are
 //  64 | held |    | consumer 0 |    | sums |      the left operand of the products with what passes by. Scores of a
 //     +------+    +------------+    +------+      step are asked for before the last product of the step before has
 //  64 | held |    | consumer 1 |    | sums |      ended; exponentials run beside dP, dS beside the product for V.
@@ -50,7 +50,14 @@ size_t place_bytes(const AssayAttention& c) {
   return sizeof(int) * c.mask_batches * c.mask_heads * blocks_of(c.queries) * blocks_of(c.keys);
 }
 
-size_t workspace_bytes_of(const AssayAttention& c) { return 2 * number_bytes(c) + place_bytes(c); }
+// The table and two counters: what begins as zeros.
+size_t cleared_bytes(const AssayAttention& c) { return place_bytes(c) + 2 * sizeof(int); }
+
+size_t workspace_bytes_of(const AssayAttention& c) { return 2 * number_bytes(c) + cleared_bytes(c); }
+
+int ctas_of(int blocks, const launch::DeviceLimits& limits) {
+  return Config::kDynamic && blocks > limits.sms ? limits.sms : blocks;
+}
 
 // Pointer and strides of one matrix.
 struct Matrix {
@@ -144,9 +151,15 @@ extern "C" int assay_block_sparse_attention_backward(const AssayAttentionBackwar
   auto* const minus = static_cast<float*>(workspace);
   float* const delta = minus + number_bytes(c) / sizeof(float);
   auto* const places = reinterpret_cast<int*>(delta + number_bytes(c) / sizeof(float));
-  const Problem problem{*call,   minus,   delta,
-                        places,  rows,    columns,
-                        c.heads / c.kv_heads, c.scale * 1.4426950408889634f};
+  const Problem problem{*call,
+                        minus,
+                        delta,
+                        places,
+                        places + place_bytes(c) / sizeof(int),
+                        rows,
+                        columns,
+                        c.heads / c.kv_heads,
+                        c.scale * 1.4426950408889634f};
   Maps keys_maps;
   Maps queries_maps;
   launch::DeviceLimits limits;
@@ -162,7 +175,7 @@ extern "C" int assay_block_sparse_attention_backward(const AssayAttentionBackwar
   }
   const auto on = static_cast<cudaStream_t>(stream);
   if (error == cudaSuccess) {
-    error = cudaMemsetAsync(places, 0, place_bytes(c), on);
+    error = cudaMemsetAsync(places, 0, cleared_bytes(c), on);
   }
   if (error != cudaSuccess) {
     return error;
@@ -174,13 +187,15 @@ extern "C" int assay_block_sparse_attention_backward(const AssayAttentionBackwar
   if (error != cudaSuccess) {
     return error;
   }
-  attention_backward_keys_kernel<<<c.batches * c.kv_heads * columns, Config::kThreads, KeysShared::kBytes, on>>>(
+  const int key_ctas = ctas_of(c.batches * c.kv_heads * columns, limits);
+  attention_backward_keys_kernel<<<key_ctas, Config::kThreads, KeysShared::kBytes, on>>>(
       problem, keys_maps.q, keys_maps.grad, keys_maps.k, keys_maps.v);
   error = cudaGetLastError();
   if (error != cudaSuccess) {
     return error;
   }
-  attention_backward_queries_kernel<<<pairs * rows, Config::kThreads, QueriesShared::kBytes, on>>>(
+  const int query_ctas = ctas_of(pairs * rows, limits);
+  attention_backward_queries_kernel<<<query_ctas, Config::kThreads, QueriesShared::kBytes, on>>>(
       problem, queries_maps.q, queries_maps.grad, queries_maps.k, queries_maps.v);
   return cudaGetLastError();
 }

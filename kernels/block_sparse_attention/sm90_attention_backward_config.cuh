@@ -20,6 +20,12 @@
 #ifndef HELD_KEYS  // 1: consumers hold K and V in registers, 0: in shared memory
 #define HELD_KEYS 0
 #endif
+#ifndef DEEP  // 1: dS is computed beside the product for V, 0: after it, which takes fewer registers
+#define DEEP 0
+#endif
+#ifndef DYNAMIC  // 1: as many CTAs as SMs, which take blocks from a counter; 0: a CTA for each block
+#define DYNAMIC 1
+#endif
 #ifndef HELD_QUERIES  // 1: consumers hold Q and its gradient in registers, 0: in shared memory
 #define HELD_QUERIES 0
 #endif
@@ -37,6 +43,8 @@ struct Config {
   static constexpr int kKeyStages = KEY_STAGES;
   static constexpr bool kHeldKeys = HELD_KEYS != 0;
   static constexpr bool kHeldQueries = HELD_QUERIES != 0;
+  static constexpr bool kDeep = DEEP != 0;
+  static constexpr bool kDynamic = DYNAMIC != 0;
 
   static constexpr int kConsumers = 2;      // warpgroups
   static constexpr int kConsumerRows = 64;  // of the held block: m of wgmma
@@ -64,6 +72,7 @@ struct Problem {
   float* minus;  // [batches][heads][rows][kBlock]: -lse * log2(e); -infinity for queries without keys and past the end
   float* delta;  // the same shape: what is taken off the gradients by probabilities; 0 there
   int* places;   // [mask_batches][mask_heads][columns][rows]: Part
+  int* counters;  // of blocks of keys and of queries that have been taken, beyond each CTA's first
   int rows;      // block rows of a head
   int columns;   // key blocks of a head
   int group;     // heads of Q for one of K and V
@@ -82,9 +91,9 @@ __device__ __forceinline__ int mask_of(const Problem& p, int batch, int head) {
 
 // What a producer tells the consumers of a stage. One 16-byte word.
 struct __align__(16) Step {
-  int part;   // kNone: no more steps
+  int part;   // kNone: no more steps with the held block
   int head;   // of Q
-  int first;  // query or key of the stage
+  int first;  // query or key of the stage; of kNone: the number of the next block to hold, below 0 if there is none
   int unused;
 };
 
@@ -101,7 +110,7 @@ struct Shared {
   static constexpr int kOffsetVectors = kOffsetTiles + kStages * 2 * kTileBytes;
   static constexpr int kOffsetSteps = kOffsetVectors + kStages * 2 * kVectorBytes;
   static constexpr int kOffsetBarriers = kOffsetSteps + kStages * 16;
-  static constexpr int kBytes = kOffsetBarriers + 8 * (2 * kStages + 1);
+  static constexpr int kBytes = kOffsetBarriers + 8 * (2 * kStages + 2);
   static constexpr uint32_t kStageBytes = 2 * kTileBytes + 2 * kVectorBytes;
   using Ring = ptx::PipelineState<kStages>;
 
@@ -127,6 +136,7 @@ struct Shared {
   __device__ __forceinline__ uint32_t full(int stage) const { return base + kOffsetBarriers + stage * 8; }
   __device__ __forceinline__ uint32_t empty(int stage) const { return full(kStages + stage); }
   __device__ __forceinline__ uint32_t held_full() const { return full(2 * kStages); }
+  __device__ __forceinline__ uint32_t held_empty() const { return full(2 * kStages + 1); }
 
   // One thread.
   __device__ __forceinline__ void init() const {
@@ -135,6 +145,7 @@ struct Shared {
       ptx::mbarrier_init(empty(stage), Config::kReleases);
     }
     ptx::mbarrier_init(held_full(), 1);
+    ptx::mbarrier_init(held_empty(), Config::kReleases);
     ptx::fence_mbarrier_init();
   }
 
@@ -155,9 +166,9 @@ struct Shared {
     ptx::tma_load_5d(tile(stage, 1), map_1, 0, what.first, 0, head, batch, full(stage), ptx::kEvictNormal);
   }
 
-  // One thread: no more steps.
-  __device__ __forceinline__ void end(int stage) const {
-    *step(stage) = make_int4(kNone, 0, 0, 0);
+  // One thread: no more steps with this block.
+  __device__ __forceinline__ void end(int stage, int next) const {
+    *step(stage) = make_int4(kNone, 0, next, 0);
     ptx::mbarrier_arrive(full(stage));
   }
 
@@ -170,11 +181,42 @@ struct Shared {
     return {__shfl_sync(kAll, found.x, 0), __shfl_sync(kAll, found.y, 0), __shfl_sync(kAll, found.z, 0), 0};
   }
 
-  // One warp: has read the stage.
-  __device__ __forceinline__ void release(int stage) const {
+  // One warp: has read the stage, or the held block.
+  __device__ __forceinline__ void release(int stage) const { release_at(empty(stage)); }
+  __device__ __forceinline__ void release_held() const { release_at(held_empty()); }
+  __device__ __forceinline__ void release_at(uint32_t barrier) const {
     __syncwarp();
-    ptx::mbarrier_arrive_if(threadIdx.x % 32 == 0, empty(stage));
+    ptx::mbarrier_arrive_if(threadIdx.x % 32 == 0, barrier);
   }
+};
+
+// One warp: the number of the block that a CTA holds next, below 0 if there is none.
+__device__ __forceinline__ int next_block(int* counter, int blocks) {
+  if constexpr (Config::kDynamic) {
+    int taken = 0;
+    if (threadIdx.x % 32 == 0) {
+      taken = atomicAdd(counter, 1);
+    }
+    const int next = static_cast<int>(gridDim.x) + __shfl_sync(kAll, taken, 0);
+    return next < blocks ? next : -1;
+  }
+  return -1;
+}
+
+// The copies into the held places wait until the block before has left them. Meanwhile, stages fill.
+template <int kStages>
+struct HeldCopy {
+  uint32_t parity = 1;  // the first visit need not wait
+  int steps = 0;        // begun before the copies
+  bool waits = false;
+
+  // `at_once`: the places are free long before.
+  __device__ __forceinline__ void ask(bool at_once) {
+    waits = true;
+    steps = at_once ? kStages - 1 : 0;
+  }
+  // Before each step: whether the copies are to begin now.
+  __device__ __forceinline__ bool due() { return waits && ++steps == kStages; }
 };
 
 }  // namespace attention_backward

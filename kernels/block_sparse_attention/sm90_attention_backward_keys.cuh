@@ -8,49 +8,89 @@ namespace attention_backward {
 
 using KeysShared = Shared<Config::kQueries, Config::kQueryStages, true>;
 
-// One warp: K and V once, then Q, its gradient's rows and their two numbers, for every head of the group and every
-// block row that lists the column.
+// A block of keys of one head of K and V.
+struct KeyBlock {
+  int batch;
+  int kv_head;
+  int column;
+};
+
+__device__ __forceinline__ int key_blocks(const Problem& p) {
+  return p.call.forward.batches * p.call.forward.kv_heads * p.columns;
+}
+
+__device__ __forceinline__ KeyBlock key_block(const Problem& p, int number) {
+  const int pair = number / p.columns;
+  const int batch = pair / p.call.forward.kv_heads;
+  return {batch, pair - batch * p.call.forward.kv_heads, number - pair * p.columns};
+}
+
+// One warp: K and V of a block, then Q, its gradient's rows and their two numbers, for every head of the group and
+// every block row that lists the column; then the next block.
 __device__ __forceinline__ void produce_queries(const Problem& p, const KeysShared& shared, const CUtensorMap* map_q,
                                                 const CUtensorMap* map_grad, const CUtensorMap* map_k,
-                                                const CUtensorMap* map_v, int batch, int kv_head, int column) {
+                                                const CUtensorMap* map_v) {
   const AssayAttention& c = p.call.forward;
   const int lane = threadIdx.x % 32;
   KeysShared::Ring pipe;
   pipe.parity = 1;  // the first visit to each stage need not wait
-  if (lane == 0) {
-    shared.load_held(map_k, map_v, column * Config::kBlock, kv_head, batch);
-  }
-  for (int head = kv_head * p.group; head < (kv_head + 1) * p.group; ++head) {
-    const int* const places =
-        p.places + (static_cast<int64_t>(mask_of(p, batch, head)) * p.columns + column) * p.rows;
-    const int64_t numbers = (static_cast<int64_t>(batch) * c.heads + head) * p.rows * Config::kBlock;
-    for (int begin = 0; begin < p.rows; begin += 32) {
-      const int part = begin + lane < p.rows ? places[begin + lane] : kNone;
-      unsigned listed = __ballot_sync(kAll, part != kNone);
-      while (listed != 0) {
-        const int bit = __ffs(static_cast<int>(listed)) - 1;
-        listed &= listed - 1;
-        Step step{__shfl_sync(kAll, part, bit), head, (begin + bit) * Config::kBlock, 0};
-        for (int i = 0; i < Config::kBlock / Config::kQueries && step.first < c.queries; ++i) {
-          ptx::mbarrier_wait(shared.empty(pipe.stage), pipe.parity);
-          if (lane == 0) {
-            const uint32_t full = shared.full(pipe.stage);
-            shared.load_tiles(pipe.stage, map_q, map_grad, step, head, batch);
-            ptx::bulk_load(shared.base + shared.vector_offset(pipe.stage, 0), p.minus + numbers + step.first,
-                           KeysShared::kVectorBytes, full);
-            ptx::bulk_load(shared.base + shared.vector_offset(pipe.stage, 1), p.delta + numbers + step.first,
-                           KeysShared::kVectorBytes, full);
+  HeldCopy<Config::kQueryStages> held;
+  int number = static_cast<int>(blockIdx.x);
+  held.ask(true);
+  while (number >= 0) {
+    const KeyBlock block = key_block(p, number);
+    const int next = next_block(p.counters, key_blocks(p));
+    const auto load_held = [&] {
+      held.waits = false;
+      ptx::mbarrier_wait(shared.held_empty(), held.parity);
+      held.parity ^= 1;
+      if (lane == 0) {
+        shared.load_held(map_k, map_v, block.column * Config::kBlock, block.kv_head, block.batch);
+      }
+      __syncwarp();
+    };
+    for (int head = block.kv_head * p.group; head < (block.kv_head + 1) * p.group; ++head) {
+      const int* const places =
+          p.places + (static_cast<int64_t>(mask_of(p, block.batch, head)) * p.columns + block.column) * p.rows;
+      const int64_t numbers = (static_cast<int64_t>(block.batch) * c.heads + head) * p.rows * Config::kBlock;
+      for (int begin = 0; begin < p.rows; begin += 32) {
+        const int part = begin + lane < p.rows ? places[begin + lane] : kNone;
+        unsigned listed = __ballot_sync(kAll, part != kNone);
+        while (listed != 0) {
+          const int bit = __ffs(static_cast<int>(listed)) - 1;
+          listed &= listed - 1;
+          Step step{__shfl_sync(kAll, part, bit), head, (begin + bit) * Config::kBlock, 0};
+          for (int i = 0; i < Config::kBlock / Config::kQueries && step.first < c.queries; ++i) {
+            if (held.due()) {
+              load_held();
+            }
+            ptx::mbarrier_wait(shared.empty(pipe.stage), pipe.parity);
+            if (lane == 0) {
+              const uint32_t full = shared.full(pipe.stage);
+              shared.load_tiles(pipe.stage, map_q, map_grad, step, head, block.batch);
+              ptx::bulk_load(shared.base + shared.vector_offset(pipe.stage, 0), p.minus + numbers + step.first,
+                             KeysShared::kVectorBytes, full);
+              ptx::bulk_load(shared.base + shared.vector_offset(pipe.stage, 1), p.delta + numbers + step.first,
+                             KeysShared::kVectorBytes, full);
+            }
+            __syncwarp();
+            pipe.advance();
+            step.first += Config::kQueries;
           }
-          __syncwarp();
-          pipe.advance();
-          step.first += Config::kQueries;
         }
       }
     }
-  }
-  ptx::mbarrier_wait(shared.empty(pipe.stage), pipe.parity);
-  if (lane == 0) {
-    shared.end(pipe.stage);
+    if (held.waits) {
+      load_held();
+    }
+    ptx::mbarrier_wait(shared.empty(pipe.stage), pipe.parity);
+    if (lane == 0) {
+      shared.end(pipe.stage, next);
+    }
+    __syncwarp();
+    pipe.advance();
+    number = next;
+    held.ask(Config::kHeldKeys);
   }
 }
 
@@ -102,114 +142,140 @@ __device__ __forceinline__ void mask_queries(float (&scores)[kScores], const Pro
 }
 
 // One warpgroup: 64 keys.
-__device__ __forceinline__ void consume_queries(const Problem& p, const KeysShared& shared, int consumer, int batch,
-                                                int kv_head, int column) {
+__device__ __forceinline__ void consume_queries(const Problem& p, const KeysShared& shared, int consumer) {
   constexpr int kScores = Config::kQueries / 2;  // a thread
   const AssayAttention& c = p.call.forward;
   const int lane = threadIdx.x % 32;
   const int row = first_row(consumer) + lane / 4;
-  float by_k[Config::kAccum];
-  float by_v[Config::kAccum];
-  uint32_t probabilities[kScores / 2];
-  uint32_t factors[kScores / 2];
-#pragma unroll
-  for (int i = 0; i < Config::kAccum; ++i) {
-    by_k[i] = 0.0f;
-    by_v[i] = 0.0f;
-  }
-#pragma unroll
-  for (int i = 0; i < kScores / 2; ++i) {
-    factors[i] = 0;
-  }
-
   KeysShared::Ring pipe;
-  int before = -1;  // stage of the step before, whose Q is still being multiplied
-  ptx::mbarrier_wait(shared.held_full(), 0);
-  Held<Config::kHeldKeys> k;
-  Held<Config::kHeldKeys> v;
-  k.load(shared.held(0), consumer);
-  v.load(shared.held(1), consumer);
+  uint32_t held_parity = 0;
+  int number = static_cast<int>(blockIdx.x);
 #pragma unroll 1
-  while (true) {
-    const int stage = pipe.stage;
-    ptx::mbarrier_wait(shared.full(stage), pipe.parity);
-    const Step step = shared.read_step(stage);
-    if (step.part == kNone) {
-      break;
+  while (number >= 0) {
+    const KeyBlock block = key_block(p, number);
+    float by_k[Config::kAccum];
+    float by_v[Config::kAccum];
+    uint32_t probabilities[kScores / 2];
+    uint32_t factors[kScores / 2];
+#pragma unroll
+    for (int i = 0; i < Config::kAccum; ++i) {
+      by_k[i] = 0.0f;
+      by_v[i] = 0.0f;
     }
-    pipe.advance();
-    float scores[kScores];
-    float slopes[kScores];
-    mma::warpgroup_fence();
-    multiply_held(scores, k, shared.tile(stage, 0));
-    mma::warpgroup_commit();
-    multiply_held(slopes, v, shared.tile(stage, 1));
-    mma::warpgroup_commit();
+#pragma unroll
+    for (int i = 0; i < kScores / 2; ++i) {
+      factors[i] = 0;
+    }
 
-    // What is in flight: the gradient by K of the step before, scores, slopes.
-    mma::warpgroup_wait<1>();
-    mma::fence_operands(scores);
+    int before = -1;  // stage of the step before, whose Q is still being multiplied
+    ptx::mbarrier_wait(shared.held_full(), held_parity);
+    held_parity ^= 1;
+    Held<Config::kHeldKeys> k;
+    Held<Config::kHeldKeys> v;
+    k.load(shared.held(0), consumer);
+    v.load(shared.held(1), consumer);
+#pragma unroll 1
+    while (true) {
+      const int stage = pipe.stage;
+      ptx::mbarrier_wait(shared.full(stage), pipe.parity);
+      const Step step = shared.read_step(stage);
+      pipe.advance();
+      if (step.part == kNone) {
+        number = step.first;
+        shared.release(stage);
+        break;
+      }
+      float scores[kScores];
+      float slopes[kScores];
+      mma::warpgroup_fence();
+      multiply_held(scores, k, shared.tile(stage, 0));
+      mma::warpgroup_commit();
+      multiply_held(slopes, v, shared.tile(stage, 1));
+      mma::warpgroup_commit();
+
+      // What is in flight: the gradient by K of the step before, scores, slopes.
+      mma::warpgroup_wait<1>();
+      mma::fence_operands(scores);
+      mma::fence_operands(by_k);
+      hold(factors);
+      if (before >= 0) {
+        shared.release(before);
+      } else if constexpr (Config::kHeldKeys) {
+        shared.release_held();  // in registers, since products have used them
+      }
+      before = stage;
+      if (step.part >= kFirstPartial) {
+        mask_queries(scores, p, step, block.batch, block.column * Config::kBlock + row);
+      }
+      const float* const minus = shared.vector(stage, 0) + lane % 4 * 2;
+#pragma unroll
+      for (int j = 0; j < kScores / 4; ++j) {
+        const float2 at = *reinterpret_cast<const float2*>(minus + 8 * j);
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          scores[4 * j + 2 * r] = ptx::exp2_approx(fmaf(scores[4 * j + 2 * r], p.scale_log2, at.x));
+          scores[4 * j + 2 * r + 1] = ptx::exp2_approx(fmaf(scores[4 * j + 2 * r + 1], p.scale_log2, at.y));
+        }
+      }
+      round_pairs(probabilities, scores);
+      hold(probabilities);
+      mma::fence_operands(by_v);
+      mma::warpgroup_fence();
+      multiply_passing(by_v, probabilities, shared.tile(stage, 1));
+      mma::warpgroup_commit();
+
+      mma::warpgroup_wait<Config::kDeep ? 1 : 0>();
+      mma::fence_operands(slopes);
+      if constexpr (!Config::kDeep) {
+        mma::fence_operands(by_v);
+        hold(probabilities);
+      }
+      const float* const delta = shared.vector(stage, 1) + lane % 4 * 2;
+#pragma unroll
+      for (int j = 0; j < kScores / 4; ++j) {
+        const float2 at = *reinterpret_cast<const float2*>(delta + 8 * j);
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          slopes[4 * j + 2 * r] = scores[4 * j + 2 * r] * (slopes[4 * j + 2 * r] - at.x);
+          slopes[4 * j + 2 * r + 1] = scores[4 * j + 2 * r + 1] * (slopes[4 * j + 2 * r + 1] - at.y);
+        }
+      }
+      round_pairs(factors, slopes);
+      hold(factors);
+      mma::fence_operands(by_k);
+      mma::warpgroup_fence();
+      multiply_passing(by_k, factors, shared.tile(stage, 0));
+      mma::warpgroup_commit();
+      if constexpr (Config::kDeep) {
+        mma::warpgroup_wait<1>();
+        mma::fence_operands(by_v);
+        hold(probabilities);
+      }
+    }
+    mma::warpgroup_wait<0>();
     mma::fence_operands(by_k);
+    mma::fence_operands(by_v);
     hold(factors);
+
     if (before >= 0) {
       shared.release(before);
     }
-    before = stage;
-    if (step.part >= kFirstPartial) {
-      mask_queries(scores, p, step, batch, column * Config::kBlock + row);
+    if (!Config::kHeldKeys || before < 0) {
+      shared.release_held();
     }
-    const float* const minus = shared.vector(stage, 0) + lane % 4 * 2;
-#pragma unroll
-    for (int j = 0; j < kScores / 4; ++j) {
-      const float2 at = *reinterpret_cast<const float2*>(minus + 8 * j);
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        scores[4 * j + 2 * r] = ptx::exp2_approx(fmaf(scores[4 * j + 2 * r], p.scale_log2, at.x));
-        scores[4 * j + 2 * r + 1] = ptx::exp2_approx(fmaf(scores[4 * j + 2 * r + 1], p.scale_log2, at.y));
-      }
-    }
-    round_pairs(probabilities, scores);
-    hold(probabilities);
-    mma::fence_operands(by_v);
-    mma::warpgroup_fence();
-    multiply_passing(by_v, probabilities, shared.tile(stage, 1));
-    mma::warpgroup_commit();
 
-    mma::warpgroup_wait<0>();
-    mma::fence_operands(slopes);
-    mma::fence_operands(by_v);
-    hold(probabilities);
-    const float* const delta = shared.vector(stage, 1) + lane % 4 * 2;
-#pragma unroll
-    for (int j = 0; j < kScores / 4; ++j) {
-      const float2 at = *reinterpret_cast<const float2*>(delta + 8 * j);
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        slopes[4 * j + 2 * r] = scores[4 * j + 2 * r] * (slopes[4 * j + 2 * r] - at.x);
-        slopes[4 * j + 2 * r + 1] = scores[4 * j + 2 * r + 1] * (slopes[4 * j + 2 * r + 1] - at.y);
-      }
-    }
-    round_pairs(factors, slopes);
-    hold(factors);
-    mma::fence_operands(by_k);
-    mma::warpgroup_fence();
-    multiply_passing(by_k, factors, shared.tile(stage, 0));
-    mma::warpgroup_commit();
+    const int64_t first = static_cast<int64_t>(block.column) * Config::kBlock;
+    const int rows = c.keys - block.column * Config::kBlock;
+    auto* const to_k = static_cast<uint16_t*>(p.call.by_k) + block.batch * p.call.by_k_batch +
+                       block.kv_head * p.call.by_k_head;
+    auto* const to_v = static_cast<uint16_t*>(p.call.by_v) + block.batch * p.call.by_v_batch +
+                       block.kv_head * p.call.by_v_head;
+    store_rows(by_v, 1.0f, to_v + first * p.call.by_v_row, p.call.by_v_row, row, rows);
+    store_rows(by_k, c.scale, to_k + first * p.call.by_k_row, p.call.by_k_row, row, rows);
   }
-  mma::warpgroup_wait<0>();
-  mma::fence_operands(by_k);
-  mma::fence_operands(by_v);
-  hold(factors);
-
-  const int64_t first = static_cast<int64_t>(column) * Config::kBlock;
-  const int rows = c.keys - column * Config::kBlock;
-  auto* const to_k = static_cast<uint16_t*>(p.call.by_k) + batch * p.call.by_k_batch + kv_head * p.call.by_k_head;
-  auto* const to_v = static_cast<uint16_t*>(p.call.by_v) + batch * p.call.by_v_batch + kv_head * p.call.by_v_head;
-  store_rows(by_v, 1.0f, to_v + first * p.call.by_v_row, p.call.by_v_row, row, rows);
-  store_rows(by_k, c.scale, to_k + first * p.call.by_k_row, p.call.by_k_row, row, rows);
 }
 
-// One CTA for each key block of each head of K and V.
+// A CTA takes block after block of keys.
 __global__ void __launch_bounds__(Config::kThreads, 1)
     attention_backward_keys_kernel(const __grid_constant__ Problem p, const __grid_constant__ CUtensorMap map_q,
                                    const __grid_constant__ CUtensorMap map_grad,
@@ -218,10 +284,6 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   extern __shared__ __align__(1024) unsigned char memory[];
   const KeysShared shared{memory, ptx::shared_address(memory)};
   const int warpgroup = __shfl_sync(kAll, threadIdx.x / 128, 0);  // uniform, as the compiler then knows
-  const int pair = static_cast<int>(blockIdx.x) / p.columns;
-  const int column = static_cast<int>(blockIdx.x) - pair * p.columns;
-  const int batch = pair / p.call.forward.kv_heads;
-  const int kv_head = pair - batch * p.call.forward.kv_heads;
   if (threadIdx.x == 0) {
     shared.init();
   }
@@ -229,11 +291,11 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   if (warpgroup == 0) {
     ptx::setmaxnreg_dec<Config::kProducerRegisters>();
     if (__shfl_sync(kAll, threadIdx.x / 32, 0) == 0) {
-      produce_queries(p, shared, &map_q, &map_grad, &map_k, &map_v, batch, kv_head, column);
+      produce_queries(p, shared, &map_q, &map_grad, &map_k, &map_v);
     }
   } else {
     ptx::setmaxnreg_inc<Config::kConsumerRegisters>();
-    consume_queries(p, shared, warpgroup - 1, batch, kv_head, column);
+    consume_queries(p, shared, warpgroup - 1);
   }
 }
 

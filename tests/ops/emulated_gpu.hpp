@@ -191,8 +191,11 @@ inline float __logf(float x) { return std::log(x); }
 
 namespace launch {
 
+#ifndef EMULATED_SMS  // of an L4
+#define EMULATED_SMS 58
+#endif
 struct DeviceLimits {
-  int sms = 58;
+  int sms = EMULATED_SMS;
 };
 template <typename Kernel>
 cudaError_t prepare(Kernel, int bytes, DeviceLimits*) {

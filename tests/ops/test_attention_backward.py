@@ -20,7 +20,8 @@ from tests.ops.helpers import kernel, pretend_hopper
 BLOCK = 128
 CATALOG = yaml.safe_load((FOLDER / "kernel.yaml").read_text())
 REPLACED = ("sm90_attention_mma.cuh", "sm90_attention_backward_mma.cuh")
-LANDS_LATE, LANDS_EARLY = {"EMULATED_COPIES": 1}, {"EMULATED_COPIES": 0}
+LANDS_LATE = {"EMULATED_COPIES": 1, "EMULATED_SMS": 3}
+LANDS_EARLY = {"EMULATED_COPIES": 0, "EMULATED_SMS": 3}
 LIMIT = {"float16": 1e-3, "bfloat16": 5e-3}
 
 
