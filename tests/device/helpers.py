@@ -52,9 +52,24 @@ def attention_workload(**changes):
 
 def sparse_attention_workload(**changes):
     return attention_workload(
-        id="tiny_sparse_attention",
-        operation="block_sparse_attention",
-        **{"pattern": PatternSpec("random", 16, 16, 2), **changes},
+        **{
+            "id": "tiny_sparse_attention",
+            "operation": "block_sparse_attention",
+            "pattern": PatternSpec("random", 16, 16, 2),
+            **changes,
+        }
+    )
+
+
+def gradient_workload(**changes):
+    return sparse_attention_workload(
+        **{
+            "id": "tiny_gradients",
+            "operation": "block_sparse_attention_backward",
+            "dtype": "bfloat16",
+            "relative_tolerance": 5e-3,
+            **changes,
+        }
     )
 
 

@@ -15,6 +15,7 @@ from tests.device.helpers import (
     dense_workload,
     drawn_workload,
     fp8_workload,
+    gradient_workload,
     sparse_attention_workload,
 )
 
@@ -40,6 +41,17 @@ def test_attention():
     sparse = facts(sparse_attention_workload())
     assert sparse.flop == dense.flop // 2
     assert sparse.density == 0.5
+
+
+def test_gradients_count_five_products_and_twice_as_many_tensors():
+    pattern = PatternSpec("sliding_window", 16, 16, 1)  # one block a row, each key in one of them
+    of = {"pattern": pattern, "heads": 6, "kv_heads": 3}
+    found, forward = facts(gradient_workload(**of)), facts(sparse_attention_workload(**of))
+    assert found.flop == 10 * 2 * 6 * 4 * 16 * 16 * 16
+    assert (found.counts, found.density) == (forward.counts, forward.density)
+    indices = 4 * (5 + 4)
+    assert forward.bytes - indices == 2 * 2 * (2 * 6 + 2 * 3) * 64 * 16
+    assert found.bytes - indices == 2 * (forward.bytes - indices) + 4 * 2 * 6 * 64
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ _LOAD = frozenset({"m", "k"})
 
 def names_of_operation(operation: str) -> frozenset[str]:
     """Return the names of a benchmark arm's problem: the ``counts`` that its record has."""
-    if operation.endswith("attention"):
+    if "attention" in operation:
         return _ATTENTION
     return _LOAD if operation == "tma_load" else _GEMM
 

@@ -139,7 +139,7 @@ class Workload(Record):
 
     @model_validator(mode="after")
     def _patterns_are_of_a_size(self) -> "Workload":
-        attention = self.operation is Operation.BLOCK_SPARSE_ATTENTION
+        attention = "attention" in self.operation.value
         first = (self.seq_q, self.seq_kv) if attention else (self.m, self.k)
         for pattern, (rows, cols) in ((self.pattern, first), (self.pattern_b, (self.k, self.n))):
             if pattern is None:

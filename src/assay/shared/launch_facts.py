@@ -17,7 +17,10 @@ OUTPUT_BYTES = 2
 WIDE_OUTPUT_BYTES = 4
 INDEX_BYTES = 4
 SUM_BYTES = 4
-"""Sums of tile rows are float32."""
+"""Sums of tile rows are float32, and so are attention's log-sum-exps."""
+PRODUCTS, GRADIENT_PRODUCTS = 2, 5
+"""Products of each score's row and column that attention takes, and its gradients: S, dP, dQ, dK
+and dV. A kernel that computes S and dP twice to spare memory performs seven; five count."""
 OF_A_PRODUCT = ("products", "block_m", "block_k", "block_n")
 
 
@@ -62,13 +65,20 @@ def _gemm_bytes(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> int:
 
 
 def _attention(w: WorkloadSpec, blocks: Blocks | None) -> tuple[int, int]:
+    """FLOPs and bytes: Q and O for queries, K and V for keys. Gradients read these, dO and a sum of
+    each query, and are written for all queries and keys.
+    """
     keys = w.seq_kv if blocks is None else _used_columns(blocks, w.seq_kv)
-    read = w.batch * (w.heads * 2 * w.seq_q + w.key_heads * 2 * keys)
-    bytes_ = ELEMENT_BYTES[w.dtype] * w.head_dim * read + (_index_bytes(blocks) if blocks else 0)
+    of_queries, of_keys = w.batch * w.heads * w.seq_q, w.batch * w.key_heads
+    moved, products, bytes_ = 2 * of_queries + 2 * of_keys * keys, PRODUCTS, 0
+    if w.differentiates:
+        moved, products = moved + 2 * of_queries + 2 * of_keys * w.seq_kv, GRADIENT_PRODUCTS
+        bytes_ = SUM_BYTES * of_queries
+    bytes_ += ELEMENT_BYTES[w.dtype] * w.head_dim * moved + (_index_bytes(blocks) if blocks else 0)
     scores = flops.score_elements(w.seq_q, w.seq_kv, w.causal)
     if blocks is not None:
         scores = seen_scores(blocks, w) if w.windowed else _value_count(blocks)
-    return 4 * w.batch * w.heads * scores * w.head_dim, bytes_
+    return 2 * products * w.batch * w.heads * scores * w.head_dim, bytes_
 
 
 def _load(w: WorkloadSpec) -> tuple[int, int]:
@@ -110,9 +120,9 @@ def _gemm_counts(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> dict[st
 
 
 def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float]:
-    """Counts of attention; 4 * b * h * d * products * block_m * block_n are its FLOPs, a dense one
-    being one block a head, of which a causal one does a share. Of blocks that a window cuts, the
-    products are the share of their scores that it leaves.
+    """Counts of attention; 4 * b * h * d * products * block_m * block_n are its FLOPs (10 instead
+    of 4 for gradients), a dense one being one block a head, of which a causal one does a share. Of
+    blocks that a window cuts, the products are the share of their scores that it leaves.
     """
     share = (w.seq_q + 1) / (2 * w.seq_q) if w.causal else 1.0
     products: float = blocks.stored if blocks else share
@@ -139,7 +149,7 @@ def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks
     Its counts are what a FLOP formula may name of the problem; docs/claims.md explains each.
     """
     counts: dict[str, float]
-    if workload.operation.endswith("attention"):
+    if workload.attends:
         flop, bytes_ = _attention(workload, blocks)
         counts = _attention_counts(workload, blocks)
     elif workload.operation == "tma_load":

@@ -114,6 +114,16 @@ class WorkloadSpec:
         return self.kv_heads or self.heads
 
     @property
+    def attends(self) -> bool:
+        """Return whether it is attention, or its gradients."""
+        return "attention" in self.operation
+
+    @property
+    def differentiates(self) -> bool:
+        """Return whether it is the gradients of attention."""
+        return self.operation.endswith("attention_backward")
+
+    @property
     def windowed(self) -> bool:
         """Return whether scores within a selected block may be masked."""
         return self.window_left is not None or self.window_right is not None

@@ -70,7 +70,7 @@ def scored(workload: WorkloadSpec) -> tuple[int, int]:
     scores of attention.
     """
     w = workload
-    return (w.seq_q, w.seq_kv) if w.operation.endswith("attention") else (w.m, w.k)
+    return (w.seq_q, w.seq_kv) if w.attends else (w.m, w.k)
 
 
 def workload_blocks(workload: WorkloadSpec, seed: int) -> tuple[Blocks | None, Blocks | None]:
