@@ -47,7 +47,7 @@ class Workload(Record):
     """Of the output, where it is another; its variants say the same."""
     distribution: Literal["normal", "zeros", "unwritten", "own"]
     """``normal``: independent standard normals (attention), or scaled by 1/sqrt(k) for B (GEMM).
-    In FP8 both operands are scaled by 32 instead (see assay.device.kernels.inputs).
+    In FP8 both operands are scaled by 32 instead (see assay.device.kernels.drawn_inputs).
     ``unwritten``: memory as the driver handed it out, never written, as a program leaves it that
     allocates and launches. Timed only: the gate checks the same binary on normal values, and what
     the memory held is recorded."""

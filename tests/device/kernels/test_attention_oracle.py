@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from assay.device.kernels.attention_oracle import attend, low_precision_limits
-from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.drawn_inputs import make_inputs
 from assay.shared.specs import PatternSpec
 from assay.shared.stored_blocks import ragged_blocks
 from tests.device.helpers import attention_workload, sparse_attention_workload

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from assay.device.kernels.baselines import prepare_library
-from assay.device.kernels.inputs import fill, make_inputs
+from assay.device.kernels.drawn_inputs import fill, make_inputs
 from assay.device.kernels.oracles import measure_errors, oracle
 from assay.shared.specs import PatternSpec
 from tests.device.helpers import sparse_attention_workload

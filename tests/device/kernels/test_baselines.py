@@ -11,7 +11,7 @@ from assay.device.kernels.baselines import (
     PREPARE,
     prepare_library,
 )
-from assay.device.kernels.inputs import fill, make_inputs
+from assay.device.kernels.drawn_inputs import fill, make_inputs
 from assay.device.kernels.oracles import measure_errors, oracle
 from assay.shared.errors import Unsupported
 from tests.device.helpers import (

@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 from assay.device.kernels.bindings import bind
-from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.drawn_inputs import make_inputs
 from assay.shared.errors import Unsupported
 from assay.shared.files import sha256_file
 from assay.shared.launch_abi import WORKSPACE_BYTES, load_launcher

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.drawn_inputs import make_inputs
 from assay.device.kernels.oracles import (
     Errors,
     densify,

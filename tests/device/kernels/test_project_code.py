@@ -7,7 +7,7 @@ import torch
 
 from assay.device.kernels import project_code
 from assay.device.kernels.bindings import prepare_arm
-from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.drawn_inputs import make_inputs
 from assay.device.kernels.oracles import measure_errors
 from assay.device.kernels.project_code import BadCode
 from assay.device.tasks.correctness import check_arm

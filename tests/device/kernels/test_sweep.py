@@ -7,7 +7,7 @@ import pytest
 
 from assay.device.kernels import bsr_rivals, sweep
 from assay.device.kernels.bsr_rivals import neighbours, require_room_for_sums
-from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.drawn_inputs import make_inputs
 from assay.device.kernels.sweep import Tried, Walk, sweep_grid
 from assay.shared.errors import Unsupported
 from tests.device.helpers import bsr_workload

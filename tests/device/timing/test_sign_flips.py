@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.drawn_inputs import make_inputs
 from assay.device.kernels.oracles import measure_errors, oracle
 from assay.device.timing.sign_flips import Signs
 from tests.device.helpers import (

@@ -18,7 +18,8 @@ import torch
 
 from assay.device.kernels.attention_oracle import Limits, attend, low_precision_limits
 from assay.device.kernels.bindings import prepare_arm
-from assay.device.kernels.inputs import Inputs, Tensor, fill, make_inputs, written
+from assay.device.kernels.drawn_inputs import fill, make_inputs, written
+from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.oracles import errors_of, measure_errors, oracle, true_product
 from assay.device.kernels.prepared import Prepare, Prepared
 from assay.device.kernels.project_code import parts_of

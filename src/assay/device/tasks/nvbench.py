@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from assay.device.kernels.bindings import prepare_arm
-from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.drawn_inputs import make_inputs
 from assay.device.kernels.prepared import import_rival
 from assay.device.timing.clocks import open_counter
 from assay.device.timing.stopwatch import CudaStopwatch

@@ -8,7 +8,7 @@ into arms. Whatever time the profiler measures is never judged.
 import torch
 
 from assay.device.kernels.bindings import prepare_arm
-from assay.device.kernels.inputs import make_inputs
+from assay.device.kernels.drawn_inputs import make_inputs
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.locks import OpenGpu
 from assay.shared.errors import DeviceError, Unsupported

@@ -20,7 +20,8 @@ from queue import SimpleQueue
 
 from assay.device.kernels.attention import sizes_of
 from assay.device.kernels.bindings import arguments_of
-from assay.device.kernels.inputs import Tensor, make_inputs, written
+from assay.device.kernels.drawn_inputs import make_inputs, written
+from assay.device.kernels.inputs import Tensor
 from assay.device.tasks.correctness import ragged_layout
 from assay.device.tasks.gate_shapes import sanitized_shapes
 from assay.device.tasks.sanitized import DEADLINE_S as LAUNCH_DEADLINE_S

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from assay.device.kernels.inputs import Inputs, make_inputs, memory_found
+from assay.device.kernels.drawn_inputs import make_inputs, memory_found
+from assay.device.kernels.inputs import Inputs
 from assay.device.kernels.oracles import Errors
 from assay.device.kernels.prepared import Prepare
 from assay.device.timing.phases import MemoryWatch, Phases, input_bytes

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import torch
 
-from assay.device.kernels.inputs import Inputs, Tensor, make_inputs
+from assay.device.kernels.drawn_inputs import make_inputs
+from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
 from assay.shared.errors import FailureKind, KnownFailure
 from assay.shared.launch_facts import launch_facts

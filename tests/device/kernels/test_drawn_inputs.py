@@ -1,10 +1,10 @@
-"""inputs: the same seed gives the same problem; edges, scales, ragged rows."""
+"""drawn_inputs: the same seed gives the same problem; edges, scales, ragged rows."""
 
 import numpy as np
 import pytest
 import torch
 
-from assay.device.kernels.inputs import FP8_SCALE, make_inputs, memory_found
+from assay.device.kernels.drawn_inputs import FP8_SCALE, make_inputs, memory_found
 from assay.shared import sparsity as patterns
 from tests.device.helpers import (
     bsr_workload,
@@ -40,7 +40,7 @@ class TestUnwritten:
     WORKLOAD = bsr_workload(distribution="unwritten")
 
     def test_what_they_held_is_counted(self, validated, monkeypatch):
-        monkeypatch.setattr("assay.device.kernels.inputs.LOOKED_AT", 100)
+        monkeypatch.setattr("assay.device.kernels.drawn_inputs.LOOKED_AT", 100)
         inputs = make_inputs(self.WORKLOAD, "cpu", 1)
         a, b = inputs.tensors["a_values"], inputs.tensors["b"]
         a.fill_(1.0)
