@@ -1,4 +1,6 @@
-"""Oracle of attention, dense and block-sparse: float64 on upcast inputs, some rows at a time."""
+"""Oracle of attention, dense and block-sparse, and of its gradients: float64 on upcast inputs, some
+rows at a time.
+"""
 
 import math
 from collections.abc import Iterator
@@ -165,3 +167,42 @@ def _hidden(w: WorkloadSpec, part: _Queries, device: Any) -> Tensor | None:
     if right is not None:
         hidden |= place > right
     return hidden
+
+
+def differentiate(inputs: Inputs) -> Tensor:
+    """Return the gradients by Q, K and V of what a launch is given, O and log-sum-exp included, in
+    float32 (rounded from float64), joined as ``Inputs.joined`` has them:
+
+        P = exp(S - lse), dP = dO V^T, dS = P (dP - rowsum(dO O)),
+        dQ = dS K / sqrt(head_dim), dK = dS^T Q / sqrt(head_dim), dV = P^T dO
+    """
+    sums = [torch.zeros_like(inputs.tensors[name], dtype=torch.float64) for name in "qkv"]
+    for part in _parts(inputs):
+        _add_gradients(inputs, part, sums)
+    return inputs.joined([each.float() for each in sums])
+
+
+def _add_gradients(inputs: Inputs, part: _Queries, sums: list[Tensor]) -> None:
+    """Add what some queries contribute to the gradients."""
+    t, w = inputs.tensors, inputs.workload
+    if part.keys is None or part.keys.shape[1] == 0:
+        return
+    q, grad, o = (t[name][:, :, part.rows].double() for name in ("q", "grad", "o"))
+    k, v = (_of_heads(t[name], part, w).double()[:, :, None] for name in ("k", "v"))
+
+    def grouped(of_queries: Tensor) -> Tensor:
+        return of_queries.unflatten(1, (w.key_heads, w.heads // w.key_heads))
+
+    lse = t["lse"][:, :, part.rows].double()[..., None]
+    scores = grouped(q) @ k.mT / math.sqrt(w.head_dim) - grouped(lse)
+    hidden = _hidden(w, part, q.device)
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -math.inf)
+    weights = torch.exp(scores)
+    inner = (grad * o).sum(-1, keepdim=True)
+    by_scores = weights * (grouped(grad) @ v.mT - grouped(inner)) / math.sqrt(w.head_dim)
+    by_q, by_k, by_v = sums
+    by_q[:, :, part.rows] = (by_scores @ k).flatten(1, 2)
+    keys = part.keys.flatten()
+    by_k.index_add_(2, keys, (by_scores.mT @ grouped(q)).sum(2).flatten(2, 3))
+    by_v.index_add_(2, keys, (weights.mT @ grouped(grad)).sum(2).flatten(2, 3))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import torch
 
+from assay.device.kernels.attention_oracle import attend
 from assay.device.kernels.inputs import DTYPES, Inputs, Tensor, laid_out
 from assay.device.kernels.project_code import open_case
 from assay.shared.attention_lists import block_lists
@@ -26,10 +27,11 @@ def _value_shapes(
 ) -> dict[str, tuple[tuple[int, ...], float]]:
     """Name, shape and scale of each value tensor, in the order in which they are drawn."""
     w = workload
-    if w.operation.endswith("attention"):
-        queries = (w.batch, w.heads, w.seq_q, w.head_dim), w.logit_scale
+    if w.attends:
+        queries: tuple[int, ...] = w.batch, w.heads, w.seq_q, w.head_dim
         keys = (w.batch, w.key_heads, w.seq_kv, w.head_dim), 1.0
-        return {"q": queries, "k": keys, "v": keys}
+        more = {"grad": (queries, 1.0)} if w.differentiates else {}
+        return {"q": (queries, w.logit_scale), "k": keys, "v": keys, **more}
     if w.operation == "tma_load":
         return {"a": ((w.m, w.k), 1.0)}
     fp8 = w.dtype == "float8_e4m3"
@@ -74,9 +76,12 @@ def make_inputs(
     for name, (shape, scale) in _value_shapes(workload, first, second).items():
         tensors[name] = _allocate(name, shape, workload, device)
         scales[name] = scale
-    if workload.operation == "block_sparse_attention" and first is not None:
+    if workload.differentiates:
+        tensors["o"] = torch.empty_like(tensors["q"])
+        tensors["lse"] = torch.empty(tensors["q"].shape[:3], dtype=torch.float32, device=device)
+    if workload.attends and first is not None:
         tensors |= _list_tensors(first, workload, device)
-    elif not workload.operation.endswith("attention"):
+    elif not workload.attends:
         for prefix, layout in (("a", first), ("b", second)):
             if layout is not None:
                 tensors[f"{prefix}_row_ptr"] = torch.from_numpy(layout.row_ptr).to(device)
@@ -139,3 +144,8 @@ def fill(inputs: Inputs, seed: int) -> None:
         keys = selected.repeat_interleave(inputs.blocks.block_cols)[: inputs.workload.seq_kv]
         for name in ("k", "v"):
             inputs.tensors[name][:, :, ~keys.to(inputs.device)] = float("nan")
+    if inputs.workload.differentiates:
+        # The forward pass as the oracle has it, its output rounded as a kernel's would be.
+        forward = attend(inputs)
+        inputs.tensors["o"].copy_(forward.output)
+        inputs.tensors["lse"].copy_(forward.log_sum_exp)

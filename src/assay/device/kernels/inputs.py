@@ -1,6 +1,7 @@
 """Inputs of a workload, which ``drawn_inputs`` makes, and what their results look like."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +27,8 @@ OUTPUT_DTYPES = {**DTYPES, "float8_e4m3": torch.bfloat16}
 MOST_SCORES = 2**34
 """Scores of dense attention that an oracle computes; of more, it computes rows drawn at random. All
 scores of 512K tokens took ten minutes an arm on an H100."""
+QKV = ("q", "k", "v")
+"""By which attention has gradients, in this order."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,9 @@ class Inputs:
         w = self.workload
         if self.case is not None:
             return self.case.shape or tuple(self.case.right(self.tensors).shape)
-        if w.operation.endswith("attention"):
+        if w.differentiates:
+            return sum(self._gradient_rows), w.head_dim
+        if w.attends:
             return w.batch, w.heads, w.seq_q, w.head_dim
         if w.operation == "tma_load":
             return math.ceil(w.k / flops.LOAD_TILE_COLS), w.m
@@ -86,6 +91,27 @@ class Inputs:
         if self.case is not None:
             return torch.empty(self.output_shape(), dtype=torch.float32, device=self.device)
         return laid_out(self.output_shape(), self.output_dtype, self.workload, self.device)
+
+    def new_gradients(self) -> tuple[Tensor, ...]:
+        """Return uninitialised gradients by Q, K and V, in the workload's layout."""
+        return tuple(
+            laid_out(tuple(self.tensors[name].shape), self.output_dtype, self.workload, self.device)
+            for name in QKV
+        )
+
+    @property
+    def _gradient_rows(self) -> tuple[int, ...]:
+        return tuple(math.prod(self.tensors[name].shape[:3]) for name in QKV)
+
+    def joined(self, gradients: Sequence[Tensor]) -> Tensor:
+        """Return the gradients by Q, K and V as one result: the rows of all heads, one below the
+        other.
+        """
+        return torch.cat([each.reshape(-1, self.workload.head_dim) for each in gradients])
+
+    def gradients(self, result: Tensor) -> tuple[Tensor, ...]:
+        """Return the gradients by Q, K and V, [rows, head_dim] each, of one result."""
+        return tuple(result.split(self._gradient_rows))
 
     @cached_property
     def checked_rows(self) -> Tensor | None:
@@ -126,7 +152,7 @@ def bits(tensor: Tensor) -> Tensor:
 
 def laid_out(shape: tuple[int, ...], dtype: Any, workload: WorkloadSpec, device: str) -> Tensor:
     """An uninitialised tensor; one of attention is a view where heads lie behind the sequence."""
-    if workload.layout == "bshd":
+    if workload.layout == "bshd" and len(shape) == 4:
         batch, heads, sequence, width = shape
         memory = torch.empty(batch, sequence, heads, width, dtype=dtype, device=device)
         return memory.transpose(1, 2)

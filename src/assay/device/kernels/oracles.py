@@ -1,12 +1,13 @@
 """Oracles: each operation in float64 on upcast inputs, written for clarity and not for speed."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from assay.device.kernels.attention_oracle import attend
+from assay.device.kernels.attention_oracle import attend, differentiate
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.shared import flops
 from assay.shared.specs import WorkloadSpec
@@ -53,11 +54,33 @@ class Errors:
 
 def errors_of(inputs: Inputs, output: Tensor, right: Tensor) -> Errors:
     """Return the errors of an output of ``inputs``: of each element, too, where these are rounded
-    sums. Attention has a rule of its own for them; whole numbers may be another for a tie.
+    sums. Attention has a rule of its own for them; whole numbers may be another for a tie. Of
+    gradients, the greatest that one by Q, K or V has.
     """
     w, case = inputs.workload, inputs.case
-    each = not w.operation.endswith("attention") and (case is None or case.real)
+    if w.differentiates:
+        return _greatest(list(errors_by_gradient(inputs, output, right).values()))
+    each = not w.attends and (case is None or case.real)
     return measure_errors(output, right, each=each)
+
+
+def errors_by_gradient(inputs: Inputs, output: Tensor, right: Tensor) -> dict[str, Errors]:
+    """Return the errors of the gradients by Q, K and V, each measured by its own size."""
+    pairs = zip(inputs.gradients(output), inputs.gradients(right), strict=True)
+    found = (measure_errors(mine, theirs, each=True) for mine, theirs in pairs)
+    return dict(zip(("dQ", "dK", "dV"), found, strict=True))
+
+
+def _greatest(errors: Sequence[Errors]) -> Errors:
+    """Return the greatest of each kind; None where one is."""
+    relative, absolute = (
+        [getattr(each, name) for each in errors] for name in ("relative", "max_abs")
+    )
+    return Errors(
+        None if None in relative else max(relative),
+        None if None in absolute else max(absolute),
+        max(each.worst for each in errors),
+    )
 
 
 def measure_errors(output: Tensor, oracle: Tensor, *, each: bool = False) -> Errors:
@@ -105,7 +128,9 @@ def oracle(inputs: Inputs) -> Tensor:
     t, w = inputs.tensors, inputs.workload
     if inputs.case is not None:
         return inputs.case.right(t)
-    if w.operation.endswith("attention"):
+    if w.differentiates:
+        return differentiate(inputs)
+    if w.attends:
         return attend(inputs).output
     result = torch.zeros(inputs.output_shape(), dtype=torch.float32, device=inputs.device)
     match w.operation:

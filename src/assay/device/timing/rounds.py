@@ -8,7 +8,7 @@ from assay.device.kernels.oracles import Errors, errors_of, oracle
 from assay.device.kernels.prepared import Prepare, Prepared, spoil
 from assay.device.timing.contents import Contents
 from assay.device.timing.cuda_graphs import Replay, make_replay, make_sets
-from assay.device.timing.sign_flips import Signs
+from assay.device.timing.sign_flips import signs_of
 from assay.device.timing.stopwatch import Keep
 from assay.shared.specs import ArmSpec
 
@@ -21,7 +21,7 @@ class Single:
         own = inputs.case is None
         # Before any sign is turned. What nobody wrote has no right answer.
         self.oracle = oracle(inputs) if own and inputs.workload.written else None
-        self.changes = Signs(inputs, seed) if own else Contents(inputs, seed)
+        self.changes = signs_of(inputs, seed) if own else Contents(inputs, seed)
         self.kept: Tensor = inputs.new_output()
 
     def bind(self, arm: ArmSpec, prepare: Prepare) -> "SingleRound":
@@ -87,7 +87,7 @@ class Rotating:
         self.sets = make_sets(inputs, l2_bytes, cold)
         # The oracle is asked for an output when it is kept.
         self.changes = [
-            Signs(one, f"{seed}:{number}")
+            signs_of(one, f"{seed}:{number}")
             if inputs.case is None
             else Contents(one, f"{seed}:{number}", answers=False)
             for number, one in enumerate(self.sets)

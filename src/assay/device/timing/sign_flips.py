@@ -6,6 +6,10 @@ the sign of that column of the result, exactly, in floating point too. So a few 
 turned before each launch, outside the timing, and an output is compared after its signs were turned
 back. A result that was kept from an earlier call, by the address or by the content of the inputs,
 is then wrong; so is a copy of the oracle.
+
+Attention's gradients are linear in none of the matrices, and a rival may keep O of its own. But a
+column of Q and K turned together leaves every score as it was, and turns that column of dQ and dK;
+and the sign of dO is that of all three.
 """
 
 import random
@@ -23,13 +27,17 @@ SIGN_BIT = 0x80
 """Of an 8-bit float. PyTorch multiplies no FP8 tensors, so their signs are turned as bits."""
 
 
-def _operand(inputs: Inputs) -> Tensor:
-    """Return the operand that the result is linear in, column by column."""
+def _operands(inputs: Inputs) -> tuple[Tensor, ...]:
+    """Return the operand whose columns' signs are the result's, or several that are turned
+    together.
+    """
+    if inputs.workload.differentiates:
+        return inputs.tensors["q"], inputs.tensors["k"]
     for name in ("v", "b", "b_values"):
         if name in inputs.tensors:
-            return inputs.tensors[name]
+            return (inputs.tensors[name],)
     if inputs.workload.operation == "tma_load":
-        return inputs.tensors["a"].T  # a column of the sums is a row of A
+        return (inputs.tensors["a"].T,)  # a column of the sums is a row of A
     raise ValueError(f"{inputs.workload.operation} has no operand to turn signs of")
 
 
@@ -37,8 +45,8 @@ class Signs:
     """The signs that the columns of an operand have been turned to, changed step by step."""
 
     def __init__(self, inputs: Inputs, seed: str) -> None:
-        self._operand = _operand(inputs)
-        width = int(self._operand.shape[-1])
+        self._operands = _operands(inputs)
+        width = int(self._operands[0].shape[-1])
         self._panel = max(1, width // PANELS)
         self._columns = int(inputs.output_shape()[-1])
         self._random = random.Random(seed)  # noqa: S311 - reproducible, not secret
@@ -50,7 +58,7 @@ class Signs:
         # Products of +1 and -1 are exact in every type; the operand's own type saves a conversion.
         self._choices = drawn.to(inputs.output_dtype)
         self._flips: Tensor | None = None
-        if self._operand.element_size() == 1:
+        if self._operands[0].element_size() == 1:
             self._flips = (drawn < 0).to(torch.uint8) * SIGN_BIT
 
     def _draw(self, device: str) -> Any:
@@ -66,14 +74,15 @@ class Signs:
         """Turn some columns; enqueued on the current stream."""
         if self._idle:
             return
-        width = self.current.shape[0]
+        width = self._operands[0].shape[-1]
         begin = self._random.randrange(width // self._panel) * self._panel
         span = slice(begin, begin + self._panel)
         number = self._random.randrange(CHOICES)
-        if self._flips is None:
-            self._operand[..., span].mul_(self._choices[number])
-        else:
-            self._operand.view(torch.uint8)[..., span].bitwise_xor_(self._flips[number])
+        for operand in self._operands:
+            if self._flips is None:
+                operand[..., span].mul_(self._choices[number])
+            else:
+                operand.view(torch.uint8)[..., span].bitwise_xor_(self._flips[number])
         self.current[span].mul_(self._choices[number])
 
     def snapshot(self) -> Tensor:
@@ -85,3 +94,30 @@ class Signs:
         times = -(-self._columns // signs.shape[0])
         # The columns of a sparse B are those of its blocks, over and over.
         return output * signs.repeat(times)[: self._columns].to(output.dtype)
+
+
+class GradientSigns(Signs):
+    """The same of attention's gradients: signs of the columns of Q and K, and last that of dO."""
+
+    def __init__(self, inputs: Inputs, seed: str) -> None:
+        super().__init__(inputs, seed)
+        self._inputs, self._grad = inputs, inputs.tensors["grad"]
+        self.current = torch.cat([self.current, self.current[:1]])
+
+    def step(self) -> None:
+        """Turn some columns, and half of the times dO."""
+        super().step()
+        if not self._idle and self._random.choice((False, True)):
+            self._grad.neg_()
+            self.current[-1].neg_()
+
+    def turned_back(self, output: Tensor, signs: Tensor) -> Tensor:
+        """As of Signs."""
+        signs = signs.to(output.dtype)
+        by_q, by_k, by_v = self._inputs.gradients(output * signs[-1])
+        return torch.cat([by_q * signs[:-1], by_k * signs[:-1], by_v])
+
+
+def signs_of(inputs: Inputs, seed: str) -> Signs:
+    """Return the signs that are turned between launches of a workload."""
+    return (GradientSigns if inputs.workload.differentiates else Signs)(inputs, seed)
