@@ -1,18 +1,23 @@
-"""Our attention kernels, bound to inputs: the structure that they read, and what they write."""
+"""Our attention kernels, bound to inputs: the structures that they read, and what they write."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
+from assay.shared.attention_backward_call import (
+    GRADIENTS,
+    attention_backward_call,
+)
 from assay.shared.attention_call import (
     LISTS,
     NO_BOUND,
     TENSORS,
     AttentionLauncher,
     AttentionSizes,
+    Strides,
     attention_call,
     strides_of,
 )
@@ -69,3 +74,29 @@ def bind_attention(
         return output
 
     return Prepared(launch, output, log_sum_exp=sums, rounds_scores=variant.score_dtype is not None)
+
+
+def gradient_strides(inputs: Inputs, outputs: Sequence[Tensor]) -> dict[str, Strides]:
+    """Return the strides of dO and of the gradients by Q, K and V, as a kernel is told them."""
+    tensors = zip(GRADIENTS, (inputs.tensors["grad"], *outputs), strict=True)
+    return {name: strides_of(tensor.shape, tensor.stride()) for name, tensor in tensors}
+
+
+def bind_gradients(
+    launcher: AttentionLauncher, variant: VariantSpec, inputs: Inputs, stream: Callable[[], int]
+) -> Prepared:
+    """As ``bind_attention``, of a launcher whose outputs are the gradients by Q, K and V."""
+    t, outputs = inputs.tensors, inputs.new_gradients()
+    addresses = {name: tensor.data_ptr() for name, tensor in t.items()}
+    addresses |= {name: each.data_ptr() for name, each in zip(GRADIENTS[1:], outputs, strict=True)}
+    forward = attention_call(sizes_of(inputs, t["o"]), addresses)
+    call = attention_backward_call(forward, gradient_strides(inputs, outputs), addresses)
+    size = launcher.workspace_bytes(call)
+    workspace = torch.empty(size, dtype=torch.uint8, device=inputs.device)
+    place = workspace.data_ptr()
+
+    def launch(workspace: Tensor = workspace, inputs: Inputs = inputs) -> Tensor:
+        check_status(launcher.launch(call, place, size, stream()), variant.id)
+        return outputs
+
+    return Prepared(launch, outputs, arranged=inputs.joined)

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import torch
 
-from assay.device.kernels.attention import bind_attention
+from assay.device.kernels.attention import bind_attention, bind_gradients
 from assay.device.kernels.baselines import prepare_library
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
-from assay.shared import attention_call
+from assay.shared import attention_backward_call, attention_call
 from assay.shared.launch_abi import (
     PROJECT,
     WORKSPACE_BYTES,
@@ -85,6 +85,12 @@ def prepare_kernel(variant: VariantSpec, artifact: ArtifactSpec | None, inputs: 
     if variant.abi == attention_call.ABI:
         launcher = attention_call.open_attention(checked_library(artifact), variant.symbol)
         return bind_attention(launcher, variant, inputs, current_stream)
+    if variant.abi == attention_backward_call.ABI:
+        structure = attention_backward_call.AttentionBackwardCall
+        launcher = attention_call.open_attention(
+            checked_library(artifact), variant.symbol, structure
+        )
+        return bind_gradients(launcher, variant, inputs, current_stream)
     taken = len(operands_of(variant)), len(sizes_of(variant, inputs.workload))
     return bind(load_launcher(artifact, variant.symbol, *taken), variant, inputs)
 

@@ -20,7 +20,13 @@ from assay.device.kernels.attention_oracle import Limits, attend, low_precision_
 from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.drawn_inputs import fill, make_inputs, written
 from assay.device.kernels.inputs import Inputs, Tensor
-from assay.device.kernels.oracles import errors_of, measure_errors, oracle, true_product
+from assay.device.kernels.oracles import (
+    errors_by_gradient,
+    errors_of,
+    measure_errors,
+    oracle,
+    true_product,
+)
 from assay.device.kernels.prepared import Prepare, Prepared
 from assay.device.kernels.project_code import parts_of
 from assay.device.tasks.gate_shapes import REPEAT_SEED, large_shapes, small_shapes
@@ -84,9 +90,22 @@ def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs
 def _compared(name: str, seed: int, output: Tensor, right: Tensor, inputs: Inputs) -> Json:
     errors = errors_of(inputs, output, right)
     beyond = errors.beyond(inputs.workload)
-    check = _check(name, seed, not beyond, beyond)
+    detail = beyond
+    if inputs.workload.differentiates:
+        each = _each_gradient(inputs, output, right)
+        detail = f"{beyond} ({each})" if beyond else each
+    check = _check(name, seed, not beyond, detail)
     check.update(relative_error=errors.relative, max_abs_error=errors.max_abs)
     return check
+
+
+def _each_gradient(inputs: Inputs, output: Tensor, right: Tensor) -> str:
+    """Return the relative error of each gradient, in words."""
+    found = errors_by_gradient(inputs, output, right).items()
+    words = (
+        (name, "no number" if e.relative is None else f"{e.relative:.2e}") for name, e in found
+    )
+    return ", ".join(f"{name} {error}" for name, error in words)
 
 
 def _log_sum_exp(shape: str, seed: int, found: Tensor, right: Tensor, limit: float) -> Json:

@@ -41,7 +41,7 @@ def small_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]
         return [("small", dataclasses.replace(workload, parameters=parameters), False)]
     if workload.operation == "tma_load":
         return [("unaligned", dataclasses.replace(workload, m=UNALIGNED_M, k=UNALIGNED_N), False)]
-    if pattern is not None and workload.operation == "block_sparse_attention":
+    if pattern is not None and workload.attends:
         return _attention_shapes(workload, pattern)
     if pattern is None or not workload.operation.endswith("gemm"):
         return []

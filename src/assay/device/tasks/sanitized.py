@@ -14,6 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from assay.shared.attention_backward_call import (
+    GRADIENTS,
+    AttentionBackwardCall,
+    attention_backward_call,
+)
 from assay.shared.attention_call import AttentionSizes, attention_call, open_attention
 from assay.shared.launch_abi import open_launcher
 from assay.shared.specs import Json
@@ -167,6 +172,19 @@ def attention_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
     return lambda: launcher.launch(call, workspace, size, 0)
 
 
+def gradients_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
+    """Return what enqueues one launch of a kernel for attention's gradients, likewise."""
+    launcher = open_attention(Path(spec["library"]), spec["symbol"], AttentionBackwardCall)
+    addresses = {name: driver.upload(Path(path).read_bytes()) for name, path in _operands(shape)}
+    for name, size in zip(GRADIENTS[1:], shape["gradient_bytes"], strict=True):
+        addresses[name] = driver.allocate(size)
+    forward = attention_call(AttentionSizes(**shape["attention"]), addresses)
+    call = attention_backward_call(forward, shape["strides"], addresses)
+    size = launcher.workspace_bytes(call)
+    workspace = driver.allocate(size)
+    return lambda: launcher.launch(call, workspace, size, 0)
+
+
 def product_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
     """Return what enqueues one launch of any other kernel; its buffers are allocated here."""
     operands = [driver.upload(Path(path).read_bytes()) for _, path in _operands(shape)]
@@ -187,7 +205,9 @@ def launch(driver: Driver, spec: Json, shape: Json) -> Json:
 
     ``code`` is the launcher's cudaError_t, ``error`` what the driver said while waiting.
     """
-    prepare = attention_of if "attention" in shape else product_of
+    prepare = product_of
+    if "attention" in shape:
+        prepare = gradients_of if "gradient_bytes" in shape else attention_of
     enqueue = prepare(driver, spec, shape)
     for _ in range(spec["repeat"]):
         code = enqueue()

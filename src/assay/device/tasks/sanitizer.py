@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from assay.device.kernels.attention import sizes_of
+from assay.device.kernels.attention import gradient_strides, sizes_of
 from assay.device.kernels.bindings import arguments_of
 from assay.device.kernels.drawn_inputs import make_inputs, written
-from assay.device.kernels.inputs import Tensor
+from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.tasks.correctness import ragged_layout
 from assay.device.tasks.gate_shapes import sanitized_shapes
 from assay.device.tasks.sanitized import DEADLINE_S as LAUNCH_DEADLINE_S
@@ -36,7 +36,7 @@ from assay.device.tasks.sanitizer_tool import (
 )
 from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
-from assay.shared.attention_call import ABI
+from assay.shared import attention_backward_call, attention_call
 from assay.shared.job import SanitizerJob
 from assay.shared.launch_abi import REFUSALS, WORKSPACE_BYTES, checked_library
 from assay.shared.specs import ArmSpec, Json
@@ -70,17 +70,11 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
     for name, workload, ragged in sanitized_shapes(written(arm.workload)):
         layout = ragged_layout(workload, SEED) if ragged else None
         inputs = make_inputs(workload, "cpu", SEED, layout)
-        shape: Json = {"name": name}
-        if arm.variant.abi == ABI:
-            operands, output = tuple(inputs.tensors), inputs.new_output()
-            shape["attention"] = asdict(sizes_of(inputs, output))
-        else:
-            operands, output, sizes = arguments_of(arm.variant, inputs)
-            shape["scalars"] = list(sizes)
+        operands, shape = _taken(arm, inputs)
+        shape["name"] = name
         shape["operands"] = {operand: str(folder / f"{name}.{operand}") for operand in operands}
         for operand, path in shape["operands"].items():
             Path(path).write_bytes(memory_of(inputs.tensors[operand]))
-        shape["output_bytes"] = output.untyped_storage().nbytes()
         shapes.append(shape)
     return {
         "library": str(Path(arm.artifact.path).resolve()),
@@ -89,6 +83,32 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
         "repeat": REPEAT,
         "shapes": shapes,
     }
+
+
+def _taken(arm: ArmSpec, inputs: Inputs) -> tuple[tuple[str, ...], Json]:
+    """Return the operands of a launch, and what else it is told and writes."""
+    match arm.variant.abi:
+        case attention_backward_call.ABI:
+            outputs = inputs.new_gradients()
+            return tuple(inputs.tensors), {
+                "attention": asdict(sizes_of(inputs, inputs.tensors["o"])),
+                "strides": gradient_strides(inputs, outputs),
+                "gradient_bytes": list(map(bytes_of, outputs)),
+            }
+        case attention_call.ABI:
+            output = inputs.new_output()
+            return tuple(inputs.tensors), {
+                "attention": asdict(sizes_of(inputs, output)),
+                "output_bytes": bytes_of(output),
+            }
+        case _:
+            operands, output, scalars = arguments_of(arm.variant, inputs)
+            return operands, {"scalars": list(scalars), "output_bytes": bytes_of(output)}
+
+
+def bytes_of(tensor: Tensor) -> int:
+    """Return the bytes of the memory behind a tensor."""
+    return int(tensor.untyped_storage().nbytes())
 
 
 @dataclass(frozen=True)
