@@ -15,6 +15,8 @@ from assay.shared.stored_blocks import Blocks
 
 FLEX_TILE = 128
 """Largest tile FlexAttention picks by itself; smaller sparse blocks need it told."""
+TUNED = "max-autotune-no-cudagraphs"
+"""The mode in which torch.compile chooses tiles by measuring."""
 FLASHINFER_WORKSPACE = 128 * 2**20
 """Bytes of the buffer that FlashInfer's documentation recommends."""
 _NO_BACKEND = ("No available kernel", "No viable backend")
@@ -92,9 +94,9 @@ def _window(w: WorkloadSpec) -> Callable[..., Tensor] | None:
     return seen
 
 
-def _flex_attention(inputs: Inputs, mode: str | None = None) -> Prepared:
-    """FlexAttention as ``torch.compile`` in ``mode`` compiles it; None: with its usual tiles. Mask
-    code runs on the blocks that a window cuts, and on no others.
+def _flex(inputs: Inputs, mode: str | None) -> tuple[Callable[..., Tensor], Any]:
+    """FlexAttention of Q, K and V as ``torch.compile`` in ``mode`` compiles it, and its block mask.
+    None: with its usual tiles. Mask code runs on the blocks that a window cuts, and on no others.
     """
     flex = importlib.import_module("torch.nn.attention.flex_attention")
     blocks = inputs.blocks
@@ -116,16 +118,44 @@ def _flex_attention(inputs: Inputs, mode: str | None = None) -> Prepared:
     options: dict[str, Any] | None = {name: min(side, FLEX_TILE) for name, side in sides.items()}
     if not any(side % FLEX_TILE for side in sides.values()):
         options = None
+    attend = partial(compiled, block_mask=mask, kernel_options=options, enable_gqa=_shares_heads(w))
+    return attend, mask
+
+
+def _flex_attention(inputs: Inputs, mode: str | None = None) -> Prepared:
+    """FlexAttention's forward pass."""
+    attend, _ = _flex(inputs, mode)
     q, k, v = _qkv(inputs)
 
     def launch() -> Tensor:
         # Outside inference, autograd would have the kernel write what a backward pass needs.
         with torch.no_grad():
-            return compiled(
-                q, k, v, block_mask=mask, kernel_options=options, enable_gqa=_shares_heads(w)
-            )
+            return attend(q, k, v)
 
     return Prepared(launch, None)
+
+
+def _flex_gradients(inputs: Inputs, mode: str | None = None) -> Prepared:
+    """FlexAttention's backward pass alone, of a forward pass that it did before and keeps what it
+    needs of.
+    """
+    # Else a graph may be walked only once: the first walk would use up its log-sum-exps.
+    settings: Any = importlib.import_module("torch._functorch.config")
+    settings.donated_buffer = False
+    attend, _ = _flex(inputs, mode)
+    # The same memory: autograd would refuse Q and K whose signs were turned in place since.
+    leaves = [tensor.data.requires_grad_() for tensor in _qkv(inputs)]
+    grad = inputs.tensors["grad"]
+    attended: list[Tensor] = []
+
+    def forward() -> None:
+        attended[:] = [attend(*leaves)]
+
+    def launch() -> Tensor:
+        return torch.autograd.grad(attended[0], leaves, grad, retain_graph=True)
+
+    forward()
+    return Prepared(launch, None, refresh=forward, arranged=inputs.joined)
 
 
 def _fa3(inputs: Inputs) -> Prepared:
@@ -194,31 +224,89 @@ def _cute_sparse(inputs: Inputs) -> Prepared:
     return Prepared(launch, None)
 
 
-def _cudnn_sparse(inputs: Inputs) -> Prepared:
-    """cuDNN's block-sparse attention: a fixed count where all rows have as many blocks, which is
-    its faster way, and else a count for each row.
+def _cute_gradients(inputs: Inputs) -> Prepared:
+    """FlashAttention's CuTe kernels for Hopper, backward, over the selected blocks, all of them
+    full. They take the rows of each key block, listed outside the timing.
+    """
+    library = import_rival("flash_attn.cute.interface")
+    sparsity = import_rival("flash_attn.cute.block_sparsity")
+    w, blocks = inputs.workload, inputs.blocks
+    if blocks is None or w.windowed:
+        raise Unsupported("a window within selected blocks takes mask code of its own")
+    _, mask = _flex(inputs, None)
+    counts, rows = mask.full_q_num_blocks, mask.full_q_indices
+    lists = sparsity.BlockSparseTensorsTorch(
+        torch.zeros_like(counts),
+        torch.zeros_like(rows),
+        counts,
+        rows,
+        block_size=(blocks.block_rows, blocks.block_cols),
+    )
+    q, k, v = _sequence_first(inputs)
+    o, grad = (inputs.tensors[name].transpose(1, 2) for name in ("o", "grad"))
+    lse = inputs.tensors["lse"]
+
+    def launch() -> Tensor:
+        try:
+            found = library._flash_attn_bwd(q, k, v, o, grad, lse, block_sparse_tensors=lists)
+        except (NotImplementedError, ValueError) as error:
+            raise Unsupported(f"FlashAttention's CuTe kernel: {error}") from error
+        return tuple(each.transpose(1, 2) for each in found[:3])
+
+    return Prepared(launch, None, arranged=inputs.joined)
+
+
+def _cudnn_lists(inputs: Inputs) -> tuple[Any, int, Tensor, Tensor | None]:
+    """cuDNN's module, the side of a block, its columns, and their counts: None where all rows have
+    as many blocks, which is its faster way.
     """
     library = import_rival("cudnn.block_sparse_attention.api")
     w, blocks = inputs.workload, inputs.blocks
     if blocks is None or w.windowed or blocks.block_rows != blocks.block_cols:
         raise Unsupported("cuDNN's block-sparse attention takes whole square blocks")
-    q, k, v = _qkv(inputs)
     lists = (w.batch, w.heads)
     columns = inputs.tensors["full_columns"].expand(*lists, -1, -1).contiguous()
     counts = inputs.tensors["full_counts"].expand(*lists, -1).contiguous()
     uneven = bool((counts != columns.shape[-1]).any())
+    return library, blocks.block_rows, columns, counts if uneven else None
+
+
+def _cudnn_sparse(inputs: Inputs) -> Prepared:
+    """cuDNN's block-sparse attention."""
+    library, side, columns, counts = _cudnn_lists(inputs)
+    q, k, v = _qkv(inputs)
+    uneven = counts is not None
     options = {"q2k_block_nums": counts, "allow_empty_block_nums": True} if uneven else {}
 
     def launch() -> Tensor:
         try:
             output: Tensor = library.block_sparse_attention_forward(
-                q, k, v, columns, sparse_block_size=blocks.block_rows, **options
+                q, k, v, columns, sparse_block_size=side, **options
             )["o_tensor"]
         except (NotImplementedError, ValueError) as error:
             raise Unsupported(f"cuDNN's block-sparse attention: {error}") from error
         return output
 
     return Prepared(launch, None)
+
+
+def _cudnn_gradients(inputs: Inputs) -> Prepared:
+    """cuDNN's block-sparse attention, backward. Each call lists the rows of each key block, as ours
+    does.
+    """
+    library, side, columns, counts = _cudnn_lists(inputs)
+    given = [inputs.tensors[name] for name in ("grad", "q", "k", "v", "o", "lse")]
+
+    def launch() -> Tensor:
+        try:
+            found = library.block_sparse_attention_backward(
+                *given, columns, sparse_block_size=side, q2k_block_nums=counts
+            )
+        except (NotImplementedError, ValueError) as error:
+            raise Unsupported(f"cuDNN's block-sparse attention: {error}") from error
+        return tuple(found[f"d{name}_tensor"] for name in "qkv")
+
+    return Prepared(launch, None, arranged=inputs.joined)
 
 
 def _flashinfer_sparse(inputs: Inputs) -> Prepared:
@@ -268,11 +356,15 @@ PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
     "sdpa_cudnn": _sdpa("CUDNN_ATTENTION"),
     "sdpa_math": _sdpa("MATH"),
     "flex_attention": _flex_attention,
-    "flex_attention_tuned": partial(_flex_attention, mode="max-autotune-no-cudagraphs"),
+    "flex_attention_tuned": partial(_flex_attention, mode=TUNED),
     "fa3": _fa3,
     "fa4": _cute,
     "fa4_sparse": _cute_sparse,
     "cudnn_sparse": _cudnn_sparse,
     "flashinfer_sparse": _flashinfer_sparse,
+    "flex_gradients": _flex_gradients,
+    "flex_gradients_tuned": partial(_flex_gradients, mode=TUNED),
+    "fa4_gradients": _cute_gradients,
+    "cudnn_gradients": _cudnn_gradients,
 }
 """Variant.entry to the function that prepares it."""

@@ -47,6 +47,7 @@ _COMPILER = (
 )
 _CUTE = (*_COMPILER, "cutlass.cute")
 """What FlashAttention's CuTe kernels are made of."""
+_CUDNN = ("cudnn.block_sparse_attention.api",)
 _TRITON_OPS = ("triton", "triton.language", "torch._dynamo", "torch._inductor.config")
 """torch.sparse._triton_ops itself asks for the device as it is imported, so it stays out."""
 MODULES: dict[str, tuple[str, ...]] = {
@@ -59,7 +60,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     "flex_attention_tuned": _COMPILER,
     "fa4": _CUTE,
     "fa4_sparse": _CUTE,
-    "cudnn_sparse": ("cudnn.block_sparse_attention.api",),
+    "cudnn_sparse": _CUDNN,
+    "flex_gradients": _COMPILER,
+    "flex_gradients_tuned": _COMPILER,
+    "fa4_gradients": _CUTE,
+    "cudnn_gradients": _CUDNN,
 }
 """Variant.entry to what it imports when it is prepared and first launched. FlashInfer and
 FlashAttention's own modules ask for the device as they are imported, so they stay out: each would
