@@ -25,6 +25,7 @@ from tests.device.helpers import (
     SteadySensor,
     bsr_workload,
     dense_workload,
+    gradient_workload,
     honest,
     make_arm,
     protocol,
@@ -126,6 +127,28 @@ def test_a_projects_control_is_timed_alone_once(monkeypatch, of_project, first):
     assert asked == [["theirs", "ours"], *([["theirs"]] if alone else [])]
     assert record.get("alone") == ({"index": 0} if alone else None)
     assert [process["index"] for process in record["processes"]] == [first, first + 1]
+
+
+@pytest.mark.parametrize("stale", [(), (0,), (1,), (2,)])
+def test_a_gradient_of_an_earlier_launch_is_caught_in_a_timed_one(stale):
+    def prepare(arm, inputs):
+        kept = []
+
+        def launch():
+            found = inputs.gradients(oracle(inputs).to(inputs.dtype))
+            kept[:] = kept or [each.clone() for each in found]
+            return tuple(kept[n] if n in stale else each for n, each in enumerate(found))
+
+        return Prepared(launch, None, arranged=inputs.joined)
+
+    arms = (make_arm("theirs", gradient_workload()),)
+    result = runner(prepare, protocol(checked_turns=1.0, blocks=4))(arms, 0, lambda _: None)
+    errors = [turn["relative_error"] for block in result["blocks"] for turn in block]
+    if not stale:
+        assert result["wrong"] == {}
+        assert all(0 < error < 5e-3 for error in errors)
+    else:
+        assert result["wrong"]["theirs"].startswith("incorrect: the output of a timed launch")
 
 
 def only(measured, name):
