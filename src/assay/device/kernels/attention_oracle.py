@@ -14,7 +14,9 @@ from assay.shared.specs import WorkloadSpec
 from assay.shared.stored_blocks import Blocks
 
 CHUNK_BYTES = 2**30
-"""Largest float64 temporary; two or three of them are needed at once."""
+"""Largest float64 temporary; two or three of them are needed at once, of gradients ten."""
+GRADIENT_SHARE = 4
+"""By which gradients' temporaries are smaller: arms are checked side by side."""
 FLASH_FACTOR = 2.0
 """FlashAttention's tests: the error may be this many times that of a low-precision reference."""
 
@@ -98,7 +100,8 @@ def _parts(inputs: Inputs) -> Iterator[_Queries]:
         return
     for rows, keys in _alike(blocks, w):
         widest = max(rows.shape[1], w.head_dim)
-        step = max(1, CHUNK_BYTES // (8 * w.batch * w.heads * max(1, keys.shape[1]) * widest))
+        room = CHUNK_BYTES // GRADIENT_SHARE if w.differentiates else CHUNK_BYTES
+        step = max(1, room // (8 * w.batch * w.heads * max(1, keys.shape[1]) * widest))
         for chosen, seen in zip(rows.split(step), keys.split(step), strict=True):
             where = whole, whole, chosen.to(device)
             yield _Queries(whole, whole, where, where[2], seen.to(device))
