@@ -17,17 +17,11 @@
 #ifndef DTYPE  // 0 fp16, 1 bf16
 #define DTYPE 0
 #endif
-#ifndef HELD_KEYS  // 1: consumers hold K and V in registers, 0: in shared memory
+#ifndef HELD_KEYS  // 1: consumers hold K and V in registers, and compute dS beside the product for V; 0: neither
 #define HELD_KEYS 0
-#endif
-#ifndef DEEP  // 1: dS is computed beside the product for V, 0: after it, which takes fewer registers
-#define DEEP 0
 #endif
 #ifndef DYNAMIC  // 1: as many CTAs as SMs, which take blocks from a counter; 0: a CTA for each block
 #define DYNAMIC 1
-#endif
-#ifndef HELD_QUERIES  // 1: consumers hold Q and its gradient in registers, 0: in shared memory
-#define HELD_QUERIES 0
 #endif
 
 namespace attention_backward {
@@ -42,8 +36,6 @@ struct Config {
   static constexpr int kQueryStages = QUERY_STAGES;
   static constexpr int kKeyStages = KEY_STAGES;
   static constexpr bool kHeldKeys = HELD_KEYS != 0;
-  static constexpr bool kHeldQueries = HELD_QUERIES != 0;
-  static constexpr bool kDeep = DEEP != 0;
   static constexpr bool kDynamic = DYNAMIC != 0;
 
   static constexpr int kConsumers = 2;      // warpgroups

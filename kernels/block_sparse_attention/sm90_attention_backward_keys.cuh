@@ -224,9 +224,9 @@ __device__ __forceinline__ void consume_queries(const Problem& p, const KeysShar
       multiply_passing(by_v, probabilities, shared.tile(stage, 1));
       mma::warpgroup_commit();
 
-      mma::warpgroup_wait<Config::kDeep ? 1 : 0>();
+      mma::warpgroup_wait<Config::kHeldKeys ? 1 : 0>();
       mma::fence_operands(slopes);
-      if constexpr (!Config::kDeep) {
+      if constexpr (!Config::kHeldKeys) {
         mma::fence_operands(by_v);
         hold(probabilities);
       }
@@ -246,7 +246,7 @@ __device__ __forceinline__ void consume_queries(const Problem& p, const KeysShar
       mma::warpgroup_fence();
       multiply_passing(by_k, factors, shared.tile(stage, 0));
       mma::warpgroup_commit();
-      if constexpr (Config::kDeep) {
+      if constexpr (Config::kHeldKeys) {
         mma::warpgroup_wait<1>();
         mma::fence_operands(by_v);
         hold(probabilities);
@@ -256,6 +256,8 @@ __device__ __forceinline__ void consume_queries(const Problem& p, const KeysShar
     mma::fence_operands(by_k);
     mma::fence_operands(by_v);
     hold(factors);
+    k.last_use(c.queries < 0);
+    v.last_use(c.queries < 0);
 
     if (before >= 0) {
       shared.release(before);

@@ -31,6 +31,19 @@ struct Held {
       }
     }
   }
+
+  // Behind the loop over products; `never` is false, which no compiler knows. Without this last use ptxas 13.0 gives
+  // registers of `words` to another product's left operand inside of the loop.
+  __device__ __forceinline__ void last_use(bool never) const {
+    if constexpr (kRegisters) {
+      if (never) {
+#pragma unroll
+        for (int i = 0; i < Config::kHeadDim / 4; i += 4) {
+          mma::stmatrix_x4(shared + 4 * i, words[i], words[i + 1], words[i + 2], words[i + 3]);
+        }
+      }
+    }
+  }
 };
 
 // scores (64 x kRows) = held (64 x HEAD_DIM) * passing (kRows x HEAD_DIM)^T; kRows is twice the number of scores.

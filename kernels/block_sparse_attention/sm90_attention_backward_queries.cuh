@@ -92,7 +92,7 @@ __device__ __forceinline__ void produce_keys(const Problem& p, const QueriesShar
     __syncwarp();
     pipe.advance();
     number = next;
-    held.ask(Config::kHeldQueries);
+    held.ask(false);
   }
 }
 
@@ -170,8 +170,8 @@ __device__ __forceinline__ void consume_keys(const Problem& p, const QueriesShar
     int before = -1;  // stage of the step before, whose K is still being multiplied
     ptx::mbarrier_wait(shared.held_full(), held_parity);
     held_parity ^= 1;
-    Held<Config::kHeldQueries> q;
-    Held<Config::kHeldQueries> grad;
+    Held<false> q;
+    Held<false> grad;
     q.load(shared.held(0), consumer);
     grad.load(shared.held(1), consumer);
 #pragma unroll 1
@@ -200,8 +200,6 @@ __device__ __forceinline__ void consume_keys(const Problem& p, const QueriesShar
       hold(factors);
       if (before >= 0) {
         shared.release(before);
-      } else if constexpr (Config::kHeldQueries) {
-        shared.release_held();  // in registers, since products have used them
       }
       before = stage;
       if (step.part != kWhole) {
@@ -231,9 +229,7 @@ __device__ __forceinline__ void consume_keys(const Problem& p, const QueriesShar
     if (before >= 0) {
       shared.release(before);
     }
-    if (!Config::kHeldQueries || before < 0) {
-      shared.release_held();
-    }
+    shared.release_held();
 
     const int first = block.row * Config::kBlock;
     auto* const to_q = static_cast<uint16_t*>(p.call.by_q) + block.batch * p.call.by_q_batch +

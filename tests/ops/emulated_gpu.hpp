@@ -296,6 +296,8 @@ inline void load_matrices(uint32_t (&to)[4], uint32_t shared, bool transposed) {
 }
 inline void ldmatrix_x4(uint32_t (&to)[4], uint32_t shared) { load_matrices(to, shared, false); }
 inline void ldmatrix_x4_trans(uint32_t (&to)[4], uint32_t shared) { load_matrices(to, shared, true); }
+// No launch gets there (Held::last_use).
+inline void stmatrix_x4(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t) { std::abort(); }
 
 // The fragments of the PTX manual, "Matrix Fragments for mma.m16n8k16".
 template <typename Element>
