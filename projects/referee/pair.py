@@ -11,64 +11,79 @@ import sys
 from pathlib import Path
 
 import torch
+from assay_values import (
+    Refused,
+    changed,
+    compared,
+    forget_others,
+    lazily,
+    leaves,
+    open_values,
+    results,
+    tensor,
+    types_of,
+    wide,
+    without_tensors,
+)
 
 HERE = Path(__file__).parent
 SEED = 42
-
-
-class Refused(Exception):
-    """A solution gives another type of elements than the reference."""
-
-    refuses_output = True
+DEFAULT = torch.get_default_dtype()
 
 
 def case(reference: str, solution: str, device: str) -> dict:
     """Return the inputs, the arms and the right answer of one pair, each as FILE.py:NAME."""
     problem, name = load(reference)
     theirs = made(problem, getattr(problem, name), device)
-    exact = wide_copy(theirs)
-    try:
-        # This takes the problem away, which the solution could find and change.
-        module, name = load(solution)
-        ours = made(problem, getattr(module, name), device)
-        same_weights(theirs, ours)
-    except Exception as error:  # of the solution alone: the reference is measured all the same
-        ours = failing(error)
-    sys.path.append(str((HERE / reference).parent))  # for what it imports when it is called
+    exact, weights = wide_copy(theirs), weights_of(theirs)
+
+    def ours():
+        try:
+            # This takes the problem away, which the solution could find and change.
+            module, name = load(solution)
+            found = made(problem, getattr(module, name), device)
+            give_weights(found, weights)
+            return found
+        finally:
+            # For what the reference imports when it is called.
+            sys.path.append(str((HERE / reference).parent))
 
     example = drawn(problem, SEED, device)
-    constant = [None if tensor(value) else value for value in example]
+    names = {path: f"x{number}" for number, path in enumerate(leaves(example))}
+    constant = without_tensors(example)
     with torch.no_grad():
-        types = types_of(theirs(*example))
+        types = types_of(results(theirs(*example)))
 
     def inputs(seed: int) -> dict:
-        values = drawn(problem, seed, device)
-        return {f"x{number}": value for number, value in enumerate(values) if tensor(value)}
+        values = leaves(drawn(problem, seed, device))
+        return {names[path]: value for path, value in values.items() if tensor(value)}
 
     def arguments(tensors: dict) -> list:
-        return [tensors.get(f"x{number}", value) for number, value in enumerate(constant)]
+        return changed(constant, lambda path, value: tensors.get(names[path], value))
 
     def arm(function):
         @torch.no_grad()
         def launch(**tensors):
-            found = function(*arguments(tensors))
-            if types_of(found) != types:
-                raise Refused(f"it returns {words(types_of(found))}, and the reference {words(types)}")
-            return found
+            found = results(function(*arguments(tensors)))
+            if (own := types_of(found)) != types:
+                raise Refused(f"it returns {words(own)}, and the reference {words(types)}")
+            return compared(found, types, device)
 
         return launch
 
     @torch.no_grad()
     def oracle(**tensors):
-        given = arguments({name: value.clone() for name, value in tensors.items()})
+        given = arguments({name: wide(value.clone()) for name, value in tensors.items()})
         try:
-            return exact(*map(wide, given))
+            return compared(results(exact(*given)), types, device)
         except (RuntimeError, TypeError, ValueError, NotImplementedError, AssertionError):
             # What a reference raises that does not take float64: it is asked in its own type.
+            given = arguments({name: value.clone() for name, value in tensors.items()})
             with torch.backends.cudnn.flags(allow_tf32=False):
-                return theirs(*arguments({name: each.clone() for name, each in tensors.items()}))
+                return compared(results(theirs(*given)), types, device)
 
-    return {"inputs": inputs, "oracle": oracle, "reference": arm(theirs), "solution": arm(ours)}
+    mine = arm(lazily(ours))
+    return {"inputs": inputs, "oracle": oracle, "reference": arm(theirs), "solution": mine}
 
 
 def load(place: str):
@@ -77,12 +92,7 @@ def load(place: str):
     """
     file, _, name = place.rpartition(":")
     path = HERE / file
-    for other, loaded in list(sys.modules.items()):
-        has = getattr(loaded, "__dict__", {})
-        places = [has.get("__file__") or "", *(has.get("__path__") or ())]
-        if any(HERE in Path(each).parent.parents for each in places):
-            del sys.modules[other]
-    sys.path[:] = [each for each in sys.path if HERE not in Path(each).parents]
+    forget_others(HERE)
     sys.path.append(str(path.parent))
     called, beside = file.removesuffix(".py").replace("/", "_"), [str(path.parent)]
     spec = importlib.util.spec_from_file_location(called, path, submodule_search_locations=beside)
@@ -105,18 +115,28 @@ def made(problem, what, device: str):
 
 def drawn(problem, seed: int, device: str) -> list:
     seeded(seed)
-    with torch.device(device):
-        values = list(problem.get_inputs())
-    return [value.to(device) if tensor(value) else value for value in values]
+    by_default = torch.get_default_dtype()
+    torch.set_default_dtype(DEFAULT)  # whatever a solution has set
+    try:
+        with torch.device(device):
+            values = open_values(list(problem.get_inputs()))
+    finally:
+        torch.set_default_dtype(by_default)
+    return changed(values, lambda _path, value: value.to(device) if tensor(value) else value)
 
 
-def same_weights(theirs, ours) -> None:
+def weights_of(theirs) -> dict:
+    """Return copies of the reference's weights, before a launch changes any."""
+    module = isinstance(theirs, torch.nn.Module)
+    return {k: v.clone() for k, v in theirs.state_dict().items()} if module else {}
+
+
+def give_weights(ours, weights: dict) -> None:
     """Give the solution the reference's weights, where its own have the same names and shapes."""
-    if isinstance(theirs, torch.nn.Module) and isinstance(ours, torch.nn.Module):
-        weights = theirs.state_dict()
+    if isinstance(ours, torch.nn.Module):
         shapes = {name: value.shape for name, value in weights.items()}
         if shapes == {name: value.shape for name, value in ours.state_dict().items()}:
-            ours.load_state_dict({name: value.clone() for name, value in weights.items()})
+            ours.load_state_dict(weights)
 
 
 def wide_copy(theirs):
@@ -129,30 +149,11 @@ def wide_copy(theirs):
         return theirs
 
 
-def wide(value):
-    return value.double() if tensor(value) and value.is_floating_point() else value
-
-
-def types_of(found) -> list:
-    parts = found if isinstance(found, tuple | list) else [found]
-    return [getattr(part, "dtype", type(part)) for part in parts]
-
-
-def words(types: list) -> str:
-    return ", ".join(str(each).removeprefix("torch.") for each in types)
-
-
-def failing(error: Exception):
-    def launch(*_values):
-        raise error
-
-    return launch
+def words(types: dict) -> str:
+    parts = (" ".join(map(str, (*path[1:], kind))) for path, kind in types.items())
+    return ", ".join(parts).replace("torch.", "")
 
 
 def seeded(seed: int) -> None:
     random.seed(seed)
     torch.manual_seed(seed)
-
-
-def tensor(value) -> bool:
-    return isinstance(value, torch.Tensor)
