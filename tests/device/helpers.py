@@ -127,9 +127,7 @@ class SteadyGpu:
 class HostStopwatch:
     """Times launches by the host's clock: right for work that is done when the call returns."""
 
-    def turn(
-        self, launch, samples, lead_ms=0.0, before=lambda number: None, keeps=(), watched=False
-    ):
+    def turn(self, launch, samples, lead_ms=0.0, before=lambda number: None, keeps=(), look=None):
         from assay.device.timing.stopwatch import Timing, copy_output
 
         times = []
@@ -141,6 +139,8 @@ class HostStopwatch:
             for keep in keeps:
                 if keep.wants(number):
                     copy_output(output, keep)
+            if look is not None:
+                look()
         return Timing(times, sum(times) / samples)
 
 

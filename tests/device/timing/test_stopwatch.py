@@ -98,16 +98,19 @@ class TestCudaStopwatch:
         assert (timing.times_ms, timing.clock_mhz) == ([0.5, 0.5], 1755.0)
 
     def test_what_runs_beside_a_stranger_s_launches_is_held_and_timed(self, fake):
-        """Before a checked one the GPU is empty, and nothing begins before it; all ends behind."""
-        watched = {"lead_ms": 1.0, "watched": True}
+        """Before a checked one the GPU is empty, and nothing begins before it; all ends behind.
+        Some launches are looked behind, and then the host gets ahead again.
+        """
+        strangers = {"lead_ms": 1.0, "look": lambda: fake.log.append("look")}
         stopwatch = CudaStopwatch(cold=True)
-        stopwatch.turn(lambda: self.launch(fake), 1, keeps=[Keep(0, Buffer(fake.log))], **watched)
-        timed = ["flush", "event", "hold_all", "launch", "event", "copy"]
-        ended = ["record_all", "event", "synchronize"]
-        assert fake.log[3:] == ["synchronize", "sleep 2000000", *timed, *ended]
+        stopwatch.turn(lambda: self.launch(fake), 1, keeps=[Keep(0, Buffer(fake.log))], **strangers)
+        wait = ["synchronize", "sleep 2000000"]
+        timed = ["flush", "event", "hold_all", "launch", "event", "copy", "look"]
+        ended = [*wait, "record_all", "event", "synchronize"]
+        assert fake.log[3:] == [*wait, *timed, *ended]
         fake.log.clear()
-        timing = stopwatch.turn(lambda: self.launch(fake), 1, **watched)
-        assert fake.log[3:] == ["flush", "event", "launch", "event", *ended]
+        timing = stopwatch.turn(lambda: self.launch(fake), 1, **strangers)
+        assert fake.log[3:] == ["flush", "event", "launch", "event", "look", *ended]
         assert timing.after_ms == 0.5
 
     def test_a_warm_unchecked_turn_neither_flushes_nor_keeps(self, fake):

@@ -39,5 +39,6 @@ CAUGHT_BY: dict[str, str | None] = {
     "patched_clock": "harness_unchanged",
     "patched_compare": "harness_unchanged",
     "patched_allclose": "harness_unchanged",
+    "put_back": TIMED,
 }
 """By name: a check of the gate, TIMED, or None for the honest kernel. A GPU is shown all."""

@@ -224,6 +224,9 @@ CHEATS: dict[str, Cheat] = {
         name: Cheat(f"replaces {patch[1]} of what measures it", published.patching(*patch))
         for name, patch in published.PATCHES.items()
     },
+    "put_back": Cheat(
+        "replaces what reads events until its turn has ended", published.put_back, True
+    ),
 }
 
 

@@ -112,7 +112,12 @@ def _subject(arm: ArmSpec, seed: str, bench: Bench, made: Inputs | None) -> Subj
 
 
 def _take_turn(
-    slot: Slot, ready: _Ready, source: random.Random, bench: Bench, wrong: dict[str, str]
+    slot: Slot,
+    ready: _Ready,
+    source: random.Random,
+    bench: Bench,
+    wrong: dict[str, str],
+    guard: HarnessGuard | None,
 ) -> Json:
     """Return one turn. A checked turn whose output is wrong is noted in ``wrong`` by arm id."""
     round_, samples = ready.round, ready.warm.samples
@@ -128,7 +133,12 @@ def _take_turn(
     with bench.phases.phase("turns"):
         started = bench.clock()
         timing = bench.stopwatch.turn(
-            round_.launch, samples, ready.warm.lead_ms, round_.before, keeps, round_.stranger
+            round_.launch,
+            samples,
+            ready.warm.lead_ms,
+            round_.before,
+            keeps,
+            guard.look if guard is not None and round_.stranger else None,
         )
         ended = bench.clock()
     found: list[Errors] = []
@@ -199,7 +209,7 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
         turns = []
         for slot in slots:
             bench.note(ready[slot.name].arm.id)
-            turns.append(_take_turn(slot, ready[slot.name], source, bench, wrong))
+            turns.append(_take_turn(slot, ready[slot.name], source, bench, wrong, guard))
             if guard is not None:  # now: a later launch might put it back
                 wrong |= _blamed(guard, strangers)
         blocks.append(turns)

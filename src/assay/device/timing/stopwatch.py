@@ -105,17 +105,18 @@ class CudaStopwatch:
         lead_ms: float = 0.0,
         before: Callable[[int], None] = nothing_before,
         keeps: Sequence[Keep] = (),
-        watched: bool = False,
+        look: Callable[[], object] | None = None,
     ) -> Timing:
         """Time ``samples`` launches; ``before`` is called ahead of each, outside its timing.
 
-        ``lead_ms`` of idle GPU work go first, so that the host runs ahead of the GPU. ``watched``:
-        whether what is left on other streams at the end is timed, too. Raises RuntimeError for any
-        CUDA error of the turn.
+        ``lead_ms`` of idle GPU work go first, so that the host runs ahead of the GPU. ``look`` is
+        for a stranger's launches: it is called behind some of them, one a turn in the mean, drawn
+        when they have been enqueued; and what is left on other streams at the end is timed, too.
+        Raises RuntimeError for any CUDA error of the turn.
         """
         events = [tuple(_event() for _ in range(2)) for _ in range(samples)]
         numbered = (each.number for each in keeps if each.number is not None)
-        alone, all_done, free = next(numbered, None) if watched else None, _event(), _event()
+        alone, all_done, free = next(numbered, None) if look else None, _event(), _event()
         reset_persisting_lines()
         _wait(lead_ms)
         self._stamp(0)
@@ -137,15 +138,18 @@ class CudaStopwatch:
                     # In stream order, before the host waits: work that a launch left on another
                     # stream is missing here.
                     copy_output(output, keep)
+            if look is not None and draw(samples) == 0:
+                look()
+                _wait(lead_ms)
         host_ms = (time.monotonic() - began) * 1e3 / samples
-        if watched:
+        if look is not None:
             record_all(all_done)
             free.record()
         self._stamp(1)
         wait_for_gpu()
         times = [start.elapsed_time(stop) for start, stop in events]
         clock = self._counter.read() if self._counter else None
-        after = free.elapsed_time(all_done) if watched else 0.0
+        after = free.elapsed_time(all_done) if look is not None else 0.0
         return Timing(times, host_ms, clock, after)
 
     def _stamp(self, which: int) -> None:

@@ -2,8 +2,7 @@
 
 Watched are the functions by which launches are timed, copied and compared, those of this package,
 those of PyTorch that a reference may call, the clock, and what may run between others' calls:
-function modes of PyTorch, trace functions. What changes something and puts it back before its
-turn ends is not seen: docs/cheats.md.
+function modes of PyTorch, trace functions.
 """
 
 import builtins
@@ -75,14 +74,20 @@ class HarnessGuard:
         self._settings = _settings()
         self._kept = _watched()
         self._methods = frozenset(vars(torch.Tensor))
+        self._seen = set[str]()
+
+    def look(self) -> None:
+        """Note what is another by now, even if it is put back before ``changed`` is called."""
+        now = _watched()
+        self._seen |= {name for name, kept in self._kept.items() if not _same(now.get(name), kept)}
+        self._seen |= {f"torch.Tensor.{name}" for name in vars(torch.Tensor).keys() - self._methods}
+        if any(repr(each) != said for each, said in self._told):
+            self._seen.add("what is measured")
 
     def changed(self) -> list[str]:
-        """Return the names of what is another by now."""
-        now = _watched()
-        names = [name for name, value in self._kept.items() if not _same(now.get(name), value)]
-        names += [f"torch.Tensor.{name}" for name in vars(torch.Tensor).keys() - self._methods]
-        others = ["what is measured"] if any(repr(e) != said for e, said in self._told) else []
-        return others + sorted(names)
+        """Return the names of what is another by now, or was when somebody looked."""
+        self.look()
+        return sorted(self._seen)
 
     def set_anew(self) -> list[str]:
         """Return the names of PyTorch's settings that are others by now, which is no cheat."""
