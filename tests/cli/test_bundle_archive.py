@@ -130,7 +130,7 @@ class TestRunScript:
 
 
 @pytest.mark.parametrize("words", [("--target", "b200"), ("--target", "h100", "--python", "3.9"),
-                                   ("--target", "h100", "--output", "/tmp")])  # fmt: skip
+                                   ("--target", "h100", "--out", "/tmp")])  # fmt: skip
 def test_bad_input_is_found_before_anything_is_done(assay: Any, words: tuple[str, ...]) -> None:
     assert assay("bundle", "--source", "003", *words).code == 2
 
@@ -144,5 +144,5 @@ def test_it_holds_the_wheels_of_the_toolchain(
     monkeypatch.setattr(make, "fetch", lambda lock, python, _: fetched.append((lock.name, python)))
     monkeypatch.setattr(make, "pack", lambda *given: given[-1].write_bytes(b""))
     words = ("--target", "h100", "--source", "003", "--runtime", "host", "--python", "3.12")
-    assert assay("bundle", *words, "--output", tmp_path / "b.tar").code == 0
+    assert assay("bundle", *words, "--out", tmp_path / "b.tar").code == 0
     assert fetched == [(f"{lock}.txt", "3.12") for lock in ("build", "host", "toolchain")]

@@ -34,7 +34,7 @@ def test_a_bundle_runs_where_there_is_no_network(tmp_path: Path, toolchain: obje
     pip = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
     run(
         [str(checkout / "assay"), "bundle", "--target", "h100", "--source", SOURCE,
-         "--runtime", "host", "--output", str(archive)],
+         "--runtime", "host", "--out", str(archive)],
         checkout, ASSAY_NO_VENV="1", ASSAY_PYTHON=sys.executable, **given, **pip,
     )  # fmt: skip
     with tarfile.open(archive) as tar:

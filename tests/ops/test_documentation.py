@@ -17,7 +17,7 @@ def examples():
 
 def test_the_example_runs_as_written(tmp_path, monkeypatch):
     example, _ = examples()
-    (folder,) = re.findall(r"^\./assay lab kernels .*--output (\S+)$", PAGE, re.MULTILINE)
+    (folder,) = re.findall(r"^\./assay lab kernels .*--out (\S+)$", PAGE, re.MULTILINE)
     (tmp_path / folder).mkdir(parents=True)
     write_set(tmp_path / folder, {"variant": "bsr_gemm_wgmma"})
     monkeypatch.chdir(tmp_path)

@@ -46,7 +46,7 @@ GROUPS = {
     },
     "Set up a machine": {
         "doctor": "doctor",
-        "bundle": "bundle --target h100 --output node.tar",
+        "bundle": "bundle --target h100 --out node.tar",
         "key": "key new signing_key.pem",
     },
     "Work on Assay": {

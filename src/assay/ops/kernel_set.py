@@ -76,7 +76,7 @@ def load(folder: str | Path) -> KernelSet:
         document = parse_bounded(whole_file_bytes(index, MOST_DOCUMENT))
     except FileNotFoundError:
         raise FileNotFoundError(
-            f"{index}: there is none; {COMMAND} --output {folder} compiles the kernels"
+            f"{index}: there is none; {COMMAND} --out {folder} compiles the kernels"
         ) from None
     except ValueError as error:
         raise ValueError(f"{index}: cannot be read: {error}") from error

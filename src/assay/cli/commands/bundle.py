@@ -39,7 +39,7 @@ LOCKS = ("build", "host", "toolchain")
 
 def bundle(
     target: Annotated[str, typer.Option(help="Target from config/targets.")],
-    output: Annotated[
+    out: Annotated[
         Path | None, typer.Option(help="The archive.", show_default="assay-TARGET.tar")
     ] = None,
     runtime: Annotated[
@@ -56,14 +56,14 @@ def bundle(
 ) -> None:
     """Pack an archive that runs reproduce on a node without network."""
     defaults = checkout.default_run()
-    place = output or Path(f"assay-{target}.tar")
+    place = out or Path(f"assay-{target}.tar")
     for version in python or ():
         if not re.fullmatch(r"3\.\d\d?", version) or int(version[2:]) < 11:
             raise BadInput(f"--python {version}: name a release from 3.11 on, as 3.12")
     if place.is_dir():
         raise BadInput(f"{place}: is a directory; name the archive's file")
     if place.suffix != ".tar":
-        raise BadInput(f"--output {place}: name a file that ends in .tar: nothing is compressed")
+        raise BadInput(f"--out {place}: name a file that ends in .tar: nothing is compressed")
     sources, wish = tuple(source or defaults.sources), runtime or defaults.runtime
     root = checkout.ROOT
     catalog = load_catalog(root)

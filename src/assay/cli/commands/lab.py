@@ -51,13 +51,13 @@ TargetOption = Annotated[str, typer.Option(help="Target from config/targets.")]
 @lab.command()
 def kernels(
     target: TargetOption = "h100",
-    output: Annotated[
+    out: Annotated[
         Path | None, typer.Option(help="Folder.", show_default="results/kernels/TARGET")
     ] = None,
     runtime: RuntimeOption = None,
 ) -> None:
     """Compile the kernels that PyTorch calls."""
-    folder = output or Path("results", "kernels", target)
+    folder = out or Path("results", "kernels", target)
     wish = runtime or checkout.default_run().runtime
     index = make_kernel_set(checkout.ROOT, target, folder, wish)
     say(f"{folder}: {', '.join(entry.variant for entry in index.kernels)}")
@@ -165,7 +165,7 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: RuntimeWish)
     arch = catalog.targets[target].arch
     if (why := why_not_writable(output / INDEX)) is not None:
         raise MissingEnvironment(
-            f"no kernels can be written to {output} ({why}): name another folder with --output"
+            f"no kernels can be written to {output} ({why}): name another folder with --out"
         )
     place = compiler_place(root, runtime)
     cache = cache_folder(root)
