@@ -1,11 +1,13 @@
 """``./assay test``: run the test suite."""
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
 import typer
 
+from assay.base.errors import BadInput
 from assay.cli import checkout
 from assay.shared.errors import ExitCode
 
@@ -21,6 +23,8 @@ def test(context: typer.Context) -> None:
 
     os.chdir(checkout.ROOT)
     code = pytest.main([*processes(context.args), *context.args])
+    if code == pytest.ExitCode.NO_TESTS_COLLECTED:
+        raise BadInput(f"no test is selected by {shlex.join(context.args)}")
     sys.exit(ExitCode.INTERRUPTED if code == pytest.ExitCode.INTERRUPTED else code)
 
 
