@@ -82,13 +82,15 @@ def require_folder_place(path: Path, within: Path) -> None:
 
 
 def _mode(path: Path) -> int | None:
-    """Return what is at a path; None for nothing. Raises BadInput for what nobody may look at."""
+    """Return what is at a path; None for nothing. Raises MissingEnvironment for what nobody may
+    look at.
+    """
     try:
         return path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from error
+        raise MissingEnvironment(f"{path}: {error.strerror}") from error
 
 
 def _require(path: Path, wanted: Path) -> None:

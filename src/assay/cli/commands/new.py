@@ -52,9 +52,9 @@ def new(
     ] = None,
 ) -> None:
     """Write a project of your own: an example, or kernels of others with their references."""
+    require_folder_place(folder, folder / PROJECT_FILE)
     if not is_free(folder):
         raise BadInput(f"{folder}: exists already and is not an empty folder")
-    require_folder_place(folder, folder / PROJECT_FILE)
     schema = f"$schema={(checkout.ROOT / SCHEMA).as_uri()}"
     if format_ is None and (paths or claimed):
         raise BadInput("which format they are in is said by --from")
