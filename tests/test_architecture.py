@@ -28,7 +28,7 @@ DEVICE_ROOMS = ("__main__", "tasks", "timing", "kernels", "worker")
 BOOTSTRAP = {"assay.base.checkout_root", "assay.base.errors",
              "assay.base.isolation", "assay.base.launcher",
              "assay.base.pip_locks", "assay.base.printable", "assay.base.progress",
-             "assay.base.signals",
+             "assay.base.signals", "assay.base.writable",
              "assay.shared.counting",
              "assay.shared.errors",
              "assay.shared.files",

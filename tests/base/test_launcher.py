@@ -18,6 +18,7 @@ from assay.base.launcher import (
     missing_locks,
     needed_locks,
 )
+from assay.base.pip_locks import pip_remedy
 from tests.hostile import make_hostile
 
 CLI = "import sys, os, greeting; print(greeting.WORDS, sys.argv[1:], os.getcwd())\n"
@@ -209,3 +210,11 @@ def test_the_command_line_knows_how_it_was_called(root: Path, tmp_path: Path, ty
         cwd=place.place, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (ended.returncode, ended.stdout) == (0, f"{command}\n"), ended.stderr
+
+
+def test_a_full_disk_is_said_and_no_package_index_blamed(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("ERROR: No matching distribution found for greeting==3\n")
+    assert "package index" in pip_remedy(log, tmp_path)
+    log.write_text("ERROR: an OSError: [Errno 28] No space left on device\n")
+    assert pip_remedy(log, tmp_path).startswith("the disk is full: free some space below")

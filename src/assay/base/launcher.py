@@ -23,7 +23,7 @@ from assay import __version__
 from assay.base.checkout_root import installed_root
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.isolation import IGNORED, isolated
-from assay.base.pip_locks import REMEDY, lock_digest, lock_versions, pip_install, stage, tail
+from assay.base.pip_locks import lock_digest, lock_versions, pip_install, pip_remedy, stage, tail
 from assay.base.progress import (
     TYPED,
     exclusive,
@@ -240,8 +240,9 @@ def install(
         say(f"step {number} of {len(steps)}: {title}")
         if watch(command, venv / log, isolated(environ), tick_s=TICK_S, describe=stage) != 0:
             quote(tail(venv / log))
+            remedy = pip_remedy(venv / log, venv)
             raise MissingEnvironment(
-                f"step {number} ({title}) failed, see the lines above: {REMEDY}"
+                f"step {number} ({title}) failed, see the lines above: {remedy}"
             )
     write_json({**stamp, **locks}, venv / STAMP)
     say("the Python environment is ready")

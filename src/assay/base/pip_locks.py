@@ -2,11 +2,13 @@
 
 import hashlib
 import re
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
+from assay.base.writable import disk_is_full
 from assay.shared.counting import counted
 
 TOOLCHAIN_LOCK = "requirements/toolchain.txt"
@@ -17,6 +19,8 @@ REMEDY = (
     "give this machine access to a Python package index, or set ASSAY_WHEELHOUSE to a directory "
     "that holds the lock's distributions"
 )
+LEAST_FREE = 2**20
+"""Bytes: with less a disk counts as full."""
 
 
 def pip_install(python: Path, lock: Path, environ: Mapping[str, str]) -> list[str]:
@@ -99,6 +103,17 @@ def lock_hashes(lock: Path) -> dict[str, str]:
         for digest in re.findall(r"--hash=sha256:([0-9a-f]{64})", line):
             found[digest] = name
     return found
+
+
+def pip_remedy(log: Path, folder: Path) -> str:
+    """Return what helps where pip failed to write into ``folder``, by its log.
+
+    On a full disk that is cut off, too, where it would say so.
+    """
+    full = disk_is_full(log.read_text(errors="replace"))
+    if full or shutil.disk_usage(folder).free < LEAST_FREE:
+        return f"the disk is full: free some space below {folder} and start again"
+    return REMEDY
 
 
 def tail(log: Path, lines: int = 12) -> str:

@@ -41,6 +41,13 @@ def unwritable_sentence(error: OSError, root: Path) -> str:
     return f"{place}: cannot be written: {error.strerror}; make it writable, or {remedy}"
 
 
+def disk_is_full(text: str) -> bool:
+    """Return whether somebody else's message says that a disk is full: every tool passes on the C
+    library's words for ENOSPC.
+    """
+    return "no space left on device" in text.lower()
+
+
 def why_not_writable(path: Path) -> str | None:
     """Return why no file can be made at ``path``, its folders included; None when one can.
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from assay.base.errors import MissingEnvironment
 from assay.base.isolation import isolated
 from assay.base.pip_locks import (
-    REMEDY,
     TOOLCHAIN_LOCK,
     lock_digest,
     lock_versions,
     pip_install,
+    pip_remedy,
     stage,
     tail,
 )
@@ -152,7 +152,8 @@ def _unpack(lock: Path, site: Path) -> None:
     if watch(command, log, isolated(os.environ), tick_s=TICK_S, describe=stage) != 0:
         quote(tail(log))
         raise MissingEnvironment(
-            f"the CUDA toolchain could not be installed from {LOCK}, see the lines above: {REMEDY}"
+            f"the CUDA toolchain could not be installed from {LOCK}, see the lines above: "
+            f"{pip_remedy(log, site.parent)}"
         )
     for name, target in OUR_LINKS.items():
         (partial / name).symlink_to(target)

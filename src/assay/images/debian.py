@@ -12,11 +12,10 @@ from pathlib import Path
 from assay.base.errors import MissingEnvironment
 from assay.base.pip_locks import tail
 from assay.base.progress import quote, watch
-from assay.base.writable import cache_folder
+from assay.base.writable import cache_folder, disk_is_full
 from assay.images.definition import INSTALL, LISTING, Definition, pip_entry
 from assay.images.wheels import Wheel, ensure_wheels
 from assay.records.images import BaseInputs
-from assay.runtimes.base import disk_is_full
 
 MIRROR_VARIABLE = "ASSAY_DEBIAN_MIRROR"
 TICK_S = 15.0

@@ -1,7 +1,6 @@
 """The wheels of a lock as files, each by its hash: an image is built from them offline."""
 
 import re
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,19 +8,23 @@ from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.isolation import isolated
-from assay.base.pip_locks import REMEDY, lock_digest, lock_hashes, normal, pip_download, stage, tail
+from assay.base.pip_locks import (
+    lock_digest,
+    lock_hashes,
+    normal,
+    pip_download,
+    pip_remedy,
+    stage,
+    tail,
+)
 from assay.base.progress import exclusive, quote, say, watch
 from assay.images.archive import TICK_S, partial
-from assay.runtimes.base import disk_is_full
 from assay.shared.files import sha256_file
 
 PYTHON = "3.11"
 """Python of the images' Debian release; the host's may be another."""
 GLIBC_MINOR = 36
 """glibc 2.36 of the images' Debian release: the newest that a wheel may ask for."""
-
-LEAST_FREE = 2**20
-"""Bytes: with less a disk counts as full."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +106,6 @@ def _refuse(log: Path, lock: Path, folder: Path) -> None:
         named = re.search(r"^\s+(\S+==\S+|\S+) from (\S+)", text, re.M)
         what = named.group(0).strip() if named else "a wheel"
         raise CheckFailed(f"{what} has another SHA-256 than {lock.name} names; it is not used")
-    # On a full disk pip's log is cut off, too, where it would say so.
-    if disk_is_full(text) or shutil.disk_usage(folder).free < LEAST_FREE:
-        raise MissingEnvironment(
-            f"the disk is full while downloading wheels: free some space below {folder} "
-            "and start again"
-        )
     quote(tail(log))
-    raise MissingEnvironment(
-        f"the wheels of {lock.name} could not be had, see the lines above: {REMEDY}"
-    )
+    says = f"the wheels of {lock.name} could not be had, see the lines above"
+    raise MissingEnvironment(f"{says}: {pip_remedy(log, folder)}")

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.progress import say
+from assay.base.writable import disk_is_full
 from assay.records.images import ImageRecord, RuntimeName
-from assay.runtimes.base import CommandOutcome, RuntimeAbsent, Task, disk_is_full
+from assay.runtimes.base import CommandOutcome, RuntimeAbsent, Task
 from assay.runtimes.containers import (
     PIDS,
     SHELL,

@@ -123,13 +123,6 @@ class Place:
         return shutil.which("ncu") if self.image is None else self.image.nsight_compute
 
 
-def disk_is_full(text: str) -> bool:
-    """Return whether somebody else's message says that a disk is full: every tool passes on the C
-    library's words for ENOSPC.
-    """
-    return "no space left on device" in text.lower()
-
-
 def caller() -> str:
     """Return the calling user and group, as uid:gid."""
     return f"{os.getuid()}:{os.getgid()}"

@@ -12,9 +12,10 @@ from typing import IO, Any
 
 from assay.base.errors import MissingEnvironment
 from assay.base.progress import say
+from assay.base.writable import disk_is_full
 from assay.records.images import EngineName, ImageRecord, RuntimeName
 from assay.runtimes import owners
-from assay.runtimes.base import CommandOutcome, RuntimeAbsent, Task, caller, disk_is_full
+from assay.runtimes.base import CommandOutcome, RuntimeAbsent, Task, caller
 from assay.runtimes.containers import (
     PIDS,
     SHARED_MEMORY,
