@@ -26,6 +26,19 @@ def test_every_run_is_a_row(assay: Any, report: Path) -> None:
     assert counts == "1 measurement in 1 report, the oldest first; 0 changes of status"
 
 
+@pytest.mark.parametrize(
+    ("claim", "how"),
+    [("demo_support", "answered by compiling"), ("demo_audit", "answered without a GPU")],
+)
+def test_what_needs_no_gpu_says_how_it_was_answered(
+    assay: Any, report: Path, claim: str, how: str
+) -> None:
+    answer = assay("history", claim, report, "--key", report / "signer.pub")
+    heads, row = (line.split("\t") for line in answer.out.splitlines())
+    assert dict(zip(heads, row, strict=True))["measured"] == how
+    assert f"{how} in 1 report" in answer.err
+
+
 def test_a_claim_that_no_report_knows_is_said(assay: Any, report: Path) -> None:
     answer = assay("history", "demo_rat", report, "--key", report / "signer.pub")
     assert (answer.code, answer.out) == (2, "")

@@ -16,6 +16,7 @@ from assay.cli.project_folder import ProjectOption, project_folder
 from assay.findings.claim_history import HistoryLine, claim_history
 from assay.findings.replication import again_in_history, again_line
 from assay.findings.report_comparison import GivenReport
+from assay.records.report_figures import ReportFigure
 from assay.report.comparison_page import carriers, cell
 from assay.shared.counting import counted
 
@@ -29,6 +30,9 @@ COLUMNS = (
     TableColumn("commit"),
     TableColumn("reports", prose=True),
 )
+
+COMPILED = ("builds", "fails")
+"""What a compile probe finds."""
 
 
 def history(
@@ -61,12 +65,21 @@ def _title(claim: str, lines: Sequence[HistoryLine], reports: Sequence[GivenRepo
     measured = sum(line.last.machine is not None for line in lines)
     changes = sum(line.before is not None for line in lines)
     carried = len({entry.place for line in lines for entry in line.entries})
+    how = counted(measured, "measurement") if measured else _without_gpu(figure)
     return (
         f"{claim}{title}\n{f'claimed: {claimed}, ' if claimed else ''}source {figure.source}\n"
-        f"{counted(measured, 'measurement')} in {counted(carried, 'report')}, the oldest first; "
+        f"{how} in {counted(carried, 'report')}, the oldest first; "
         f"{counted(changes, 'change')} of status\n"
         f"{again_line(again_in_history(lines, [report.measurer for report in reports]))}"
     )
+
+
+def _without_gpu(figure: ReportFigure) -> str:
+    """Return how a claim was answered that was measured on no GPU."""
+    if not figure.answered:
+        return "not measured"
+    by = "by compiling" if figure.measured in COMPILED else "without a GPU"
+    return f"answered {by}"
 
 
 def _row(line: HistoryLine, reports: Sequence[GivenReport]) -> tuple[str, ...]:
@@ -76,7 +89,7 @@ def _row(line: HistoryLine, reports: Sequence[GivenReport]) -> tuple[str, ...]:
     figure = f"{reports[last.place].mark}{cell(last.figure)}"
     return (
         last.target,
-        last.at[:16].replace("T", " ") if on else "not measured",
+        last.at[:16].replace("T", " ") if on else _without_gpu(last.figure),
         "; ".join([figure, *line.judged_otherwise()]),
         ", ".join([*status, *line.changed]),
         on.gpu_uuid[:12] if on else "",
