@@ -45,6 +45,14 @@ def test_figures_are_counted_once_each_by_status(told: Told) -> None:
     assert found.total == sum(found.statuses.values()) == 4
 
 
+def test_a_claim_that_two_gpus_answer_counts_once_by_the_worse(told: Told) -> None:
+    catalog, verdicts = told
+    there = next(v for v in verdicts if v.claim == "demo_rate")
+    changes = {"target": "h200", "status": Status.NOT_REPRODUCED}
+    found = counts_of(outcomes(catalog, [there, there.model_copy(update=changes)]))[FIGURES]
+    assert found.statuses == {Status.NOT_REPRODUCED: 1}
+
+
 def test_a_figure_measured_elsewhere_counts_apart_by_what_it_would_be(told: Told) -> None:
     """Never in the headline: nobody claimed it of that GPU."""
     found = headline(told)

@@ -72,15 +72,14 @@ def count_verdicts(catalog: Catalog, verdicts: Iterable[Verdict]) -> dict[str, T
 
 def counted_once(catalog: Catalog, verdicts: Iterable[Verdict]) -> list[Outcome]:
     """Return what counts, each thing once: rows of the same samples that claim the same figure,
-    or of the same sentence, are one.
+    or of the same sentence, are one, on however many GPUs.
 
     In the order of the first verdict of each.
     """
-    groups: dict[tuple[str, str | None, tuple[str, ...]], list[Verdict]] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[Verdict]] = {}
     for row in one_a_claim(verdicts):
-        key = kind_of(catalog, row), row.target, _members(catalog, row)
-        groups.setdefault(key, []).append(row)
-    return [Outcome(kind, _worst(kind, rows), tuple(rows)) for (kind, *_), rows in groups.items()]
+        groups.setdefault((kind_of(catalog, row), _members(catalog, row)), []).append(row)
+    return [Outcome(kind, _worst(kind, rows), tuple(rows)) for (kind, _), rows in groups.items()]
 
 
 def _worst(kind: str, rows: list[Verdict]) -> Verdict:
@@ -118,8 +117,8 @@ def rows_by_claim(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
 def one_a_claim(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Return the rows that count: without those that a better row of the same claim stands for.
 
-    On hardware that it names a claim has one verdict a target, and all of them count. Without a
-    figure there, its figures elsewhere count, on the first target that has one.
+    On hardware that it names a claim has one verdict a target, and the worst of them counts.
+    Without a figure there, its figures elsewhere count, on the first target that has one.
     """
     found: list[Verdict] = []
     for rows in rows_by_claim(verdicts).values():
