@@ -24,7 +24,7 @@ def test_claims_that_are_not_shown_are_counted(capsys: pytest.CaptureFixture[str
         tell_figures(catalog, load_evidence(folder / "evidence"), verdicts)
     lines = "".join(capsys.readouterr()).splitlines()
     assert sum("claimed runs" in line for line in lines) == MOST_CLAIMS == len(verdicts) - 1
-    assert lines[-1].strip() == "1 more claim: the report has all"
+    assert lines[-1].strip() == "1 more claim or audit: the report has all"
 
 
 def test_what_the_findings_rest_on_is_told_first() -> None:

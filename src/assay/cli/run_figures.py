@@ -46,7 +46,8 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
     for verdict in told:
         say(claim_words(catalog, verdict), indent=4)
     if (more := len(rows_by_claim(verdicts)) - len(told)) > 0:
-        say(f"{counted(more, 'more claim')}: the report has all", indent=4)
+        left = counted(more, "more claim or audit", "more claims and audits")
+        say(f"{left}: the report has all", indent=4)
 
 
 def telling(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[Verdict]:

@@ -149,7 +149,9 @@ def _read(log: VerificationLog, report_dir: Path, predicate: Predicate) -> Repor
         log.project_title = catalog.project.title if catalog.project else None
         count = len(evidence.benchmarks) + len(evidence.programs) + len(evidence.originals)
         records = counted(count, "measurement record")
-        says(f"{counted(len(catalog.claims), 'claim')} and {records} can be read")
+        claims = counted(len(catalog.claims), "claim")
+        audits = counted(len(catalog.audits), "audit")
+        says(f"{claims}, {audits} and {records} can be read")
     if loaded is None:
         return None
     with log.check("declared") as says:
