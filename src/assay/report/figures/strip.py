@@ -33,9 +33,9 @@ STROKE = 7.5
 """From a mark's middle to the left: where the stroke of a bound stands."""
 LETTERS, LETTERS_ABOVE = 32, 46
 """Of a label's line beside a lane, which has two, and above it."""
-AXIS = "measured ÷ claimed"
-TURNED = "of times and a rival's lead, where less is better, claimed ÷ measured"
-"""What the axis says, too; on a narrow page the caption does."""
+AXIS = (
+    "measured ÷ claimed; of times and a rival's lead, where less is better, claimed ÷ measured"
+)
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 
 
@@ -120,7 +120,6 @@ def figure_strip(
         "legend": [(mark_of(status), status.word) for status in Status if status in seen],
         "looks": [words for words, there in looks if there],
         "counts": f"{len(drawn)} of {len(of_kinds)} figures and ratios have a mark",
-        "turned": TURNED,
     }
 
 
@@ -199,12 +198,14 @@ def drawing(
         _text(across(1) - 10, head - 6, "← behind", "end"),
         _text(across(1) + 10, head - 6, "ahead →", "start"),
     ]
-    said = f"{AXIS}; {TURNED}" if sheet.beside else AXIS
-    axis = _text((left + width) / 2, top + 2.4 * line, said, "middle")
-    inside = [*bands, f'<path class="grid" d="{grid}"/>', one, *sides, *parts, *below, axis]
+    axis = []
+    for said in textwrap.wrap(AXIS, 3 * LETTERS if sheet.beside else LETTERS_ABOVE):
+        axis.append(_text((left + width) / 2, top + 2.4 * line, said, "middle"))
+        top += line
+    inside = [*bands, f'<path class="grid" d="{grid}"/>', one, *sides, *parts, *below, *axis]
     return (
         f'<svg class="strip {sheet.name}" role="group" aria-label="Every measured figure over the '
-        f'claimed one" viewBox="0 0 {short(width)} {short(top + 3 * line)}">{"".join(inside)}</svg>'
+        f'claimed one" viewBox="0 0 {short(width)} {short(top + 2 * line)}">{"".join(inside)}</svg>'
     )
 
 
