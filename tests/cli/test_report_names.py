@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli import checkout
+from assay.cli.given_reports import name_of
 from assay.cli.options import found_report
 
 
@@ -41,3 +42,18 @@ def test_in_a_projects_folder_its_own_come_first(
     assert found_report(Path("mine")) == Path("reports/published/mine")
     assert found_report(Path("made")) == Path("reports/made")
     assert found_report(Path("old")) == root / "reports/published/old"
+
+
+@pytest.mark.parametrize(
+    ("path", "run", "project", "name"),
+    [
+        ("a/reports/local", "local", "My kernels", "local (My kernels)"),
+        ("reports/local", "local", None, "local"),
+        ("a/reports/first", "first", "My kernels", "first"),
+        ("copy", "local", "My kernels", "copy (run local)"),
+    ],
+)
+def test_a_projects_report_that_nobody_named_has_the_projects_title(
+    path: str, run: str, project: str | None, name: str
+) -> None:
+    assert name_of(Path(path), run, project) == name

@@ -13,12 +13,13 @@ from assay.base.printable import shortened
 from assay.base.progress import say
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
-from assay.cli.commands.verify import SHORT, check_report
+from assay.cli.commands.verify import LONGEST_TITLE, SHORT, check_report
 from assay.cli.options import require_report
 from assay.cli.project_folder import keys_of
 from assay.evidence.load import ReportContents
 from assay.findings.report_comparison import GivenReport
 from assay.findings.report_figures import report_figures, unread_figures
+from assay.pipeline.preconditions import LOCAL
 from assay.records.attestation import MANIFEST, VERDICTS
 from assay.records.report_figures import ReportFigures
 from assay.shared.files import sha256_bytes
@@ -127,10 +128,10 @@ def _intact(
         manifest_sha256=sha256_bytes(read_bytes(directory / MANIFEST)),
         with_rates=with_rates,
     )
-    name, keyid, signer = report_name(path), log.signed.signer.keyid, log.signed.signer.name
+    keyid, signer = log.signed.signer.keyid, log.signed.signer.name
     word = "verified" if log.holds else "intact, not judged again"
     return GivenReport(
-        name=name if name == figures.run else f"{name} (run {figures.run})",
+        name=name_of(path, figures.run, log.project_title),
         path=str(path),
         figures=figures,
         keyid=keyid,
@@ -140,6 +141,16 @@ def _intact(
         measurer=measurer_of(log.signed.signer, log.signed.manifest, trusted),
         judged=log.holds,
     )
+
+
+def name_of(path: Path, run: str, project: str | None) -> str:
+    """Return what tells a report from others: with its project's title where nobody named it."""
+    name = report_name(path)
+    if name != run:
+        return f"{name} (run {run})"
+    if name == LOCAL and project:
+        return f"{name} ({shortened(project, LONGEST_TITLE)})"
+    return name
 
 
 def _unverified(path: Path, wrong: str) -> GivenReport:

@@ -18,7 +18,8 @@ class GivenReport:
     """A report as a command got it, and whether it verified."""
 
     name: str
-    """Of its directory or archive; with the run's, where that is another."""
+    """Of its directory or archive; with the run's, where that is another, or the title of the
+    project whose run nobody named."""
     path: str
     figures: ReportFigures
     keyid: str | None

@@ -33,9 +33,7 @@ STROKE = 7.5
 """From a mark's middle to the left: where the stroke of a bound stands."""
 LETTERS, LETTERS_ABOVE = 32, 46
 """Of a label's line beside a lane, which has two, and above it."""
-AXIS = (
-    "measured ÷ claimed; of times and a rival's lead, where less is better, claimed ÷ measured"
-)
+AXIS = "measured ÷ claimed; of times and a rival's lead, where less is better, claimed ÷ measured"
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 
 
