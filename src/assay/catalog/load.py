@@ -1,6 +1,6 @@
 """The catalog: every claim, target, workload, comparison and kernel, read and cross-checked."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -64,25 +64,50 @@ class CheckedProject:
     """A project together with Assay's own configuration, and what is wrong with its file."""
 
     catalog: Catalog
-    """Without the project where its entries are wrong."""
+    """Without the claims and audits whose names do not fit; without the project where its entries
+    are wrong, or others need such a claim."""
     own: Project
     problems: tuple[YamlProblem, ...]
 
 
 def check_project(root: Path, folder: Path) -> CheckedProject:
-    """Read the project in ``folder``: its entries, then what their names refer to. What is wrong
-    with one step is told before the next is looked at. Raises BadInput for what is no YAML.
+    """Read the project in ``folder``: its entries and, where all are well formed, what their names
+    refer to. Raises BadInput for what is no YAML.
     """
     base, own = _catalog(root, {}), load_project(folder)
     problems = own.problems or tuple(_taken_ids(base, own))
     if problems:
         return CheckedProject(base, own, tuple(sorted(dict.fromkeys(problems))))
     whole = with_project(base, own)
-    problems = tuple(
-        YamlProblem(own.line_of(each.of, each.part), each.says)
-        for each in reference_problems(whole)
-    )
-    return CheckedProject(whole, own, tuple(sorted(dict.fromkeys(problems))))
+    found = reference_problems(whole)
+    problems = tuple(YamlProblem(own.line_of(each.of, each.part), each.says) for each in found)
+    sound = _without(base, own, {each.of for each in found}) if found else whole
+    return CheckedProject(sound, own, tuple(sorted(dict.fromkeys(problems))))
+
+
+def _without(base: Catalog, own: Project, wrong: Set[str]) -> Catalog:
+    """Return the base with the project but for its claims and audits that are ``wrong``; without
+    the project where something else names one of them, or is wrong itself.
+    """
+    printed = {
+        figure.claim
+        for source in own.sources.values()
+        for program in source.own_programs
+        for figure in program.figures
+    }
+    if printed & wrong:
+        return base
+    sources = {
+        name: source.model_copy(
+            update={
+                "claims": tuple(each for each in source.claims if each.id not in wrong),
+                "audits": tuple(each for each in source.audits if each.id not in wrong),
+            }
+        )
+        for name, source in own.sources.items()
+    }
+    left = with_project(base, replace(own, sources=sources))
+    return base if reference_problems(left) else left
 
 
 def with_project(base: Catalog, own: Project) -> Catalog:

@@ -68,12 +68,15 @@ def sound_project(root: Path, folder: Path) -> Catalog:
 
 def every_problem(root: Path, checked: CheckedProject) -> list[ProjectProblem]:
     """Return what is wrong with a project, in the order of its files and lines; what is beyond its
-    file is looked at once that is sound. ``root``: of the repository, whose lock pins packages.
+    file is looked at once its entries are well formed. ``root``: of the repository, whose lock pins
+    packages.
     """
     found = [ProjectProblem(PROJECT_FILE, each.line, each.says) for each in checked.problems]
     if (says := foreign_place(checked.own.folder)) is not None:
         found.append(ProjectProblem(PROJECT_FILE, 1, says))
-    return sorted(dict.fromkeys(found or _beyond_reading(root, checked)))
+    elif checked.catalog.project is not None:
+        found += _beyond_reading(root, checked)
+    return sorted(dict.fromkeys(found))
 
 
 def impossible_problems(
@@ -119,7 +122,7 @@ def _beyond_reading(root: Path, checked: CheckedProject) -> Iterator[ProjectProb
         for line, says in function_problems(folder, workload):
             yield ProjectProblem(file, line, f"measurement '{name}': {says}")
         found += _compiled_arms(catalog, folder, name)
-        if name not in measured:
+        if name not in measured and not checked.problems:  # else a claim may be left out here
             found.append((name, "", "no claim is answered by it: leave it out"))
     found += [*_unpinned(root, catalog), *_unanswered(catalog), *_meaningless_numbers(catalog)]
     found = [(of, part, f"{called(catalog, of)}: {says}") for of, part, says in found]

@@ -92,6 +92,29 @@ class TestCheck:
         line = line_of(mine, "arm: wgmma")
         assert f"assay.yaml, line {line}: claim 'softmax_bandwidth': no job" in answer.out
 
+    def test_what_is_wrong_with_names_code_and_figures_is_said_at_once(
+        self, assay: Any, mine: Path
+    ) -> None:
+        edit(
+            mine,
+            "assay.yaml",
+            ("target: h100                  #", "target: h10                   #"),
+            ("softmax.py:case", "softmax.py:cas"),
+            ("value: 2,500 GB/s", "value: 9,500 GB/s"),
+        )
+        answer = assay("check", "--project", mine)
+        assert answer.code == 2
+        names, code, figure = answer.out.splitlines()
+        assert "there is no target 'h10'" in names
+        assert "defines no function 'cas'" in code
+        assert "9500 GB/s is beyond 3350 GB/s" in figure
+        edit(mine, "assay.yaml", ("at_least", "at_leas"))
+        answer = assay("check", "--project", mine)
+        assert len(answer.out.splitlines()) == 1
+        assert "what else there may be is looked at once these are mended" in " ".join(
+            answer.err.split()
+        )
+
     def test_an_empty_file_is_said_with_what_writes_one(self, assay: Any, mine: Path) -> None:
         (mine / "assay.yaml").write_text("# nothing yet\n")
         answer = assay("check", "--project", mine)

@@ -33,14 +33,14 @@ def check(project: ProjectOption = None) -> None:
         return
     checked = check_project(checkout.ROOT, folder)
     problems, lines = every_problem(checkout.ROOT, checked), checked.own.lines
-    for says in told_problems(problems):
-        say(says)
+    figures = impossible_problems(checked.catalog, lambda of: (PROJECT_FILE, lines.get(of, 1)))
+    for line in (*told_problems(problems), *project_remarks(checked.catalog), *figures):
+        say(str(line))
     if problems:
         found = f"{folder}: {counted(len(problems), 'problem')}"
+        if checked.catalog.project is None:
+            found += "; what else there may be is looked at once these are mended"
         raise BadInput(found) if checked.problems else CheckFailed(found)
-    figures = impossible_problems(checked.catalog, lambda of: (PROJECT_FILE, lines.get(of, 1)))
-    for line in (*project_remarks(checked.catalog), *figures):
-        say(str(line))
     _tell_sound(checked.catalog, figures, str(folder))
 
 
