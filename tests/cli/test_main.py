@@ -132,3 +132,10 @@ class TestHelp:
         words = [match.groups() for match in re.finditer(r"\./assay (\w+)(?: (\w+))?", told)]
         assert {first for first, _ in words} <= set(COMMANDS)
         assert {second for first, second in words if first == "lab"} <= set(below)
+
+
+def test_a_suite_of_no_tests_is_bad_usage(assay: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(".")  # the command goes to the checkout
+    monkeypatch.setattr(pytest, "main", lambda words: pytest.ExitCode.NO_TESTS_COLLECTED)
+    answer = assay("test", "-k", "none")
+    assert (answer.code, answer.err) == (2, "assay: no test is selected by -k none\n")
