@@ -171,10 +171,6 @@ def test_a_report_section_is_on_the_page(house: Path, tmp_path: Path):
     assert ", Linux " in page
 
 
-def test_an_attack_is_tried(house: Path):
-    follow(house, "Add an attack")
-
-
 def test_every_path_it_names_exists():
     for path in re.findall(
         r"`((?:src|tests|docs|config|workflow|kernels|requirements|reports)/[^`*<]*)`", PAGE
