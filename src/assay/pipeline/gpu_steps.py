@@ -135,7 +135,7 @@ class MeasuringSteps(MeasuringStep):
         self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord], elapsed: float
     ) -> list[Item]:
         """Return the further looks that the time allows which the user gave the GPU, the cheapest
-        first; say why the others are left, here and in their records. What an earlier start
+        first; say that others are left, and in each one's record why. What an earlier start
         measured is taken in any case. ``elapsed``: seconds of this start.
         """
         given = self.dag.request.gpu_minutes
@@ -147,19 +147,23 @@ class MeasuringSteps(MeasuringStep):
         ]
         if self.planned.provision.absence is not None:  # what an earlier start measured is all
             return [item for new, _, item in looks if not new]
-        taken, rest, seconds = list[Item](), list[tuple[Item, str]](), 0.0
+        taken, rest, seconds = list[Item](), list[tuple[Item, float]](), 0.0
         for new, cost, item in sorted(looks, key=lambda look: look[:2]):
             if new and cost > left:
-                look = f"a look of about {cost:.0f} s"
-                rest.append((item, f"the {given:g} GPU minutes do not hold {look}"))
+                rest.append((item, cost))
             else:
                 left, seconds = left - cost, seconds + cost * new
                 taken.append(item)
         if taken:
             say(f"a verdict hangs on {counted(len(taken), 'comparison')}: about {seconds:.0f} s")
-        for item, words in rest:
-            say(f"{item.name}: {words}")
+        if rest:
+            left_out = (
+                f"{counted(len(rest), 'comparison')}, the shortest of about {rest[0][1]:.0f} s"
+            )
+            say(f"the {given:g} GPU minutes hold no further look at {left_out}")
+        for item, cost in rest:
             record = records[item.name]
+            words = f"the {given:g} GPU minutes do not hold a look of about {cost:.0f} s"
             update = {"remarks": (*record.remarks, words)}
             write_record(record.model_copy(update=update), item.path)
         return taken
