@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 import pytest
 
@@ -16,6 +17,7 @@ from assay.device.tasks.benchmark import (
 )
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.phases import Phases
+from assay.device.timing.stopwatch import nothing
 from assay.device.worker.telemetry import Choice
 from assay.shared.specs import CodeSpec
 from tests import jobs
@@ -38,9 +40,10 @@ ARMS = (make_arm("ours", bsr_workload()), make_arm("theirs", dense_workload()))
 def runner(prepare=honest, rules=None):
     rules = rules or protocol()
 
-    def run(arms, index, note):
+    def run(arms, index, note, hand_over=nothing):
         seed = f"c:{index}"
-        bench = Bench(rules, HostStopwatch(), "cpu", prepare, note, Phases())
+        told = {"note": note, "phases": Phases(), "hand_over": hand_over}
+        bench = Bench(rules, HostStopwatch(), "cpu", prepare, **told)
         return run_process(arms, "theirs", seed, bench)
 
     return run
@@ -149,6 +152,51 @@ def test_a_gradient_of_an_earlier_launch_is_caught_in_a_timed_one(stale):
         assert all(0 < error < 5e-3 for error in errors)
     else:
         assert result["wrong"]["theirs"].startswith("incorrect: the output of a timed launch")
+
+
+def held_by_process():
+    """Return what ``run_process`` holds, as code that it calls finds it."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_name != "run_process":
+        frame = frame.f_back
+    return frame.f_locals if frame is not None else {}
+
+
+def halve_times(held):
+    for turns in held.get("blocks", ()):
+        for turn in turns:
+            turn["times_ms"] = [time / 2 for time in turn["times_ms"]]
+
+
+def forget_wrong(held):
+    held.get("wrong", {}).clear()
+
+
+@pytest.mark.parametrize(
+    ("cheat", "right", "says"),
+    [
+        (halve_times, True, "times were changed after they had been taken"),
+        (forget_wrong, False, "the output of a timed launch is wrong"),
+        (lambda held: None, True, None),
+    ],
+)
+def test_what_a_turn_found_can_be_changed_in_memory_alone(cheat, right, says):
+    def prepare(arm, inputs):
+        bound = honest(arm, inputs)
+        if arm.id != "ours":
+            return bound
+
+        def launch():
+            cheat(held_by_process())
+            out = bound.launch()
+            return out if right or held_by_process().get("blocks") else out.mul_(2)
+
+        return Prepared(launch, None)
+
+    arms = (make_arm("ours", dense_workload(), "callable"), ARMS[1])
+    measured = measure(prepare, arms=arms, rules=protocol(checked_turns=1.0))
+    assert (says in measured.dropped["ours"]) if says else (measured.dropped == {})
+    assert "theirs" not in measured.dropped
 
 
 def only(measured, name):

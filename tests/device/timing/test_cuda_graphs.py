@@ -37,8 +37,9 @@ def run_graph(prepare, **rules):
     arms = (make_arm("ours", bsr_workload()),)
     rules = protocol(timer="graph", **rules)
 
-    def run(arms, index, note):
-        bench = Bench(rules, HostStopwatch(), "cpu", prepare, note, Phases(), 50_000)
+    def run(arms, index, note, hand_over):
+        told = {"note": note, "phases": Phases(), "l2_bytes": 50_000, "hand_over": hand_over}
+        bench = Bench(rules, HostStopwatch(), "cpu", prepare, **told)
         return run_process(arms, "ours", f"c:{index}", bench)
 
     return measure_processes(arms, "ours", rules, range(1), SteadySensor(), run, "c")

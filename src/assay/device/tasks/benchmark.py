@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import torch
 
@@ -15,7 +16,8 @@ from assay.device.timing.phases import Phases, wall_record
 from assay.device.timing.schedule import CONTROL
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
-from assay.device.worker.forks import Note, run_child
+from assay.device.worker.forks import ChildOutcome, Note, run_child
+from assay.device.worker.handover import Handover
 from assay.device.worker.locks import OpenGpu, Watch
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Choice, NvmlSensor, Recorder, TelemetryTrace
@@ -134,16 +136,7 @@ def measure_processes(
         if not left:
             return TimedProcesses([], dropped, list(remarks), list(wrong))
         recorder = Recorder(sensor, interval_s)
-
-        def look(recorder: Recorder = recorder) -> None:
-            recorder.poll()
-            if watch is not None:
-                watch.poll()
-
-        def work(note: Note, left: Sequence[ArmSpec] = left, index: int = index) -> Json:
-            return run(left, index, note)
-
-        outcome = run_child(work, DEADLINE_S, look)
+        outcome, sent = _in_child(partial(run, left, index), recorder, watch)
         recorder.sample()
         if outcome.value is None:
             if outcome.kind is FailureKind.NOT_CAPTURED:
@@ -153,14 +146,41 @@ def measure_processes(
             dropped[outcome.note] = f"failed: {outcome.error}"
             progress(index + 1, numbers.stop, f"{label}: {outcome.note} {outcome.error}")
             continue
-        dropped.update(outcome.value["wrong"])
-        wrong.update(dict.fromkeys(outcome.value["wrong"]))
+        found = _wrong(outcome.value, sent, left)
+        dropped.update(found)
+        wrong.update(dict.fromkeys(found))
         remarks.update(dict.fromkeys(outcome.value.get("remarks", [])))
         told = (index, outcome.value, recorder.telemetry, interval_s, outcome.seconds)
         processes.append(process_record(*told, watch.void_reason if watch else None))
         progress(index + 1, numbers.stop, _summary(label, processes[-1]))
     kept = [without(process, set(dropped), control) for process in processes]
     return TimedProcesses(kept, dropped, list(remarks), list(wrong))
+
+
+def _in_child(
+    run: Callable[[Note, Callable[[Json], object]], Json], recorder: Recorder, watch: Watch | None
+) -> tuple[ChildOutcome, list[Json]]:
+    """Return what became of a process, and what it sent as its turns ended."""
+    with Handover() as handover:
+
+        def look() -> None:
+            recorder.poll()
+            handover.poll()
+            if watch is not None:
+                watch.poll()
+
+        outcome = run_child(lambda note: run(note, handover.as_child()), DEADLINE_S, look)
+        return outcome, handover.documents()
+
+
+def _wrong(value: Json, sent: Sequence[Json], arms: Sequence[ArmSpec]) -> dict[str, str]:
+    """Return what is wrong with arms, by what their process sent. If it came to remember its turns
+    otherwise, a stranger's code changed them: all that it was given are wrong.
+    """
+    if [each.get("turn") for each in sent] != [turn for turns in value["blocks"] for turn in turns]:
+        strangers = [arm.id for arm in arms if arm.variant.kind == "callable"]
+        return dict.fromkeys(strangers, "incorrect: times were changed after they had been taken")
+    return {name: says for each in sent for name, says in each["wrong"].items()}
 
 
 def _summary(label: str, process: Json) -> str:
@@ -202,7 +222,9 @@ def _measure(
 ) -> TimedProcesses:
     """Return the processes of these numbers under a protocol, on the GPU."""
 
-    def run(arms: Sequence[ArmSpec], index: int, note: Note) -> Json:
+    def run(
+        arms: Sequence[ArmSpec], index: int, note: Note, hand_over: Callable[[Json], object]
+    ) -> Json:
         began = time.monotonic()
         properties = open_cuda(gpu.choice)
         allow_sweeps()
@@ -216,6 +238,7 @@ def _measure(
             note,
             Phases(torch.cuda.synchronize),
             int(getattr(properties, "L2_cache_size", 0)),
+            hand_over=hand_over,
         )
         bench.phases.add("start", time.monotonic() - began)
         value = run_process(arms, comparison.control, f"{comparison.id}:{index}", bench)

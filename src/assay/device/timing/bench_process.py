@@ -12,7 +12,14 @@ from assay.device.kernels.prepared import Prepare
 from assay.device.timing.phases import MemoryWatch, Phases, input_bytes
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
 from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
-from assay.device.timing.stopwatch import STILL_MS, CudaStopwatch, WarmUp, settle, warm_up
+from assay.device.timing.stopwatch import (
+    STILL_MS,
+    CudaStopwatch,
+    WarmUp,
+    nothing,
+    settle,
+    warm_up,
+)
 from assay.device.worker.cuda import persisting_bytes, set_no_l2_aside
 from assay.device.worker.forks import Note
 from assay.device.worker.harness_guard import HarnessGuard, changed_words
@@ -36,6 +43,8 @@ class Bench:
     l2_bytes: int = 0
     """For the buffers of a graph."""
     clock: Callable[[], float] = time.monotonic
+    hand_over: Callable[[Json], object] = nothing
+    """Called with each turn as it ends, {"turn", "wrong"}: it leaves the process."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +221,7 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
             turns.append(_take_turn(slot, ready[slot.name], source, bench, wrong, guard))
             if guard is not None:  # now: a later launch might put it back
                 wrong |= _blamed(guard, strangers)
+            bench.hand_over({"turn": turns[-1], "wrong": wrong})
         blocks.append(turns)
     timed_ms = sum(
         sum(turn["times_ms"]) * ready[turn["arm"]].round.launches
@@ -249,5 +259,5 @@ def _arm_facts(ready: _Ready) -> Json:
     }
 
 
-RunProcess = Callable[[Sequence[ArmSpec], int, Note], Json]
-"""(arms, process index, note) to what run_process returns."""
+RunProcess = Callable[[Sequence[ArmSpec], int, Note, Callable[[Json], object]], Json]
+"""(arms, process index, note, hand_over) to what run_process returns."""

@@ -33,7 +33,7 @@ draw = secrets.randbelow
 """Likewise; what it gives follows from no state that could be read."""
 
 
-def nothing() -> None:
+def nothing(*_told: object) -> None:
     """Most of what may be called does nothing."""
 
 

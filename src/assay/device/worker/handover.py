@@ -1,0 +1,61 @@
+"""What a child hands over as it goes: its memory can still be changed, what it sent cannot."""
+
+import json
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from assay.shared.specs import Json
+
+AT_ONCE = 1 << 16
+"""Bytes read at a time."""
+
+
+class Handover:
+    """One way from a forked child to its parent. It is a socket, for unlike a file or a pipe nobody
+    can open that a second time, to read or write over what is in it.
+    """
+
+    def __init__(self) -> None:
+        self._here, self._there = socket.socketpair()
+        self._here.setblocking(False)
+        self._arrived = bytearray()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close both ends."""
+        self._here.close()
+        self._there.close()
+
+    def as_child(self) -> Callable[[Json], None]:
+        """Let go of the parent's end, and return what sends a document; for the child."""
+        self._here.close()
+        return lambda document: self._there.sendall(_line(document))
+
+    def poll(self) -> None:
+        """Take what has arrived: a child that sends much waits for this."""
+        with suppress(BlockingIOError):
+            while data := self._here.recv(AT_ONCE):
+                self._arrived += data
+
+    def documents(self) -> list[Json]:
+        """Return what was sent, in order; nothing where not all of it is a document."""
+        self.poll()
+        with suppress(ValueError):
+            found = [json.loads(line) for line in self._arrived.splitlines()]
+            if all(isinstance(each, dict) for each in found):
+                return found
+        return []
+
+
+def _line(document: Json) -> bytes:
+    return json.dumps(document, allow_nan=False).encode() + b"\n"
