@@ -26,14 +26,16 @@ OF_PROJECT = ("reports", "reports/published")
 
 
 def found_report(path: Path) -> Path:
-    """Return where the report lies that is given by its name alone, as a directory or an archive.
+    """Return where the report lies that is given by its name, as a directory or an archive; a name
+    alone is looked for in the folders that hold reports.
 
     What is there by that path, and what no report here is called, stays as it is given.
     """
-    if os.path.lexists(path) or path.name != str(path):
+    if os.path.lexists(path):
         return path
     names = (path.name, f"{path.name}{SUFFIX}")
-    for place in (folder / name for folder in _folders() for name in names):
+    folders = _folders() if path.name == str(path) else [path.parent]
+    for place in (folder / name for folder in folders for name in names):
         if os.path.exists(place):  # noqa: PTH110 - Path.exists raises for too long a name
             return from_here(place)
     return path

@@ -9,6 +9,7 @@ import typer
 
 from assay.base.errors import BadInput
 from assay.base.io import read_record
+from assay.base.yaml_problems import suggest
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
@@ -61,9 +62,11 @@ def claims(
 ) -> None:
     """List claims and audits: what is claimed, what was measured, how it came out."""
     known = [each.value for each in Status]
-    for name in status or ():
+    status = [name.lower().replace(" ", "_") for name in status or ()]
+    for name in status:
         if name not in known:
-            raise BadInput(f"there is no status '{name}'; known: {', '.join(known)}")
+            meant = suggest(name, known) or f"; known: {', '.join(known)}"
+            raise BadInput(f"there is no status '{name}'{meant}")
     folder = project_folder(project)
     catalog = load_catalog(checkout.ROOT, folder)
     catalog.check_selection(source or (), ())
