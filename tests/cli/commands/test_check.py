@@ -111,9 +111,7 @@ class TestCheck:
         edit(mine, "assay.yaml", ("at_least", "at_leas"))
         answer = assay("check", "--project", mine)
         assert len(answer.out.splitlines()) == 1
-        assert "what else there may be is looked at once these are mended" in " ".join(
-            answer.err.split()
-        )
+        assert "mend these first" in " ".join(answer.err.split())
 
     def test_an_empty_file_is_said_with_what_writes_one(self, assay: Any, mine: Path) -> None:
         (mine / "assay.yaml").write_text("# nothing yet\n")

@@ -39,7 +39,7 @@ def check(project: ProjectOption = None) -> None:
     if problems:
         found = f"{folder}: {counted(len(problems), 'problem')}"
         if checked.catalog.project is None:
-            found += "; what else there may be is looked at once these are mended"
+            found += "; mend these first, for more may be wrong"
         raise BadInput(found) if checked.problems else CheckFailed(found)
     _tell_sound(checked.catalog, figures, str(folder))
 
