@@ -188,6 +188,18 @@ def _cute(inputs: Inputs) -> Prepared:
     return Prepared(launch, None)
 
 
+def _cute_lists(counts: Tensor, selected: Tensor, blocks: Blocks) -> Any:
+    """Return lists of blocks as FlashAttention's CuTe kernels take them, all of them full."""
+    sparsity = import_rival("flash_attn.cute.block_sparsity")
+    return sparsity.BlockSparseTensorsTorch(
+        torch.zeros_like(counts),
+        torch.zeros_like(selected),
+        counts,
+        selected,
+        block_size=(blocks.block_rows, blocks.block_cols),
+    )
+
+
 def _cute_sparse(inputs: Inputs) -> Prepared:
     """FlashAttention's CuTe kernel for Hopper: over the selected blocks, all of them full; over a
     sliding window by the way that it has for windows, which is its faster one.
@@ -203,16 +215,8 @@ def _cute_sparse(inputs: Inputs) -> Prepared:
             raise Unsupported("a window within other selected blocks takes mask code of its own")
         options = {"window_size_left": w.window_left, "window_size_right": w.window_right}
     else:
-        sparsity = import_rival("flash_attn.cute.block_sparsity")
         counts, columns = inputs.tensors["full_counts"], inputs.tensors["full_columns"]
-        lists = sparsity.BlockSparseTensorsTorch(
-            torch.zeros_like(counts),
-            torch.zeros_like(columns),
-            counts,
-            columns,
-            block_size=(blocks.block_rows, blocks.block_cols),
-        )
-        options = {"block_sparse_tensors": lists}
+        options = {"block_sparse_tensors": _cute_lists(counts, columns, blocks)}
 
     def launch() -> Tensor:
         try:
@@ -229,19 +233,11 @@ def _cute_gradients(inputs: Inputs) -> Prepared:
     full. They take the rows of each key block, listed outside the timing.
     """
     library = import_rival("flash_attn.cute.interface")
-    sparsity = import_rival("flash_attn.cute.block_sparsity")
     w, blocks = inputs.workload, inputs.blocks
     if blocks is None or w.windowed:
         raise Unsupported("a window within selected blocks takes mask code of its own")
     _, mask = _flex(inputs, None)
-    counts, rows = mask.full_q_num_blocks, mask.full_q_indices
-    lists = sparsity.BlockSparseTensorsTorch(
-        torch.zeros_like(counts),
-        torch.zeros_like(rows),
-        counts,
-        rows,
-        block_size=(blocks.block_rows, blocks.block_cols),
-    )
+    lists = _cute_lists(mask.full_q_num_blocks, mask.full_q_indices, blocks)
     q, k, v = _sequence_first(inputs)
     o, grad = (inputs.tensors[name].transpose(1, 2) for name in ("o", "grad"))
     lse = inputs.tensors["lse"]
