@@ -17,6 +17,7 @@ from assay.findings.report_comparison import GivenReport
 from assay.records.attestation import PAGE
 from assay.records.report_figures import ArmRate, ClaimInShort, ReportMachine
 from assay.records.units import SYMBOLS
+from assay.records.verdicts import Status
 from assay.report import formatting as fmt
 from assay.report.comparison_page import cell
 from assay.report.figures.svg import symbols, verdict_mark
@@ -163,6 +164,7 @@ class SiteClaim:
                 value=value,
                 interval=figure.ci90 or (value, value),
                 status=figure.as_if or figure.status,
+                hollow=figure.status is Status.ELSEWHERE,
                 day=entry.at[:10],
                 commit=((entry.machine.commit if entry.machine else None) or "")[:8],
                 words=f"{entry.target}, {entry.at[:16].replace('T', ' ')}: {cell(figure)}",

@@ -134,11 +134,16 @@ def line(points: Iterable[tuple[float, float]], colour: str, width: float, dashe
     return f'<path d="M{places}" {stroke(colour, width, dashes)}/>'
 
 
-def marked(x: float, y: float, shape: str, size: float, colour: str) -> str:
+def marked(
+    x: float, y: float, shape: str, size: float, colour: str, *, hollow: bool = False
+) -> str:
     """Return a mark, one of ``SHAPES``."""
+    paint = f"fill: {themed(colour)}"
+    if hollow:
+        paint = f"fill: var(--page); stroke: {themed(colour)}; stroke-width: 1.2"
     return (
         f'<path d="{outline(shape, size)}" transform="translate({short(x)} {short(y)})" '
-        f'style="fill: {themed(colour)}"/>'
+        f'style="{paint}"/>'
     )
 
 

@@ -31,6 +31,8 @@ class TrendPoint:
     interval: tuple[float, float]
     """90 %; twice the value where there is none."""
     status: Status
+    hollow: bool
+    """Of another GPU than the source names."""
     day: str
     commit: str
     """That measured, in short; empty where nobody says."""
@@ -79,5 +81,5 @@ def _drawn(point: TrendPoint, x: float, up: Scale) -> str:
     colour, shape = facts.light if facts.mark else svg.MUTED, facts.mark or PLAIN[facts.badge]
     return (
         f"<g><title>{escape(point.words)}</title>{line([(x, up(low)), (x, up(high))], colour, 1.6)}"
-        f"{marked(x, up(point.value), shape, 7, colour)}</g>"
+        f"{marked(x, up(point.value), shape, 7, colour, hollow=point.hollow)}</g>"
     )
