@@ -89,14 +89,6 @@ def _without(base: Catalog, own: Project, wrong: Set[str]) -> Catalog:
     """Return the base with the project but for its claims and audits that are ``wrong``; without
     the project where something else names one of them, or is wrong itself.
     """
-    printed = {
-        figure.claim
-        for source in own.sources.values()
-        for program in source.own_programs
-        for figure in program.figures
-    }
-    if printed & wrong:
-        return base
     sources = {
         name: source.model_copy(
             update={
