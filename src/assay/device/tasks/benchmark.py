@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,7 +18,7 @@ from assay.device.timing.schedule import CONTROL
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import ChildOutcome, Note, run_child
-from assay.device.worker.handover import Handover
+from assay.device.worker.handover import Handover, Send
 from assay.device.worker.locks import OpenGpu, Watch
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.telemetry import Choice, NvmlSensor, Recorder, TelemetryTrace
@@ -158,10 +159,10 @@ def measure_processes(
 
 
 def _in_child(
-    run: Callable[[Note, Callable[[Json], object]], Json], recorder: Recorder, watch: Watch | None
+    run: Callable[[Note, Send], Json], recorder: Recorder, watch: Watch | None
 ) -> tuple[ChildOutcome, list[Json]]:
     """Return what became of a process, and what it sent as its turns ended."""
-    with Handover() as handover:
+    with closing(Handover()) as handover:
 
         def look() -> None:
             recorder.poll()
@@ -222,9 +223,7 @@ def _measure(
 ) -> TimedProcesses:
     """Return the processes of these numbers under a protocol, on the GPU."""
 
-    def run(
-        arms: Sequence[ArmSpec], index: int, note: Note, hand_over: Callable[[Json], object]
-    ) -> Json:
+    def run(arms: Sequence[ArmSpec], index: int, note: Note, hand_over: Send) -> Json:
         began = time.monotonic()
         properties = open_cuda(gpu.choice)
         allow_sweeps()

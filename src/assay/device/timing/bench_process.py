@@ -22,6 +22,7 @@ from assay.device.timing.stopwatch import (
 )
 from assay.device.worker.cuda import persisting_bytes, set_no_l2_aside
 from assay.device.worker.forks import Note
+from assay.device.worker.handover import Send
 from assay.device.worker.harness_guard import HarnessGuard, changed_words
 from assay.shared.launch_facts import launch_facts
 from assay.shared.specs import ArmSpec, Json, ProtocolSpec
@@ -43,7 +44,7 @@ class Bench:
     l2_bytes: int = 0
     """For the buffers of a graph."""
     clock: Callable[[], float] = time.monotonic
-    hand_over: Callable[[Json], object] = nothing
+    hand_over: Send = nothing
     """Called with each turn as it ends, {"turn", "wrong"}: it leaves the process."""
 
 
@@ -259,5 +260,5 @@ def _arm_facts(ready: _Ready) -> Json:
     }
 
 
-RunProcess = Callable[[Sequence[ArmSpec], int, Note, Callable[[Json], object]], Json]
+RunProcess = Callable[[Sequence[ArmSpec], int, Note, Send], Json]
 """(arms, process index, note, hand_over) to what run_process returns."""

@@ -4,11 +4,11 @@ import json
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
 from assay.shared.specs import Json
 
+Send = Callable[[Json], object]
+"""What a child calls with a document that its parent is to have."""
 AT_ONCE = 1 << 16
 """Bytes read at a time."""
 
@@ -23,20 +23,12 @@ class Handover:
         self._here.setblocking(False)
         self._arrived = bytearray()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Close both ends."""
         self._here.close()
         self._there.close()
 
-    def as_child(self) -> Callable[[Json], None]:
+    def as_child(self) -> Send:
         """Let go of the parent's end, and return what sends a document; for the child."""
         self._here.close()
         return lambda document: self._there.sendall(_line(document))
