@@ -9,7 +9,7 @@ import ctypes
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from assay.shared.attention_call import STEPS, AttentionCall, Strides
+from assay.shared.attention_call import STEPS, AttentionCall, Strides, stride_fields
 
 ABI = "block_sparse_attention_backward"
 """Of a variant whose launcher takes this structure."""
@@ -34,14 +34,9 @@ def attention_backward_call(
     ``strides``: of GRADIENTS; ``addresses``: of these, and of ``grad_lse`` where there is one.
     Raises KeyError for a tensor without address or strides.
     """
-    steps = {
-        f"{name}_{step}": stride
-        for name in GRADIENTS
-        for step, stride in zip(STEPS, strides[name], strict=True)
-    }
     return AttentionBackwardCall(
         forward=forward,
         grad_lse=addresses.get("grad_lse"),
         **{name: addresses[name] for name in GRADIENTS},
-        **steps,
+        **stride_fields(GRADIENTS, strides),
     )

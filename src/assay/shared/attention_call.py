@@ -85,20 +85,26 @@ class AttentionSizes:
     window_right: int = NO_BOUND
 
 
+def stride_fields(names: Sequence[str], strides: Mapping[str, Strides]) -> dict[str, int]:
+    """Return the strides of some tensors as fields of a structure. Raises KeyError for one that has
+    none.
+    """
+    return {
+        f"{name}_{step}": stride
+        for name in names
+        for step, stride in zip(STEPS, strides[name], strict=True)
+    }
+
+
 def attention_call(sizes: AttentionSizes, addresses: Mapping[str, int | None]) -> AttentionCall:
     """Return the structure. ``addresses``: of TENSORS, and of ``lse``, LISTS, ``partial_bits`` and
     ``order`` where there are such. Raises KeyError for a tensor without address or strides.
     """
-    steps = {
-        f"{name}_{step}": stride
-        for name in TENSORS
-        for step, stride in zip(STEPS, sizes.strides[name], strict=True)
-    }
     optional = {name: addresses.get(name) for name in ("lse", *LISTS, "partial_bits", "order")}
     return AttentionCall(
         **{name: addresses[name] for name in TENSORS},
         **optional,
-        **steps,
+        **stride_fields(TENSORS, sizes.strides),
         **{name: getattr(sizes, name) for name in (*COUNTS, "scale")},
     )
 
