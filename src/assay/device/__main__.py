@@ -24,6 +24,7 @@ from assay.device.worker.locks import UNKNOWN_USE, OpenGpu, Use, require_alone
 from assay.device.worker.messages import utc_moment
 from assay.device.worker.preload import (
     compiled_folder,
+    keep_bytecode,
     keep_project_apart,
     left_out,
     modules_for,
@@ -175,6 +176,7 @@ def _require_torch(output: Path) -> None:
     """Import PyTorch, without touching CUDA. Raises NoDevice with the remedy."""
     prepare_environment()
     share_compiled_kernels(compiled_folder(output))
+    keep_bytecode(compiled_folder(output))
     try:
         importlib.import_module("torch")
     except ImportError as error:

@@ -1,6 +1,9 @@
 """python -m assay.device with several jobs: one start, one lock, fresh processes."""
 
 import json
+import os
+import py_compile
+import subprocess
 import sys
 
 import pytest
@@ -167,3 +170,38 @@ def test_each_start_leaves_out_what_the_ones_before_found(monkeypatch):
         preload.start_again_without(name, ["job.json"])
     assert preload.left_out() == ["json", "csv"]
     assert started == ["job.json", "job.json"]
+
+
+class TestBytecode:
+    @pytest.fixture
+    def import_torch(self, tmp_path):
+        """Import a module by this name in a new Python, for a job that keeps things in a folder."""
+        packages = tmp_path / "packages"
+        packages.mkdir()
+        (packages / "torch.py").write_text("")
+
+        def run(root):
+            lines = (
+                "from assay.device.worker.preload import keep_bytecode",
+                "from pathlib import Path",
+                f"keep_bytecode(Path({str(root)!r}))",
+                "import torch",
+            )
+            paths = os.pathsep.join(map(str, (packages, *sys.path)))
+            subprocess.run(
+                [sys.executable, "-c", "\n".join(lines)],
+                env={"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
+                check=True,
+            )
+
+        return run
+
+    def test_is_kept_beside_a_projects_folder_where_pytorch_has_none(self, import_torch, tmp_path):
+        import_torch(tmp_path / "cache" / preload.PROJECT_FOLDER)
+        (kept,) = (tmp_path / "cache" / "bytecode").rglob("torch.*.pyc")
+        assert kept.is_file() and not (tmp_path / "packages" / "__pycache__").exists()
+
+    def test_stays_where_pytorch_has_it(self, import_torch, tmp_path):
+        py_compile.compile(str(tmp_path / "packages" / "torch.py"))
+        import_torch(tmp_path / "cache")
+        assert not (tmp_path / "cache").exists()

@@ -5,7 +5,10 @@ all the same, the job starts again without that one, and each child makes it by 
 """
 
 import contextlib
+import hashlib
 import importlib
+import importlib.metadata
+import importlib.util
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -100,6 +103,25 @@ def share_compiled_kernels(root: Path) -> None:
         os.environ.setdefault(variable, str(root / name))
     os.environ.setdefault(SWEEPS_VARIABLE, str(root / "sweeps"))
     os.environ.setdefault(CUTE_CACHE, "1")
+
+
+def keep_bytecode(root: Path) -> None:
+    """Have Python keep what it compiles of modules in a folder, where PyTorch came without that, as
+    in our images: else every start would compile thousands of modules anew, which takes 10 s.
+
+    Call it before PyTorch is imported. A project's code, which is confined, cannot write there.
+    """
+    found = importlib.util.find_spec("torch")
+    if found is None or found.cached is None or Path(found.cached).exists():
+        return
+    # Files of images have one date: Python could take an older package's for those of a newer one.
+    packages = sorted(f"{each.name} {each.version}" for each in importlib.metadata.distributions())
+    key = hashlib.sha256("\n".join((sys.version, *packages)).encode()).hexdigest()[:16]
+    above = root.parent if root.name == PROJECT_FOLDER else root
+    # In the environment, too: the sanitizer's tools start a Python of their own.
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(above / "bytecode" / key)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 
 def modules_for(comparison: ComparisonSpec) -> list[str]:
