@@ -6,7 +6,7 @@ import pytest
 
 from assay.base.io import read_record
 from assay.catalog.model import Catalog
-from assay.records.verdicts import Verdict, VerdictsFile
+from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report.verdict_text import toward_better
 
 
@@ -58,3 +58,14 @@ def test_better_is_more_than_one(
     assert ratio is not None
     value, low, high = (0.5, 0.4, 0.8) if more_is_better else (2.0, 1.25, 2.5)
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((value, low, high))
+
+
+@pytest.mark.parametrize(
+    ("status", "stands"), [(Status.EXCEEDED, 2 * 1.5 / 1.8), (Status.INCONCLUSIVE, 2)]
+)
+def test_what_exceeds_a_range_is_held_against_its_upper_end(
+    row: Verdict, catalog: Catalog, status: Status, stands: float
+) -> None:
+    range_ = said(row, catalog, "s000_phase1_range_gain", 2.0)
+    ratio = toward_better(catalog, range_.model_copy(update={"status": status, "as_if": None}))
+    assert ratio is not None and ratio.value == pytest.approx(stands)

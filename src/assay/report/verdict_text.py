@@ -41,15 +41,24 @@ def toward_better(catalog: Catalog, verdict: Verdict) -> Ratio | None:
     """Return a figure's ratio so that more is better by what its claim says; None as ``ratio_of``.
 
     That is claimed over measured where less is better: of times, of a figure that is at most so
-    much, and of a rival's lead.
+    much, and of a rival's lead. A range is the end that is nearer: what exceeds it, its upper one.
     """
-    ratio = ratio_of(verdict)
+    ratio = ratio_of(_beyond_its_range(catalog, verdict))
     if ratio is None or verdict.unit in LESS:
         return ratio
     at_most = verdict.relation == Relation.AT_MOST.value
     if not at_most and not _is_a_rivals_lead(catalog, verdict.claim):
         return ratio
     return Ratio(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+
+
+def _beyond_its_range(catalog: Catalog, verdict: Verdict) -> Verdict:
+    """Return a verdict on the upper end of a range that is exceeded, any other as it is."""
+    claim = catalog.claims.get(verdict.claim)
+    if claim is None or claim.to is None or outcome(verdict) is not Status.EXCEEDED:
+        return verdict
+    assert claim.value is not None and isinstance(verdict.claimed, float)  # as every range has
+    return verdict.model_copy(update={"claimed": verdict.claimed * claim.to / claim.value})
 
 
 def has_no_better_side(verdict: Verdict) -> bool:
