@@ -5,13 +5,14 @@ queries (32 heads of 128 on 8 of keys and values, a model dimension of 4096, rot
 query sees a causal window of 1,024 keys and 8 blocks of 128 drawn at random before it. The layer
 runs forward, and forward and backward, once with each kind of attention. Printed are medians of
 times by CUDA events, and how far off outputs and gradients are from the same layer in float32 with
-dense attention, at a shorter length.
+dense attention, at a shorter length. ``--record FILE`` keeps that as JSON.
 """
 
 import argparse
+import json
 import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -180,24 +181,43 @@ def times(shape: Shape, dtype: torch.dtype) -> dict[str, tuple[float, float]]:
     return found
 
 
+def table(record: Mapping[str, Any]) -> str:
+    """Return what was measured as a table in Markdown."""
+    lines = [
+        "| attention | forward | forward and backward | output off by | gradients off by |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, (forward, both) in record["ms"].items():
+        output, gradient = record["errors"][name]
+        lines.append(
+            f"| {name} | {forward:.2f} ms | {both:.2f} ms | {output:.1e} | {gradient:.1e} |"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print a table of both kinds of attention."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("kernels", type=Path, help="of ./assay lab kernels")
     parser.add_argument("--length", type=int, default=32768)
     parser.add_argument("--short", type=int, default=4096, help="where errors are told")
+    parser.add_argument("--record", type=Path, metavar="FILE")
     options = parser.parse_args()
     ops.load(options.kernels)
     torch.backends.cuda.matmul.allow_tf32 = False
     dtype = torch.bfloat16
-    wrong = errors(Shape(options.short), dtype, "cuda")
-    took = times(Shape(options.length), dtype)
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, {options.length} tokens")
-    print("| attention | forward | forward and backward | output off by | gradients off by |")
-    print("|---|---:|---:|---:|---:|")
-    for name, (forward, both) in took.items():
-        output, gradient = wrong[name]
-        print(f"| {name} | {forward:.2f} ms | {both:.2f} ms | {output:.1e} | {gradient:.1e} |")
+    record = {
+        "gpu": torch.cuda.get_device_name(),
+        "pytorch": torch.__version__,
+        "length": options.length,
+        "errors_at": options.short,
+        "errors": errors(Shape(options.short), dtype, "cuda"),
+        "ms": times(Shape(options.length), dtype),
+    }
+    print(f"{record['gpu']}, PyTorch {record['pytorch']}, {options.length} tokens")
+    print(table(record))
+    if options.record:
+        options.record.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":
