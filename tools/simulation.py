@@ -239,8 +239,8 @@ def simulate() -> dict[str, Any]:
 _COLUMNS = (
     ("covered", "interval holds the truth"),
     ("reproduced_at_margin", "false reproduced at the margin"),
-    ("beyond_at_margin", "false exceeded or not reproduced at the margin"),
-    ("percentile_covered", "plain percentile bootstrap holds the truth"),
+    ("beyond_at_margin", "other false verdicts there"),
+    ("percentile_covered", "plain bootstrap"),
 )
 
 
