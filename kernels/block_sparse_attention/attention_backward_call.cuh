@@ -1,4 +1,4 @@
-// What a backward pass of block-sparse attention hands over, filled in by src/assay/shared/attention_backward_call.py.
+// What a backward pass of block-sparse attention hands over, filled in by src/assay/shared/attention_call.py.
 // The kernels' launchers have these signatures (C linkage):
 //
 //   int assay_block_sparse_attention_backward(const AssayAttentionBackward* call, void* workspace,

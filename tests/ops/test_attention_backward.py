@@ -11,8 +11,12 @@ import yaml
 from assay.ops import attention_launch
 from assay.ops.attention_arguments import check_attention, empty_like, empty_lse
 from assay.ops.attention_launch import _addresses, _sizes, launch_backward
-from assay.shared.attention_backward_call import ABI, AttentionBackwardCall
-from assay.shared.attention_call import attention_call, open_attention
+from assay.shared.attention_call import (
+    BACKWARD_ABI,
+    AttentionBackwardCall,
+    attention_call,
+    open_attention,
+)
 from tests.ops.attention_helpers import assert_near, dense, finite, masks, values
 from tests.ops.emulation import FOLDER, compile_emulated
 from tests.ops.helpers import kernel, pretend_hopper
@@ -80,10 +84,10 @@ def test_the_forward_pass_is_right_in_the_same_emulation(tmp_path):
 )
 def test_is_right_for_every_kind_of_mask(tmp_path, monkeypatch, name, order):
     defines, library = compiled(tmp_path / "back", name, "sm90_attention_backward.cu", order)
-    launcher = open_attention(library, f"assay_{ABI}", AttentionBackwardCall)
+    launcher = open_attention(library, f"assay_{BACKWARD_ABI}", AttentionBackwardCall)
     monkeypatch.setattr(attention_launch, "_launcher", lambda kernel: launcher)
     pretend_hopper(monkeypatch)
-    made = kernel_of(name, defines, ABI)
+    made = kernel_of(name, defines, BACKWARD_ABI)
     for kind, mask, given in problems(made):
         leaves = [each.double().requires_grad_() for each in given]
         o, lse = dense(*leaves, mask.dense())

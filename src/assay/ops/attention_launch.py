@@ -15,14 +15,12 @@ from assay.ops.attention_arguments import (
 from assay.ops.checks import NoKernel, Tensor
 from assay.ops.kernel_set import Call, find, missing
 from assay.ops.launch import ALIGNMENT
-from assay.shared.attention_backward_call import (
-    AttentionBackwardCall,
-    attention_backward_call,
-)
 from assay.shared.attention_call import (
+    AttentionBackwardCall,
     AttentionCall,
     AttentionLauncher,
     AttentionSizes,
+    attention_backward_call,
     attention_call,
     open_attention,
     strides_of,

@@ -1,6 +1,7 @@
-"""The calling convention of our attention kernels: one structure, filled in here, read by C.
+"""The calling conventions of our attention kernels: structures, filled in here, read by C.
 
-``kernels/block_sparse_attention/attention_call.cuh`` is its other half: same fields, same order.
+``attention_call.cuh`` and ``attention_backward_call.cuh`` of ``kernels/block_sparse_attention`` are
+their other half: same fields, same order.
 """
 
 import ctypes
@@ -10,11 +11,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 ABI = "block_sparse_attention"
-"""Of a variant whose launcher takes this structure."""
+"""Of a variant whose launcher takes an AttentionCall."""
+BACKWARD_ABI = "block_sparse_attention_backward"
+"""Of one whose launcher takes an AttentionBackwardCall."""
 SYMBOL = "assay_block_sparse_attention"
 NO_BOUND = -1
 """A window's side that has none."""
 TENSORS = ("q", "k", "v", "o")
+GRADIENTS = ("grad", "by_q", "by_k", "by_v")
+"""What comes back for O, and the gradients by q, k and v."""
 STEPS = ("batch", "head", "row")
 """Of which each tensor has a stride."""
 LISTS = ("full_counts", "full_columns", "partial_counts", "partial_columns")
@@ -57,6 +62,16 @@ class AttentionCall(ctypes.Structure):
         *[(name, ctypes.c_void_p) for name in (*LISTS, "partial_bits", "order")],
         *[(name, ctypes.c_int) for name in COUNTS],
         ("scale", ctypes.c_float),
+    ]
+
+
+class AttentionBackwardCall(ctypes.Structure):
+    """``AssayAttentionBackward`` of the kernels. Pointers are addresses on the GPU, or None."""
+
+    _fields_: ClassVar[list[tuple[str, Any]]] = [
+        ("forward", AttentionCall),
+        *[(name, ctypes.c_void_p) for name in ("grad", "grad_lse", "by_q", "by_k", "by_v")],
+        *[(f"{name}_{step}", ctypes.c_int64) for name in GRADIENTS for step in STEPS],
     ]
 
 
@@ -106,6 +121,21 @@ def attention_call(sizes: AttentionSizes, addresses: Mapping[str, int | None]) -
         **optional,
         **stride_fields(TENSORS, sizes.strides),
         **{name: getattr(sizes, name) for name in (*COUNTS, "scale")},
+    )
+
+
+def attention_backward_call(
+    forward: AttentionCall, strides: Mapping[str, Strides], addresses: Mapping[str, int | None]
+) -> AttentionBackwardCall:
+    """Return the structure. ``forward``: as the forward pass had it, with O and log-sum-exp;
+    ``strides``: of GRADIENTS; ``addresses``: of these, and of ``grad_lse`` where there is one.
+    Raises KeyError for a tensor without address or strides.
+    """
+    return AttentionBackwardCall(
+        forward=forward,
+        grad_lse=addresses.get("grad_lse"),
+        **{name: addresses[name] for name in GRADIENTS},
+        **stride_fields(GRADIENTS, strides),
     )
 
 

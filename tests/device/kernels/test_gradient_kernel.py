@@ -14,8 +14,7 @@ from assay.device.kernels.drawn_inputs import make_inputs
 from assay.device.kernels.oracles import errors_by_gradient, oracle
 from assay.device.tasks import correctness, sanitized, sanitizer
 from assay.device.tasks.correctness import check_arm
-from assay.shared.attention_backward_call import ABI, AttentionBackwardCall
-from assay.shared.attention_call import open_attention
+from assay.shared.attention_call import BACKWARD_ABI, AttentionBackwardCall, open_attention
 from assay.shared.files import sha256_file
 from assay.shared.specs import ArtifactSpec, PatternSpec
 from tests.device.helpers import gradient_workload, make_arm
@@ -44,13 +43,13 @@ def shapes(monkeypatch):
 
 
 def bound(library):
-    launcher = open_attention(library, f"assay_{ABI}", AttentionBackwardCall)
+    launcher = open_attention(library, f"assay_{BACKWARD_ABI}", AttentionBackwardCall)
     return lambda arm, inputs: bind_gradients(launcher, arm.variant, inputs, lambda: 0)
 
 
 def of_kernel(library):
     arm = make_arm("ours", WORKLOAD, "kernel")
-    variant = replace(arm.variant, symbol=f"assay_{ABI}")
+    variant = replace(arm.variant, symbol=f"assay_{BACKWARD_ABI}")
     return replace(arm, variant=variant, artifact=ArtifactSpec(str(library), sha256_file(library)))
 
 

@@ -7,17 +7,15 @@ import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
-from assay.shared.attention_backward_call import (
-    GRADIENTS,
-    attention_backward_call,
-)
 from assay.shared.attention_call import (
+    GRADIENTS,
     LISTS,
     NO_BOUND,
     TENSORS,
     AttentionLauncher,
     AttentionSizes,
     Strides,
+    attention_backward_call,
     attention_call,
     strides_of,
 )

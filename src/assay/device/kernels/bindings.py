@@ -8,7 +8,7 @@ from assay.device.kernels.attention import bind_attention, bind_gradients
 from assay.device.kernels.baselines import prepare_library
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
-from assay.shared import attention_backward_call, attention_call
+from assay.shared import attention_call
 from assay.shared.launch_abi import (
     PROJECT,
     WORKSPACE_BYTES,
@@ -85,8 +85,8 @@ def prepare_kernel(variant: VariantSpec, artifact: ArtifactSpec | None, inputs: 
     if variant.abi == attention_call.ABI:
         launcher = attention_call.open_attention(checked_library(artifact), variant.symbol)
         return bind_attention(launcher, variant, inputs, current_stream)
-    if variant.abi == attention_backward_call.ABI:
-        structure = attention_backward_call.AttentionBackwardCall
+    if variant.abi == attention_call.BACKWARD_ABI:
+        structure = attention_call.AttentionBackwardCall
         launcher = attention_call.open_attention(
             checked_library(artifact), variant.symbol, structure
         )

@@ -14,12 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from assay.shared.attention_backward_call import (
+from assay.shared.attention_call import (
     GRADIENTS,
     AttentionBackwardCall,
+    AttentionSizes,
     attention_backward_call,
+    attention_call,
+    open_attention,
 )
-from assay.shared.attention_call import AttentionSizes, attention_call, open_attention
 from assay.shared.launch_abi import open_launcher
 from assay.shared.specs import Json
 

@@ -36,7 +36,7 @@ from assay.device.tasks.sanitizer_tool import (
 )
 from assay.device.worker.locks import OpenGpu
 from assay.device.worker.messages import progress, utc_now
-from assay.shared import attention_backward_call, attention_call
+from assay.shared import attention_call
 from assay.shared.job import SanitizerJob
 from assay.shared.launch_abi import REFUSALS, WORKSPACE_BYTES, checked_library
 from assay.shared.specs import ArmSpec, Json
@@ -88,7 +88,7 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
 def _taken(arm: ArmSpec, inputs: Inputs) -> tuple[tuple[str, ...], Json]:
     """Return the operands of a launch, and what else it is told and writes."""
     match arm.variant.abi:
-        case attention_backward_call.ABI:
+        case attention_call.BACKWARD_ABI:
             outputs = inputs.new_gradients()
             return tuple(inputs.tensors), {
                 "attention": asdict(sizes_of(inputs, inputs.tensors["o"])),
