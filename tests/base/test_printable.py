@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from assay.base.printable import folded, shown, shown_line, shown_sentence
+from assay.base.printable import shown, shown_line, shown_sentence
 
 HOSTILE = {
     "an escape character": ("\x1b", "\\x1b"),
@@ -47,19 +47,6 @@ def test_what_is_meant_to_be_read_stays() -> None:
     text = "FLOP/s \N{NO-BREAK SPACE}µ é 漢字 \N{SUPERSCRIPT TWO} →\tx\ny"
     assert shown(text) == text
     assert shown("e\u0301") == "e\u0301"
-
-
-class TestFolded:
-    """A terminal's line ends between words."""
-
-    LINE = "no file below " + "/a-long/path-of" * 8 + " is what it was when it was signed, and " * 3
-
-    @pytest.mark.parametrize("width", [40, 60, 80])
-    def test_no_word_is_broken(self, width: int) -> None:
-        lines = folded(self.LINE, width)
-        assert [word for line in lines for word in line.split()] == self.LINE.split()
-        assert all(len(line) <= width or len(line.split()) == 1 for line in lines)
-        assert all(line.startswith("  ") for line in lines[1:])
 
 
 @pytest.mark.parametrize("length", [300, 5_000, 100_000])

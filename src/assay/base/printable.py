@@ -9,7 +9,6 @@ Standard library only: the launcher uses this before anything is installed.
 
 import json
 import re
-import textwrap
 from collections.abc import Sequence
 
 _UNSEEN = (
@@ -29,10 +28,6 @@ LONGEST_LINE = 4000
 """Characters of a line that are shown: what others wrote may be a million long."""
 NAMED = 4
 """Names of a group that are told where nobody asks for all."""
-NARROWEST = 20
-"""Characters below which no line is folded."""
-QUOTED = re.compile(r"`[^`]+`|(?<!\w)'[^']+'(?!\w)")
-"""What a person pastes; an apostrophe within or behind a word quotes nothing."""
 LONG_NAME = re.compile(r"'([^'\s]{120})[^'\s]{40,}([^'\s]{20})'")
 """What is quoted and longer than any id."""
 UNBROKEN = "\x1f"
@@ -70,29 +65,6 @@ def with_short_names(text: str) -> str:
     return LONG_NAME.sub(r"'\1...\2'", text)
 
 
-def folded(line: str, width: int | None, indent: int = 2) -> list[str]:
-    """Return a line folded between words to ``width`` characters; whole where that is None.
-
-    What follows the first line is indented. No word is broken, however long, and nothing quoted
-    that fits into a line.
-    """
-    if width is None:
-        return [line]
-    width = max(width, NARROWEST)
-
-    def kept(found: re.Match[str]) -> str:
-        return found[0].replace(" ", UNBROKEN) if len(found[0]) < width - indent else found[0]
-
-    lines = textwrap.wrap(
-        QUOTED.sub(kept, line),
-        width,
-        subsequent_indent=" " * indent,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
-    return [each.replace(UNBROKEN, " ") for each in lines] or [""]
-
-
 def first_named(names: Sequence[str], more: str = "more", most: int = NAMED) -> str:
     """Return the first few of ``names``, ``most`` of them, and how many more there are."""
     rest = len(names) - most
@@ -104,16 +76,9 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def shown_sentence(text: str, width: int | None = None) -> str:
-    """Return an error's text: a sentence, and lines below it that are indented by two spaces; each
-    folded to ``width`` characters.
-    """
-    head, *below = map(shown_line, with_short_names(text).split("\n  "))
-    lines = [
-        *folded(head, width),
-        *(part for line in below for part in folded(f"  {line}", width, 4)),
-    ]
-    return "\n".join(lines)
+def shown_sentence(text: str) -> str:
+    """Return an error's text: a sentence, and lines below it that are indented by two spaces."""
+    return "\n  ".join(map(shown_line, with_short_names(text).split("\n  ")))
 
 
 def shown_json(value: object) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from assay.base.errors import MissingEnvironment
-from assay.base.printable import folded, shown_line, shown_sentence
+from assay.base.printable import shown_line, shown_sentence
 from assay.shared.processes import tied_to_parent
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
@@ -62,26 +62,12 @@ def say(line: str) -> None:
 
 def show_sentence(text: str) -> None:
     """Print what is wrong: a sentence, and lines below it."""
-    shown = shown_sentence(f"assay: {as_typed(text)}", terminal_width(sys.stderr))
-    print(shown, file=sys.stderr, flush=True)
+    print(shown_sentence(f"assay: {as_typed(text)}"), file=sys.stderr, flush=True)
 
 
-def show_line(line: str, to: IO[str] | None = None, indent: int = 2) -> None:
-    """A line on a stream (standard error), at a terminal folded between words."""
-    stream = to or sys.stderr
-    print(
-        "\n".join(folded(shown_line(line), terminal_width(stream), indent)), file=stream, flush=True
-    )
-
-
-def terminal_width(stream: IO[str]) -> int | None:
-    """Return the characters of a terminal's line; None where a stream is no terminal."""
-    if not stream.isatty():
-        return None
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or None
-    except (OSError, ValueError):
-        return None
+def show_line(line: str, to: IO[str] | None = None) -> None:
+    """A line on a stream (standard error)."""
+    print(shown_line(line), file=to or sys.stderr, flush=True)
 
 
 def has_output() -> bool:

@@ -1,11 +1,12 @@
 """The output of the command line: results on standard output, progress on standard error."""
 
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.base.printable import shown_json, shown_line
-from assay.base.progress import as_typed, show_line, terminal_width
+from assay.base.progress import as_typed, show_line
 
 PROSE_WIDTH = 20
 """Characters of a column of sentences at least."""
@@ -13,19 +14,14 @@ WIDE = 10_000
 """More characters than any table has."""
 
 
-def say(text: str, *, indent: int = 2) -> None:
-    """A line of the result, at a terminal folded between words."""
-    show_line(as_typed(text), sys.stdout, indent)
+def say(text: str) -> None:
+    """A line of the result."""
+    show_line(as_typed(text), sys.stdout)
 
 
 def note(text: str) -> None:
     """A line that is no result, likewise, to standard error."""
     show_line(as_typed(text))
-
-
-def say_line(text: str) -> None:
-    """A line to be pasted: never folded, however long."""
-    print(shown_line(text), flush=True)
 
 
 def show_json(value: object) -> None:
@@ -51,7 +47,7 @@ def show_table(title: str, columns: Sequence[TableColumn], rows: Sequence[Sequen
     they have no use for, goes to standard error.
     """
     cells = [[shown_line(" ".join(cell.split())) for cell in row] for row in rows]
-    width = terminal_width(sys.stdout)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in title.splitlines():
         show_line(line, sys.stdout if width else sys.stderr)
     heads = [shown_line(column.heading) for column in columns]
@@ -80,4 +76,4 @@ def show_table(title: str, columns: Sequence[TableColumn], rows: Sequence[Sequen
             apart = "\n    " if column.alone or text == first else "; "
             text += f"{apart}{head}: {cell}" if cell else ""
         for line in text.split("\n"):
-            show_line(line, sys.stdout, 4)
+            show_line(line, sys.stdout)

@@ -44,10 +44,10 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
         say(f"builds: {binaries.words}")
     told = telling(catalog, verdicts)
     for verdict in told:
-        say(claim_words(catalog, verdict), indent=4)
+        say(claim_words(catalog, verdict))
     if (more := len(rows_by_claim(verdicts)) - len(told)) > 0:
         left = counted(more, "more claim or audit", "more claims and audits")
-        say(f"{left}: the report has all", indent=4)
+        say(f"{left}: the report has all")
 
 
 def telling(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[Verdict]:

@@ -53,10 +53,6 @@ PACKAGES = {"docker": "docker.io", "podman": "podman"}
 """Debian's package of an engine."""
 
 
-INDENT = 10
-"""Characters before what a line says."""
-
-
 def doctor(
     device_python: Annotated[
         str | None,
@@ -77,10 +73,10 @@ def doctor(
         if parts:
             lines.append((state.value, ("; " if state is State.WRONG else ", ").join(parts)))
     for head, text in lines:
-        console.say(f"{head + ':':{INDENT}}{text}", indent=INDENT)
+        console.say(f"{head + ':':10}{text}")
     for each in found:
         if each.fix:
-            console.say_line(f"to get {each.part}: {each.fix}")
+            console.say(f"to get {each.part}: {each.fix}")
 
 
 class State(StrEnum):

@@ -320,7 +320,7 @@ def tell_outcome(request: Request, strict: bool, catalog: Catalog | None = None)
         say(f"report: {from_here(report / PAGE)}")
         if (report / SIGNER).is_file():
             say(f"signed by: your key {load_public_key(report / SIGNER).keyid}")
-        console.say_line(f"verify: {shlex.join(_verify_command(report, request))}")
+        console.say(f"verify: {shlex.join(_verify_command(report, request))}")
     else:
         say(f"report, for the holder of {request.unsigned_for} to sign: {report / PAGE}")
     failed = failing_strict(catalog, verdicts)

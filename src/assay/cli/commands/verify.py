@@ -105,15 +105,15 @@ def verify(
         last = failed_line(result, log.checks)
         if (rebuild or not log.failed) and str(error) not in last:  # a failed check has said it
             show_sentence(str(error))
-        say(last, indent=0)
+        say(last)
         keyid, path = own_key()
         if error.code == "signature-untrusted" and keyid and keyid in str(error):
-            say(f"That key is your own: --key {path} trusts it.", indent=0)
+            say(f"That key is your own: --key {path} trusts it.")
         raise typer.Exit(error.exit_code)
     if not as_json:
         who = f" {again_line(again)}" if again else ""
-        say(verified_line(result), indent=0)
-        say(f"{TIMES}{who} {RULE}", indent=0)
+        say(verified_line(result))
+        say(f"{TIMES}{who} {RULE}")
 
 
 def _measured_again(
@@ -200,8 +200,8 @@ def _rebuilding(
     return compare
 
 
-STATE_WIDTH, CHECK_WIDTH = 12, 5
 """Characters of a state, and of what became of a check, with the room behind it."""
+STATE_WIDTH = 12
 LONGEST_TITLE, LONGEST_NAME, SHORT = 80, 40, 12
 """Characters of a project's title, of a key's name and of a digest that are shown."""
 RULE = (
@@ -217,22 +217,22 @@ def show_check(to: IO[str], check: NamedCheck) -> None:
     """One check that was made, and what it could not prove."""
     if not check.is_open:
         word = "ok" if check.passed else "fail"
-        show_line(f"{word:{CHECK_WIDTH}}{check.name}: {check.detail}", to, CHECK_WIDTH)
+        show_line(f"{word:5}{check.name}: {check.detail}", to)
     for line in check.unproven:
-        show_line(f"unproven: {line}", to, CHECK_WIDTH)
+        show_line(f"unproven: {line}", to)
 
 
 def show_guarantees(result: VerificationRecord) -> None:
     """Print notes, whose claims they are, and a line for each guarantee."""
     for note in result.notes:
-        say(f"note {note}", indent=0)
+        say(f"note {note}")
     if result.project:
         title = shortened(result.project_title or "", LONGEST_TITLE)
         named = f"{result.project}{f' ({title})' if title else ''}"
-        say(f"its claims are its signer's own: project {named}, not Assay's", indent=0)
+        say(f"its claims are its signer's own: project {named}, not Assay's")
     for each in result.guarantees:
         word = each.state.replace("_", " ")
-        say(f"{word:{STATE_WIDTH}}{each.id}: {each.says}", indent=STATE_WIDTH)
+        say(f"{word:{STATE_WIDTH}}{each.id}: {each.says}")
 
 
 def verified_line(result: VerificationRecord) -> str:
