@@ -39,7 +39,6 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     def run(root: Path, *arguments: str | Path) -> tuple[int, str]:
         monkeypatch.setattr(checkout, "ROOT", root)
         monkeypatch.setattr("sys.argv", ["./assay", *map(str, arguments)])
-        monkeypatch.setattr(main, "leave_on_signals", lambda: None)
         with pytest.raises(SystemExit) as ended:
             main.main()
         printed = capsys.readouterr()

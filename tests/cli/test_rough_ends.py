@@ -4,15 +4,12 @@ import errno
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from assay.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = "x" * 300
@@ -37,7 +34,6 @@ class TestOutput:
             ("ASSAY --version >/dev/full", 3, os.strerror(errno.ENOSPC)),
             ("ASSAY claims --json >/dev/full", 3, os.strerror(errno.ENOSPC)),
             ("ASSAY verify nowhere --json >/dev/full", 2, "no such report directory"),
-            ("ASSAY --version >&-", 3, "standard output is closed"),
         ],
     )
     def test_that_takes_nothing(self, line: str, code: int, says: str) -> None:
@@ -57,40 +53,10 @@ class TestOutput:
         assert (done.returncode, done.stderr) == (141, "")
         assert len(done.stdout.splitlines()) == shown
 
-    @pytest.mark.parametrize(
-        ("error", "says"),
-        [
-            (OSError(errno.ENOSPC, "No space left on device"), "No space left on device: free"),
-            (shutil.Error([("a", "s/a", "[Errno 28] No space left: 'a' -> 's/a'")]), "s/a: cannot"),
-        ],
-    )
-    def test_on_a_terminal_is_not_blamed_for_a_full_disk(
-        self,
-        error: OSError,
-        says: str,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        monkeypatch.setattr(main, "_may_be_full", lambda _output: False)
-        with pytest.raises(SystemExit) as ended:
-            main._end_for_system(error)
-        assert ended.value.code == 3
-        (line,) = capsys.readouterr().err.splitlines()
-        assert says in line and "standard output" not in line
-
     @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full"])
     def test_without_anybody_to_be_told(self, closed: str) -> None:
         done = start(f"ASSAY verify nowhere {closed}")
         assert (done.returncode, done.stdout) == (2, "")
-
-
-@pytest.mark.parametrize("value", ["", "x", "-1", "1e3", "9" * 12, "9" * 5000])
-def test_a_date_that_is_none(value: str) -> None:
-    done = start("ASSAY --version", SOURCE_DATE_EPOCH=value)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert "SOURCE_DATE_EPOCH" in done.stderr
-    assert len(done.stderr) < 200
 
 
 class TestArguments:

@@ -12,7 +12,6 @@ the interpreter and the packages it already has, for nodes whose environment is 
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -27,14 +26,13 @@ from assay.base.pip_locks import lock_digest, lock_versions, pip_install, pip_re
 from assay.base.progress import (
     TYPED,
     exclusive,
-    has_output,
     quote,
     say,
     show_sentence,
     typed_command,
     watch,
 )
-from assay.base.signals import ENDING, SignalledExit, leave_on_signals
+from assay.base.signals import SignalledExit, leave_on_signals
 from assay.shared.counting import counted
 from assay.shared.errors import ExitCode
 from assay.shared.files import write_json
@@ -53,8 +51,6 @@ def main(root: str, arguments: Sequence[str]) -> int:
 
     Returns an exit code only when that is impossible, after a sentence on stderr.
     """
-    if not has_output():
-        return ExitCode.MACHINE_LACKS
     try:
         leave_on_signals()
         if os.environ.get("PYTHONPATH"):
@@ -100,7 +96,6 @@ def become(
     environment[TYPED] = typed_command(sys.argv[0], root / "assay")
     sys.stdout.flush()
     sys.stderr.flush()
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until assay.cli takes them, with a sentence
     os.execve(python, [str(python), "-m", "assay.cli", *arguments], environment)  # noqa: S606
 
 

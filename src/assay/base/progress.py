@@ -30,6 +30,8 @@ PLAIN = "./assay"
 """How every message names the command."""
 _COMMAND = re.compile(rf"(?<![^\s`'\"(]){re.escape(PLAIN)} ")
 """The command in a message, and no path that ends so."""
+if sys.stderr is None:  # closed: what is said there must not become a result
+    sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - open until the process ends
 
 
 def typed_command(called: str, script: Path) -> str:
@@ -68,18 +70,6 @@ def show_sentence(text: str) -> None:
 def show_line(line: str, to: IO[str] | None = None) -> None:
     """A line on a stream (standard error)."""
     print(shown_line(line), file=to or sys.stderr, flush=True)
-
-
-def has_output() -> bool:
-    """Return whether standard output is open, and say so where it is not.
-
-    A closed standard error is opened onto nothing: what is said there must not become a result.
-    """
-    if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - open until the process ends
-    if sys.stdout is None:
-        say("standard output is closed, and results go there: send it to a file, or to /dev/null")
-    return sys.stdout is not None
 
 
 def quote(text: str) -> None:

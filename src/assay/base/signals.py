@@ -3,7 +3,6 @@
 Standard library only: the launcher uses this before anything is installed.
 """
 
-import os
 import signal
 import threading
 import time
@@ -12,9 +11,6 @@ from contextlib import contextmanager
 from types import FrameType
 
 from assay.base.errors import CheckFailed
-
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals by which somebody asks a process to end."""
 
 
 class SignalledExit(SystemExit):
@@ -26,21 +22,6 @@ class SignalledExit(SystemExit):
     code: int
 
 
-def _end_at_once(number: int, frame: FrameType | None) -> None:
-    os.write(2, b"assay: interrupted\n")
-    os._exit(128 + number)
-
-
-def end_on_signals() -> None:
-    """Let a signal end this process with a line while its imports take a second: they would end in
-    a traceback. ``leave_on_signals`` follows.
-    """
-    for number in ENDING:
-        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            signal.signal(number, _end_at_once)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # which the launcher holds back until here
-
-
 def leave_on_signals() -> None:
     """Let SIGTERM and SIGHUP end this process as Ctrl-C does: through every ``finally``.
 
@@ -50,11 +31,9 @@ def leave_on_signals() -> None:
     def leave(number: int, frame: FrameType | None) -> None:
         raise SignalledExit(128 + number)
 
-    for number in ENDING:
-        if signal.getsignal(number) in (signal.SIG_DFL, _end_at_once):
-            way = signal.default_int_handler if number == signal.SIGINT else leave
-            signal.signal(number, way)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # which ./assay holds back until here
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, leave)
 
 
 class OutOfTime(CheckFailed):

@@ -3,25 +3,20 @@
 import gc
 import sys
 
-from assay.base.errors import BadInput
-from assay.base.progress import has_output, say
-from assay.base.signals import end_on_signals
-from assay.base.source_date import source_date
+from assay.base.progress import say
+from assay.base.signals import leave_on_signals
 from assay.shared.errors import ExitCode
 
 if __name__ == "__main__":
-    end_on_signals()
     gc.set_threshold(100_000, 50, 100)  # records are many, and have no cycles
-    if not has_output():
-        sys.exit(ExitCode.MACHINE_LACKS)
     try:
-        source_date()  # libraries fail on a wrong one where they are imported
+        leave_on_signals()
         from assay.cli.main import main
 
         main()
-    except BadInput as error:  # of the line above: all others end in there
-        say(str(error))
-        sys.exit(error.exit_code)
+    except KeyboardInterrupt:  # while that was imported: all later ones end in there
+        say("interrupted")
+        sys.exit(ExitCode.INTERRUPTED)
     except ModuleNotFoundError as error:
         package = (error.name or "assay").partition(".")[0]
         if package == "assay":

@@ -8,7 +8,6 @@ import errno
 import os
 import shlex
 import shutil
-import stat
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -23,7 +22,7 @@ from assay import __version__
 from assay.base.commits import git_state
 from assay.base.errors import AssayError, Interrupted
 from assay.base.progress import show_sentence
-from assay.base.signals import SignalledExit, leave_on_signals
+from assay.base.signals import SignalledExit
 from assay.base.writable import is_about_writing, unwritable_sentence
 from assay.cli import checkout, console
 from assay.shared.errors import ExitCode
@@ -58,8 +57,6 @@ GROUPS = {
 COMMANDS = tuple(name for group in GROUPS.values() for name in group)
 OF_LAB = ("kernels", "tune", "image")
 """Commands of ``lab`` that are known by their own names, too."""
-OUTPUTS = (1, 2)
-"""Standard output and standard error, as the kernel numbers them."""
 OUTPUT_CODES = frozenset({errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EFBIG})
 """What the kernel says of an output that takes nothing more."""
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -144,12 +141,11 @@ def main() -> None:
         arguments = ["lab", *arguments]
     named = [word for word in arguments[:1] if word in COMMANDS]
     try:
-        leave_on_signals()
         _require_words(arguments)
         app = application(named or COMMANDS, listed=not set(arguments) & set(COMMANDS))
         name = shlex.quote(checkout.command())
         code = app(arguments or ["--help"], prog_name=name, standalone_mode=False)
-        sys.stdout.flush()  # what cannot be written is found here, and not when all is over
+        print(end="", flush=True)  # what cannot be written is found here, and not when all is over
         if code == ExitCode.INTERRUPTED:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
     except Interrupted as stop:
@@ -188,32 +184,18 @@ def _end_for_system(error: OSError) -> NoReturn:
         brief = why.rpartition("] ")[2].partition(": '")[0]
         _end(f"{place}: cannot be written: {brief}", ExitCode.MACHINE_LACKS)
     if error.errno == errno.EPIPE and error.filename is None:
-        for output in OUTPUTS:
-            _send_nowhere(output)
+        _send_nowhere(1)
+        _send_nowhere(2)
         sys.exit(ExitCode.READER_GONE)  # who reads the first lines alone is told nothing
     if not isinstance(error.filename, str | Path):
         if error.errno not in OUTPUT_CODES:
             raise error
-        if error.errno == errno.ENOSPC and not any(map(_may_be_full, OUTPUTS)):
-            _end(f"{error.strerror}: free some, then begin again", ExitCode.MACHINE_LACKS)
-        says = f"what was found cannot be printed: {error.strerror}: send standard output elsewhere"
-        _end(says, ExitCode.MACHINE_LACKS)
+        _end(f"nothing more can be written or printed: {error.strerror}", ExitCode.MACHINE_LACKS)
     if error.errno == errno.ENAMETOOLONG:
         _end(f"{error.filename}: {error.strerror}", ExitCode.BAD_INPUT)
     if not is_about_writing(error):
         raise error
     _end(unwritable_sentence(error, checkout.ROOT), ExitCode.MACHINE_LACKS)
-
-
-def _may_be_full(output: int) -> bool:
-    """Return whether an output of ours goes to a file or a device, and not to a terminal or a pipe,
-    which never lack room.
-    """
-    try:
-        kind = os.fstat(output).st_mode
-    except OSError:
-        return False
-    return not (os.isatty(output) or stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind))
 
 
 def _again(arguments: Sequence[str]) -> str:
@@ -232,7 +214,7 @@ def _usage_sentence(error: TyperException) -> str:
 def _end(sentence: str, exit_code: int) -> NoReturn:
     # Where nobody can be told, the exit code is left; the end of Python would change that, too.
     try:
-        sys.stdout.flush()
+        print(end="", flush=True)
     except OSError:
         _send_nowhere(1)
     try:
@@ -247,7 +229,3 @@ def _send_nowhere(output: int) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, output)
     os.close(nowhere)
-
-
-if __name__ == "__main__":
-    main()

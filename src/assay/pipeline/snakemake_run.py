@@ -22,7 +22,7 @@ from assay.base.isolation import isolated
 from assay.base.pip_locks import tail
 from assay.base.printable import shown_line
 from assay.base.progress import exclusive, quote, say
-from assay.base.signals import ENDING, SignalledExit
+from assay.base.signals import SignalledExit
 from assay.base.writable import cache_folder, own_cache, why_not_writable
 from assay.catalog.model import Catalog
 from assay.measuring.held_gpu import memory_limit
@@ -208,33 +208,22 @@ def run_process(
     log = log_path(run_dir)
     log.parent.mkdir(parents=True, exist_ok=True)
     tie = tied_to_parent(signal.SIGINT if on_cluster else signal.SIGKILL)
-    # A signal between the start and our knowing of it would leave the workflow to itself.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-
-    def begin() -> None:
-        tie()
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
+    process = subprocess.Popen(
+        command, cwd=root, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        preexec_fn=tie,
+    )  # fmt: skip
+    silenced = threading.Event()
+    told = process.stdout, log, verbose, silenced
+    copying = threading.Thread(target=_copy, args=told, daemon=True)
+    copying.start()
     try:
-        process = subprocess.Popen(
-            command, cwd=root, env=environment, start_new_session=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            preexec_fn=begin,
-        )  # fmt: skip
-        silenced = threading.Event()
-        told = process.stdout, log, verbose, silenced
-        copying = threading.Thread(target=_copy, args=told, daemon=True)
-        copying.start()
-        try:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            return _wait(process, run_dir, on_cluster=on_cluster)
-        finally:
-            if process.poll() is None:
-                silenced.set()
-                _end_group(process, on_cluster=on_cluster)
-            copying.join(DRAIN_S)
+        return _wait(process, run_dir, on_cluster=on_cluster)
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if process.poll() is None:
+            silenced.set()
+            _end_group(process, on_cluster=on_cluster)
+        copying.join(DRAIN_S)
 
 
 def log_path(run_dir: Path) -> Path:

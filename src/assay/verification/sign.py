@@ -10,7 +10,6 @@ from securesystemslib.signer import CryptoSigner, SSlibKey
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import dump_record, read_record
-from assay.base.source_date import source_date
 from assay.base.writable import why_not_writable
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
@@ -53,11 +52,12 @@ def sign(report_dir: Path, key_path: Path) -> str:
     evidence = report_dir / "evidence"
     verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
     manifest = dump_record(build_manifest(report_dir, verdicts.run))
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")
     predicate = make_predicate(
         load_catalog(evidence),
         verdicts,
         read_record(PipelineRecord, evidence / pipeline_path()).commit,
-        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(source_date())),
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(float(seconds) if seconds else None)),
     )
     statement = dump_statement(_statement(predicate, sha256_bytes(manifest)))
     (report_dir / PROVENANCE).unlink(missing_ok=True)  # of a version that signed one
