@@ -211,7 +211,7 @@ TRUSTED: dict[str, Line] = {
     "a partition with a command": ("record", insert(TARGET, "slurm_partition: gpu", "slurm_partition: gpu --wrap=id")),
     "a pattern that takes forever": ("record", insert(TARGET, "product_pattern: NVIDIA H100 80GB HBM3", "product_pattern: (N?){40}N{40}")),
     "a billion resamples": ("record", insert(JUDGING, "bootstrap_resamples: 200", "bootstrap_resamples: 1000000000")),
-    "a workload of a terabyte": ("record", insert(WORKLOADS, "k: 4096\n    pattern: {kind: random, block_rows: 128, block_cols: 128",
+    "a workload of a terabyte": ("verdicts", insert(WORKLOADS, "k: 4096\n    pattern: {kind: random, block_rows: 128, block_cols: 128",
                                                   "k: 16777216\n    pattern: {kind: random, block_rows: 1, block_cols: 1")),
     "older rules, to evade newer ones": ("other-version", put("verdicts.json", "rules", 1)),
     "nudged samples": ("verdicts", put(BENCH, TIMES, lambda times: [round(ms * 0.97, 6) for ms in times])),

@@ -27,15 +27,8 @@ def read(evaluation: Benchmark | Program | Derived, flops: str | None = None) ->
     return b.claim("read", rate("ours"), reading="plain", readings=(other,))
 
 
-def catalog(*claims: Claim, **marked: bool) -> Catalog:
-    """The claims' catalog; arms that are named are ``reading_only``."""
-    comparisons = b.comparisons()
-    duel = comparisons["duel"]
-    arms = tuple(
-        arm.model_copy(update={"reading_only": marked.get(arm.id, False)}) for arm in duel.arms
-    )
-    comparisons["duel"] = duel.model_copy(update={"arms": arms})
-    return b.catalog(claims, comparisons=comparisons)
+def catalog(*claims: Claim) -> Catalog:
+    return b.catalog(claims, comparisons=b.comparisons())
 
 
 class TestReadings:
@@ -52,10 +45,6 @@ class TestReadings:
     def test_what_a_reading_names_must_exist(self, evaluation: Any, told: str) -> None:
         with pytest.raises(BadInput, match=f"claim 'read': reading 'other': {told}"):
             check_references(catalog(read(evaluation)))
-
-    def test_a_claim_may_not(self) -> None:
-        with pytest.raises(BadInput, match="claim 'plain': rests on arm 'ours' of 'duel', which"):
-            check_references(catalog(b.claim("plain", rate("ours")), ours=True))
 
 
 class TestFormulas:

@@ -44,6 +44,14 @@ class TestComparisons:
                 if searched or workload.distribution == "unwritten":
                     assert arm.reading_only, (comparison.id, arm.id)
 
+    def test_no_claim_rests_on_an_arm_for_readings(self, catalog: Catalog) -> None:
+        for claim in catalog.claims.values():
+            if not isinstance(claim.evaluation, Benchmark):
+                continue
+            for term in claim.evaluation.terms:
+                arms = {arm.id: arm for arm in catalog.comparisons[term.comparison].arms}
+                assert not arms[term.arm].reading_only, claim.id
+
     def test_a_choice_is_an_arm_of_its_sweep_and_built_for_its_target(
         self, catalog: Catalog
     ) -> None:

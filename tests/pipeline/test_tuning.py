@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from assay.base.errors import BadInput
-from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.pipeline.plan import make_plan
 from assay.records.plan import Plan
@@ -17,8 +15,6 @@ from tests.report_fixtures import (
     choice,
     make_request,
     provision,
-    write_repository,
-    write_tuning,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,26 +58,6 @@ class TestChoose:
     )
     def test_the_class_decides(self, changes: dict[str, Any], variant: str | None) -> None:
         assert choose(self.CHOICES, self.problem(**changes)) == variant
-
-
-class TestCatalog:
-    """A choice that does not fit the rest of the configuration stops the run with a sentence."""
-
-    @pytest.mark.parametrize(
-        ("changes", "named"),
-        [
-            ({"target": "b200"}, "b200"),
-            ({"variant": "demo_bk128"}, "demo_bk128"),
-            ({"variant": "demo_bk64"}, "demo_bk96"),
-        ],
-    )
-    def test_what_does_not_fit_is_named(
-        self, tmp_path: Path, changes: dict[str, Any], named: str
-    ) -> None:
-        root = write_repository(tmp_path / "repo")
-        write_tuning(root, choice(**changes))
-        with pytest.raises(BadInput, match=rf"^tuning\.yaml: choice 'demo_choice'.*{named}"):
-            load_catalog(root)
 
 
 class TestRealChoices:

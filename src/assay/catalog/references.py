@@ -30,7 +30,6 @@ from assay.records.evaluations import (
     Unanswerable,
 )
 from assay.records.originals import FigurePattern
-from assay.records.rivals import TuningChoice
 from assay.records.units import Unit, places
 from assay.records.workloads import Arm, Comparison, Operation
 from assay.shared.expressions import parse
@@ -89,9 +88,6 @@ def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
             names.require("protocol", comparison.protocol, catalog.protocols)
         with checked(comparison.id, "", where) as names:
             names.check_comparison(comparison)
-    for variant in catalog.variants.values():
-        with checked(variant.id, "", f"variant '{variant.id}'") as names:
-            names.require("rival", variant.rival, catalog.rivals)
     for claim in catalog.claims.values():
         where = f"{_file_of(catalog, claim.id)}claim '{claim.id}'"
         for target in claim.hardware.targets:
@@ -101,7 +97,7 @@ def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
             names.check_claim(claim)
         for reading in claim.readings:
             with checked(claim.id, "", f"{where}: reading '{reading.id}'") as names:
-                names.check_claim(claim.under(reading), reading=True)
+                names.check_claim(claim.under(reading))
     for audit in catalog.audits.values():
         where = f"{_file_of(catalog, audit.id)}audit '{audit.id}'"
         with checked(audit.id, "", where) as names:
@@ -112,9 +108,6 @@ def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
             names.check_figure(source, figure)
     found += _file_problems(catalog)
     found += _finding_problems(catalog)
-    for choice in catalog.tuning.choices:
-        with checked(choice.id, "", f"tuning.yaml: choice '{choice.id}'") as names:
-            names.check_choice(choice)
     return found
 
 
@@ -161,13 +154,10 @@ class _Names:
             self.require("variant", arm.variant, self.catalog.variants)
             self.require("workload", arm.workload, self.catalog.workloads)
 
-    def check_claim(self, claim: Claim, *, reading: bool = False) -> None:
-        """What a claim's answer names is there, and its formulas and its unit fit; ``reading``:
-        whether it is meant under a reading, which may rest on arms that are timed for readings
-        alone.
-        """
+    def check_claim(self, claim: Claim) -> None:
+        """What a claim's answer names is there, and its formulas and its unit fit."""
         catalog, evaluation = self.catalog, claim.evaluation
-        self._check_terms(evaluation, reading=reading)
+        self._check_terms(evaluation)
         match evaluation:
             case Arithmetic(operands=operands):
                 self.check_operands(operands)
@@ -191,10 +181,12 @@ class _Names:
         if isinstance(evaluation, Derived):
             self._check_formed(claim, evaluation)
 
-    def _check_terms(self, evaluation: Evaluation, *, reading: bool) -> None:
+    def _check_terms(self, evaluation: Evaluation) -> None:
         """Arms exist, and a project counts of its own problem what a rate or bandwidth needs."""
         for term in _terms(evaluation):
-            self._check_term(term, reading=reading or evaluation.kind == "completeness")
+            self.arm(term.comparison, term.arm)
+            if term.over is not None:
+                self.arm(term.comparison, term.over)
         metric = evaluation.metric if isinstance(evaluation, Benchmark) else None
         needs = COUNTED_BY.get(metric) if metric else None
         for term in _terms(evaluation) if needs else ():
@@ -203,20 +195,6 @@ class _Names:
                 own = workload.operation is Operation.CALLABLE and arm.id in (term.arm, term.over)
                 if own and getattr(workload, needs or "") is None:
                     raise self.refuse(f"needs {needs} of measurement '{term.comparison}'")
-
-    def _check_term(self, term: Term, *, reading: bool) -> None:
-        """Arms exist; one that is timed for readings only answers none but a reading.
-
-        Nor is anything held against it, but another of its kind: a quotient of two stages of a
-        program that is wrong in both.
-        """
-        arm = self.arm(term.comparison, term.arm)
-        over = None if term.over is None else self.arm(term.comparison, term.over)
-        alone = f"of '{term.comparison}', which is timed for readings only"
-        if arm.reading_only and not reading:
-            raise self.refuse(f"rests on arm '{term.arm}' {alone}")
-        if over is not None and over.reading_only and not arm.reading_only:
-            raise self.refuse(f"holds '{term.arm}' against arm '{term.over}' {alone}")
 
     def _check_program(self, claim: Claim, evaluation: Program) -> None:
         """What is named of a program's output is in it, and is of the claim's kind."""
@@ -320,13 +298,6 @@ class _Names:
             raise self.refuse(f"is in {claim.unit.typed}, and {printed}")
         if figure.counts not in (None, *(reading.id for reading in claim.all_readings())):
             raise self.refuse(f"has no reading '{figure.counts}'")
-
-    def check_choice(self, choice: TuningChoice) -> None:
-        """Its target is there, and the arm of its sweep, which runs what was chosen."""
-        self.require("target", choice.target, self.catalog.targets)
-        arm = self.arm(choice.evidence.comparison, choice.evidence.arm)
-        if arm.variant != choice.variant:
-            raise self.refuse(f"arm '{arm.id}' is variant '{arm.variant}', not '{choice.variant}'")
 
 
 def _terms(evaluation: Evaluation) -> list[Term]:

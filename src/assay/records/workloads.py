@@ -10,8 +10,6 @@ from assay.records.base import Identifier, Record, Symbol, require
 from assay.shared.expressions import parse
 from assay.shared.specs import MOST, CodeSpec, PatternSpec
 
-MOST_CELLS, MOST_STORED = 1 << 25, 1 << 22
-"""Blocks of a matrix's grid, and stored ones."""
 Dimension = Annotated[int, Field(gt=0, le=MOST)]
 
 
@@ -98,31 +96,6 @@ class Workload(Record):
     """The source's own criterion, where it states one."""
 
     @model_validator(mode="after")
-    def _shape_fits_operation(self) -> "Workload":
-        gemm = {"m", "n", "k"}
-        attention = {"batch", "heads", "seq_q", "seq_kv", "head_dim"}
-        needed = {
-            Operation.DENSE_GEMM: gemm,
-            Operation.BSR_GEMM: gemm | {"pattern"},
-            Operation.BSR_BSR_GEMM: gemm | {"pattern", "pattern_b"},
-            Operation.GROUPED_GEMM: gemm | {"groups"},
-            Operation.DENSE_ATTENTION: attention,
-            Operation.BLOCK_SPARSE_ATTENTION: attention | {"pattern"},
-            Operation.BLOCK_SPARSE_ATTENTION_BACKWARD: attention | {"pattern"},
-            Operation.TMA_LOAD: gemm - {"n"},
-            Operation.CALLABLE: set[str](),
-        }[self.operation]
-        optional = gemm | attention | {"groups", "pattern", "pattern_b"}
-        given = {name for name in optional if getattr(self, name) is not None}
-        what = "".join(
-            f"; {word} {sorted(names)}"
-            for word, names in (("missing", needed - given), ("does not take", given - needed))
-            if names
-        )
-        require((not what, f"{self.operation.value} needs {sorted(needed)}{what}"))
-        return self
-
-    @model_validator(mode="after")
     def _formulas_name_parameters(self) -> "Workload":
         if unknown := sorted(self.small.keys() - self.parameters.keys()):
             raise ValueError(f"small: there is no parameter '{unknown[0]}'")
@@ -135,23 +108,6 @@ class Workload(Record):
             counts = formula.value(self.numbers) >= 1
             says = f"'{formula.text}' comes to less than 1 for these parameters"
             require((counts, f"{what}: {says}"))
-        return self
-
-    @model_validator(mode="after")
-    def _patterns_are_of_a_size(self) -> "Workload":
-        attention = "attention" in self.operation.value
-        first = (self.seq_q, self.seq_kv) if attention else (self.m, self.k)
-        for pattern, (rows, cols) in ((self.pattern, first), (self.pattern_b, (self.k, self.n))):
-            if pattern is None:
-                continue
-            down = -(-(rows or 1) // pattern.block_rows)
-            across = -(-(cols or 1) // pattern.block_cols)
-            stored = down * min(pattern.blocks_per_row, across)
-            if down * across > MOST_CELLS or stored > MOST_STORED:
-                size = f"{down} x {across} blocks, {stored} of them stored"
-                raise ValueError(
-                    f"a pattern of {size}, is more than {MOST_CELLS}, or {MOST_STORED}"
-                )
         return self
 
     @property
