@@ -4,11 +4,11 @@ They cover the code that made the record and, of the configuration, what the dev
 Which modules a task runs is read off their source: nothing of the device side can be imported here.
 """
 
-import ast
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
+from modulefinder import ModuleFinder
 from pathlib import Path
 from typing import Any
 
@@ -97,37 +97,9 @@ def imported(modules: Iterable[str], package: Path = PACKAGE) -> dict[str, Path]
 
     Raises ImportError for a module that there is none of.
     """
-    found: dict[str, Path] = {}
-    waiting = list(modules)
-    if unknown := [name for name in waiting if _file_of(name, package) is None]:
-        raise ImportError(f"there is no module {unknown[0]}")
-    while waiting:
-        name = waiting.pop()
-        path = _file_of(name, package)
-        if path is not None and name not in found:
-            found[name] = path
-            waiting += [name.rpartition(".")[0], *_named(path)]
+    finder = ModuleFinder(path=[str(package.parent)])
+    for name in modules:
+        finder.import_hook(name)
+    files = {name: vars(found)["__file__"] for name, found in finder.modules.items()}
     rooms = tuple(f"{PACKAGE.name}.{room}." for room in ROOMS)
-    return {name: path for name, path in found.items() if f"{name}.".startswith(rooms)}
-
-
-def _file_of(name: str, package: Path) -> Path | None:
-    """Return the file of a module of ``package``; None where that has none of this name."""
-    first, *inner = name.split(".")
-    if first != PACKAGE.name:
-        return None
-    path = package.joinpath(*inner)
-    files = (path / "__init__.py", path.with_suffix(".py"))
-    return next((file for file in files if file.is_file()), None)
-
-
-@cache
-def _named(path: Path) -> frozenset[str]:
-    """Return all that a source names in its imports, be it a module or not."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.ImportFrom):
-            names.update([str(node.module), *(f"{node.module}.{each.name}" for each in node.names)])
-        elif isinstance(node, ast.Import):
-            names.update(each.name for each in node.names)
-    return frozenset(names)
+    return {n: Path(file) for n, file in files.items() if file and f"{n}.".startswith(rooms)}
