@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from assay.catalog.model import Catalog
-from assay.evidence.stages import IN_ORDER
+from assay.evidence.stages import TARGET_STAGES
 from assay.pipeline.plan import make_plan
 from assay.records.evaluations import Support
 from assay.records.plan import Plan
@@ -68,7 +68,7 @@ def test_where_a_driver_compiles_ptx_outputs_are_checked_and_nothing_is_timed(
     asked = make_request("run", [provision("l4_on_h200")], ["sm_89"])
     plan = make_plan(catalog, asked)
     (there,) = plan.targets
-    stages = {stage.stage for stage in IN_ORDER if stage.keys(there)}
+    stages = {stage.stage for stage in TARGET_STAGES if stage.keys(there)}
     assert {Stage.CORRECTNESS, Stage.SANITIZER, Stage.CHEATS} <= stages
     assert not stages & {Stage.BENCHMARK, Stage.PROGRAM, Stage.STOPWATCH, Stage.PROFILE}
     variants = {job.id for job in plan.builds if job.arch == "compute_89"}

@@ -11,7 +11,7 @@ import pytest
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.stages import (
-    IN_ORDER,
+    TARGET_STAGES,
     Purpose,
     TargetStage,
 )
@@ -29,7 +29,7 @@ def plan(tmp_path: Path) -> Plan:
 
 
 def each_stage() -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("entry", IN_ORDER, ids=lambda entry: entry.stage.value)
+    return pytest.mark.parametrize("entry", TARGET_STAGES, ids=lambda entry: entry.stage.value)
 
 
 @each_stage()

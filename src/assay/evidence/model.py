@@ -9,7 +9,6 @@ from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, Progr
 from assay.records.originals import FileCompileRecord, OriginalRunRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
-from assay.records.rivals import OperatorsRecord
 from assay.records.side_evidence import (
     CheatsRecord,
     ProfileRecord,
@@ -51,8 +50,6 @@ class Evidence:
     """By target; empty where the host measured."""
     originals: dict[tuple[str, str], OriginalRunRecord] = field(default_factory=dict)
     """By target and program: the authors' own, from checkouts that the user had."""
-    operators: dict[str, OperatorsRecord] = field(default_factory=dict)
-    """By target. Told, never judged."""
     stopwatches: dict[tuple[str, str], StopwatchRecord] = field(default_factory=dict)
     """By target and comparison: other stopwatches on the same binaries. Never a judged time."""
     cheats: dict[str, CheatsRecord] = field(default_factory=dict)

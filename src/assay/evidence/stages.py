@@ -25,7 +25,6 @@ from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, Progr
 from assay.records.originals import FileCompileRecord, OriginalRunRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
-from assay.records.rivals import OperatorsRecord
 from assay.records.side_evidence import (
     CheatsRecord,
     ProfileRecord,
@@ -154,7 +153,6 @@ profile_path = "{}/profile/{}.{}.json.gz".format
 stopwatch_path = "{}/stopwatch/{}.json".format
 cheats_path = "{}/cheats.json".format
 sanitizer_path = "{}/sanitizer.json".format
-operators_path = "{}/operators.json".format
 plan_path, pipeline_path = "plan.json".format, "pipeline.json".format
 inspections_path, timings_path = "inspections.json".format, "timings.json".format
 
@@ -230,23 +228,16 @@ SANITIZERS: TargetStage[str, SanitizerRecord] = TargetStage(
     Stage.SANITIZER, SanitizerRecord, sanitizer_path, "sanitizers", Purpose.BESIDE,
     task="sanitize", field="sanitized", failed=failed_sanitizer,
 )  # fmt: skip
-OPERATORS: TargetStage[str, OperatorsRecord] = TargetStage(
-    Stage.OPERATORS, OperatorsRecord, operators_path, "operators", Purpose.BESIDE,
-    field="operators",
-)  # fmt: skip
-"""Of earlier versions, which tried PyTorch's operators: no plan of today calls for it."""
 
 RUN_STAGES: tuple[RunStage[Any, Any], ...] = (
     TOOLCHAIN_IMAGES, INSPECTIONS, BUILDS, FILE_COMPILES,
 )  # fmt: skip
 """Stages that leave evidence of the run as a whole."""
-IN_ORDER: tuple[AnyStage, ...] = (
+TARGET_STAGES: tuple[AnyStage, ...] = (
     RUNNER_IMAGES, PLATFORMS, PROGRAMS, ORIGINALS, CORRECTNESS, BENCHMARKS, STOPWATCHES, PROFILES,
     CHEATS, SANITIZERS,
 )  # fmt: skip
 """Stages that leave evidence of each target, in the order in which they are done."""
-TARGET_STAGES: tuple[AnyStage, ...] = (*IN_ORDER, OPERATORS)
-"""The same, and what only earlier versions left."""
 FINISHING = (Stage.REPORT, Stage.SIGN, Stage.VERIFY)
 """Stages that come after the evidence: no report can say how long its own making took."""
 

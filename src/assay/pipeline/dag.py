@@ -209,7 +209,9 @@ class Dag:
         """
         plan, swept = self.target_plan(target), self.request.tuning and not self.request.sources
         left_out = evidence.Purpose.BESIDE if swept else None
-        return [each for each in evidence.IN_ORDER if each.keys(plan) and each.purpose != left_out]
+        return [
+            each for each in evidence.TARGET_STAGES if each.keys(plan) and each.purpose != left_out
+        ]
 
     def gpu_resources(self) -> dict[str, Callable[[Any], int | str | None]]:
         """Return the functions by which Snakemake asks what a job wants of each resource."""

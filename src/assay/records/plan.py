@@ -90,10 +90,9 @@ class TargetPlan(Record):
     """Whether kernels that cheat are tried there."""
     sanitized: tuple[Identifier, ...] = ()
     """Compiled variants that compute-sanitizer watches."""
-    operators: tuple[Identifier, ...] = ()
-    """Variants behind PyTorch's operators that earlier versions tried there."""
-    cards: bool = False
-    """Whether earlier versions held several GPUs against each other; nothing reads it."""
+    operators: Unread = None
+    cards: Unread = None
+    """What earlier versions tried beside: PyTorch's operators, several GPUs."""
     originals: tuple[OriginalJob, ...] = ()
     """Sources' own programs, from checkouts that the user has."""
     compilations: tuple[FileCompileJob, ...] = ()

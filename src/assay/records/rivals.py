@@ -1,16 +1,13 @@
 """Rivals, how they are tuned, and which kernel is behind an operator."""
 
 import shlex
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from assay.records.base import (
     FileName,
-    GpuRecord,
     Identifier,
-    Measurable,
-    Moment,
     PackageName,
     Record,
     Sha256,
@@ -205,18 +202,3 @@ class KernelSetRecord(Record):
     kernels: tuple[KernelEntry, ...]
     choices: tuple[TuningChoice, ...] = ()
     """The target's of config/tuning.yaml."""
-
-
-class OperatorsRecord(GpuRecord):
-    """What earlier versions tried of PyTorch's operators: no verdict rests on it, and no page tells
-    it any more.
-    """
-
-    schema_: Literal["assay/operators/1"] = Field(alias="schema")
-    target: Identifier
-    recorded_at: Moment
-    torch: str | None
-    operators: tuple[dict[str, Any], ...]
-    seconds: Measurable
-    status: Literal["collected", "failed"] = "collected"
-    detail: str = ""
