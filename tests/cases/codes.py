@@ -31,7 +31,6 @@ def _codes(node: ast.AST) -> Iterator[str]:
         first = [one for one in node.args[:1] if not isinstance(one, ast.Tuple)]
         given += first if name in FIRST else []
         given += node.args[1:2] if name in SECOND else []
-        given += node.args[3:4] if name == "NamedCheck" else []
         for value in given:
             yield from _texts(value)
     elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:

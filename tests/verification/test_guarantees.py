@@ -81,4 +81,4 @@ def test_what_rests_on_a_failed_check_was_not_checked(report: Path, name: str, c
 def test_a_copy_is_called_by_its_readers_name(tmp_path: Path) -> None:
     log = VerificationLog(called=(tmp_path / "copy", Path("there.tar.xz")))
     log.add(failed_check("contents", f"{tmp_path}/copy/report.md has other bytes"))
-    assert log.checks[0].detail == "there.tar.xz/report.md has other bytes"
+    assert log.checks[0].says == "there.tar.xz/report.md has other bytes"

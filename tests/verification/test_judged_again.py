@@ -57,7 +57,7 @@ def test_it_is_intact_and_names_its_rules_and_commit(report: Path, key: Path) ->
     assert (raised.value.rules, raised.value.commit) == (RULES, COMMIT)
     assert f"judged by rules {RULES}" in str(raised.value)
     assert COMMIT in str(raised.value)
-    assert [check.name for check in log.checks if check.passed] == [
+    assert [check.id for check in log.checks if check.passed] == [
         "signature", "statement", "shape", "contents", "evidence", "declared",
     ]  # fmt: skip
     assert {check.state for check in log.checks if not check.passed} == {ProofState.NOT_CHECKED}

@@ -38,7 +38,7 @@ def test_the_newest_passes_with_its_pages_by_this_version_and_its_configuration(
     keys, policy = trusted_keys(ROOT), Policy(ROOT)
     result = verify(REPORTS[0], keys, repository=ROOT, renderer=renderer, policy=policy)
     assert result.holds
-    assert result.checks[-1].name == "texts"
+    assert result.checks[-1].id == "texts"
 
 
 def test_the_newest_lies_as_a_directory_and_each_older_one_as_an_archive() -> None:
@@ -62,12 +62,12 @@ class TestEveryPublishedReport:
         commit = read_record(PipelineRecord, report / "evidence" / pipeline_path()).commit
         if verdicts.rules == RULES:
             assert verify(report, trusted_keys(ROOT), repository=ROOT, log=log).holds
-            assert log.checks[-1].name == "verdicts"
+            assert log.checks[-1].id == "verdicts"
         else:
             with pytest.raises(OtherVersion) as raised:
                 verify(report, trusted_keys(ROOT), repository=ROOT, log=log)
             assert (raised.value.rules, raised.value.commit) == (verdicts.rules, commit)
-        passed = {check.name for check in log.checks if check.passed}
+        passed = {check.id for check in log.checks if check.passed}
         assert {"signature", "contents", "evidence", "declared"} <= passed
         assert not log.failed
         assert commit is not None

@@ -161,9 +161,9 @@ class TestFaithfulEvidence:
         log = CheckLog()
         conclude(log, report, run(report, toolchain, *ONE))
         sources, passed = log.checks
-        assert sources.name == "sources" and sources.state is ProofState.PROVEN
-        assert passed.name == "rebuild" and passed.passed
-        assert "1 identical" in passed.detail and "measurements rest on 1" in passed.detail
+        assert sources.id == "sources" and sources.state is ProofState.PROVEN
+        assert passed.id == "rebuild" and passed.passed
+        assert "1 identical" in passed.says and "measurements rest on 1" in passed.says
         assert all("--only left out" in line for line in passed.unproven)
 
     def test_a_source_that_changed_since_is_taken_from_the_reports_commit(
@@ -277,7 +277,7 @@ class TestNothingToCompile:
         assert "nor its git history has" in result.builds[0].detail
         with pytest.raises(CheckFailed, match="check that out and rebuild there"):
             conclude(log := CheckLog(), report, result)
-        assert [(entry.name, entry.code) for entry in log.checks] == [
+        assert [(entry.id, entry.code) for entry in log.checks] == [
             ("sources", "source-missing"), ("rebuild", "not-checked"),
         ]  # fmt: skip
 
@@ -294,7 +294,7 @@ class TestNothingToCompile:
             conclude(log := CheckLog(), report, result)
         sources, rebuilt = log.checks
         assert sources.state is ProofState.UNPROVEN
-        assert (rebuilt.name, rebuilt.code) == ("rebuild", "rebuild")
+        assert (rebuilt.id, rebuilt.code) == ("rebuild", "rebuild")
 
     def test_an_unknown_selection_is_bad_input(self, report: Path, toolchain: Toolchain):
         with pytest.raises(BadInput, match="no build 'demo_bk33'"):
@@ -432,6 +432,6 @@ class TestLineTables:
         conclude(log := CheckLog(), tmp_path, RebuildResult(builds, None))
         found = log.checks[-1]
         assert found.state is ProofState.UNPROVEN
-        assert "2 same_device_code" in found.detail
+        assert "2 same_device_code" in found.says
         for said, detail in zip(found.unproven, details, strict=True):
             assert f"1 build has the same device code ({detail}); its host code is other" in said

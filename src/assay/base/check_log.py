@@ -2,51 +2,28 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.base.errors import AssayError, CheckFailed, MissingEnvironment
 from assay.base.printable import shown_line
-from assay.records.verification import ProofState
+from assay.records.verification import CheckEntry, ProofState
 
 MOST_NAMED = 8
 """Problems of one kind that a sentence names before it counts the rest."""
 
 
-@dataclass(frozen=True)
-class NamedCheck:
-    """One thing that was looked at, and what was found."""
-
-    name: str
-    state: ProofState
-    detail: str
-    """Empty where nothing of it could be proven."""
-    code: str = ""
-    """Of a failed one, for programs: what its error says, or the check's name."""
-    unproven: tuple[str, ...] = ()
-    """What it could not prove."""
-
-    @property
-    def passed(self) -> bool:
-        """Return whether it was made, and did not fail."""
-        return self.state in (ProofState.PROVEN, ProofState.UNPROVEN)
-
-    @property
-    def is_open(self) -> bool:
-        """Return whether it proves nothing at all, though it did not fail."""
-        return self.state is ProofState.UNPROVEN and not self.detail
-
-
-def passed_check(name: str, detail: str, unproven: Iterable[str] = ()) -> NamedCheck:
+def passed_check(name: str, detail: str, unproven: Iterable[str] = ()) -> CheckEntry:
     """Return a check that did not fail; without a detail it proves nothing."""
-    left = tuple(unproven)
+    left = tuple(map(shown_line, unproven))
     state = ProofState.UNPROVEN if left else ProofState.PROVEN
-    return NamedCheck(name, state, detail, unproven=left)
+    return CheckEntry(id=name, state=state, code=None, says=shown_line(detail), unproven=left)
 
 
-def failed_check(name: str, detail: str, code: str | None = None) -> NamedCheck:
+def failed_check(name: str, detail: str, code: str | None = None) -> CheckEntry:
     """Return a failed check; its code is its name, where no other is given."""
-    return NamedCheck(name, ProofState.FAILED, shown_line(detail), code or name)
+    says, state = shown_line(detail), ProofState.FAILED
+    return CheckEntry(id=name, state=state, code=code or name, says=says, unproven=())
 
 
 @dataclass
@@ -72,7 +49,7 @@ class CheckUnderWay:
             self.refusals.append((code, says))
 
 
-def _tell_nobody(_: NamedCheck) -> None:
+def _tell_nobody(_: CheckEntry) -> None:
     """Pass over a check."""
 
 
@@ -80,8 +57,8 @@ def _tell_nobody(_: NamedCheck) -> None:
 class CheckLog:
     """Collects checks; a check that raises is a failed one, whatever it raises."""
 
-    checks: list[NamedCheck] = field(default_factory=list)
-    tell: Callable[[NamedCheck], None] = _tell_nobody
+    checks: list[CheckEntry] = field(default_factory=list)
+    tell: Callable[[CheckEntry], None] = _tell_nobody
     """Called with every check that was made, as soon as its outcome is known."""
     called: tuple[Path, Path] | None = None
     """A folder that details name, and what its reader calls it."""
@@ -101,15 +78,13 @@ class CheckLog:
         """Return what the checks could not prove."""
         return tuple(line for check in self.checks for line in check.unproven)
 
-    def add(self, check: NamedCheck) -> None:
+    def add(self, check: CheckEntry) -> None:
         """Take up a check that was made."""
         if self.called is not None:
             copy, original = map(str, self.called)
-            check = replace(
-                check,
-                detail=check.detail.replace(copy, original),
-                unproven=tuple(line.replace(copy, original) for line in check.unproven),
-            )
+            left = tuple(line.replace(copy, original) for line in check.unproven)
+            says = check.says.replace(copy, original)
+            check = check.model_copy(update={"says": says, "unproven": left})
         self.checks.append(check)
         self.tell(check)
 
@@ -139,9 +114,11 @@ class CheckLog:
 
     def skip(self, names: Sequence[str], because: str) -> None:
         """Checks that could not run do not read as passed."""
-        detail = f"not checked, because {because}"
-        state = ProofState.NOT_CHECKED
-        self.checks += [NamedCheck(name, state, detail, code="not-checked") for name in names]
+        left = CheckEntry(
+            id="", state=ProofState.NOT_CHECKED, code="not-checked",
+            says=shown_line(f"not checked, because {because}"), unproven=(),
+        )  # fmt: skip
+        self.checks += [left.model_copy(update={"id": name}) for name in names]
 
     def raise_if_failed(self, report_dir: Path) -> None:
         """Raise CheckFailed that lists every failed check; its code is that of the first."""
@@ -149,7 +126,7 @@ class CheckLog:
         if failed:
             together: dict[str, list[str]] = {}
             for check in failed:
-                together.setdefault(check.detail, []).append(check.name)
+                together.setdefault(check.says, []).append(check.id)
             lines = (f"\n  {', '.join(names)}: {detail}" for detail, names in together.items())
             raise CheckFailed(
                 f"{shown_line(str(report_dir))} does not verify:{''.join(lines)}",

@@ -80,7 +80,7 @@ def _read(
             except OtherVersion:
                 pass  # it is intact, and judged by other rules
             except (AssayError, OSError) as error:
-                failed = [f"{each.name}: {each.detail}" for each in log.checks if not each.passed]
+                failed = [f"{each.id}: {each.says}" for each in log.checks if not each.passed]
                 if isinstance(error, OSError):
                     failed = [f"cannot be read: {error.strerror}"]
                 return _unverified(path, (failed or [str(error)])[0])

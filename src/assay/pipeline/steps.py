@@ -293,6 +293,6 @@ def verify_own(root: Path, report_dir: Path, request: Request) -> str:
         renderer=Renderer(partial(render_contents, root), request.commit, request.clean_tree),
         policy=Policy(root, accepted=request.clean_tree is not True),
     )
-    lines = [f"ok  {check.name}: {check.detail}" for check in result.checks if check.detail]
+    lines = [f"ok  {check.id}: {check.says}" for check in result.checks if check.says]
     lines += [f"unproven: {line}" for line in result.unproven]
     return "\n".join(lines) + "\n"

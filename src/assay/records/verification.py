@@ -28,9 +28,14 @@ class CheckEntry(Record):
     code: str | None
     """Of a failed check its cause, of one that was not made ``not-checked``; in kebab-case."""
     says: str
-    """What was found, in words; they may change."""
+    """What was found, in words, which may change; empty where nothing of it could be proven."""
     unproven: tuple[str, ...]
     """What it could not prove."""
+
+    @property
+    def passed(self) -> bool:
+        """Return whether it was made, and did not fail."""
+        return self.state in (ProofState.PROVEN, ProofState.UNPROVEN)
 
 
 class GuaranteeEntry(Record):

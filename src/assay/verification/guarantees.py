@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.base.check_log import NamedCheck
 from assay.base.errors import AssayError
 from assay.base.printable import shown_line, shown_sentence
 from assay.records.verification import (
@@ -86,35 +85,26 @@ def verification_record(
             for each in (() if signed is None else (signed.signer,))
         ),
         guarantees=tuple(_guaranteed(log.checks)),
-        checks=tuple(
-            CheckEntry(
-                id=check.name,
-                state=check.state,
-                code=check.code or None,
-                says=shown_line(check.detail),
-                unproven=tuple(map(shown_line, check.unproven)),
-            )
-            for check in log.checks
-        ),
+        checks=tuple(log.checks),
         notes=tuple(map(shown_line, log.notes)),
     )
 
 
-def _guaranteed(checks: Sequence[NamedCheck]) -> Iterator[GuaranteeEntry]:
+def _guaranteed(checks: Sequence[CheckEntry]) -> Iterator[GuaranteeEntry]:
     """Yield each guarantee in the worst state of its checks; without any nobody looked at it."""
     for guarantee in GUARANTEES:
-        mine = [check for check in checks if check.name in guarantee.checks]
+        mine = [check for check in checks if check.id in guarantee.checks]
         states = {check.state for check in mine} or {ProofState.NOT_CHECKED}
         state = next(state for state in WORST_FIRST if state in states)
         says = shown_line(_says(guarantee, state, mine))
         yield GuaranteeEntry(id=guarantee.name, state=state, says=says)
 
 
-def _says(guarantee: Guarantee, state: ProofState, checks: Sequence[NamedCheck]) -> str:
+def _says(guarantee: Guarantee, state: ProofState, checks: Sequence[CheckEntry]) -> str:
     if state is ProofState.FAILED:
-        return ", ".join(check.name for check in checks if check.state is state)
+        return ", ".join(check.id for check in checks if check.state is state)
     if state is ProofState.NOT_CHECKED:
-        skipped = [check.detail for check in checks if check.state is state]
+        skipped = [check.says for check in checks if check.state is state]
         return skipped[0].removeprefix("not checked, ") if skipped else guarantee.unasked
     left = any(check.unproven for check in checks)
     return f"{guarantee.says}{', but for what is unproven above' if left else ''}"

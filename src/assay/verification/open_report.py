@@ -117,7 +117,7 @@ def _vouched(folder: Path, keys: Sequence[Path]) -> SignedFiles:
     if found is None:
         failed = next(check for check in log.checks if not check.passed)
         raise CheckFailed(
-            f"{folder}: not as a trusted key signed it: {failed.name}: {failed.detail}",
+            f"{folder}: not as a trusted key signed it: {failed.id}: {failed.says}",
             code=failed.code or CheckFailed.code,
         )
     return found

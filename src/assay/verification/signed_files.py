@@ -99,7 +99,7 @@ def check_signed_files(
             says(f"{PROVENANCE} is the one that the statement names")
     if log.holds:
         return found
-    done = {check.name for check in log.checks}
+    done = {check.id for check in log.checks}
     left = [name for name in (*CHECKS, *further) if name not in done]
     log.skip(left, "what nobody vouched for is not read")
     return None

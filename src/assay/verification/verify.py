@@ -57,7 +57,7 @@ class VerificationLog(CheckLog):
 
     def skip_rest(self, asked: Sequence[str], why: str) -> None:
         """Name the checks that are due and are not made."""
-        done = {check.name for check in self.checks}
+        done = {check.id for check in self.checks}
         self.skip([name for name in asked if name not in done], why)
 
 

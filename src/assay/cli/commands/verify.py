@@ -10,7 +10,7 @@ from typing import IO, Annotated
 
 import typer
 
-from assay.base.check_log import CheckLog, NamedCheck
+from assay.base.check_log import CheckLog
 from assay.base.commits import git_state
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.printable import shortened
@@ -24,7 +24,7 @@ from assay.cli.project_folder import ProjectOption, keys_of, project_folder
 from assay.evidence.load import ReportContents
 from assay.findings.replication import FigureRun, again_line, measured_again, measured_by
 from assay.records.images import RuntimeWish
-from assay.records.verification import MeasuredAgain, ProofState, VerificationRecord
+from assay.records.verification import CheckEntry, MeasuredAgain, ProofState, VerificationRecord
 from assay.shared.errors import ExitCode
 from assay.verification.attestation import load_public_key
 from assay.verification.guarantees import TIMES, verification_record
@@ -213,11 +213,11 @@ LONGEST_FOUND = 300
 """Characters that the last line quotes of what a check found: the lines above have all of it."""
 
 
-def show_check(to: IO[str], check: NamedCheck) -> None:
+def show_check(to: IO[str], check: CheckEntry) -> None:
     """One check that was made, and what it could not prove."""
-    if not check.is_open:
+    if check.says or not check.passed:
         word = "ok" if check.passed else "fail"
-        show_line(f"{word:5}{check.name}: {check.detail}", to)
+        show_line(f"{word:5}{check.id}: {check.says}", to)
     for line in check.unproven:
         show_line(f"unproven: {line}", to)
 
@@ -257,13 +257,13 @@ def own_key() -> tuple[str | None, Path]:
         return None, path
 
 
-def failed_line(result: VerificationRecord, checks: Sequence[NamedCheck]) -> str:
+def failed_line(result: VerificationRecord, checks: Sequence[CheckEntry]) -> str:
     """Return the last line where nothing verified: the first check that failed and what it found,
     claims by their names; or what this machine lacks.
     """
     failed = next((check for check in checks if check.state is ProofState.FAILED), None)
     error = (result.error or "nothing was checked").removeprefix(f"{result.report}: ")
-    found = f"{failed.name}: {failed.detail}" if failed else error
+    found = f"{failed.id}: {failed.says}" if failed else error
     refused = result.exit_code == ExitCode.CHECK_FAILED and result.code != OtherVersion.code
     word = "FAILED" if refused else "NOT VERIFIED"
     return f"{word}: {result.report}: {shortened(found, LONGEST_FOUND)}"
