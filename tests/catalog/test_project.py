@@ -157,7 +157,7 @@ class TestProblems:
             ("value: 1e-3000000 TFLOP/s", "'1e-3000000' is beyond the numbers"),
             ("value: 1e400 TFLOP/s", "'1e400' is beyond the numbers"),
             ("value: '1e3000000'", "'1e3000000' is beyond the numbers"),
-            (f"value: {'9' * 400} GB/s", f"'{'9' * 40}...' is beyond the numbers"),
+            (f"value: {'9' * 400} GB/s", "9' is beyond the numbers"),
             (f"value: 0.{'0' * 400}1 GB/s", "is beyond the numbers"),
         ],
     )

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from assay.base.errors import BadInput
-from assay.base.printable import shortened
 from assay.base.strict_yaml import parse_yaml
 from assay.records.base import (
     CALLABLE_PATTERN,
@@ -60,8 +59,6 @@ BY_KIND = {
 }
 """What else pydantic says in words of its own, by the type of its error."""
 SHOULD = re.compile("^(Input|String|Tuple|Dictionary|List) should ")
-LONGEST_PROBLEM = 400
-"""Characters of a sentence on a record that does not fit: it may quote what the record holds."""
 
 
 @contextmanager
@@ -135,8 +132,7 @@ def _problem(error: ValidationError) -> str:
     message = plain_words(first)
     more = error.error_count() - 1
     tail = f" (and {more} more)" if more else ""
-    said = f"{where + ': ' if where else ''}{message[:1].lower()}{message[1:]}"
-    return f"{shortened(said, LONGEST_PROBLEM)}{tail}"
+    return f"{where + ': ' if where else ''}{message[:1].lower()}{message[1:]}{tail}"
 
 
 def plain_words(error: ErrorDetails) -> str:

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from assay.base.errors import BadInput
 from assay.base.io import plain_words, read_text
-from assay.base.printable import shortened, with_short_names
+from assay.base.printable import with_short_names
 from assay.base.strict_yaml import YamlPath, YamlPlaces, parse_yaml_with_places
 from assay.records.base import Record
 from assay.shared.counting import counted
@@ -25,7 +25,6 @@ R = TypeVar("R", bound=Record)
 
 MOST_TOLD = 50
 """Problems of one file that are told; who has more begins with these."""
-LONGEST_PROBLEM = 400
 FEW_KNOWN = 8
 """Names of which all are told where none is like what was typed."""
 MOST_KNOWN = 2000
@@ -153,9 +152,7 @@ def _told(
         where = ".".join(map(str, path if called else (*at, *path)))
         for says in sentences:
             words = ": ".join(filter(None, (called, where, says[:1].lower() + says[1:])))
-            yield document.problem(
-                (*at, *path), shortened(with_short_names(words), LONGEST_PROBLEM)
-            )
+            yield document.problem((*at, *path), with_short_names(words))
 
 
 def _message(

@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from assay.base.io import plain_words
-from assay.base.printable import shortened
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import (
     PlacedYaml,
@@ -46,8 +45,6 @@ HOW_ELSE = (
 )  # fmt: skip
 """How a figure that begins in one way or another is written here."""
 BOUNDS = ("at_least", "at_most")
-LONGEST_TYPED = 40
-"""Characters of a number that a sentence quotes."""
 
 
 def last_digit(typed: str) -> float:
@@ -131,7 +128,7 @@ def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[
 
 
 def _not_taken(typed: str, problem: str) -> str:
-    return f"value: '{shortened(typed, LONGEST_TYPED)}' {problem}"
+    return f"value: '{typed}' {problem}"
 
 
 def read_document(

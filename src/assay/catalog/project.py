@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.base.errors import BadInput
-from assay.base.printable import shortened, shown_line
+from assay.base.printable import shown_line
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import YamlProblem, YamlProblems, read_placed_yaml
 from assay.catalog.claim_documents import ProjectReading, placed, read_document
@@ -43,8 +43,6 @@ PARTS: dict[str, type[Record]] = {
     "claims": ProjectClaim,
     "audits": ProjectAudit,
 }
-LONGEST_QUOTED = 80
-"""Characters of what is no name of a file that a sentence quotes."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ def _files(reading: ProjectReading, listed: Sequence[object]) -> dict[str, str]:
         if (problem := file_problem(folder, name)) is None:
             there.add(name)
         else:
-            says = f"{shortened(shown_line(name), LONGEST_QUOTED)}: {problem}"
+            says = f"{shown_line(name)}: {problem}"
             reading.refuse(at, f"files: {says}" if at[1:] else says)
     try:
         if (problem := bounds_problem(folder, there)) is None:

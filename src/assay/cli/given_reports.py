@@ -13,7 +13,7 @@ from assay.base.printable import shortened
 from assay.base.progress import say
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
-from assay.cli.commands.verify import LONGEST_TITLE, SHORT, check_report
+from assay.cli.commands.verify import SHORT, check_report
 from assay.cli.options import require_report
 from assay.cli.project_folder import keys_of
 from assay.evidence.load import ReportContents
@@ -31,8 +31,8 @@ from assay.verification.trust import may_speak_of, project_reports, published_re
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trusted_keys
 from assay.verification.verify import VerificationLog
 
-LONGEST_NOTE = 400
-"""Characters of why a report does not verify: the line names it, ``./assay verify`` tells all."""
+LONGEST_TITLE = 80
+"""Characters of a project's title that are shown."""
 Keep = Callable[[Path, GivenReport], None]
 """What takes over a report that is intact, from the directory where it lies unpacked."""
 
@@ -154,7 +154,7 @@ def name_of(path: Path, run: str, project: str | None) -> str:
 
 
 def _unverified(path: Path, wrong: str) -> GivenReport:
-    said = " ".join(shortened(wrong, LONGEST_NOTE).split())
+    said = " ".join(wrong.split())
     return GivenReport(report_name(path), str(path), unread_figures(), None, f"unverified: {said}")
 
 

@@ -13,14 +13,11 @@ from securesystemslib.exceptions import UnverifiedSignatureError
 from securesystemslib.signer import CryptoSigner, Signature
 
 from assay.base.errors import CheckFailed
-from assay.base.printable import shortened
 from assay.shared.bounded_json import parse_bounded
 from assay.shared.read_limits import Unreadable
 from assay.verification.trusted_keys import TrustedKey
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
-LONGEST_ID = 100
-"""Characters that a sentence quotes of what an envelope may call a key: ids have 64."""
 
 
 def seal(payload: bytes, signer: CryptoSigner) -> bytes:
@@ -69,13 +66,11 @@ def check_signature(envelope: Envelope, trusted: Sequence[TrustedKey]) -> Truste
     trusted key's id that it did not make, and for a revoked key's.
     """
     if envelope.payload_type != PAYLOAD_TYPE:
-        kind = shortened(str(envelope.payload_type), LONGEST_ID)
-        raise CheckFailed(f"the payload type is {kind!r}", code="payload-type")
+        raise CheckFailed(f"the payload type is {envelope.payload_type!r}", code="payload-type")
     ((keyid, signature),) = envelope.signatures.items()
     signer = next((key for key in trusted if key.keyid == keyid), None)
     if signer is None:
-        who = shortened(str(keyid), LONGEST_ID)
-        problem = f"signed by key {who}, which is not trusted; --key PUBLIC_KEY trusts another"
+        problem = f"signed by key {keyid}, which is not trusted; --key PUBLIC_KEY trusts another"
         raise CheckFailed(problem, code="signature-untrusted")
     try:
         signer.key.verify_signature(signature, envelope.pae())

@@ -13,7 +13,6 @@ import typer
 from assay.base.check_log import CheckLog
 from assay.base.commits import git_state
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
-from assay.base.printable import shortened
 from assay.base.progress import show_line, show_sentence
 from assay.base.writable import unwritable_sentence
 from assay.catalog.project_folder import project_of
@@ -200,17 +199,13 @@ def _rebuilding(
     return compare
 
 
-"""Characters of a state, and of what became of a check, with the room behind it."""
-STATE_WIDTH = 12
-LONGEST_TITLE, LONGEST_NAME, SHORT = 80, 40, 12
-"""Characters of a project's title, of a key's name and of a digest that are shown."""
+STATE_WIDTH, SHORT = 12, 12
+"""Characters of a state with the room behind it, and of a digest that are shown."""
 RULE = (
     "Rely on a verdict if you trust that key, or if another signer's verdict agrees: "
     "./assay history CLAIM lists them."
 )
 """What an auditor can go by."""
-LONGEST_FOUND = 300
-"""Characters that the last line quotes of what a check found: the lines above have all of it."""
 
 
 def show_check(to: IO[str], check: CheckEntry) -> None:
@@ -227,9 +222,8 @@ def show_guarantees(result: VerificationRecord) -> None:
     for note in result.notes:
         say(f"note {note}")
     if result.project:
-        title = shortened(result.project_title or "", LONGEST_TITLE)
-        named = f"{result.project}{f' ({title})' if title else ''}"
-        say(f"its claims are its signer's own: project {named}, not Assay's")
+        title = f" ({result.project_title})" if result.project_title else ""
+        say(f"its claims are its signer's own: project {result.project}{title}, not Assay's")
     for each in result.guarantees:
         word = each.state.replace("_", " ")
         say(f"{word:{STATE_WIDTH}}{each.id}: {each.says}")
@@ -242,7 +236,7 @@ def verified_line(result: VerificationRecord) -> str:
     of = f" of project {result.project[:SHORT]}, its signer's own claims" if result.project else ""
     signers = " and ".join(
         f"{'your own key, ' if each.keyid == own_key()[0] else ''}"
-        f"{shortened(each.name, LONGEST_NAME)} ({each.keyid[:SHORT]})"
+        f"{each.name} ({each.keyid[:SHORT]})"
         for each in result.signers
     )
     return f"PASSED: {result.report}{named}{of}{f', signed by {signers}' if signers else ''}"
@@ -266,4 +260,4 @@ def failed_line(result: VerificationRecord, checks: Sequence[CheckEntry]) -> str
     found = f"{failed.id}: {failed.says}" if failed else error
     refused = result.exit_code == ExitCode.CHECK_FAILED and result.code != OtherVersion.code
     word = "FAILED" if refused else "NOT VERIFIED"
-    return f"{word}: {result.report}: {shortened(found, LONGEST_FOUND)}"
+    return f"{word}: {result.report}: {found}"
