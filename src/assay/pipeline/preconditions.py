@@ -12,26 +12,13 @@ from assay.catalog.model import Catalog
 from assay.evidence.stages import plan_path
 from assay.pipeline.run_files import REPORTS, RESULTS, report_path, require_own_places
 from assay.records.attestation import ATTESTATION
-from assay.records.images import RuntimeName, is_engine
 from assay.records.plan import Plan, Request
 from assay.report.replaceable import require_replaceable
-from assay.runtimes.choose import starts_none
 from assay.shared.counting import counted
 from assay.verification.sign import require_key_place
 
 LOCAL = "local"
 """The run that is meant where none is named."""
-
-
-def tell_images(catalog: Catalog, runtime: RuntimeName) -> None:
-    """Say which commands of a project are not run, since the runtime starts no image that is named
-    by its digest.
-    """
-    for source in catalog.sources.values() if not is_engine(runtime) else ():
-        for command in source.commands:
-            if command.image is not None:
-                why = starts_none(runtime, command.image)
-                say(f"remark: command '{command.id}' is not run, nor its claims: {why}")
 
 
 def require_places(root: Path, run: str, key: Path | None) -> None:

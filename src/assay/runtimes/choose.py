@@ -23,18 +23,13 @@ def open_image(
     MissingEnvironment where the runtime starts none, or this one cannot be had.
     """
     if not is_engine(name):
-        raise MissingEnvironment(starts_none(name, reference))
+        raise MissingEnvironment(
+            f"it runs in image {reference}, and --runtime {name} starts none by its digest: "
+            "--runtime docker or podman does"
+        )
     runtime = EngineRuntime(name)
     found = runtime.find_image(reference)
     return lambda task, on_line: runtime.run(task, found, on_line)
-
-
-def starts_none(runtime: str, reference: str) -> str:
-    """Return that a runtime which is no engine starts no image that a command names."""
-    return (
-        f"it runs in image {reference}, and --runtime {runtime} starts none by its digest: "
-        "--runtime docker or podman does"
-    )
 
 
 def no_sif(image: ImageRecord) -> Path:

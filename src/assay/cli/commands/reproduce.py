@@ -46,7 +46,6 @@ from assay.pipeline.preconditions import (
     name_of_run,
     require_compiler,
     require_kept_report,
-    tell_images,
 )
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.run_files import RESULTS, report_path, require_own_places, run_path
@@ -231,7 +230,7 @@ def reproduce(
         request = make_request(root, catalog, options)
         plan = make_plan(catalog, request)
         require_compiler(request, plan, starts=False)
-        _tell_plan(catalog, request, plan)
+        _tell_plan(plan)
         for line in claim_lines(catalog, plan, every=verbose):
             say(line)
     else:
@@ -275,7 +274,7 @@ def finish(
     request = make_request(root, catalog, options)
     plan = make_plan(catalog, request)
     require_kept_report(root, catalog, request, plan, narrowed=narrowed)
-    _tell_plan(catalog, request, plan)
+    _tell_plan(plan)
     require_trust(catalog, plan, trusted=trusted)
     goal = "unsigned" if request.unsigned_for else None
     done = root / run_path(request)
@@ -297,12 +296,10 @@ def tell_timings(root: Path, options: Options, began: float) -> None:
     console.note(f"{time.time() - began:8.1f} s  all of it")
 
 
-def _tell_plan(catalog: Catalog, request: Request, plan: Plan) -> None:
+def _tell_plan(plan: Plan) -> None:
     """Say what a run is about to do."""
     for line in plan_lines(plan, guessed_build_seconds(checkout.ROOT, plan)):
         console.note(line)
-    if any(target.provision.kind == "device" for target in plan.targets):
-        tell_images(catalog, request.runtime)
 
 
 def tell_outcome(request: Request, strict: bool, catalog: Catalog | None = None) -> None:
