@@ -275,12 +275,12 @@ def _told(record: OriginalRunRecord, figure: FigurePattern, program: str) -> str
     file = f"{record.file} (SHA-256 {record.file_sha256}) of " if record.file else ""
     line, run = record.build_line, record.run_line
     built = f"built by `{line.line}` ({whose(line)}), " if line else ""
-    where = f"in image {record.image}, " if record.image else ""
+    where = f"in image {record.image} " if record.image else ""
     taken = "the only one" if figure.take is Take.ONLY else figure.take.value
     return (
-        f"What ran is {program}: {where}{file}a checkout (SHA-256 "
-        f"{record.checkout.sha256}), {built}run by `{run.line}` ({whose(run)}); the figure is what "
-        f"it prints at '{figure.pattern}' ({taken} of a run), counted as it counts."
+        f"{program[0].upper()}{program[1:]}: {file}a checkout (SHA-256 {record.checkout.sha256}), "
+        f"{built}run {where}by `{run.line}` ({whose(run)}); its figure is what it prints at "
+        f"'{figure.pattern}' ({taken} of a run), counted as it counts."
     )
 
 
