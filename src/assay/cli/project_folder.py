@@ -105,7 +105,8 @@ TrustOption = Annotated[
     bool,
     typer.Option(
         "--trust-project",
-        help="Run the project's code without asking: it is its author's, and runs as you.",
+        help="Run the project's code without asking: it is its author's, and runs "
+        "in a container without a network or, where there is no engine, as you.",
     ),
 ]
 YES = ("y", "yes")

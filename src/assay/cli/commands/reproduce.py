@@ -160,9 +160,9 @@ def reproduce(
         typer.Option(
             metavar="SOURCE=DIR",
             help="Checkout of a source's own program: the lines that the source types are run in a "
-            "copy of it. That is a stranger's code, run as you, and no sandbox holds it. A file "
-            "that a claim says compiles, or does not, is compiled from it, which needs no GPU. "
-            "Needs --runtime host; repeatable.",
+            "copy of it. That is a stranger's code, run as you: it can change no record, report or "
+            "file of Assay's, and nothing else holds it. A file that a claim says compiles, or "
+            "does not, is compiled from it, which needs no GPU. Needs --runtime host; repeatable.",
         ),
     ] = None,
     original_build: Annotated[
@@ -335,5 +335,4 @@ def _verify_command(report: Path, request: Request) -> list[str]:
     own = public_key_path(Path(request.signing_key))
     paths = dict.fromkeys(map(str, (own, *request.extra_keys)))
     keys = [part for path in paths for part in ("--key", path)]
-    accepts = ["--accept-policy"] if request.clean_tree is False else []
-    return [checkout.command(), "verify", str(from_here(report)), *keys, *accepts]
+    return [checkout.command(), "verify", str(from_here(report)), *keys]
