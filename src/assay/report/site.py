@@ -34,6 +34,8 @@ INDEX = "assay-site.json"
 """Names every report, claim and page for programs; a folder that has it holds a site."""
 RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
 """In which order claims are listed."""
+ROW_A_CLAIM = 6
+"""The first rules by which a page has one row for a claim; before, each GPU had its own."""
 SHOWN = 100
 """Measurements on a claim's page, and in its picture: the newest."""
 FED = 50
@@ -64,6 +66,11 @@ class SiteReport:
         if not self.given.intact:
             return ""
         return f"{report_folder(self.given)}/{self.given.figures.run}/{PAGE}"
+
+    def row(self, claim: str, target: str | None) -> str:
+        """Return what a claim's row is called on its page."""
+        a_gpu = target is not None and self.given.figures.rules < ROW_A_CLAIM
+        return f"{claim}.{target}" if a_gpu else claim
 
     @property
     def archive(self) -> str:
@@ -208,7 +215,7 @@ class Ranking:
         return self.rates[0]
 
     def rows(self) -> list[Row]:
-        """Return its arms, the fastest first; those whose intervals meet share a rank."""
+        """Return its arms, the fastest first; a rank is one more than those wholly faster."""
         slowest = max(rate.time_ms for rate in self.rates)
         ranked = [
             (1 + sum(other.ci90_ms[1] < rate.ci90_ms[0] for other in self.rates), rate)

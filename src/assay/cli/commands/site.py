@@ -154,10 +154,10 @@ def built(folder: Path, stays: Collection[str] = ()) -> AbstractContextManager[P
 
 def write_pages(made: Site, templates: Path, place: Path) -> str:
     """Write every page; return how much it is, in words."""
-    pages = total = 0
+    pages = 0
     for name, text in made.pages(templates):
-        path, data = place / name, text.encode()
+        path = place / name
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(data)
-        pages, total = pages + 1, total + len(data)
-    return f"{counted(pages, 'page')}, {total / 1e6:.1f} MB"
+        path.write_text(text, encoding="utf-8")
+        pages += 1
+    return counted(pages, "page")
