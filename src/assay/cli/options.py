@@ -9,6 +9,7 @@ import typer
 
 from assay.base.errors import BadInput
 from assay.base.isolation import DEVICE_PATH
+from assay.base.progress import say
 from assay.base.yaml_problems import suggest
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
@@ -35,10 +36,13 @@ def found_report(path: Path) -> Path:
         return path
     names = (path.name, f"{path.name}{SUFFIX}")
     folders = _folders() if path.name == str(path) else [path.parent]
-    for place in (folder / name for folder in folders for name in names):
-        if os.path.exists(place):  # noqa: PTH110 - Path.exists raises for too long a name
-            return from_here(place)
-    return path
+    places = (folder / name for folder in folders for name in names)
+    # Path.exists raises for too long a name.
+    found = dict.fromkeys(from_here(each) for each in places if os.path.exists(each))  # noqa: PTH110
+    first, *others = found or [path]
+    if others:
+        say(f"{path}: {first} is taken, not {', '.join(map(str, others))}")
+    return first
 
 
 def require_report(path: Path) -> None:

@@ -70,7 +70,8 @@ def check_signature(envelope: Envelope, trusted: Sequence[TrustedKey]) -> Truste
     ((keyid, signature),) = envelope.signatures.items()
     signer = next((key for key in trusted if key.keyid == keyid), None)
     if signer is None:
-        problem = f"signed by key {keyid}, which is not trusted; --key PUBLIC_KEY trusts another"
+        remedy = "name each key that you trust with --key PUBLIC_KEY"
+        problem = f"signed by key {keyid}, which is not trusted; {remedy}"
         raise CheckFailed(problem, code="signature-untrusted")
     try:
         signer.key.verify_signature(signature, envelope.pae())
