@@ -6,6 +6,7 @@ import pytest
 
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record, write_record
+from assay.cli import checkout
 from assay.cli.commands.reproduce import _verify_command
 from assay.evidence.stages import pipeline_path
 from assay.pipeline.steps import Steps
@@ -40,7 +41,7 @@ def verified(root: Path, commit: str, clean: bool, run: Path | None = None) -> t
     return (run / "verified.txt").read_text(), request
 
 
-def test_a_tree_that_changed_under_way_is_told(root: Path) -> None:
+def test_a_tree_that_changed_under_way_is_told(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run is of the tree as it began; its reader has what is there now."""
     run = write_run(root)
     path = root / "config" / "judging.yaml"
@@ -50,4 +51,9 @@ def test_a_tree_that_changed_under_way_is_told(root: Path) -> None:
     assert raised.value.code == "policy"
     text, request = verified(root, "b" * 40, False, run)
     assert "ok  policy: accepted" in text
-    assert _verify_command(REPORT, request)[-1] == "--accept-policy", "what is printed can be typed"
+    monkeypatch.setattr(checkout, "ROOT", root)
+    typed = _verify_command(root / REPORT, request)
+    assert typed[-1] == "--accept-policy", "what is printed can be typed"
+    path.write_text(path.read_text().replace(*reversed(MARGIN)))
+    (root / "notes.txt").touch()
+    assert "--accept-policy" not in _verify_command(root / REPORT, request)

@@ -57,7 +57,9 @@ from assay.records.verdicts import Status, VerdictsFile
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing
 from assay.verification.attestation import load_public_key
+from assay.verification.policy import Policy, check_policy
 from assay.verification.sign import default_signing_key, public_key_path
+from assay.verification.verify import VerificationLog
 
 STRICT = fmt.either([status.word for status in Status if status.facts.strict])
 """What ``--strict`` does not let pass."""
@@ -335,4 +337,15 @@ def _verify_command(report: Path, request: Request) -> list[str]:
     own = public_key_path(Path(request.signing_key))
     paths = dict.fromkeys(map(str, (own, *request.extra_keys)))
     keys = [part for path in paths for part in ("--key", path)]
-    return [checkout.command(), "verify", str(from_here(report)), *keys]
+    accepts = [] if _by_these_rules(report, request) else ["--accept-policy"]
+    return [checkout.command(), "verify", str(from_here(report)), *keys, *accepts]
+
+
+def _by_these_rules(report: Path, request: Request) -> bool:
+    """Return whether the configuration is the one that a run began with; a changed tree may hold
+    no more than somebody's notes.
+    """
+    log = VerificationLog()
+    if request.clean_tree is False:
+        check_policy(log, report, Policy(checkout.ROOT))
+    return all(check.passed for check in log.checks)
