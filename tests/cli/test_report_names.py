@@ -29,6 +29,14 @@ def test_a_name_is_found_where_reports_are(root: Path, name: str, place: str) ->
     assert found_report(Path(name)) == Path("repo") / place
 
 
+def test_of_two_reports_of_a_name_the_run_here_is_taken_and_said(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "reports/old").mkdir()
+    assert found_report(Path("old")) == Path("repo/reports/old")
+    assert "not repo/reports/published/old" in capsys.readouterr().err
+
+
 def test_in_a_projects_folder_its_own_come_first(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

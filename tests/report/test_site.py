@@ -2,7 +2,7 @@
 
 from assay.findings.report_comparison import GivenReport
 from assay.records.report_figures import ArmRate, ReportFigures
-from assay.report.site import Site, SiteClaim
+from assay.report.site import Site, SiteClaim, SiteReport
 from tests.findings.short_reports import figure, machine, report
 
 
@@ -49,3 +49,12 @@ def test_intervals_that_meet_share_a_rank_and_problems_are_ranked_apart() -> Non
     assert [(row["rank"], row["variant"]) for row in ranking.rows()] == [
         (1, "a"), (1, "b"), (3, "slow"),
     ]  # fmt: skip
+
+
+def test_a_row_of_an_older_page_is_one_gpus() -> None:
+    old = report("run_1", machine("card_a", "t1")).model_copy(update={"rules": 3})
+    rows = [
+        SiteReport(given(each, "lab")).row("rate", "h100")
+        for each in (old, old.model_copy(update={"rules": 6}))
+    ]
+    assert rows == ["rate.h100", "rate"]
