@@ -52,9 +52,10 @@ def test_intervals_that_meet_share_a_rank_and_problems_are_ranked_apart() -> Non
 
 
 def test_a_row_of_an_older_page_is_one_gpus() -> None:
-    old = report("run_1", machine("card_a", "t1")).model_copy(update={"rules": 3})
+    new = report("run_1", machine("card_a", "t1")).model_copy(update={"rules": 6})
+    old = new.model_copy(update={"rules": 3})
     rows = [
-        SiteReport(given(each, "lab")).row("rate", "h100")
-        for each in (old, old.model_copy(update={"rules": 6}))
+        SiteReport(given(each, "lab")).row("rate", target)
+        for each, target in ((old, "h100"), (old, ""), (new, "h100"))
     ]
-    assert rows == ["rate.h100", "rate"]
+    assert rows == ["rate.h100", "rate", "rate"]

@@ -81,7 +81,7 @@ def _text(words: str, x: float) -> str:
 def outcome_lines(figures: ReportFigures) -> list[str]:
     """Return how a report's figures came out, kind by kind; of a kind that nobody ran, nothing."""
     return [
-        f"{counted(found.total, *KINDS[kind])}: {told(found.statuses)}"
+        f"{counted(found.total, *KINDS[kind])}: {told(found.statuses, found.away)}"
         for kind, found in figures.counts.items()
         if set(found.statuses) - {Status.NOT_RUN}
     ]

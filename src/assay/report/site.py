@@ -67,9 +67,9 @@ class SiteReport:
             return ""
         return f"{report_folder(self.given)}/{self.given.figures.run}/{PAGE}"
 
-    def row(self, claim: str, target: str | None) -> str:
-        """Return what a claim's row is called on its page."""
-        a_gpu = target is not None and self.given.figures.rules < ROW_A_CLAIM
+    def row(self, claim: str, target: str) -> str:
+        """Return what a claim's row is called on its page; ``target``: empty where it has none."""
+        a_gpu = target and self.given.figures.rules < ROW_A_CLAIM
         return f"{claim}.{target}" if a_gpu else claim
 
     @property
