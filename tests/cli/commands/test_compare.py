@@ -55,6 +55,12 @@ class TestWhatIsShown:
         assert "<script" not in text and "http" not in text.replace("http-equiv", "")
 
 
+def test_a_claim_of_no_report_is_refused(assay: Any, report: Path, key: Any) -> None:
+    answer = assay("compare", report, report, *key, "--claim", "demo_rte")
+    assert answer.code == 2
+    assert "demo_rate" in answer.err
+
+
 class TestVerifiedFirst:
     """Nothing is compared with what nobody vouches for."""
 

@@ -7,6 +7,7 @@ import typer
 
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.writable import require_file_place
+from assay.base.yaml_problems import suggest
 from assay.cli import checkout, console
 from assay.cli.console import TableColumn, say
 from assay.cli.given_reports import given_reports
@@ -56,6 +57,9 @@ def compare(
     for report in reports:
         if not report.intact:
             raise CheckFailed(f"{report.name}: nothing is compared with it: {report.note}")
+    known = {name for report in reports for name in report.figures.claims}
+    for name in set(claim or ()) - known:
+        raise BadInput(f"no report says anything of '{name}'{suggest(name, sorted(known))}")
     view, every = comparison_view(reports, claim or ()), every or bool(claim)
     for warning in (*([view.products] if view.products else []), *view.warnings):
         console.note(f"warning: {warning}")
