@@ -6,7 +6,7 @@ from assay.catalog.load import load_catalog
 from assay.cli.plan_words import claim_lines, plan_lines
 from assay.measuring.host_machine import NO_DRIVER
 from assay.pipeline.plan import make_plan
-from assay.records.evaluations import Benchmark, Metric, NotRun, Term
+from assay.records.evaluations import Benchmark, Metric, NotRun, Term, Unanswerable
 from assay.records.originals import OriginalJob
 from assay.records.plan import Plan, Provision
 from tests import builders as b
@@ -60,3 +60,13 @@ def test_figures_from_elsewhere_are_told_apart() -> None:
         "would be measured on h100: 1 claim: rate",
         "would be measured on l4, elsewhere than they are for: 1 claim: rate",
     ]
+
+
+def test_what_no_measurement_answers_is_not_taken_over() -> None:
+    unsaid = Unanswerable(
+        kind="unanswerable", reason=NotRun.CONFIGURATION_MISSING, detail="The shape is unsaid."
+    )
+    catalog = b.catalog([b.claim("rate", unsaid)])
+    plan = make_plan(catalog, make_request("run", [TAKEN], ["paper"]))
+    (line,) = claim_lines(catalog, plan, every=False)
+    assert line.startswith("would not be run (configuration missing)")

@@ -84,7 +84,7 @@ def keep(root: Path, *, narrowed: bool = False, only: bool = False, **changes: o
     request = made_request("demo_run", [provision()], ["demo"]).model_copy(update=changes)
     if only:
         request = request.model_copy(update={"claims": (next(iter(catalog.claims)),)})
-    require_kept_report(root, catalog, request, make_plan(catalog, request), narrowed=narrowed)
+    require_kept_report(root, request, make_plan(catalog, request), narrowed=narrowed)
 
 
 def test_the_same_claims_replace_it_and_fewer_do_not(signed: Path) -> None:
@@ -92,6 +92,11 @@ def test_the_same_claims_replace_it_and_fewer_do_not(signed: Path) -> None:
     with pytest.raises(BadInput, match="--run NAME"):
         keep(signed, only=True)
     keep(signed, only=True, run="other")
+    path = signed / "config" / "claims" / "demo.yaml"
+    path.write_text(path.read_text().replace("demo_rate", "renamed_rate"))
+    with pytest.raises(BadInput, match="without 1 of"):
+        keep(signed)
+    path.write_text(path.read_text().replace("renamed_rate", "demo_rate"))
     (signed / "reports" / "demo_run" / "attestation.json").unlink()
     keep(signed, only=True)  # nobody signed what is there
 

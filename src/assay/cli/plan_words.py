@@ -10,7 +10,7 @@ from assay.catalog.model import Catalog
 from assay.measuring.host_machine import NO_DRIVER
 from assay.pipeline.dag import known_costs
 from assay.pipeline.plan import unanswered
-from assay.records.evaluations import NotRun
+from assay.records.evaluations import NotRun, Unanswerable
 from assay.records.plan import Answer, Plan, TargetPlan
 from assay.report import formatting as fmt
 from assay.shared.counting import agreeing, counted
@@ -102,5 +102,8 @@ def _way(catalog: Catalog, answer: Answer) -> str:
     claim = catalog.claims.get(answer.claim)
     own = claim.hardware.targets if claim else ()
     away = ", elsewhere than they are for" if own and place and answer.target not in own else ""
-    words = WAYS.get(answer.way) or f"would not be run ({fmt.words(str(answer.reason))})"
+    words, reason = WAYS.get(answer.way), answer.reason
+    if claim is not None and isinstance(claim.evaluation, Unanswerable):
+        words, reason = None, claim.evaluation.reason  # whatever else a report has of it
+    words = words or f"would not be run ({fmt.words(str(reason))})"
     return f"{words}{place}{away}"

@@ -8,7 +8,6 @@ from assay.base.io import read_record
 from assay.base.progress import say
 from assay.base.writable import why_not_writable
 from assay.building.toolchain import find_host_compiler
-from assay.catalog.model import Catalog
 from assay.evidence.stages import plan_path
 from assay.pipeline.run_files import REPORTS, RESULTS, report_path, require_own_places
 from assay.records.attestation import ATTESTATION
@@ -60,19 +59,15 @@ def _signed_plan(report: Path) -> Plan | None:
         return None
 
 
-def require_kept_report(
-    root: Path, catalog: Catalog, request: Request, plan: Plan, *, narrowed: bool
-) -> None:
-    """Raise BadInput where a signed report lies that has claims which this run leaves out.
-
-    Claims that the catalog has no more count for nothing. ``narrowed``: whether targets were named,
-    so that those of the report count, too.
+def require_kept_report(root: Path, request: Request, plan: Plan, *, narrowed: bool) -> None:
+    """Raise BadInput where a signed report lies that has claims which this run leaves out, those
+    among them that there are no more. ``narrowed``: whether targets were named, so that those of
+    the report count, too.
     """
     earlier = _signed_plan(root / report_path(request))
     if earlier is None:
         return
-    known = {*catalog.claims, *catalog.audits}
-    claims = {each.claim for each in earlier.answers} & known
+    claims = {each.claim for each in earlier.answers}
     lost = claims - {each.claim for each in plan.answers}
     targets = {each.target for each in earlier.targets} - {each.target for each in plan.targets}
     if lost:

@@ -275,7 +275,7 @@ def finish(
     root = checkout.ROOT
     request = make_request(root, catalog, options)
     plan = make_plan(catalog, request)
-    require_kept_report(root, catalog, request, plan, narrowed=narrowed)
+    require_kept_report(root, request, plan, narrowed=narrowed)
     _tell_plan(plan)
     require_trust(catalog, plan, trusted=trusted)
     goal = "unsigned" if request.unsigned_for else None
