@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -99,7 +98,7 @@ class TestAStep:
 
     def test_that_is_killed(self, tmp_path: Path, root: Path) -> None:
         command = subprocess.Popen(["/bin/sleep", "300"])
-        mine = {owners.VARIABLE: owners.name_of(command.pid)}
+        mine = owners.variables(tmp_path, owners.name_of(command.pid))
         step, _ = started(STEP, tmp_path, root, **mine)
         command.kill()  # not waited for: one that nobody was told of yet is gone, too
         assert step.wait(60) == 128 + signal.SIGTERM
@@ -107,14 +106,8 @@ class TestAStep:
         command.wait()
 
     def test_of_one_that_is_gone_does_not_begin(self, tmp_path: Path) -> None:
-        gone = {owners.VARIABLE: f"{owners.myself()}0"}
+        gone = owners.variables(tmp_path, f"{owners.myself()}0")
         assert not leave_with_owner(gone)
-
-
-def _works_for(mark: bytes, pid: int) -> Iterator[bytes]:
-    """Yield what names the command of a process id in the environments of others."""
-    for _, variables in owners.environments():
-        yield from (v for v in variables if v.startswith(mark) and f"/{pid}/".encode() in v)
 
 
 def start(checkout: Checkout) -> "subprocess.Popen[bytes]":
@@ -140,8 +133,7 @@ def test_nothing_goes_on_without_its_command_and_the_next_ends_well(tmp_path: Pa
     # The stand-in sleeps for minutes: it is ended, and all that waits for it.
     results = checkout.root / "results" / RUN
     signature = checkout.root / "reports" / RUN / ATTESTATION
-    mark = f"{owners.VARIABLE}=".encode()
-    assert waited(lambda: not any(_works_for(mark, command.pid)), 60)
+    assert waited(lambda: not owners.leftovers(results), 60)
     assert not signature.exists()
     slow.unlink()
     assert start(checkout).wait(PATIENCE_S) == 0, said.read_text()[-4000:]

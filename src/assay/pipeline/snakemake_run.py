@@ -26,9 +26,9 @@ from assay.base.signals import SignalledExit
 from assay.base.writable import cache_folder, own_cache, why_not_writable
 from assay.catalog.model import Catalog
 from assay.measuring.held_gpu import memory_limit
-from assay.pipeline.failures import error_of, read_failures
+from assay.pipeline.failures import error_of, is_damaged, read_failures
 from assay.pipeline.preconditions import require_compiler
-from assay.pipeline.run_files import RESULTS, bind_run, run_path
+from assay.pipeline.run_files import RESULTS, bind_run, report_path, run_path
 from assay.pipeline.slurm_jobs import (
     cancel_orphans,
     executor_options,
@@ -36,6 +36,7 @@ from assay.pipeline.slurm_jobs import (
     salt_of,
     was_on_cluster,
 )
+from assay.records.attestation import PAGE
 from assay.records.plan import Plan, Request
 from assay.runtimes import owners
 from assay.shared.counting import counted
@@ -77,8 +78,9 @@ def run_workflow(
     ``catalog``: what ``plan`` was made from; ``again``: outputs below the run's directory that are
     made anew though they are there. What Snakemake says goes to ``logs/snakemake.log`` of the run,
     and to the terminal too where that is ``verbose``. The first step that finds that the machine
-    lacks something ends the run; what was finished is kept. Raises the failed steps' error with the
-    first one's exit code, Interrupted when this process is.
+    lacks something ends the run; what was finished is kept. A report that is no longer as it was
+    signed is made again. Raises the failed steps' error with the first one's exit code, Interrupted
+    when this process is.
     """
     require_compiler(request, plan)
     with only_run(root if request.home is None else Path(request.home), request.run):
@@ -93,6 +95,8 @@ def run_workflow(
         if again:
             say(f"failed before and tried again: {', '.join(again)}")
         anew = [f"{run_path(request)}/{output}" for output in again]
+        if is_damaged(root / report_path(request)):
+            anew.append(f"{report_path(request)}/{PAGE}")
         command = [*snakemake_command(root, request, goal), "--cores", str(cores)]
         _run(root, request, [*command, "--forcerun", *anew] if anew else command, verbose=verbose)
 
@@ -106,7 +110,7 @@ def _run(root: Path, request: Request, command: Sequence[str], *, verbose: bool)
             command,
             root,
             run_dir,
-            environment=environment | {owners.VARIABLE: owners.myself()},
+            environment=environment | owners.variables(run_dir, owners.myself()),
             verbose=verbose,
             on_cluster=on_cluster,
         )
@@ -176,11 +180,13 @@ def only_run(home: Path, name: str) -> Iterator[None]:
     """Hold the run ``name`` of this checkout, or of a project; waits, saying so, while another
     process has it.
 
-    Snakemake's own locks outlive a killed process; this one does not.
+    Snakemake's own locks outlive a killed process; this one does not. What a killed command left
+    running is waited for, and ended. Raises MissingEnvironment where that cannot be.
     """
     path = home / RESULTS / f".{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     with exclusive(path, f"another process is at run '{name}' of {home}; waiting for it"):
+        owners.end_leftovers(home / RESULTS / name)
         yield
 
 

@@ -167,7 +167,7 @@ def leave_with_owner(environ: Mapping[str, str]) -> bool:
 
     The jobs of a cluster, whose command is elsewhere, are cancelled by the run's next start.
     """
-    owner = environ.get(owners.VARIABLE, "")
+    owner = environ.get(owners.VARIABLE, "").partition(" ")[0]
 
     def watch() -> None:
         while not owners.is_gone(owner):

@@ -1,22 +1,32 @@
 """The command that a container or a process works for, and what it left when it was killed.
 
-A killed command ends nobody. What it started ends by itself, for its environment names the
-command, or by the kernel (see ``shared.processes``). A container carries the name as a label, and
-whoever uses that engine next removes it.
+A killed command ends nobody. What it started ends by itself, or by the kernel (see
+``shared.parent_death``); what is left all the same, a compiler's own children say, carries the
+command's name in its environment, and the run's next start ends it. A container carries it as a
+label, and whoever uses that engine next removes it.
 """
 
 import os
 import platform
+import signal
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from assay.base.errors import MissingEnvironment
+from assay.base.progress import say
+
 LABEL = "assay.owner"
 """Label of every container of ours."""
 VARIABLE = "ASSAY_RUN_OWNER"
-"""Names the command that a process works for."""
+"""Names the command that a process works for, and the folder of its run."""
 ENDED = ("Z", "X")
 """States of a process that ended, and whose parent has not looked yet."""
+STEPS = ((None, 20.0), (signal.SIGTERM, 10.0), (signal.SIGKILL, 10.0))
+"""What leftovers are sent, and how many seconds they then have: first they may end by
+themselves, for containers are removed and half-written files taken away on the way."""
+POLL_S = 0.1
 
 
 def name_of(pid: int) -> str:
@@ -69,6 +79,47 @@ def _state(pid: int) -> tuple[str, str] | None:
     # The second field is the program's name in parentheses and may hold spaces and parentheses.
     fields = stat.rpartition(")")[2].split()
     return fields[0], fields[19]
+
+
+def variables(run_dir: Path, owner: str) -> dict[str, str]:
+    """Return what the processes of a run are started with."""
+    return {VARIABLE: f"{owner} {run_dir}"}
+
+
+def leftovers(run_dir: Path) -> list[int]:
+    """Return the processes of a run whose command is gone."""
+    found = []
+    prefix = f"{VARIABLE}=".encode()
+    for pid, entries in environments():
+        named = next((entry for entry in entries if entry.startswith(prefix)), b"")
+        owner, _, folder = named.removeprefix(prefix).decode(errors="replace").partition(" ")
+        if folder == str(run_dir) and pid != os.getpid() and is_gone(owner):
+            found.append(pid)
+    return found
+
+
+def end_leftovers(run_dir: Path) -> None:
+    """Wait for the processes of a killed command of this run, and end those that stay.
+
+    Raises MissingEnvironment for one that not even a kill ends.
+    """
+    if not (left := leftovers(run_dir)):
+        return
+    say(f"run '{run_dir.name}' was killed before; waiting for what it left running")
+    for number, patience in STEPS:
+        for pid in left:
+            if number is not None:
+                with suppress(OSError):
+                    os.kill(pid, number)
+        limit = time.monotonic() + patience
+        while (left := leftovers(run_dir)) and time.monotonic() < limit:
+            time.sleep(POLL_S)
+        if not left:
+            return
+    raise MissingEnvironment(
+        f"process {left[0]} of an earlier start of run '{run_dir.name}' does not end, not even "
+        "when it is killed: a driver may hold it; end it, or start the machine again"
+    )
 
 
 def environments() -> Iterator[tuple[int, list[bytes]]]:
