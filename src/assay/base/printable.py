@@ -30,8 +30,6 @@ NAMED = 4
 """Names of a group that are told where nobody asks for all."""
 LONG_NAME = re.compile(r"'([^'\s]{120})[^'\s]{40,}([^'\s]{20})'")
 """What is quoted and longer than any id."""
-UNBROKEN = "\x1f"
-"""Stands for a blank where no line may end; no text that is shown has it."""
 
 
 def shown(text: str) -> str:

@@ -6,6 +6,7 @@ the program is known to run and count: what it prints is then one reading more, 
 is no work done. Where it gives no figure, the verdict is what it would have been, and says why.
 """
 
+from assay.base.printable import capital
 from assay.evidence.stages import original_path
 from assay.judging.case import ORIGINAL, Case, Failure, Measured, not_run, once, with_platform
 from assay.judging.gates import last_words
@@ -278,7 +279,7 @@ def _told(record: OriginalRunRecord, figure: FigurePattern, program: str) -> str
     where = f"in image {record.image} " if record.image else ""
     taken = "the only one" if figure.take is Take.ONLY else figure.take.value
     return (
-        f"{program[0].upper()}{program[1:]}: {file}a checkout (SHA-256 {record.checkout.sha256}), "
+        f"{capital(program)}: {file}a checkout (SHA-256 {record.checkout.sha256}), "
         f"{built}run {where}by `{run.line}` ({whose(run)}); its figure is what it prints at "
         f"'{figure.pattern}' ({taken} of a run), counted as it counts."
     )

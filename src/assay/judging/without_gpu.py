@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from assay.base.errors import BadInput
+from assay.base.printable import capital
 from assay.catalog.model import claim_files
 from assay.evidence.model import build_of
 from assay.evidence.stages import build_path, inspections_path
@@ -47,7 +48,7 @@ def _audited(
         measured = result.recomputed.value
         measured *= 1 / claim.unit.facts.factor if claim and claim.unit else 1.0
     claimed = result.claimed.value if result.claimed else None
-    sentence = result.sentence[:1].upper() + result.sentence[1:]
+    sentence = capital(result.sentence)
     return ask.verdict(
         Status.CONSISTENT if result.consistent else Status.INCONSISTENT,
         f"{sentence} {note}" if note else sentence,

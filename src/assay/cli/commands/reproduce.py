@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.base import progress
+from assay.base.check_log import CheckLog
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
@@ -59,7 +60,6 @@ from assay.shared.counting import agreeing
 from assay.verification.attestation import load_public_key
 from assay.verification.policy import Policy, check_policy
 from assay.verification.sign import default_signing_key, public_key_path
-from assay.verification.verify import VerificationLog
 
 STRICT = fmt.either([status.word for status in Status if status.facts.strict])
 """What ``--strict`` does not let pass."""
@@ -345,7 +345,7 @@ def _by_these_rules(report: Path, request: Request) -> bool:
     """Return whether the configuration is the one that a run began with; a changed tree may hold
     no more than somebody's notes.
     """
-    log = VerificationLog()
+    log = CheckLog()
     if request.clean_tree is False:
         check_policy(log, report, Policy(checkout.ROOT))
-    return all(check.passed for check in log.checks)
+    return not log.failed
