@@ -7,6 +7,7 @@ same options, it tells of a second run.
 """
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from assay.records.timings import Stage
 ROOT = Path(__file__).resolve().parents[1]
 ASKED_EVERY_MS = 200
 SMI = ("nvidia-smi", "--query-gpu=timestamp,utilization.gpu", "--format=csv,noheader,nounits")
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 Samples = list[tuple[float, float]]
 """Seconds since the epoch, and per cent of the time before them."""
@@ -29,10 +31,13 @@ Samples = list[tuple[float, float]]
 
 @contextmanager
 def watched(log: Path) -> Iterator[None]:
-    """Write what nvidia-smi says of the GPUs meanwhile to ``log``, where there is one."""
+    """Write what nvidia-smi says of the GPUs meanwhile to ``log``, where there is one: of those
+    that CUDA_VISIBLE_DEVICES leaves.
+    """
+    chosen = [f"--id={os.environ[VISIBLE]}"] if VISIBLE in os.environ else []
     with log.open("w") as out:
         try:
-            smi = subprocess.Popen([*SMI, f"-lms={ASKED_EVERY_MS}"], stdout=out)
+            smi = subprocess.Popen([*SMI, *chosen, f"-lms={ASKED_EVERY_MS}"], stdout=out)
         except OSError:
             yield
             return

@@ -7,34 +7,40 @@
 //
 // Three launches, one after the other:
 //
-//   rows      one CTA a block row: delta and lse of each query. Further CTAs write which block rows list each key
-//             block: a table of [key blocks][block rows], which is cleared before, as are the counters.
+//   rows      one CTA a block row: delta and lse of each query, and zeros for its sums if it is of the first turn.
+//             Further CTAs write which block rows list each key block, a table of [key blocks][block rows], which is
+//             cleared before; the last of them sorts key blocks, longest lists first.
 //   keys      a CTA holds a block of K and V; Q, G, delta and lse pass by, for each head of the group and each block
-//             row in the table's line. Scores are transposed: rows are keys.
-//   queries   a CTA holds a block of Q and G; K and V pass by, as the row's lists say.
+//             row in the table's line. Scores are transposed: rows are keys. Five products. Heads take turns, as many
+//             at once as keep the SMs busy.
+//   sums      one CTA a block row: scales and rounds what is left of dQ, that of the last turn.
 //
-//                64 or 128 rows pass by           The last two are alike. One CTA an SM, blocks from a counter:
-//                 +------------+                    warpgroup 0: a producer warp starts all copies, running ahead.
-//                 |  passing   |                    warpgroups 1 and 2: consumers of 64 held rows each.
-//                 +------------+
+//                64 queries pass by               One CTA an SM, blocks from a counter:
+//                 +------------+                    warpgroup 0: a producer warp starts all copies, running ahead; one
+//                 |    Q, G    |                    tells which sums of dQ are whole; two clear those of later turns,
+//                 +------------+                    then round those of turns that are over.
+//     +------+    +------------+    +------+        warpgroups 1 and 2: consumers of 64 held keys each.
+//  64 | K, V |    | consumer 0 |    |dK, dV|
 //     +------+    +------------+    +------+      Scores and dP have their sums in registers, are rounded there and are
-//  64 | held |    | consumer 0 |    | sums |      the left operand of the products with what passes by. Scores of a
-//     +------+    +------------+    +------+      step are asked for before the last product of the step before has
-//  64 | held |    | consumer 1 |    | sums |      ended; exponentials run beside dP, dS beside the product for V.
-//     +------+    +------------+    +------+
+//  64 | K, V |    | consumer 1 |    |dK, dV|      the left operand of the products with what passes by. dS goes to
+//     +------+    +------------+    +------+      shared memory, too: dQ needs that of both consumers. Each computes 64
+//                                                 columns of it (D = 64: 64 of the queries of two steps) and adds them
+//                                                 to fp32 sums in memory, a step later or more: consumers need not be
+//                                                 in step. consume() has the order of products, one for each D.
 //
-// Seven products where one launch for all would need five, but every sum stays in one CTA's registers: no atomics, no
-// fp32 sums in memory, and the same bits every time.
+// The sums of dQ in memory come in another order each time: its last bits differ from call to call. All other sums stay
+// in one CTA's registers.
 //
-// Shared memory: two held blocks, 128 rows each, and QUERY_STAGES (KEY_STAGES) stages of two tiles of QUERIES (KEYS)
-// rows, all [HEAD_DIM / 64][rows][64] with the 128-byte swizzle.
+// Shared memory: V and, twice, K: that of the next block arrives early; 128 rows each. STAGES stages of two tiles of 64
+// rows, all as [HEAD_DIM / 64][rows][64]; dS of two steps (D = 64: four), [128 keys][64 queries]; with the 128-byte
+// swizzle; 4 KB a consumers' warp for sums on their way out.
 //
 // Requires: 16-byte aligned pointers, strides that are multiples of 8 elements, columns within the keys, sm_90a.
 
 #include "common/launch.cuh"
 #include "sm90_attention_backward_keys.cuh"
-#include "sm90_attention_backward_queries.cuh"
 #include "sm90_attention_backward_rows.cuh"
+#include "sm90_attention_backward_sums.cuh"
 
 namespace attention_backward {
 namespace {
@@ -46,17 +52,38 @@ size_t number_bytes(const AssayAttention& c) {
   return sizeof(float) * c.batches * c.heads * blocks_of(c.queries) * Config::kBlock;
 }
 
-size_t place_bytes(const AssayAttention& c) {
-  return sizeof(int) * c.mask_batches * c.mask_heads * blocks_of(c.queries) * blocks_of(c.keys);
-}
+// Where the parts of the workspace begin, in bytes: Problem's pointers in their order, but for `sums`, the last.
+struct Workspace {
+  size_t delta, places, weights, placed, added, rounded, cleared, counter, order, sums, end;
 
-// The table and two counters: what begins as zeros.
-size_t cleared_bytes(const AssayAttention& c) { return place_bytes(c) + 2 * sizeof(int); }
-
-size_t workspace_bytes_of(const AssayAttention& c) { return 2 * number_bytes(c) + cleared_bytes(c); }
+  explicit Workspace(const AssayAttention& c) {
+    const size_t masks = c.mask_batches * static_cast<size_t>(c.mask_heads > 1 ? c.kv_heads : 1);
+    const size_t numbers = number_bytes(c);
+    const size_t ordered = sizeof(int) * masks * blocks_of(c.keys);
+    delta = numbers;
+    places = delta + numbers;
+    weights = places + sizeof(int) * c.mask_batches * c.mask_heads * blocks_of(c.queries) * blocks_of(c.keys);
+    placed = weights + ordered;
+    added = placed + sizeof(int) * masks;
+    rounded = added + sizeof(int) * c.batches * c.kv_heads;
+    cleared = rounded + sizeof(int) * c.batches * c.kv_heads;
+    counter = cleared + 2 * sizeof(int);
+    order = counter + sizeof(int);
+    sums = (order + ordered + 127) / 128 * 128;
+    end = sums + numbers * Config::kHeadDim;
+  }
+};
 
 int ctas_of(int blocks, const launch::DeviceLimits& limits) {
-  return Config::kDynamic && blocks > limits.sms ? limits.sms : blocks;
+  return blocks > limits.sms ? limits.sms : blocks;
+}
+
+// Heads of K and V whose key blocks are taken together: as many as have blocks for the SMs one and a half times.
+int together_of(const AssayAttention& c, const launch::DeviceLimits& limits) {
+  const int64_t pairs = static_cast<int64_t>(c.batches) * c.kv_heads;
+  const int64_t times = 2 * pairs * blocks_of(c.keys) / (3 * limits.sms);
+  const int64_t turns = times < 1 ? 1 : times < pairs ? times : pairs;
+  return static_cast<int>((pairs + turns - 1) / turns);
 }
 
 // Pointer and strides of one matrix.
@@ -83,20 +110,20 @@ cudaError_t make_map(CUtensorMap* map, const Matrix& matrix, int batches, int he
 struct Maps {
   CUtensorMap q, grad, k, v;
 
-  cudaError_t make(const AssayAttentionBackward& call, uint32_t query_rows, uint32_t key_rows) {
+  cudaError_t make(const AssayAttentionBackward& call) {
     const AssayAttention& c = call.forward;
     const Matrix by_queries[] = {{c.q, c.q_batch, c.q_head, c.q_row},
                                  {call.grad, call.grad_batch, call.grad_head, call.grad_row}};
     const Matrix by_keys[] = {{c.k, c.k_batch, c.k_head, c.k_row}, {c.v, c.v_batch, c.v_head, c.v_row}};
-    cudaError_t error = make_map(&q, by_queries[0], c.batches, c.heads, c.queries, query_rows);
+    cudaError_t error = make_map(&q, by_queries[0], c.batches, c.heads, c.queries, Config::kQueries);
     if (error == cudaSuccess) {
-      error = make_map(&grad, by_queries[1], c.batches, c.heads, c.queries, query_rows);
+      error = make_map(&grad, by_queries[1], c.batches, c.heads, c.queries, Config::kQueries);
     }
     if (error == cudaSuccess) {
-      error = make_map(&k, by_keys[0], c.batches, c.kv_heads, c.keys, key_rows);
+      error = make_map(&k, by_keys[0], c.batches, c.kv_heads, c.keys, Config::kBlock);
     }
     if (error == cudaSuccess) {
-      error = make_map(&v, by_keys[1], c.batches, c.kv_heads, c.keys, key_rows);
+      error = make_map(&v, by_keys[1], c.batches, c.kv_heads, c.keys, Config::kBlock);
     }
     return error;
   }
@@ -126,7 +153,7 @@ bool is_valid(const AssayAttentionBackward& call) {
   }
   const int64_t pairs = static_cast<int64_t>(c.batches) * c.heads;
   const int64_t most = INT32_MAX / 4;  // numbers of CTAs and coordinates are ints
-  return c.queries <= most && c.keys <= most && pairs * 2 * blocks_of(c.queries) <= most &&
+  return c.queries <= most && c.keys <= most && pairs * 8 * blocks_of(c.queries) <= most &&
          pairs * blocks_of(c.keys) <= most;
 }
 
@@ -134,68 +161,71 @@ bool is_valid(const AssayAttentionBackward& call) {
 }  // namespace attention_backward
 
 extern "C" size_t assay_block_sparse_attention_backward_workspace(const AssayAttentionBackward* call) {
-  return attention_backward::workspace_bytes_of(call->forward);
+  using namespace attention_backward;
+  return Workspace(call->forward).end;
 }
 
 extern "C" int assay_block_sparse_attention_backward(const AssayAttentionBackward* call, void* workspace,
                                                      size_t workspace_bytes, void* stream) {
   using namespace attention_backward;
   const AssayAttention& c = call->forward;
-  if (!is_valid(*call) || workspace == nullptr || !launch::is_aligned_16(workspace) ||
-      workspace_bytes < workspace_bytes_of(c)) {
+  if (!is_valid(*call) || workspace == nullptr || !launch::is_aligned_16(workspace)) {
     return cudaErrorInvalidValue;
   }
   const int rows = blocks_of(c.queries);
   const int columns = blocks_of(c.keys);
   const int pairs = c.batches * c.heads;
-  auto* const minus = static_cast<float*>(workspace);
-  float* const delta = minus + number_bytes(c) / sizeof(float);
-  auto* const places = reinterpret_cast<int*>(delta + number_bytes(c) / sizeof(float));
+  const Workspace at(c);
+  if (workspace_bytes < at.end) {
+    return cudaErrorInvalidValue;
+  }
+  Maps maps;
+  launch::DeviceLimits limits;
+  cudaError_t error = maps.make(*call);
+  if (error == cudaSuccess) {
+    error = launch::prepare(attention_backward_keys_kernel, Shared::kBytes, &limits);
+  }
+  if (error != cudaSuccess) {
+    return error;
+  }
+  auto* const bytes = static_cast<unsigned char*>(workspace);
+  const auto on = static_cast<cudaStream_t>(stream);
+  error = cudaMemsetAsync(bytes + at.places, 0, at.order - at.places, on);
+  if (error != cudaSuccess) {
+    return error;
+  }
+  const auto floats = [bytes](size_t where) { return reinterpret_cast<float*>(bytes + where); };
+  const auto ints = [bytes](size_t where) { return reinterpret_cast<int*>(bytes + where); };
   const Problem problem{*call,
-                        minus,
-                        delta,
-                        places,
-                        places + place_bytes(c) / sizeof(int),
+                        floats(0),
+                        floats(at.delta),
+                        floats(at.sums),
+                        ints(at.places),
+                        ints(at.weights),
+                        ints(at.placed),
+                        ints(at.added),
+                        ints(at.rounded),
+                        ints(at.cleared),
+                        ints(at.counter),
+                        ints(at.order),
                         rows,
                         columns,
                         c.heads / c.kv_heads,
+                        together_of(c, limits),
                         c.scale * 1.4426950408889634f};
-  Maps keys_maps;
-  Maps queries_maps;
-  launch::DeviceLimits limits;
-  cudaError_t error = keys_maps.make(*call, Config::kQueries, Config::kBlock);
-  if (error == cudaSuccess) {
-    error = queries_maps.make(*call, Config::kBlock, Config::kKeys);
-  }
-  if (error == cudaSuccess) {
-    error = launch::prepare(attention_backward_keys_kernel, KeysShared::kBytes, &limits);
-  }
-  if (error == cudaSuccess) {
-    error = launch::prepare(attention_backward_queries_kernel, QueriesShared::kBytes, &limits);
-  }
-  const auto on = static_cast<cudaStream_t>(stream);
-  if (error == cudaSuccess) {
-    error = cudaMemsetAsync(places, 0, cleared_bytes(c), on);
-  }
-  if (error != cudaSuccess) {
-    return error;
-  }
-  const int reducers = pairs * rows;
   const int placers = c.mask_batches * c.mask_heads * rows;
-  attention_backward_rows_kernel<<<reducers + placers, Config::kRowThreads, 0, on>>>(problem, reducers);
+  attention_backward_rows_kernel<<<placers + pairs * rows, Config::kRowThreads, 0, on>>>(problem, placers);
   error = cudaGetLastError();
   if (error != cudaSuccess) {
     return error;
   }
-  const int key_ctas = ctas_of(c.batches * c.kv_heads * columns, limits);
-  attention_backward_keys_kernel<<<key_ctas, Config::kThreads, KeysShared::kBytes, on>>>(
-      problem, keys_maps.q, keys_maps.grad, keys_maps.k, keys_maps.v);
+  const int ctas = ctas_of(c.batches * c.kv_heads * columns, limits);
+  attention_backward_keys_kernel<<<ctas, Config::kThreads, Shared::kBytes, on>>>(problem, maps.q, maps.grad, maps.k,
+                                                                                 maps.v);
   error = cudaGetLastError();
   if (error != cudaSuccess) {
     return error;
   }
-  const int query_ctas = ctas_of(pairs * rows, limits);
-  attention_backward_queries_kernel<<<query_ctas, Config::kThreads, QueriesShared::kBytes, on>>>(
-      problem, queries_maps.q, queries_maps.grad, queries_maps.k, queries_maps.v);
+  attention_backward_sums_kernel<<<pairs * rows, Config::kRowThreads, 0, on>>>(problem);
   return cudaGetLastError();
 }

@@ -1,4 +1,4 @@
-// What both gradients' consumers do alike: products, rounding, and the way out of the registers.
+// What a consumer does with a step: products, probabilities and factors, rounding, and the way out of the registers.
 
 #pragma once
 
@@ -46,8 +46,9 @@ struct Held {
   }
 };
 
-// scores (64 x kRows) = held (64 x HEAD_DIM) * passing (kRows x HEAD_DIM)^T; kRows is twice the number of scores.
-template <bool kRegisters, int kScores>
+// scores (64 x kRows) = held (64 x HEAD_DIM) * passing (kRows x HEAD_DIM)^T, added to what is there where kAdd; kRows is
+// twice the number of scores.
+template <bool kAdd, bool kRegisters, int kScores>
 __device__ __forceinline__ void multiply_held(float (&scores)[kScores], const Held<kRegisters>& held,
                                               uint32_t passing) {
   constexpr int kPanelBytes = 2 * kScores * Config::kRowBytes;
@@ -60,14 +61,14 @@ __device__ __forceinline__ void multiply_held(float (&scores)[kScores], const He
     const uint64_t b = desc_passing + ((panel * kPanelBytes + within) >> 4);
     if constexpr (kRegisters) {
       if (step == 0) {
-        mma::wgmma_scores<false>(Element{}, scores, held.words, b);
+        mma::wgmma_scores<kAdd>(Element{}, scores, held.words, b);
       } else {
         mma::wgmma_scores<true>(Element{}, scores, held.words + 4 * step, b);
       }
     } else {
       const uint64_t a = desc_held + ((panel * Held<kRegisters>::kPanelBytes + within) >> 4);
       if (step == 0) {
-        mma::wgmma_scores<false>(Element{}, scores, a, b);
+        mma::wgmma_scores<kAdd>(Element{}, scores, a, b);
       } else {
         mma::wgmma_scores<true>(Element{}, scores, a, b);
       }
@@ -85,6 +86,68 @@ __device__ __forceinline__ void multiply_passing(float (&accum)[Config::kAccum],
   for (int step = 0; step < kRows / 16; ++step) {
     mma::wgmma_values(Element{}, accum, left[4 * step], left[4 * step + 1], left[4 * step + 2], left[4 * step + 3],
                       desc + (step * 16 * Config::kRowBytes >> 4));
+  }
+}
+
+// sums (64 queries x 64) = factors (128 keys x 64 queries)^T * held (128 keys x 64), both panels in shared memory.
+__device__ __forceinline__ void multiply_sums(float (&sums)[32], uint32_t factors, uint32_t held) {
+  constexpr int kLeading = Config::kBlock * Config::kRowBytes;  // of a second panel, which no product here has
+  const uint64_t a = mma::smem_descriptor_128b(factors, kLeading, 8 * Config::kRowBytes);
+  const uint64_t b = mma::smem_descriptor_128b(held, kLeading, 8 * Config::kRowBytes);
+#pragma unroll
+  for (int step = 0; step < Config::kBlock / 16; ++step) {
+    const uint64_t further = step * 16 * Config::kRowBytes >> 4;
+    if (step == 0) {
+      mma::wgmma_transposed<false>(Element{}, sums, a, b);
+    } else {
+      mma::wgmma_transposed<true>(Element{}, sums, a + further, b + further);
+    }
+  }
+}
+
+// `minus`: a number for each of the 64 queries, which are columns.
+__device__ __forceinline__ void to_probabilities(float (&scores)[Config::kScores], float scale_log2,
+                                                 const float* minus) {
+#pragma unroll
+  for (int j = 0; j < Config::kScores / 4; ++j) {
+    const float2 at = *reinterpret_cast<const float2*>(minus + threadIdx.x % 4 * 2 + 8 * j);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      scores[4 * j + 2 * r] = ptx::exp2_approx(fmaf(scores[4 * j + 2 * r], scale_log2, at.x));
+      scores[4 * j + 2 * r + 1] = ptx::exp2_approx(fmaf(scores[4 * j + 2 * r + 1], scale_log2, at.y));
+    }
+  }
+}
+
+// `delta`: a number for each of the 64 queries, where sums of slopes begin.
+__device__ __forceinline__ void begin_slopes(float (&slopes)[Config::kScores], const float* delta) {
+#pragma unroll
+  for (int j = 0; j < Config::kScores / 4; ++j) {
+    const float2 at = *reinterpret_cast<const float2*>(delta + threadIdx.x % 4 * 2 + 8 * j);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      slopes[4 * j + 2 * r] = at.x;
+      slopes[4 * j + 2 * r + 1] = at.y;
+    }
+  }
+}
+
+// Two neighbours, as they were computed or as they were rounded.
+__device__ __forceinline__ float2 pair_of(const float (&probabilities)[Config::kScores], int pair) {
+  return make_float2(probabilities[2 * pair], probabilities[2 * pair + 1]);
+}
+__device__ __forceinline__ float2 pair_of(const uint32_t (&probabilities)[Config::kScores / 2], int pair) {
+  return mma::widen_pair(Element{}, probabilities[pair]);
+}
+
+// slopes, which began as delta, becomes the factors.
+template <typename Probabilities>
+__device__ __forceinline__ void to_factors(float (&slopes)[Config::kScores], const Probabilities& probabilities) {
+#pragma unroll
+  for (int i = 0; i < Config::kScores / 2; ++i) {
+    const float2 by = pair_of(probabilities, i);
+    slopes[2 * i] *= by.x;
+    slopes[2 * i + 1] *= by.y;
   }
 }
 
@@ -109,6 +172,17 @@ __device__ __forceinline__ void hold(uint32_t (&words)[kWords]) {
 // Of the warp's 16 rows: the first, within the held block.
 __device__ __forceinline__ int first_row(int consumer) {
   return consumer * Config::kConsumerRows + threadIdx.x / 32 % 4 * 16;
+}
+
+// The warp's 16 keys of [128 keys][64 queries] in shared memory.
+__device__ __forceinline__ void store_factors(uint32_t shared, const uint32_t (&words)[Config::kScores / 2],
+                                              int consumer) {
+  const int lane = threadIdx.x % 32;
+  const uint32_t to = shared + mma::swizzle_128b(first_row(consumer) + lane % 16, lane / 16);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    mma::stmatrix_x4(to ^ 32 * i, words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]);
+  }
 }
 
 // Row `row` of the held block and that 8 further down, as far as there are `rows`. `to`: the block's first row.

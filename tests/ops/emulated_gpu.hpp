@@ -296,8 +296,19 @@ inline void load_matrices(uint32_t (&to)[4], uint32_t shared, bool transposed) {
 }
 inline void ldmatrix_x4(uint32_t (&to)[4], uint32_t shared) { load_matrices(to, shared, false); }
 inline void ldmatrix_x4_trans(uint32_t (&to)[4], uint32_t shared) { load_matrices(to, shared, true); }
-// No launch gets there (Held::last_use).
-inline void stmatrix_x4(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t) { std::abort(); }
+inline void stmatrix_x4(uint32_t shared, uint32_t w0, uint32_t w1, uint32_t w2, uint32_t w3) {
+  const auto rows = emulated::together({shared}, [](auto& told) {
+    std::array<uint32_t, 4> found;
+    for (int matrix = 0; matrix < 4; ++matrix) {
+      found[matrix] = told[matrix * 8 + emulated::lane() / 4][0];
+    }
+    return found;
+  });
+  const uint32_t words[] = {w0, w1, w2, w3};
+  for (int matrix = 0; matrix < 4; ++matrix) {
+    std::memcpy(emulated::at(rows[matrix]) + emulated::lane() % 4 * 4, &words[matrix], 4);
+  }
+}
 
 // The fragments of the PTX manual, "Matrix Fragments for mma.m16n8k16".
 template <typename Element>

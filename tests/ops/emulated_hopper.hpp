@@ -19,18 +19,30 @@
 #ifndef EMULATED_PRODUCTS
 #define EMULATED_PRODUCTS 1
 #endif
+#ifndef EMULATED_LAGS  // a warpgroup that is slower than the others: what it owes them comes late
+#define EMULATED_LAGS -1
+#endif
 
 #define __align__(bytes) __attribute__((aligned(bytes)))
+#define __shared__ static
 
 enum { cudaErrorNotSupported = 801 };
 struct int4 {
   int x, y, z, w;
 };
+struct uint2 {
+  uint32_t x, y;
+};
 struct float2 {
   float x, y;
 };
+struct float4 {
+  float x, y, z, w;
+};
 inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+inline uint2 make_uint2(uint32_t x, uint32_t y) { return {x, y}; }
 inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {
   std::memset(to, value, bytes);
   return cudaSuccess;
@@ -57,7 +69,13 @@ inline bool __all_sync(unsigned all, bool value) { return !__any_sync(all, !valu
 inline void __syncwarp() { emulated::meet(emulated::warp().barrier); }
 inline int __ffs(int word) { return __builtin_ffs(word); }
 inline int atomicAdd(int* to, int value) { return std::exchange(*to, *to + value); }
+inline void __threadfence() {}
+inline void __nanosleep(unsigned) { emulated::yield(); }
 inline void __trap() { std::abort(); }
+template <typename Pointer>
+auto __ldcg(Pointer from) {
+  return *from;
+}
 template <typename Pointer>
 auto __ldg(Pointer from) {
   return *from;
@@ -295,6 +313,36 @@ inline void bulk_load(uint32_t shared, const void* global, uint32_t bytes, uint3
   emulated::copy(barrier, bytes, [=] { std::memcpy(emulated::bytes_at(shared, bytes), global, bytes); });
 }
 
+// What a thread began and nobody waited for.
+struct Addition {
+  float* to;
+  uint32_t shared, bytes;
+};
+inline std::map<const emulated::Thread*, std::deque<Addition>> additions;
+
+inline void fence_proxy_async() {}
+inline void fence_proxy_async_global() {}
+inline void bulk_add(float* to, uint32_t shared, uint32_t bytes) {
+  if (shared % 16 != 0 || reinterpret_cast<uintptr_t>(to) % 16 != 0 || bytes % 16 != 0) {
+    std::abort();
+  }
+  additions[emulated::current].push_back({to, shared, bytes});
+}
+inline void tma_store_commit() {}
+template <int kPending>
+void tma_store_wait_read() {
+  static_assert(kPending == 0, "as attention has it");
+  for (auto& begun = additions[emulated::current]; !begun.empty(); begun.pop_front()) {
+    const Addition& each = begun.front();
+    for (uint32_t i = 0; i < each.bytes; i += 4) {
+      float value;
+      std::memcpy(&value, emulated::bytes_at(each.shared + i, 4), 4);
+      each.to[i / 4] += value;
+    }
+  }
+}
+inline void tma_store_wait() { tma_store_wait_read<0>(); }
+
 }  // namespace ptx
 
 // ---- products of a warpgroup ---------------------------------------------------------------------------
@@ -349,7 +397,10 @@ inline void warpgroup_commit() {
 template <int kPending>
 void warpgroup_wait() {
   auto& mine = emulated::products[emulated::current];
-  emulated::yield();  // so that others may do harm
+  const bool lags = static_cast<int>(emulated::current->thread.x / 128) == EMULATED_LAGS;
+  for (int i = 0; i < (lags ? 20 : 1); ++i) {
+    emulated::yield();  // so that others may do harm
+  }
   for (; mine.committed.size() > kPending; mine.committed.pop_front()) {
     for (const auto& multiply : mine.committed.front()) {
       multiply();
@@ -407,6 +458,17 @@ void wgmma_scores(Element element, float (&accum)[kCount], uint64_t a, uint64_t 
     multiply_fragment<kAdd>(
         accum, [&](int r, int k) { return rows[r][k]; },
         [&](int n, int k) { return element_at(element, right.k_major(n, k)); });
+  });
+}
+
+// Both operands with rows along k.
+template <bool kAdd, typename Element, int kCount>
+void wgmma_transposed(Element element, float (&accum)[kCount], uint64_t a, uint64_t b) {
+  emulated::product([element, &accum, left = emulated::Descriptor(a), right = emulated::Descriptor(b)] {
+    const int row = emulated::current->thread.x % 128 / 32 * 16 + emulated::lane() / 4;
+    multiply_fragment<kAdd>(
+        accum, [&](int r, int k) { return element_at(element, left.mn_major(row + 8 * r, k)); },
+        [&](int n, int k) { return element_at(element, right.mn_major(n, k)); });
   });
 }
 
