@@ -65,9 +65,8 @@ class Signs:
         """CHOICES vectors of +1 and -1, each with at least one -1."""
         rows = []
         for _ in range(CHOICES):
-            row = [self._random.choice((1.0, -1.0)) for _ in range(self._panel)]
-            row[self._random.randrange(self._panel)] = -1.0
-            rows.append(row)
+            bits = self._random.getrandbits(self._panel) | 1 << self._random.randrange(self._panel)
+            rows.append([-1.0 if bit == "1" else 1.0 for bit in f"{bits:0{self._panel}b}"])
         return torch.tensor(rows, device=device)
 
     def step(self) -> None:

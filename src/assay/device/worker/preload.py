@@ -40,18 +40,22 @@ SWEEPS_VARIABLE = "ASSAY_SWEEPS"
 CUTE_CACHE = "FLASH_ATTENTION_CUTE_DSL_CACHE_ENABLED"
 """FlashAttention's CuTe kernels are kept on disk only where this says so. It changes no kernel."""
 
+_TRITON = ("triton", "triton.language", "triton.runtime.cache")
 _COMPILER = (
-    "triton",
-    "triton.language",
+    *_TRITON,
     "torch._dynamo",
     "torch._inductor.compile_fx",
     "torch._inductor.lowering",
     "torch.nn.attention.flex_attention",
+    "torch._inductor.codecache",
 )
+DIGESTS = {"torch._inductor.codecache": "torch_key", "triton.runtime.cache": "triton_key"}
+"""Modules to their function that hashes the compiler's own files, once a process: half a second,
+which children are spared once their parent has called it."""
 _CUTE = (*_COMPILER, "cutlass.cute")
 """What FlashAttention's CuTe kernels are made of."""
 _CUDNN = ("cudnn.block_sparse_attention.api",)
-_TRITON_OPS = ("triton", "triton.language", "torch._dynamo", "torch._inductor.config")
+_TRITON_OPS = (*_TRITON, "torch._dynamo", "torch._inductor.config")
 """torch.sparse._triton_ops itself asks for the device as it is imported, so it stays out."""
 MODULES: dict[str, tuple[str, ...]] = {
     "torch_bsr": _TRITON_OPS,
@@ -74,7 +78,7 @@ FlashAttention's own modules ask for the device as they are imported, so they st
 have the job start again, which takes 10 to 15 s."""
 
 
-WORDS: dict[str, tuple[str, ...]] = {"torch.compile": _COMPILER, "triton": _COMPILER[:2]}
+WORDS: dict[str, tuple[str, ...]] = {"torch.compile": _COMPILER, "triton": _TRITON}
 """What a project's code holds to what its arms will then import, when they are first launched."""
 
 
@@ -161,7 +165,9 @@ def preload(modules: Iterable[str]) -> str | None:
     held = _holds_uvm()  # some drivers' NVML opens it, too
     for name in modules:
         try:
-            importlib.import_module(name)
+            module = importlib.import_module(name)
+            if name in DIGESTS:
+                getattr(module, DIGESTS[name])()
         except ModuleNotFoundError:
             pass
         except Exception as error:
