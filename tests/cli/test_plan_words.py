@@ -44,6 +44,10 @@ class TestWithoutAGpu:
         assert f"{len(plan.builds)} builds are compared" in first
         assert first.endswith("from scratch)")
 
+    def test_prebuilt_binaries_are_not_said_to_be_compiled(self) -> None:
+        first, *_ = plan_lines(planned(NONE, TAKEN), FOUR_MINUTES, "elsewhere")
+        assert first.endswith("but for those in elsewhere")
+
     def test_with_one_it_is_said_that_it_runs(self) -> None:
         lines = list(plan_lines(with_original(planned(provision())), FOUR_MINUTES))
         assert any("a stranger's code" in line and "sparse_bk112" in line for line in lines)

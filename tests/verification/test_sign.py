@@ -127,3 +127,9 @@ class TestManifest:
         with pytest.raises(CheckFailed) as raised:
             build_manifest(own_report, "demo_run")
         assert raised.value.code == "file-size"
+
+
+def test_a_date_that_is_no_number_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "tomorrow")
+    with pytest.raises(BadInput, match="SOURCE_DATE_EPOCH"):
+        signed_report(write_repository(tmp_path / "repo"))

@@ -29,13 +29,13 @@ def guessed_build_seconds(root: Path, plan: Plan) -> float:
     return sum(costs[key].cpu_seconds for key in keys if key in costs)
 
 
-def plan_lines(plan: Plan, seconds: float) -> Iterator[str]:
+def plan_lines(plan: Plan, seconds: float, prebuilt: str | None = None) -> Iterator[str]:
     """Yield what a run does, the most telling first. ``seconds``: of processor time, about what its
-    compilers take.
+    compilers take; ``prebuilt``: a folder that builds come from where it has them.
     """
     provisions, builds = [target.provision for target in plan.targets], len(plan.builds)
     about = f" (about {fmt.duration(math.ceil(seconds))} of processor time from scratch)"
-    time = about if seconds else ""
+    time = f", but for those in {prebuilt}" if prebuilt else about if seconds else ""
     if all(provision.kind != "device" for provision in provisions):
         lacks = dict.fromkeys(p.detail if p.kind == "none" else p.absence for p in provisions)
         why = "; ".join(filter(None, lacks))

@@ -52,12 +52,11 @@ def sign(report_dir: Path, key_path: Path) -> str:
     evidence = report_dir / "evidence"
     verdicts = read_record(VerdictsFile, report_dir / VERDICTS)
     manifest = dump_record(build_manifest(report_dir, verdicts.run))
-    seconds = os.environ.get("SOURCE_DATE_EPOCH")
     predicate = make_predicate(
         load_catalog(evidence),
         verdicts,
         read_record(PipelineRecord, evidence / pipeline_path()).commit,
-        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(float(seconds) if seconds else None)),
+        _signed_at(),
     )
     statement = dump_statement(_statement(predicate, sha256_bytes(manifest)))
     (report_dir / PROVENANCE).unlink(missing_ok=True)  # of a version that signed one
@@ -66,6 +65,16 @@ def sign(report_dir: Path, key_path: Path) -> str:
     write_public_key(key_path, signer)
     write_bytes(report_dir / ATTESTATION, seal(statement, signer))
     return str(signer.public_key.keyid)
+
+
+def _signed_at() -> str:
+    """Return the UTC that is signed: now, or SOURCE_DATE_EPOCH. Raises BadInput for no number."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        moment = time.gmtime(float(seconds) if seconds else None)
+    except (ValueError, OverflowError, OSError) as error:
+        raise BadInput(f"SOURCE_DATE_EPOCH is no number of seconds: {seconds!r}") from error
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", moment)
 
 
 def signing_key(key_path: Path, trusted: Sequence[Path]) -> SigningKey | None:

@@ -232,7 +232,7 @@ def reproduce(
         request = make_request(root, catalog, options)
         plan = make_plan(catalog, request)
         require_compiler(request, plan, starts=False)
-        _tell_plan(plan)
+        _tell_plan(plan, request.prebuilt)
         for line in claim_lines(catalog, plan, every=verbose):
             say(line)
     else:
@@ -276,7 +276,7 @@ def finish(
     request = make_request(root, catalog, options)
     plan = make_plan(catalog, request)
     require_kept_report(root, request, plan, narrowed=narrowed)
-    _tell_plan(plan)
+    _tell_plan(plan, request.prebuilt)
     require_trust(catalog, plan, trusted=trusted)
     goal = "unsigned" if request.unsigned_for else None
     done = root / run_path(request)
@@ -298,9 +298,9 @@ def tell_timings(root: Path, options: Options, began: float) -> None:
     console.note(f"{time.time() - began:8.1f} s  all of it")
 
 
-def _tell_plan(plan: Plan) -> None:
+def _tell_plan(plan: Plan, prebuilt: str | None) -> None:
     """Say what a run is about to do."""
-    for line in plan_lines(plan, guessed_build_seconds(checkout.ROOT, plan)):
+    for line in plan_lines(plan, guessed_build_seconds(checkout.ROOT, plan), prebuilt):
         console.note(line)
 
 
