@@ -19,9 +19,9 @@ that of one CTA, counted in clocks.
 Both kernels are supposed to run at the same clock: their ratio's range is that of its two ends.
 """
 
+import argparse
 import math
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,13 +107,14 @@ def _two_digits(figure: float, rounded: Callable[[float], int]) -> float:
     return round(rounded(figure * 10.0**digits) / 10.0**digits, digits)
 
 
-def main(arguments: Sequence[str]) -> int:
+def main() -> None:
     """Print the ranges."""
-    verdicts = read_record(VerdictsFile, Path(arguments[0]) / VERDICTS)
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("report", type=Path, help="folder of a report on an H100")
+    verdicts = read_record(VerdictsFile, parser.parse_args().report / VERDICTS)
     for name, (least, most) in predictions(verdicts).items():
         print(f"{name}: {least:g} to {most:g}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

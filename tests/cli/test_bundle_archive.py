@@ -11,6 +11,7 @@ import pytest
 
 from assay.cli.commands import bundle as make
 from assay.cli.commands.bundle import bundle_files, pack
+from assay.records.plan import BuildJob
 from tests import tar_filters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,11 +49,13 @@ def archive(checkout: Path, tmp_path: Path) -> Path:
     run, image = tmp_path / "run", tmp_path / "image"
     write(run / "inspections.json", "{}")
     write(run / "builds" / "sm_90a" / "kernel.so", "machine code", 0o755)
+    write(run / "builds" / "sm_90a" / "another.so", "of an earlier bundle with more sources")
     write(run / "images" / "h100.json", "{}")
     write(run / "logs" / "noise.log", "noise")
     write(tmp_path / "wheels" / "alpha-1.0-py3-none-any.whl", "wheel")
     write(image / "image.tar", "layers")
-    files = bundle_files(checkout, "h100", tmp_path / "wheels", run, image)
+    builds = [BuildJob(kind="variant", id="kernel", arch="sm_90a")]
+    files = bundle_files(checkout, "h100", tmp_path / "wheels", run, image, builds)
     python = f"3.{sys.version_info.minor}"
     words = {"TARGET": "h100", "COMMIT": "0123abc", "PYTHONS": python, "IMAGE": "sha256:11",
              "SOURCES": "--source 002"}  # fmt: skip

@@ -41,6 +41,15 @@ def test_other_words_for_the_same_are_no_difference(root: Path, own: Path) -> No
         check(report, own)
 
 
+def test_kernels_that_the_report_does_not_time_may_change(root: Path, own: Path) -> None:
+    for folder, title in ((root, "as it was"), (own, "as it is now")):
+        kernels = next(folder.glob("kernels/*/kernel.yaml"))
+        known = yaml.safe_load(kernels.read_text())
+        spare = {**known["variants"][0], "id": "spare", "title": title}
+        kernels.write_text(json.dumps({**known, "variants": [*known["variants"], spare]}))
+    assert check(signed_report(root), own).holds
+
+
 def test_gpus_sources_and_kernels_that_came_later_are_no_difference(root: Path, own: Path) -> None:
     """What the report knows of kernels must be unchanged."""
     report = signed_report(root)

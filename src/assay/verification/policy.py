@@ -11,9 +11,14 @@ from pathlib import Path
 
 from assay.base.check_log import CheckLog, listed
 from assay.base.errors import CheckFailed
+from assay.base.io import read_record
 from assay.base.pip_locks import TOOLCHAIN_LOCK
 from assay.catalog.load import load_base
+from assay.catalog.model import Catalog
 from assay.catalog.project_folder import project_of
+from assay.evidence.stages import plan_path
+from assay.judging.needs import closure, comparisons_of
+from assay.records.plan import Plan
 
 NOUNS = {
     "target": "targets", "workload": "workloads", "comparison": "comparisons",
@@ -56,11 +61,16 @@ def check_policy(log: CheckLog, report_dir: Path, policy: Policy) -> None:
 
 
 def _differing(evidence: Path, own: Path, *, claims: bool) -> Iterator[str]:
-    """Yield each entry of the evidence that the verifier has otherwise, or not at all."""
+    """Yield each entry of the evidence that the verifier has otherwise, or not at all; of sources,
+    comparisons and variants those that the report is about.
+    """
     given, ours = (load_base(root, claims=claims) for root in (evidence, own))
+    about = _about(evidence, given) if claims else {}
     for noun, name in NOUNS.items():
         known = getattr(ours, name)
         for key, entry in getattr(given, name).items():
+            if key not in about.get(name, (key,)):
+                continue
             if key not in known:
                 yield f"there is no {noun} '{key}'"
             elif entry != known[key]:
@@ -71,3 +81,20 @@ def _differing(evidence: Path, own: Path, *, claims: bool) -> Iterator[str]:
     theirs, lock = evidence / TOOLCHAIN_LOCK, own / TOOLCHAIN_LOCK
     if theirs.is_file() and lock.is_file() and theirs.read_bytes() != lock.read_bytes():
         yield f"{TOOLCHAIN_LOCK}: pins other compilers, or other wheels"
+
+
+def _about(evidence: Path, catalog: Catalog) -> dict[str, set[str]]:
+    """Return the ids of what a report's verdicts rest on, where they could rest on less than all of
+    the catalog.
+    """
+    plan = read_record(Plan, evidence / plan_path())
+    needed = closure(catalog, catalog.claims_of(plan.sources, plan.claims))
+    comparisons = {
+        *comparisons_of(catalog, needed),
+        *(name for target in plan.targets for name in target.comparisons),
+    }
+    return {
+        "sources": {*plan.sources, *catalog.sources_of(claim.id for claim in needed)},
+        "comparisons": comparisons,
+        "variants": {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms},
+    }

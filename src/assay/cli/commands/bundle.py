@@ -30,6 +30,7 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.snakemake_run import run_workflow
 from assay.records.images import ImageRecord, RuntimeWish
+from assay.records.plan import BuildJob
 from assay.shared.files import sha256_file, whole_file
 from assay.verification.sign import default_signing_key
 
@@ -64,6 +65,7 @@ def bundle(
         raise BadInput(f"{place}: is a directory; name the archive's file")
     if place.suffix != ".tar":
         raise BadInput(f"--out {place}: name a file that ends in .tar: nothing is compressed")
+    _require_tracked(checkout.ROOT, target)
     sources, wish = tuple(source or defaults.sources), runtime or defaults.runtime
     root = checkout.ROOT
     catalog = load_catalog(root)
@@ -105,9 +107,17 @@ def bundle(
         f"BUNDLE_IMAGE='{image_id}'\n"
         f"BUNDLE_SOURCES='{' '.join(f'--source {each}' for each in source or ())}'\n"
     )
-    pack(f"assay-{target}", bundle_files(root, target, wheels, run_dir, image), environment, place)
+    files = bundle_files(root, target, wheels, run_dir, image, plan.builds)
+    pack(f"assay-{target}", files, environment, place)
     say(f"bundle: {place} ({place.stat().st_size / 1e6:.0f} MB)")
     say("on the node: tar xf it, then run.sh in the folder that comes out")
+
+
+def _require_tracked(root: Path, target: str) -> None:
+    """Raise BadInput for a target whose file would stay behind."""
+    file = f"config/targets/{target}.yaml"
+    if (root / file).is_file() and file not in source_files(root):
+        raise BadInput(f"{file}: a bundle packs what git tracks, and not this: git add it")
 
 
 GLIBC_MINOR = 34
@@ -178,20 +188,29 @@ def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def bundle_files(
-    root: Path, target: str, wheels: Path, run_dir: Path, image: Path | None
+    root: Path,
+    target: str,
+    wheels: Path,
+    run_dir: Path,
+    image: Path | None,
+    builds: Iterable[BuildJob],
 ) -> Iterator[tuple[str, Path]]:
     """Yield the name inside the bundle and the path of every file, the run script first.
 
     ``wheels``: folder of the host environment's distributions; ``run_dir``: ``results/<run>`` with
-    builds, inspections and the images' records; ``image``: folder of the toolchain's image.
+    builds, inspections and the images' records; ``image``: folder of the toolchain's image;
+    ``builds``: which to pack, for other bundles' may lie there.
     """
     yield "run.sh", root / "tools" / "bundle_run.sh"
     for name in source_files(root):
         yield f"source/{name}", root / name
     yield from _below("wheels", wheels)
     yield "prebuilt/inspections.json", run_dir / "inspections.json"
-    for folder in ("builds", "images"):
-        yield from _below(f"prebuilt/{folder}", run_dir / folder)
+    wanted = {(job.arch, job.id) for job in builds}
+    for name, path in _below("prebuilt/builds", run_dir / "builds"):
+        if (path.parent.name, path.stem) in wanted:
+            yield name, path
+    yield from _below("prebuilt/images", run_dir / "images")
     if image is not None:
         yield from _below(f"prebuilt/images/{target}/toolchain", image)
 
