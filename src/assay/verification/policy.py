@@ -8,16 +8,18 @@ later.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assay.base.check_log import CheckLog, listed
 from assay.base.errors import CheckFailed
 from assay.base.io import read_record
 from assay.base.pip_locks import TOOLCHAIN_LOCK
-from assay.catalog.load import load_base
+from assay.catalog.load import load_base, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import project_of
 from assay.evidence.stages import plan_path
 from assay.judging.needs import closure, comparisons_of
+from assay.records.claims import SourceClaims
 from assay.records.plan import Plan
 
 NOUNS = {
@@ -61,11 +63,12 @@ def check_policy(log: CheckLog, report_dir: Path, policy: Policy) -> None:
 
 
 def _differing(evidence: Path, own: Path, *, claims: bool) -> Iterator[str]:
-    """Yield each entry of the evidence that the verifier has otherwise, or not at all; of sources,
-    comparisons and variants those that the report is about.
+    """Yield each entry of the evidence that the verifier has otherwise, or not at all; of targets,
+    sources, claims, comparisons and variants those that the report is about.
     """
     given, ours = (load_base(root, claims=claims) for root in (evidence, own))
-    about = _about(evidence, given) if claims else {}
+    plan = read_record(Plan, evidence / plan_path())
+    about = _about(load_catalog(evidence), plan)
     for noun, name in NOUNS.items():
         known = getattr(ours, name)
         for key, entry in getattr(given, name).items():
@@ -73,7 +76,7 @@ def _differing(evidence: Path, own: Path, *, claims: bool) -> Iterator[str]:
                 continue
             if key not in known:
                 yield f"there is no {noun} '{key}'"
-            elif entry != known[key]:
+            elif _asked(entry, plan) != _asked(known[key], plan):
                 yield f"{noun} '{key}' says other things"
     for name in ("judging", "tuning"):
         if getattr(given, name) != getattr(ours, name):
@@ -83,18 +86,25 @@ def _differing(evidence: Path, own: Path, *, claims: bool) -> Iterator[str]:
         yield f"{TOOLCHAIN_LOCK}: pins other compilers, or other wheels"
 
 
-def _about(evidence: Path, catalog: Catalog) -> dict[str, set[str]]:
-    """Return the ids of what a report's verdicts rest on, where they could rest on less than all of
-    the catalog.
-    """
-    plan = read_record(Plan, evidence / plan_path())
+def _about(catalog: Catalog, plan: Plan) -> dict[str, set[str]]:
+    """Return the ids of what verdicts rest on, where that may be less than all of the catalog."""
     needed = closure(catalog, catalog.claims_of(plan.sources, plan.claims))
     comparisons = {
         *comparisons_of(catalog, needed),
         *(name for target in plan.targets for name in target.comparisons),
     }
+    variants = {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
     return {
+        "targets": {target.target for target in plan.targets},
         "sources": {*plan.sources, *catalog.sources_of(claim.id for claim in needed)},
         "comparisons": comparisons,
-        "variants": {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms},
+        "variants": variants,
     }
+
+
+def _asked(entry: Any, plan: Plan) -> Any:
+    """Return an entry; of a source with the claims that were asked for, where some were named."""
+    if not plan.claims or not isinstance(entry, SourceClaims):
+        return entry
+    claims = tuple(claim for claim in entry.claims if claim.id in plan.claims)
+    return entry.model_copy(update={"claims": claims, "audits": ()})
