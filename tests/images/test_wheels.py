@@ -1,45 +1,22 @@
 """Wheels come by their hashes, from a directory or an index, and no other is used."""
 
-import hashlib
 import os
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.images.wheels import ensure_wheels
-
-
-def make_wheel(folder: Path, name: str, text: str = "") -> Path:
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{name.replace('-', '_')}-1.0-py3-none-any.whl"
-    info = f"{name.replace('-', '_')}-1.0.dist-info"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(f"{name}.py", text)
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        archive.writestr(f"{info}/RECORD", "")
-    return path
-
-
-def write_lock(path: Path, *wheels: Path) -> Path:
-    lines = []
-    for wheel in wheels:
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        name = wheel.name.split("-")[0].replace("_", "-")
-        lines.append(f"{name}==1.0 \\\n    --hash=sha256:{digest} \\\n    --hash=sha256:{'0' * 64}")
-    path.write_text("\n".join(lines) + "\n")
-    return path
+from tests.base.test_launcher import make_wheel
 
 
 class Place:
     def __init__(self, folder: Path) -> None:
         self.house = folder / "house"
-        self.wheels = [make_wheel(self.house, "first-part"), make_wheel(self.house, "second")]
-        self.lock = write_lock(folder / "some.txt", *self.wheels)
+        self.house.mkdir()
+        self.lock = folder / "some.txt"
+        names = ("first_part", "second")
+        self.lock.write_text("".join(make_wheel(self.house, name, "1.0", "") for name in names))
         self.cache = folder / "cache"
         self.environ = {**os.environ, "ASSAY_WHEELHOUSE": str(self.house)}
 
@@ -61,7 +38,7 @@ class TestEnsureWheels:
         assert place.leftovers() == []
 
     def test_a_tampered_wheel_in_the_wheelhouse_is_named_and_not_used(self, place: Place):
-        make_wheel(place.house, "second", "import evil")
+        make_wheel(place.house, "second", "1.0", "import evil")
         with pytest.raises(CheckFailed, match=r"second.*not used"):
             place.ensure()
         assert list(place.cache.iterdir()) == []
@@ -69,7 +46,7 @@ class TestEnsureWheels:
     def test_a_tampered_wheel_in_the_cache_is_named_and_not_used(self, place: Place):
         place.ensure()
         (folder,) = (p for p in place.cache.iterdir() if p.is_dir())
-        make_wheel(folder, "second", "import evil")
+        make_wheel(folder, "second", "1.0", "import evil")
         with pytest.raises(CheckFailed, match=r"second-1\.0.*is not one that some\.txt names"):
             place.ensure()
 
@@ -81,7 +58,7 @@ class TestEnsureWheels:
             place.ensure()
 
     def test_a_wheel_that_cannot_be_had_is_a_missing_environment(self, place: Place):
-        place.wheels[1].unlink()
+        (place.house / "second-1.0-py3-none-any.whl").unlink()
         with pytest.raises(MissingEnvironment, match="ASSAY_WHEELHOUSE"):
             place.ensure()
         assert list(place.cache.iterdir()) == []
