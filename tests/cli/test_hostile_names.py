@@ -5,13 +5,13 @@ import json
 import re
 import shutil
 from base64 import b64encode
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay.base.printable import shown
-from assay.cli import checkout, console, main
+from assay.cli import checkout, console
 from assay.report.render import render
 from assay.shared.files import sha256_file
 from assay.verification.attestation import dump_statement, load_signer, parse_statement
@@ -29,25 +29,17 @@ HOSTILE = {
     "U+2066": "\u2066x\u2069",
     "zero width": "a\u200bb\ufeff",
 }
-Command = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command; its exit code, and all that it printed."""
-
-    def run(root: Path, *arguments: str | Path) -> tuple[int, str]:
-        monkeypatch.setattr(checkout, "ROOT", root)
-        monkeypatch.setattr("sys.argv", ["./assay", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main.main()
-        printed = capsys.readouterr()
-        return int(ended.value.code or 0), printed.out + printed.err
-
-    return run
+def verify(assay: Any, own_report: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Verify a report by the key that signed the small one."""
+    monkeypatch.setattr(checkout, "ROOT", own_report.parents[1])
+    return lambda report: assay("verify", report, "--key", own_report.parents[2] / "key.pub")
 
 
-def assert_harmless(text: str, hostile: str) -> None:
+def assert_harmless(answer: Any, hostile: str) -> None:
+    text = answer.out + answer.err
     assert shown(text) == text
     assert hostile not in text
     assert not any(line.startswith("ok  signature") for line in text.splitlines()[:1])
@@ -55,23 +47,18 @@ def assert_harmless(text: str, hostile: str) -> None:
 
 @pytest.mark.parametrize("kind", HOSTILE)
 class TestTerminal:
-    def test_the_name_of_a_directory(self, kind: str, own_report: Path, command: Command) -> None:
-        report = own_report
-        named = report.with_name(f"run{HOSTILE[kind]}")
-        report.rename(named)
+    def test_the_name_of_a_directory(self, kind: str, own_report: Path, verify: Any) -> None:
+        named = own_report.with_name(f"run{HOSTILE[kind]}")
+        own_report.rename(named)
         (named / "report.md").write_text("other")
-        code, text = command(
-            report.parents[1], "verify", named, "--key", report.parents[2] / "key.pub"
-        )
-        assert code == 1
-        assert_harmless(text, HOSTILE[kind])
-        code, text = command(report.parents[1], "verify", f"{named}x")
-        assert code == 2
-        assert_harmless(text, HOSTILE[kind])
-        assert len(text.splitlines()) == 1
+        changed, absent = verify(named), verify(f"{named}x")
+        assert (changed.code, absent.code) == (1, 2)
+        assert_harmless(changed, HOSTILE[kind])
+        assert_harmless(absent, HOSTILE[kind])
+        assert len(absent.err.splitlines()) == 1
 
     def test_a_file_name_in_a_signed_manifest(
-        self, kind: str, own_report: Path, command: Command
+        self, kind: str, own_report: Path, verify: Any
     ) -> None:
         report = own_report
         path = report / "manifest.json"
@@ -88,11 +75,9 @@ class TestTerminal:
             load_signer(report.parents[2] / "key"),
         )
         (report / "attestation.json").write_bytes(sealed)
-        code, text = command(
-            report.parents[1], "verify", report, "--key", report.parents[2] / "key.pub"
-        )
-        assert code == 1
-        assert_harmless(text, HOSTILE[kind])
+        answer = verify(report)
+        assert answer.code == 1
+        assert_harmless(answer, HOSTILE[kind])
 
     def test_the_explanation_of_a_verdict(
         self, kind: str, capsys: pytest.CaptureFixture[str]

@@ -6,33 +6,25 @@ from typing import Any
 
 import pytest
 
-from assay.verification.sign import public_key_path
-from tests.report_fixtures import signed_report, write_repository
+KEYS = """
+schema: assay/trusted_keys/1
+keys:
+  - {file: key.pub, name: First, revoked: {day: "2026-01-01", reason: stolen}}
+  - {file: other.pub, name: Second}
+"""
 
 
-@pytest.fixture
-def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A report whose key a checkout revoked."""
-    report = signed_report(write_repository(tmp_path / "repo"))
-    root = tmp_path / "checkout"
-    folder = root / "config" / "trusted_keys"
+def test_verify_refuses_it(
+    assay: Any, report: Path, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "config" / "trusted_keys"
     folder.mkdir(parents=True)
-    shutil.copy(public_key_path(tmp_path / "key"), folder)
-    (tmp_path / "other").mkdir()
-    other = signed_report(write_repository(tmp_path / "other" / "repo"))
-    shutil.copy(other / "signer.pub", folder / "other.pub")
-    (folder / "keys.yaml").write_text(
-        "schema: assay/trusted_keys/1\nkeys:\n"
-        '  - {file: key.pub, name: First, revoked: {day: "2026-01-01", reason: stolen}}\n'
-        "  - {file: other.pub, name: Second}\n"
-    )
-    shutil.copytree(tmp_path / "repo" / "reports" / "templates", root / "reports" / "templates")
-    monkeypatch.setattr("assay.cli.checkout.ROOT", root)
-    shutil.copy(public_key_path(tmp_path / "key"), tmp_path / "mine.pub")
-    return report
-
-
-def test_verify_refuses_it(assay: Any, report: Path, tmp_path: Path) -> None:
-    answer = assay("verify", report, "--accept-policy", "--key", tmp_path / "mine.pub")
+    shutil.copy(report / "signer.pub", folder / "key.pub")
+    assay("key", "new", tmp_path / "other")
+    shutil.copy(tmp_path / "other.pub", folder)
+    (folder / "keys.yaml").write_text(KEYS)
+    shutil.copytree(report.parents[1] / "reports" / "templates", tmp_path / "reports/templates")
+    monkeypatch.setattr("assay.cli.checkout.ROOT", tmp_path)
+    answer = assay("verify", report, "--accept-policy", *key)
     assert answer.code == 1
     assert "was revoked on 2026-01-01: stolen" in answer.out
