@@ -1,6 +1,5 @@
 """A bundle: what it holds, that its bytes repeat, that its script checks them and finds its way."""
 
-import os
 import subprocess
 import sys
 import tarfile
@@ -70,14 +69,10 @@ def unpack(archive: Path, folder: Path) -> Path:
     return folder / "assay-h100"
 
 
-def run_script(
-    top: Path, *arguments: str, path: str | None = None
-) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **({"PATH": path} if path else {})}
+def run_script(top: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["/bin/sh", str(top / "run.sh"), *arguments],
-        capture_output=True, text=True, check=False, env=environment,
-    )  # fmt: skip
+        ["/bin/sh", str(top / "run.sh"), *arguments], capture_output=True, text=True, check=False
+    )
 
 
 class TestPack:

@@ -56,26 +56,12 @@ class TestKernelSets:
         with pytest.raises(CheckFailed, match=r"bsr_gemm_wgmma\.so: is not the file"):
             kernel_entries(catalog, "h100", builds)
 
-    @pytest.fixture
-    def compiler(self, monkeypatch: pytest.MonkeyPatch, catalog: Catalog, tmp_path: Path) -> Any:
-        def use(without: str = "", nothing: bool = False) -> set[Path]:
-            caches: set[Path] = set()
-            builds = built(catalog, tmp_path / "set", without=without)
-            failed = {"status": "failed", "artifact": None}
-
-            def build(*given: Any, cache_dir: Path, **_: Any) -> Any:
-                caches.add(cache_dir)
-                made = builds[given[3]][0]
-                return made.model_copy(update=failed) if nothing else made
-
-            monkeypatch.setattr(kernel_set.building, "build", build)
-            monkeypatch.setattr(kernel_set, "compiler_place", lambda root, runtime: None)
-            return caches
-
-        return use
-
-    def test_a_folder_has_an_index(self, compiler: Any, tmp_path: Path) -> None:
-        compiler(without="bsr_gemm_mma")
+    def test_a_folder_has_an_index(
+        self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        builds = built(catalog, tmp_path / "set", without="bsr_gemm_mma")
+        monkeypatch.setattr(kernel_set.building, "build", lambda *given, **_: builds[given[3]][0])
+        monkeypatch.setattr(kernel_set, "compiler_place", lambda root, runtime: None)
         made = make_kernel_set(ROOT, "h100", tmp_path / "set", "host")
         text = (tmp_path / "set" / "kernels.json").read_text()
         assert KernelSetRecord.model_validate_json(text) == made

@@ -26,12 +26,10 @@ from tests.report_fixtures import (
 SLOW = choice(variant="demo_bk32", evidence={"comparison": "demo_sweep", "arm": "bk32"})
 
 
-def options(target: str = "h100") -> Options:
-    return Options(
-        run="tuning", sources=("demo",), targets=(target,), runtime="host", executor="local",
-        device_python="python3", prebuilt=None, recorded=(), keys=(),
-        signing_key=Path("unused"), host_image=False,
-    )  # fmt: skip
+OPTIONS = Options(
+    run="tuning", sources=("demo",), targets=("h100",), runtime="host", executor="local",
+    signing_key=Path("unused"),
+)  # fmt: skip
 
 
 class Workflow:
@@ -71,7 +69,7 @@ class TestTune:
         self, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         workflow = Workflow(repository, provision(), monkeypatch)
-        (outcome,) = measure_choices(repository, options(), 2)
+        (outcome,) = measure_choices(repository, OPTIONS, 2)
         assert workflow.request is not None and workflow.goal == "timed"
         plan = make_plan(load_catalog(repository), workflow.request)
         assert plan.answers == ()
@@ -84,4 +82,4 @@ class TestTune:
     ) -> None:
         Workflow(repository, provision(kind="none", detail="no H100 here"), monkeypatch)
         with pytest.raises(MissingEnvironment, match="h100: no H100 here; no published"):
-            measure_choices(repository, options(), 2)
+            measure_choices(repository, OPTIONS, 2)

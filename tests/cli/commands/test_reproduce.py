@@ -1,7 +1,6 @@
 """``./assay reproduce``: what surrounds the workflow."""
 
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from assay.cli import checkout
 from assay.cli.commands import reproduce
 from assay.cli.run_figures import MOST_CLAIMS
-from assay.evidence.timings import write_timing
 from assay.pipeline.original_requests import Given
 from assay.pipeline.preconditions import name_of_run
 from assay.pipeline.request import Options
@@ -35,13 +33,6 @@ class TestReproduce:
         )
         signed_report(root)
         monkeypatch.chdir(root)
-        run_dir = root / "results" / "demo_run"
-        at = datetime(2026, 1, 2, tzinfo=UTC)
-        write_timing(run_dir, "inspect", {}, at, 2.0)
-        for artifact, seconds in (("demo_bk32", 4.0), ("demo_bk96", 6.25)):
-            arguments = {"arch": "sm_90a", "artifact": artifact}
-            write_timing(run_dir, "build", arguments, at, seconds)
-        write_timing(run_dir, "report", {}, at, 1.5)
         request = make_request("demo_run", [provision()], ["demo"])
         monkeypatch.setattr(checkout, "ROOT", root)
         monkeypatch.setattr(reproduce, "make_request", lambda *_: request)
