@@ -13,7 +13,6 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 
 READY_S = 20.0
 PRIVILEGES = Path("/run/sshd")
@@ -149,12 +148,7 @@ SetEnv {told}
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         assert self.process is not None
         if self.process.poll() is None:
             self.cut()
