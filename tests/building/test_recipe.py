@@ -11,9 +11,7 @@ from assay.building.recipe import (
     CUTLASS,
     TOOL,
     Compilation,
-    Tree,
     describe,
-    local_sources,
 )
 from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
@@ -84,18 +82,6 @@ def test_a_programs_command_is_of_the_packages_own_source(tree: Path):
     assert "-Itool/cutlass_library/source/include" in command
 
 
-class TestSources:
-    """Our own files that a kernel consists of."""
-
-    def test_includes_are_followed(self, tree: Path):
-        found = local_sources(Tree(tree), "kernels/bsr_gemm/small.cu")
-        assert [source.path for source in found] == [
-            "kernels/bsr_gemm/small.cu",
-            "kernels/bsr_gemm/tile.cuh",
-            "kernels/common/check.cuh",
-        ]
-
-
 class TestKey:
     """Equal keys promise equal cubins."""
 
@@ -111,6 +97,7 @@ class TestKey:
         assert key(tree, title="another") == key(tree)
         other = tmp_path / "other" / "deeper"
         shutil.copytree(tree / "kernels", other / "kernels")
+        (other / "kernels" / "bsr_gemm" / "other.cuh").write_text("// changed\n")
         assert key(other) == key(tree)
         (other / "kernels" / "common" / "check.cuh").write_text("// other\n")
         assert key(other) != key(tree)
