@@ -13,8 +13,8 @@ from assay.report.verdict_text import Ratio
 REPRODUCED = mark_of(Status.REPRODUCED)
 
 
-def dot(place: int, value: float, low: float | None = None, high: float | None = None) -> Dot:
-    ratio = Ratio(value, value if low is None else low, value if high is None else high)
+def dot(place: int, value: float) -> Dot:
+    ratio = Ratio(value, value, value)
     return Dot(f"#claim{place}", f"Claim {place}", "2 for 1", ratio, REPRODUCED)
 
 
