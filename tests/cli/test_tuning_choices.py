@@ -32,27 +32,14 @@ OPTIONS = Options(
 )  # fmt: skip
 
 
-class Workflow:
-    """Stands where the request is made and the workflow is run; keeps what it was given."""
+def find(provision: Provision, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the request be made of what is found."""
 
-    def __init__(self, root: Path, found: Provision, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.root, self.found = root, found
-        self.request: Request | None = None
-        self.goal: str | None = None
-        monkeypatch.setattr(tuning, "make_request", self.make_request)
-        monkeypatch.setattr(tuning, "run_workflow", self.run)
-
-    def make_request(self, _root: Path, _catalog: Any, asked: Options) -> Request:
-        request = make_request(asked.run, [self.found], asked.sources)
+    def make(_root: Path, _catalog: Any, asked: Options) -> Request:
+        request = make_request(asked.run, [provision], asked.sources)
         return request.model_copy(update={"tuning": asked.tuning})
 
-    def run(
-        self, root: Path, _catalog: Any, request: Request, _plan: Any, *, cores: int, goal: str
-    ) -> None:
-        self.request, self.goal = request, goal
-        assert cores == 2
-        made = write_run(self.root, "made")
-        shutil.copytree(made, root / "results" / request.run, dirs_exist_ok=True)
+    monkeypatch.setattr(tuning, "make_request", make)
 
 
 @pytest.fixture
@@ -68,10 +55,18 @@ class TestTune:
     def test_sweeps_alone_are_run_and_told(
         self, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        workflow = Workflow(repository, provision(), monkeypatch)
+        given: list[Any] = []
+
+        def run(root: Path, _catalog: Any, request: Request, *_: Any, **rest: Any) -> None:
+            given.extend((request, rest))
+            made = write_run(repository, "made")
+            shutil.copytree(made, root / "results" / request.run, dirs_exist_ok=True)
+
+        find(provision(), monkeypatch)
+        monkeypatch.setattr(tuning, "run_workflow", run)
         (outcome,) = measure_choices(repository, OPTIONS, 2)
-        assert workflow.request is not None and workflow.goal == "timed"
-        plan = make_plan(load_catalog(repository), workflow.request)
+        assert given[1] == {"cores": 2, "goal": "timed"}
+        plan = make_plan(load_catalog(repository), given[0])
         assert plan.answers == ()
         assert plan.targets[0].comparisons == ("demo_sweep",)
         assert outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER
@@ -80,6 +75,6 @@ class TestTune:
     def test_without_a_gpu_or_a_record_the_machine_lacks_something(
         self, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        Workflow(repository, provision(kind="none", detail="no H100 here"), monkeypatch)
+        find(provision(kind="none", detail="no H100 here"), monkeypatch)
         with pytest.raises(MissingEnvironment, match="h100: no H100 here; no published"):
             measure_choices(repository, OPTIONS, 2)
