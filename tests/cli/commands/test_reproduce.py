@@ -1,6 +1,7 @@
 """``./assay reproduce``: what surrounds the workflow."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from assay.cli import checkout
 from assay.cli.commands import reproduce
 from assay.cli.run_figures import MOST_CLAIMS
+from assay.evidence.timings import write_timing
 from assay.pipeline.original_requests import Given
 from assay.pipeline.preconditions import name_of_run
 from assay.pipeline.request import Options
@@ -94,3 +96,20 @@ def test_some_claims_alone_leave_a_report_of_all_where_it_is(tmp_path: Path) -> 
     signed_report(root).rename(root / "reports" / "local")
     assert name_of_run(root, ["demo_bk32"]) == "demo_bk32"
     assert name_of_run(root, []) == "local"
+
+
+def test_the_longest_stage_comes_first_and_what_did_not_run_now_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = Options("a", (), (), "host", "local", Path("key"))
+    run, now = tmp_path / "results" / "a", datetime.now(UTC)
+    long_ago = now.replace(year=now.year - 1)
+    write_timing(run, "build", {"artifact": "x", "arch": "sm_90a"}, now, 2.0)
+    write_timing(run, "build", {"artifact": "y", "arch": "sm_90a"}, now, 3.0)
+    write_timing(run, "benchmark", {"target": "h100"}, now, 60.0, {"GPU-1": 45.0})
+    write_timing(run, "cheats", {"target": "h100"}, long_ago, 9.0)
+    reproduce.tell_timings(tmp_path, options, now.timestamp())
+    words = [line.split() for line in capsys.readouterr().err.splitlines()]
+    assert [(line[0], line[2]) for line in words[:2]] == [("60.0", "benchmark,"), ("5.0", "build")]
+    assert "45.0" in words[0]
+    assert len(words) == 3
