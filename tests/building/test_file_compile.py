@@ -8,11 +8,11 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.building.checkout_copy import describe_checkout
 from assay.building.file_compile import compile_file, first_errors
 from assay.building.toolchain import Toolchain
-from assay.records.builds import ToolchainRecord
 from assay.records.originals import LONGEST_LINE, MOST_LINES, FileCompileJob
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
 from tests.pipeline.stand_in import write_program
+from tests.report_fixtures import TOOLCHAIN
 
 FILE = "csrc/theirs.cu"
 EMPTY = """\
@@ -43,11 +43,7 @@ def fake(tmp_path: Path, script: str) -> Toolchain:
     """A toolchain whose nvcc is a shell script."""
     nvcc = tmp_path / "site" / "nvidia" / "cu13" / "bin" / "nvcc"
     write_program(nvcc, f"#!/bin/sh\n{script}\n")
-    record = ToolchainRecord(
-        schema="assay/toolchain/1", nvcc="13.0.88", host_compiler="g++", wheels={},
-        lock_sha256="a" * 64,
-    )  # fmt: skip
-    return Toolchain(Place(HostRuntime()), tmp_path / "site", record)
+    return Toolchain(Place(HostRuntime()), tmp_path / "site", TOOLCHAIN)
 
 
 class TestWords:
