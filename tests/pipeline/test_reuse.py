@@ -21,7 +21,7 @@ from assay.pipeline.reuse import (
     require_figures,
     take_whole,
 )
-from assay.records.originals import CheckoutCopy, GivenLine, OriginalJob
+from assay.records.originals import OriginalJob
 from assay.records.plan import EarlierReport
 from assay.report.render import render
 from assay.shared.files import write_bytes
@@ -29,6 +29,7 @@ from assay.verification.manifest import walk
 from assay.verification.sign import public_key_path, sign
 from assay.verification.trusted_keys import trusted_keys
 from tests import builders as b
+from tests.checkout_fixtures import JOB
 from tests.report_fixtures import LOCK, recorded_run, signed_report, write_repository
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,13 +122,8 @@ def test_an_own_program_is_taken_over_where_it_is_described_as_it_was(catalog: C
 
 
 def test_the_plan_of_recorded_figures_has_the_own_program_that_ran_there(catalog: Catalog) -> None:
-    job = OriginalJob(
-        source="003",
-        original="s003_sparse_attention_e2e",
-        checkout=CheckoutCopy(files=1, bytes=1, sha256="c" * 64),
-        build=None,
-        run=GivenLine(line="./sparse_e2e 800", by="source"),
-    )
+    given = {"source": "003", "original": "s003_sparse_attention_e2e"}
+    job = JOB.model_copy(update=given)
     described = catalog.sources["003"].original
     assert described is not None
     assert described.id == job.original
