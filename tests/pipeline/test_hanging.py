@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from assay.judging.case import Case
-from assay.pipeline.hanging import hanging
+from assay.pipeline.hanging import hanging, with_look
 from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Benchmark, Metric, Reading, Term
 from assay.records.measurements import BenchmarkRecord
 from assay.records.units import Unit
+from assay.statistics.summaries import CONTROL
 from tests import builders as b
 from tests.judging.asked import OURS_RATE, RIVAL_RATE, quotient, rate
 
@@ -30,23 +31,22 @@ def near(distance: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("asked", "more"),
+    ("asked", "claim", "more"),
     [
-        ((1.0, 0.003), False),
-        ((1.5, 0.003), False),
-        ((0.6, 0.003), False),
-        ((near(0.012), 0.004), True),
-        ((near(0.001), 0.004, 12), False),  # after the last look
-        ((1.08, 0.0002), False),  # at the very edge not even twelve processes decide
+        ((1.0, 0.003), {}, False),
+        ((1.5, 0.003), {}, False),
+        ((0.6, 0.003), {}, False),
+        ((near(0.012), 0.004), {}, True),
+        ((near(0.001), 0.004, 12), {}, False),  # after the last look
+        ((1.08, 0.0002), {}, False),  # at the very edge not even twelve processes decide
+        ((1.005, 0.01), {"relation": Relation.AT_LEAST}, True),  # the interval straddles it
+        ((0.5, 0.01), {"relation": Relation.AT_LEAST}, False),
     ],
 )
-def test_only_what_a_look_may_decide_hangs(asked: tuple[Any, ...], more: bool) -> None:
-    assert hangs(*asked) == ({"duel"} if more else set())
-
-
-def test_a_bound_hangs_where_the_interval_straddles_it() -> None:
-    assert hangs(1.005, 0.01, relation=Relation.AT_LEAST) == {"duel"}
-    assert hangs(0.5, 0.01, relation=Relation.AT_LEAST) == set()
+def test_only_what_a_look_may_decide_hangs(
+    asked: tuple[Any, ...], claim: dict[str, Any], more: bool
+) -> None:
+    assert hangs(*asked, **claim) == ({"duel"} if more else set())
 
 
 def hanging_of(claims: list[Claim], asked: str, *records: BenchmarkRecord) -> set[str]:
@@ -112,3 +112,19 @@ def test_beside_a_reading_that_is_never_measured_no_other_is_decided(
     )
     record = b.benchmark(process_sd=0.004, processes=3)
     assert hanging_of([claim], "rate", record) == hangs
+
+
+def test_an_arm_that_is_lost_later_loses_what_it_had_and_its_control_with_it() -> None:
+    first = with_look(None, b.benchmark(processes=3), (3, 5), "rival")
+    later = b.benchmark({"ours": 1.0}, processes=2, control="ours")
+    later = later.model_copy(update={"not_timed": {"rival": "failed"}, "wrong": ("rival",)})
+    both = with_look(first, later, (3, 5), "rival")
+    assert both.wrong == ("rival",)
+    early = both.processes[0]
+    assert {turn.arm for block in early.blocks for turn in block.turns} == {"ours"}
+    assert {facts.arm for facts in early.arms} == {"ours"}
+    assert CONTROL not in {turn.arm for block in early.blocks for turn in block.turns}
+
+
+def test_a_fixed_number_of_processes_has_no_looks() -> None:
+    assert with_look(None, b.benchmark(), (5,), "rival").looks == ()

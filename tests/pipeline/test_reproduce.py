@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ import pytest
 from assay.catalog.load import load_catalog
 from assay.verification.guarantees import TIMES
 from assay.verification.report_archive import pack_report
-from tests.pipeline.stand_in import answer_beside, own_environment
+from tests.pipeline.stand_in import answer_beside, own_environment, waited
 from tests.pipeline.test_batched_workflow import NAMES, Checkout
 
 FIRST, SECOND = "first", "second"
@@ -179,11 +178,7 @@ class TestARunThatCannotGoOn:
             cwd=repository.root, env=repository.environment(), text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
-        limit = time.monotonic() + 240
-        while not (folder / "waiting").exists():
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < limit
-            time.sleep(0.1)
+        assert waited((folder / "waiting").exists)
         process.send_signal(number)
         out, err = process.communicate(timeout=120)
         assert process.returncode == code, err

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from assay.catalog.load import load_catalog
-from assay.evidence.stages import TARGET_STAGES
 from assay.pipeline.dag import Dag
 from assay.pipeline.plan import make_plan
-from assay.pipeline.slurm_jobs import remember_node
+from assay.pipeline.slurm_jobs import executor_options, job_name, remember_node, salt_of
 from assay.pipeline.steps import Steps
 from assay.records.cluster import NO_CLUSTER, ClusterFile, JobWishes, TargetSite
-from assay.records.timings import Stage
 from tests.report_fixtures import make_request, provision, write_repository
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,13 +30,6 @@ def test_a_rule_hands_its_wildcards_to_the_step_of_its_name(rule: str) -> None:
     wildcards = set(re.findall(r"\{\{(\w+)\}\}", outputs))
     parameters = set(inspect.signature(getattr(Steps, rule)).parameters) - {"self"}
     assert wildcards == parameters
-
-
-def test_every_stage_has_a_rule_but_planning_which_the_command_does() -> None:
-    of_targets = {entry.stage for entry in TARGET_STAGES}  # one rule for all of them
-    # Judging and verifying are done by TOGETHER, and OPERATORS only by earlier versions.
-    others = of_targets | {Stage.PLAN, Stage.JUDGE, Stage.VERIFY, Stage.OPERATORS}
-    assert set(RULES) == set(Stage) - others | {"measure"}
 
 
 class TestWhatACluster:
@@ -77,3 +68,26 @@ class TestWhatACluster:
         assert dag.resources("h100")["slurm_extra"] is None
         remember_node(dag.root / dag.run_dir, "h100", "gpu07")
         assert dag.resources("h100")["slurm_extra"] == "--nodelist=gpu07"
+
+
+def test_a_run_keeps_its_salt(tmp_path: Path) -> None:
+    assert salt_of(tmp_path) == salt_of(tmp_path) != salt_of(tmp_path / "other")
+
+
+def test_the_executor_is_told_what_the_site_says(tmp_path: Path) -> None:
+    cluster = ClusterFile.model_validate(
+        {
+            "schema": "assay/cluster/1", "max_jobs": 4, "attempts": 5, "requeue": False,
+            "status_command": "sacct", "reservation": "ours", "exclude_nodes": ("a", "b"),
+        }
+    )  # fmt: skip
+    said = " ".join(executor_options(cluster, tmp_path / "run"))
+    for option in (
+        "--jobs 4", "--retries 4",
+        "--slurm-no-requeue", "--slurm-status-command sacct",
+        "--slurm-reservation ours", "--slurm-exclude-failed-nodes a,b",
+        f"--slurm-jobname-prefix {job_name(tmp_path / 'run')}",
+        f"--slurm-logdir {tmp_path / 'run' / 'logs' / 'slurm'}",
+    ):  # fmt: skip
+        assert option in said
+    assert "--slurm-requeue" in executor_options(NO_CLUSTER, tmp_path)
