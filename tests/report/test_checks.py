@@ -93,20 +93,16 @@ class TestStopwatches:
         assert (arm.in_time(0.03), arm.disagrees(0.03)) == (in_time, disagrees)
 
 
-class TestGuards:
+def test_a_cheat_that_nothing_caught_is_an_exception(catalog: Catalog, evidence: Evidence) -> None:
     """Of what was tried how much held, and nothing said of what was not tried."""
-
-    def test_a_cheat_that_nothing_caught_is_an_exception(
-        self, catalog: Catalog, evidence: Evidence
-    ) -> None:
-        evidence.cheats["h100"] = cheats("h100", caught=False)
-        evidence.sanitizers.clear()
-        first, second = guards(catalog, evidence, (), ())
-        assert (first.words, first.held) == (
-            f"1 of {CHEATS} cheating kernels of Assay's own not caught (h100)",
-            False,
-        )
-        assert not second.held
+    evidence.cheats["h100"] = cheats("h100", caught=False)
+    evidence.sanitizers.clear()
+    first, second = guards(catalog, evidence, (), ())
+    assert (first.words, first.held) == (
+        f"1 of {CHEATS} cheating kernels of Assay's own not caught (h100)",
+        False,
+    )
+    assert not second.held
 
 
 class TestAlarms:

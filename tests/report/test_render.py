@@ -114,30 +114,26 @@ class TestPage:
         assert "source" not in page.tags
 
 
-class TestEvidence:
+def test_records_are_copied_byte_for_byte(made: Path) -> None:
     """evidence/ can be judged on its own."""
-
-    def test_records_are_copied_byte_for_byte(self, made: Path) -> None:
-        run_dir = made / "results" / "demo_run"
-        evidence = made / "reports" / "demo_run" / "evidence"
-        copied = [path for path in run_dir.rglob("*.gz") if path.is_file()]
-        assert len(copied) == 5
-        for path in copied:
-            assert (evidence / path.relative_to(run_dir)).read_bytes() == path.read_bytes()
-        assert not (evidence / "request.json").exists()
+    run_dir = made / "results" / "demo_run"
+    evidence = made / "reports" / "demo_run" / "evidence"
+    copied = [path for path in run_dir.rglob("*.gz") if path.is_file()]
+    assert len(copied) == 5
+    for path in copied:
+        assert (evidence / path.relative_to(run_dir)).read_bytes() == path.read_bytes()
+    assert not (evidence / "request.json").exists()
 
 
-class TestNothingMeasured:
+def test_says_so_on_top(tmp_path: Path) -> None:
     """Without a GPU the report says so on top and draws no empty axes."""
-
-    def test_says_so_on_top(self, tmp_path: Path) -> None:
-        root = write_repository(tmp_path / "repo")
-        run_dir = write_run(root, "no_gpu", [provision(kind="none", detail="no H100 was found")])
-        render(root, run_dir, tmp_path / "report")
-        page = Page((tmp_path / "report" / "report.html").read_text(encoding="utf-8"))
-        lead = page.text[: page.text.index("published speed figures")]
-        assert "No figure was measured on this machine, and none was taken" in lead
-        assert "not measured: no H100 was found" in lead
+    root = write_repository(tmp_path / "repo")
+    run_dir = write_run(root, "no_gpu", [provision(kind="none", detail="no H100 was found")])
+    render(root, run_dir, tmp_path / "report")
+    page = Page((tmp_path / "report" / "report.html").read_text(encoding="utf-8"))
+    lead = page.text[: page.text.index("published speed figures")]
+    assert "No figure was measured on this machine, and none was taken" in lead
+    assert "not measured: no H100 was found" in lead
 
 
 class TestRendering:
