@@ -82,25 +82,22 @@ def test_a_programs_command_is_of_the_packages_own_source(tree: Path):
     assert "-Itool/cutlass_library/source/include" in command
 
 
-class TestKey:
-    """Equal keys promise equal cubins."""
-
-    def test_changes_with_all_that_decides_and_nothing_else(self, tree: Path, tmp_path: Path):
-        keys = {
-            key(tree),
-            key(tree, defines={"WIDTH": 8, "DEPTH": 2}),
-            key(tree, flags=()),
-            key(tree, arch="sm_89"),
-            key(tree, lock="b" * 64),
-        }
-        assert len(keys) == 5
-        assert key(tree, title="another") == key(tree)
-        other = tmp_path / "other" / "deeper"
-        shutil.copytree(tree / "kernels", other / "kernels")
-        (other / "kernels" / "bsr_gemm" / "other.cuh").write_text("// changed\n")
-        assert key(other) == key(tree)
-        (other / "kernels" / "common" / "check.cuh").write_text("// other\n")
-        assert key(other) != key(tree)
+def test_a_key_changes_with_all_that_decides_and_nothing_else(tree: Path, tmp_path: Path):
+    keys = {
+        key(tree),
+        key(tree, defines={"WIDTH": 8, "DEPTH": 2}),
+        key(tree, flags=()),
+        key(tree, arch="sm_89"),
+        key(tree, lock="b" * 64),
+    }
+    assert len(keys) == 5
+    assert key(tree, title="another") == key(tree)
+    other = tmp_path / "other" / "deeper"
+    shutil.copytree(tree / "kernels", other / "kernels")
+    (other / "kernels" / "bsr_gemm" / "other.cuh").write_text("// changed\n")
+    assert key(other) == key(tree)
+    (other / "kernels" / "common" / "check.cuh").write_text("// other\n")
+    assert key(other) != key(tree)
 
 
 @pytest.mark.parametrize(
@@ -112,23 +109,21 @@ def test_what_is_not_described_is_refused(tree: Path, kind, name: str, why: str)
         describe(tree, catalog(), kind, name, "sm_89", LOCK)
 
 
-class TestPublishedBuilds:
+def test_a_build_of_unchanged_sources_keeps_its_key_and_its_command() -> None:
     """A measured build is described as it was, as long as its sources are the same."""
-
-    def test_a_build_of_unchanged_sources_keeps_its_key_and_its_command(self) -> None:
-        repository = Path(__file__).resolve().parents[2]
-        catalog = load_catalog(repository)
-        newest = published_reports(repository)[0] / "evidence"
-        kinds = ((catalog.variants, "variant"), (catalog.probes, "probe"))
-        for record in load_evidence(newest).builds.values():
-            kind = next((kind for known, kind in kinds if record.id in known), None)
-            if kind is None:
-                continue
-            lock = record.toolchain.lock_sha256
-            now = describe(repository, catalog, kind, record.id, record.arch, lock)
-            if now.sources == record.sources:
-                assert now.key == record.key, record.id
-                assert now.command == record.command, record.id
+    repository = Path(__file__).resolve().parents[2]
+    catalog = load_catalog(repository)
+    newest = published_reports(repository)[0] / "evidence"
+    kinds = ((catalog.variants, "variant"), (catalog.probes, "probe"))
+    for record in load_evidence(newest).builds.values():
+        kind = next((kind for known, kind in kinds if record.id in known), None)
+        if kind is None:
+            continue
+        lock = record.toolchain.lock_sha256
+        now = describe(repository, catalog, kind, record.id, record.arch, lock)
+        if now.sources == record.sources:
+            assert now.key == record.key, record.id
+            assert now.command == record.command, record.id
 
 
 @pytest.mark.compiler

@@ -44,15 +44,13 @@ def test_a_host_compiler_that_nvcc_refuses(
 
 
 @pytest.mark.compiler
-class TestTheRealOne:
+def test_it_is_what_the_lock_says(toolchain: Toolchain):
     """The toolchain that the lock unpacks to."""
-
-    def test_it_is_what_the_lock_says(self, toolchain: Toolchain):
-        assert toolchain.record.nvcc == "13.0.88"
-        assert toolchain.record.wheels["nvidia-cutlass"] == "4.2.0.0"
-        cuda = toolchain.site / CUDA
-        assert (cuda / "lib64" / "libcudart.so").resolve().name.startswith("libcudart.so.13")
-        assert {path.stat().st_mtime for path in (cuda / "include").glob("*.h")} == {DATE}
+    assert toolchain.record.nvcc == "13.0.88"
+    assert toolchain.record.wheels["nvidia-cutlass"] == "4.2.0.0"
+    cuda = toolchain.site / CUDA
+    assert (cuda / "lib64" / "libcudart.so").resolve().name.startswith("libcudart.so.13")
+    assert {path.stat().st_mtime for path in (cuda / "include").glob("*.h")} == {DATE}
 
 
 class TestUnpacking:

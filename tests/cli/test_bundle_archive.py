@@ -76,27 +76,22 @@ def run_script(top: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-class TestPack:
-    """``pack``."""
-
-    def test_it_holds_sources_wheels_builds_and_images_and_nothing_of_the_users(
-        self, archive: Path
-    ):
-        with tarfile.open(archive) as tar:
-            names = {name.removeprefix("assay-h100/") for name in tar.getnames()}
-        assert names == {
-            "run.sh",
-            "bundle.env",
-            "SHA256SUMS",
-            "source/.gitignore",
-            "source/assay",
-            "source/tools/bundle_run.sh",
-            "wheels/alpha-1.0-py3-none-any.whl",
-            "prebuilt/inspections.json",
-            "prebuilt/builds/sm_90a/kernel.so",
-            "prebuilt/images/h100.json",
-            "prebuilt/images/h100/toolchain/image.tar",
-        }
+def test_it_holds_sources_wheels_builds_and_images_and_nothing_of_the_users(archive: Path):
+    with tarfile.open(archive) as tar:
+        names = {name.removeprefix("assay-h100/") for name in tar.getnames()}
+    assert names == {
+        "run.sh",
+        "bundle.env",
+        "SHA256SUMS",
+        "source/.gitignore",
+        "source/assay",
+        "source/tools/bundle_run.sh",
+        "wheels/alpha-1.0-py3-none-any.whl",
+        "prebuilt/inspections.json",
+        "prebuilt/builds/sm_90a/kernel.so",
+        "prebuilt/images/h100.json",
+        "prebuilt/images/h100/toolchain/image.tar",
+    }
 
 
 class TestRunScript:

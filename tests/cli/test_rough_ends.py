@@ -93,31 +93,29 @@ class TestArguments:
         assert told["error"] in answer.err
 
 
-class TestPlaces:
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("new", "PLACE"),
+        ("site", "PLACE", "nowhere"),
+        ("export", "nowhere", "--out", "PLACE"),
+        ("export", "nowhere", "--format", "svg", "--out", "PLACE"),
+        ("compare", "nowhere", "nowhere_2", "--html", "PLACE"),
+    ],
+)
+@pytest.mark.parametrize(
+    "place",
+    ["/proc/x", "/proc/x/y/z", "FOLDER/file/x", "FOLDER/loop/x", "FOLDER/loop", f"/tmp/{LONG}"],
+)
+def test_it_is_one_sentence_about_the_place(
+    assay: Any, tmp_path: Path, command: tuple[str, ...], place: str
+) -> None:
     """A place where nothing can be made is refused before any report is looked at."""
-
-    @pytest.mark.parametrize(
-        "command",
-        [
-            ("new", "PLACE"),
-            ("site", "PLACE", "nowhere"),
-            ("export", "nowhere", "--out", "PLACE"),
-            ("export", "nowhere", "--format", "svg", "--out", "PLACE"),
-            ("compare", "nowhere", "nowhere_2", "--html", "PLACE"),
-        ],
-    )
-    @pytest.mark.parametrize(
-        "place",
-        ["/proc/x", "/proc/x/y/z", "FOLDER/file/x", "FOLDER/loop/x", "FOLDER/loop", f"/tmp/{LONG}"],
-    )
-    def test_it_is_one_sentence_about_the_place(
-        self, assay: Any, tmp_path: Path, command: tuple[str, ...], place: str
-    ) -> None:
-        (tmp_path / "file").touch()
-        (tmp_path / "loop").symlink_to("loop")
-        place = place.replace("FOLDER", str(tmp_path))
-        answer = assay(*(place if word == "PLACE" else word for word in command))
-        assert (answer.code, answer.out) == (3, "")
-        (line,) = answer.err.splitlines()
-        assert line.startswith(f"assay: {place}: ")
-        assert {path.name for path in tmp_path.iterdir()} == {"file", "loop"}
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    place = place.replace("FOLDER", str(tmp_path))
+    answer = assay(*(place if word == "PLACE" else word for word in command))
+    assert (answer.code, answer.out) == (3, "")
+    (line,) = answer.err.splitlines()
+    assert line.startswith(f"assay: {place}: ")
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "loop"}

@@ -86,19 +86,17 @@ class TestWhatIsImported:
             names(system, Path("/srv/none"))
 
 
-class TestTheDefinition:
-    def test_moves_with_the_packages(self, system: Path):
-        before = definition_digest(INPUTS, (), system)
-        assert definition_digest(INPUTS, (), system) == before
-        (system / "usr/lib/python3/dist-packages/new-1.0.dist-info").mkdir()
-        middle = definition_digest(INPUTS, (), system)
-        (system / "var/lib/dpkg/status").write_text("Package: another\n")
-        assert len({before, middle, definition_digest(INPUTS, (), system)}) == 3
+def test_the_definition_moves_with_the_packages(system: Path):
+    before = definition_digest(INPUTS, (), system)
+    assert definition_digest(INPUTS, (), system) == before
+    (system / "usr/lib/python3/dist-packages/new-1.0.dist-info").mkdir()
+    middle = definition_digest(INPUTS, (), system)
+    (system / "var/lib/dpkg/status").write_text("Package: another\n")
+    assert len({before, middle, definition_digest(INPUTS, (), system)}) == 3
 
 
-class TestPlacesOf:
-    def test_an_interpreter_outside_of_the_list_comes_along(self):
-        places = places_of(sys.executable, INPUTS)
-        covered = [*(Path(path) for path in INPUTS.host_import.include), *places]
-        for name in (sys.prefix, sys.base_prefix):
-            assert any(Path(name).is_relative_to(other) for other in covered)
+def test_an_interpreter_outside_of_the_list_comes_along():
+    places = places_of(sys.executable, INPUTS)
+    covered = [*(Path(path) for path in INPUTS.host_import.include), *places]
+    for name in (sys.prefix, sys.base_prefix):
+        assert any(Path(name).is_relative_to(other) for other in covered)

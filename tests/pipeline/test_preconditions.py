@@ -13,27 +13,23 @@ from tests.report_fixtures import make_request as made_request
 from tests.report_fixtures import provision, signed_report, write_repository
 
 
-class TestAMissingCompiler:
-    """One sentence, before anything is begun."""
-
-    @pytest.mark.parametrize("starts", [True, False])
-    def test_it_ends_a_run_that_compiles(
-        self,
-        root: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-        starts: bool,
-    ) -> None:
-        request = made_request("asked", [provision(kind="none")], ["000"])
-        plan = make_plan(load_catalog(root), request.model_copy(update={"rebuild": True}))
-        monkeypatch.setenv("PATH", "/nonexistent")
-        if starts:
-            with pytest.raises(MissingEnvironment, match=r"there is no g\+\+"):
-                require_compiler(request, plan, starts=starts)
-        else:
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_missing_compiler_ends_a_run_that_compiles(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    starts: bool,
+) -> None:
+    request = made_request("asked", [provision(kind="none")], ["000"])
+    plan = make_plan(load_catalog(root), request.model_copy(update={"rebuild": True}))
+    monkeypatch.setenv("PATH", "/nonexistent")
+    if starts:
+        with pytest.raises(MissingEnvironment, match=r"there is no g\+\+"):
             require_compiler(request, plan, starts=starts)
-            assert "there is no g++" in capsys.readouterr().err
-        require_compiler(request, plan.model_copy(update={"builds": ()}))
+    else:
+        require_compiler(request, plan, starts=starts)
+        assert "there is no g++" in capsys.readouterr().err
+    require_compiler(request, plan.model_copy(update={"builds": ()}))
 
 
 class TestPlaces:
@@ -56,18 +52,15 @@ class TestPlaces:
             require_places(tmp_path, "asked", None)
 
 
-class TestAReportThatCannotBeReplaced:
-    """One sentence with what helps, before anything is begun."""
-
-    @pytest.mark.parametrize("name", ["reports", "results", "reports/asked", "results/asked"])
-    def test_a_link_leads_no_run_out_of_its_home(self, tmp_path: Path, name: str) -> None:
-        home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
-        elsewhere.mkdir()
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
+@pytest.mark.parametrize("name", ["reports", "results", "reports/asked", "results/asked"])
+def test_a_link_leads_no_run_out_of_its_home(tmp_path: Path, name: str) -> None:
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (home / name).parent.mkdir(parents=True, exist_ok=True)
+    require_places(home, "asked", None)
+    (home / name).symlink_to(elsewhere)
+    with pytest.raises(BadInput):
         require_places(home, "asked", None)
-        (home / name).symlink_to(elsewhere)
-        with pytest.raises(BadInput):
-            require_places(home, "asked", None)
 
 
 @pytest.fixture

@@ -102,36 +102,32 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return repository
 
 
-class TestTheLineThatVerifies:
+@pytest.mark.parametrize("run", [FIRST, SECOND])
+def test_it_verifies_the_report(repository: Repository, run: str) -> None:
     """The line that a run prints at its end can be typed as it stands."""
-
-    @pytest.mark.parametrize("run", [FIRST, SECOND])
-    def test_it_verifies_the_report(self, repository: Repository, run: str) -> None:
-        told = repository.told[run]
-        assert told.returncode == 0, told.stdout + told.stderr
-        (line,) = [x for x in told.stdout.splitlines() if x.startswith("verify: ")]
-        program, *arguments = shlex.split(line.removeprefix("verify: "))
-        assert program == "./assay"
-        assert arguments == ["verify", f"reports/{run}", "--key", f"{repository.key(run)}.pub"]
-        verified = repository.assay(*arguments)
-        assert verified.returncode == 0, verified.stderr
-        assert says_verified(verified.stdout, f"reports/{run}")
-        origin = "measurements of h100 are those of the signed reports they come from"
-        assert (origin in verified.stdout) == (run != FIRST)
+    told = repository.told[run]
+    assert told.returncode == 0, told.stdout + told.stderr
+    (line,) = [x for x in told.stdout.splitlines() if x.startswith("verify: ")]
+    program, *arguments = shlex.split(line.removeprefix("verify: "))
+    assert program == "./assay"
+    assert arguments == ["verify", f"reports/{run}", "--key", f"{repository.key(run)}.pub"]
+    verified = repository.assay(*arguments)
+    assert verified.returncode == 0, verified.stderr
+    assert says_verified(verified.stdout, f"reports/{run}")
+    origin = "measurements of h100 are those of the signed reports they come from"
+    assert (origin in verified.stdout) == (run != FIRST)
 
 
-class TestDryRun:
+def test_of_a_new_run_nothing_is_left_and_all_is_told(repository: Repository) -> None:
     """It says what a start would do, and leaves everything as it is."""
-
-    def test_of_a_new_run_nothing_is_left_and_all_is_told(self, repository: Repository) -> None:
-        before = repository.files()
-        answer = repository.assay(*repository.measuring("new"), "--dry-run")
-        assert answer.returncode == 0, answer.stderr
-        assert "would be measured on h100: 3 claims: fixture_duel_a_h100, " in answer.stdout
-        assert "Snakemake" not in answer.stdout + answer.stderr
-        assert repository.files() == before
-        assert not (repository.root / "results" / "new").exists()
-        assert not repository.key("new").exists()
+    before = repository.files()
+    answer = repository.assay(*repository.measuring("new"), "--dry-run")
+    assert answer.returncode == 0, answer.stderr
+    assert "would be measured on h100: 3 claims: fixture_duel_a_h100, " in answer.stdout
+    assert "Snakemake" not in answer.stdout + answer.stderr
+    assert repository.files() == before
+    assert not (repository.root / "results" / "new").exists()
+    assert not repository.key("new").exists()
 
 
 class TestARunThatCannotGoOn:
@@ -201,20 +197,19 @@ class TestARunThatCannotGoOn:
         assert "benchmark duel_b duel_c" in repository.checkout.starts()
 
 
-class TestWhatWasNamedAndIsNotThere:
-    """One sentence, and exit code 2."""
-
-    @pytest.mark.parametrize(
-        "words",
-        [
-            ("--recorded", "nowhere"),
-            ("--recorded", "Snakefile"),
-            ("--recorded", "config"),
-            ("--device-python", "/nonexistent/python", "--dry-run"),
-        ],
-    )
-    def test_it_is_refused(self, repository: Repository, words: tuple[str, ...]) -> None:
-        answer = repository.reproduce("new", *words)
-        assert (answer.returncode, answer.stdout) == (2, "")
-        (line,) = answer.stderr.splitlines()
-        assert words[1] in line
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--recorded", "nowhere"),
+        ("--recorded", "Snakefile"),
+        ("--recorded", "config"),
+        ("--device-python", "/nonexistent/python", "--dry-run"),
+    ],
+)
+def test_what_was_named_and_is_not_there_is_refused(
+    repository: Repository, words: tuple[str, ...]
+) -> None:
+    answer = repository.reproduce("new", *words)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    (line,) = answer.stderr.splitlines()
+    assert words[1] in line

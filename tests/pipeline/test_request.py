@@ -117,18 +117,16 @@ class TestATargetThatIsNotHere:
         assert (given.absence == str(NO_DRIVER)) is asked
 
 
-class TestADriverThatIsTooOld:
+def test_makes_the_claims_not_run(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The GPU is here: its claims are not run, with the remedy, whatever was measured elsewhere."""
-
-    def test_makes_the_claims_not_run(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        request = ask(root, monkeypatch, OLD)
-        (given,) = request.targets
-        assert (given.kind, given.reason) == ("none", NotRun.DRIVER_TOO_OLD)
-        plan = make_plan(load_catalog(root), request)
-        refused = [answer for answer in plan.answers if answer.reason is NotRun.DRIVER_TOO_OLD]
-        assert refused
-        assert {answer.way for answer in refused} == {"not_run"}
-        assert {answer.detail for answer in refused} == {f"{OLD.detail}: {OLD.remedy}."}
+    request = ask(root, monkeypatch, OLD)
+    (given,) = request.targets
+    assert (given.kind, given.reason) == ("none", NotRun.DRIVER_TOO_OLD)
+    plan = make_plan(load_catalog(root), request)
+    refused = [answer for answer in plan.answers if answer.reason is NotRun.DRIVER_TOO_OLD]
+    assert refused
+    assert {answer.way for answer in refused} == {"not_run"}
+    assert {answer.detail for answer in refused} == {f"{OLD.detail}: {OLD.remedy}."}
 
 
 class TestTheGpuThatIsHere:

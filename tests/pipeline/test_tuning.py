@@ -60,20 +60,18 @@ class TestChoose:
         assert choose(self.CHOICES, self.problem(**changes)) == variant
 
 
-class TestRealChoices:
+def test_every_product_of_the_operators_is_tuned(catalog: Catalog) -> None:
     """config/tuning.yaml of this repository."""
-
-    def test_every_product_of_the_operators_is_tuned(self, catalog: Catalog) -> None:
-        products = {
-            (entry.operation, entry.dtype, entry.block_rows, entry.block_cols)
-            for entry in catalog.choices_to_hold("h200")
-        }
-        offered = {
-            (catalog.variants[each.variant].operation, each.dtype, *each.block)
-            for each in catalog.operators
-            if each.head_dim is None and "sm_90a" in catalog.variants[each.variant].archs
-        }
-        assert products == offered
+    products = {
+        (entry.operation, entry.dtype, entry.block_rows, entry.block_cols)
+        for entry in catalog.choices_to_hold("h200")
+    }
+    offered = {
+        (catalog.variants[each.variant].operation, each.dtype, *each.block)
+        for each in catalog.operators
+        if each.head_dim is None and "sm_90a" in catalog.variants[each.variant].archs
+    }
+    assert products == offered
 
 
 class TestPlan:

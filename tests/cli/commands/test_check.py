@@ -195,27 +195,25 @@ commands:
 """
 
 
-class TestCommands:
+def test_a_file_that_is_not_copied_is_said(assay: Any, mine: Path) -> None:
     """What a command's lines would not find where they are run."""
-
-    def test_a_file_that_is_not_copied_is_said(self, assay: Any, mine: Path) -> None:
-        (mine / "src").mkdir()
-        for name in ("bench.cpp", "data.csv", "run.sh"):
-            (mine / "src" / name).touch()
-        edit(
-            mine,
-            "assay.yaml",
-            ("{measurement: softmax, arm: fused}", "{command: bench, reads: 'x={value}'}"),
-            ("\n# One entry a printed", f"{COMMAND}\n# One entry a printed"),
-        )
-        answer = assay("check", "--project", mine)
-        line = line_of(mine, "- id: bench")
-        for name in ("bench.cpp", "data.csv"):
-            told = f"assay.yaml, line {line}: command 'bench': src/{name} is not copied to where it"
-            assert told in answer.out, answer.out + answer.err
-        edit(mine, "assay.yaml", ("directory: src", "directory: source"))
-        answer = assay("check", "--project", mine)
-        assert "directory: no file of the project lies in source" in answer.out
+    (mine / "src").mkdir()
+    for name in ("bench.cpp", "data.csv", "run.sh"):
+        (mine / "src" / name).touch()
+    edit(
+        mine,
+        "assay.yaml",
+        ("{measurement: softmax, arm: fused}", "{command: bench, reads: 'x={value}'}"),
+        ("\n# One entry a printed", f"{COMMAND}\n# One entry a printed"),
+    )
+    answer = assay("check", "--project", mine)
+    line = line_of(mine, "- id: bench")
+    for name in ("bench.cpp", "data.csv"):
+        told = f"assay.yaml, line {line}: command 'bench': src/{name} is not copied to where it"
+        assert told in answer.out, answer.out + answer.err
+    edit(mine, "assay.yaml", ("directory: src", "directory: source"))
+    answer = assay("check", "--project", mine)
+    assert "directory: no file of the project lies in source" in answer.out
 
 
 CUDA = """\

@@ -61,17 +61,15 @@ def test_a_claim_of_no_report_is_refused(assay: Any, report: Path, key: Any) -> 
     assert "demo_rate" in answer.err
 
 
-class TestVerifiedFirst:
+def test_a_changed_file_is_refused_and_says_why(
+    assay: Any, report: Path, key: Any, tmp_path: Path
+) -> None:
     """Nothing is compared with what nobody vouches for."""
-
-    def test_a_changed_file_is_refused_and_says_why(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
-    ) -> None:
-        changed = shutil.copytree(report, tmp_path / "changed")
-        (changed / "verdicts.json").write_text((report / "verdicts.json").read_text() + " ")
-        answer = assay("compare", report, changed, *key, "--all")
-        assert (answer.code, answer.out) == (1, "")
-        assert "changed: unverified: contents: verdicts.json " in answer.err
+    changed = shutil.copytree(report, tmp_path / "changed")
+    (changed / "verdicts.json").write_text((report / "verdicts.json").read_text() + " ")
+    answer = assay("compare", report, changed, *key, "--all")
+    assert (answer.code, answer.out) == (1, "")
+    assert "changed: unverified: contents: verdicts.json " in answer.err
 
 
 class TestHostile:

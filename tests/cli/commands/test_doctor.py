@@ -52,26 +52,22 @@ def have_packages(monkeypatch: pytest.MonkeyPatch, lacking: Absence | None) -> N
         monkeypatch.setattr(module, "lacking_packages", lambda *_: lacking)
 
 
-class TestABareMachine:
+def test_what_is_not_here_is_not_wrong(root: Path) -> None:
     """What it cannot do comes first, with what helps; what is not here is no fault."""
-
-    def test_what_is_not_here_is_not_wrong(self, root: Path) -> None:
-        _, found = diagnose(root, "python3")
-        absent = {one.part for one in found if one.state is State.ABSENT}
-        assert absent == {"GPU", "g++", "git", "docker", "podman", "apptainer", "ncu", "sbatch"}
-        assert not [one for one in found if one.state is State.WRONG]
+    _, found = diagnose(root, "python3")
+    absent = {one.part for one in found if one.state is State.ABSENT}
+    assert absent == {"GPU", "g++", "git", "docker", "podman", "apptainer", "ncu", "sbatch"}
+    assert not [one for one in found if one.state is State.WRONG]
 
 
-class TestShown:
+def test_a_line_that_helps_stands_alone(
+    assay: Any, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The conclusion comes first, in about ten lines of a terminal."""
-
-    def test_a_line_that_helps_stands_alone(
-        self, assay: Any, root: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("assay.cli.checkout.ROOT", root)
-        monkeypatch.setattr("assay.cli.commands.doctor.os.geteuid", lambda: 1000)
-        answer = assay("doctor")
-        assert "to get git: sudo apt-get install -y git" in answer.out.splitlines()
+    monkeypatch.setattr("assay.cli.checkout.ROOT", root)
+    monkeypatch.setattr("assay.cli.commands.doctor.os.geteuid", lambda: 1000)
+    answer = assay("doctor")
+    assert "to get git: sudo apt-get install -y git" in answer.out.splitlines()
 
 
 class TestAMachineWithGpus:

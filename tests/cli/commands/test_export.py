@@ -106,31 +106,29 @@ def is_number(cell: str) -> bool:
     return True
 
 
-class TestDishonestSigner:
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_tables_steer_no_terminal_and_no_spreadsheet(
+    assay: Any, report: Path, tmp_path: Path, form: str
+) -> None:
     """What a trusted key signed is told as such: it steers nothing, and is not said to be true."""
-
-    @pytest.mark.parametrize("form", ["csv", "json"])
-    def test_tables_steer_no_terminal_and_no_spreadsheet(
-        self, assay: Any, report: Path, tmp_path: Path, form: str
-    ) -> None:
-        forged = lie(
-            report, tmp_path, tmp_path / "k.pem", product=EVIL, reason="@SUM(1)",
-            measured="=cmd|'/c calc'!A1", claimed="+1" + EVIL,
-        )  # fmt: skip
-        own = ("--key", tmp_path / "k.pem.pub", "--format", form, "--out", tmp_path / "out")
-        assert assay("export", forged, *own).code == 0
-        for path in (tmp_path / "out").iterdir():
-            text = path.read_text()
-            assert not {"\x1b", "\x07", "\u202e"} & set(text)
-        if form == "json":
-            rows = json.loads((tmp_path / "out" / "verdicts.json").read_text())
-            assert EVIL in {row["gpu"] for row in rows}  # as it was
-        else:
-            with (tmp_path / "out" / "verdicts.csv").open(newline="") as stream:
-                cells = [cell for row in csv.reader(stream) for cell in row]
-            begun = {cell[0] for cell in cells if cell and not is_number(cell)}
-            assert not begun & set("=+-@\t\r")
-            assert any(cell.startswith("'=cmd|") for cell in cells)
+    forged = lie(
+        report, tmp_path, tmp_path / "k.pem", product=EVIL, reason="@SUM(1)",
+        measured="=cmd|'/c calc'!A1", claimed="+1" + EVIL,
+    )  # fmt: skip
+    own = ("--key", tmp_path / "k.pem.pub", "--format", form, "--out", tmp_path / "out")
+    assert assay("export", forged, *own).code == 0
+    for path in (tmp_path / "out").iterdir():
+        text = path.read_text()
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    if form == "json":
+        rows = json.loads((tmp_path / "out" / "verdicts.json").read_text())
+        assert EVIL in {row["gpu"] for row in rows}  # as it was
+    else:
+        with (tmp_path / "out" / "verdicts.csv").open(newline="") as stream:
+            cells = [cell for row in csv.reader(stream) for cell in row]
+        begun = {cell[0] for cell in cells if cell and not is_number(cell)}
+        assert not begun & set("=+-@\t\r")
+        assert any(cell.startswith("'=cmd|") for cell in cells)
 
 
 def test_a_summary_of_outputs_alone_says_that_they_are(assay: Any) -> None:
@@ -138,15 +136,13 @@ def test_a_summary_of_outputs_alone_says_that_they_are(assay: Any) -> None:
     assert "l4_on_h200: NVIDIA H200 running an L4's PTX (outputs only, no speed)." in answer.out
 
 
-class TestCitationAndBadge:
+def test_the_entry_names_the_bytes(assay: Any, report: Path, key: Any) -> None:
     """Both name the report, and are the same every time."""
-
-    def test_the_entry_names_the_bytes(self, assay: Any, report: Path, key: Any) -> None:
-        answer = assay("export", report, *BIBTEX, *key)
-        opened = package.open_report(report, [key[1]])
-        assert answer.code == 0
-        assert answer.out.startswith(f"@misc{{assay_demo_run_{opened.manifest_sha256[:8]},\n")
-        assert opened.manifest_sha256 in answer.out and opened.keyid in answer.out
-        assert r"run demo\_run" in answer.out
-        assert answer.out.count("{") - answer.out.count(r"\{") == answer.out.count("}")
-        assert answer.out == assay("export", report, *BIBTEX, *key).out
+    answer = assay("export", report, *BIBTEX, *key)
+    opened = package.open_report(report, [key[1]])
+    assert answer.code == 0
+    assert answer.out.startswith(f"@misc{{assay_demo_run_{opened.manifest_sha256[:8]},\n")
+    assert opened.manifest_sha256 in answer.out and opened.keyid in answer.out
+    assert r"run demo\_run" in answer.out
+    assert answer.out.count("{") - answer.out.count(r"\{") == answer.out.count("}")
+    assert answer.out == assay("export", report, *BIBTEX, *key).out
