@@ -28,36 +28,21 @@ from assay.report.stopwatches import (
 )
 from assay.shared.job import CheatsJob
 from tests.jobs import TARGET
-from tests.report_fixtures import WHEN, cheats, sanitizer, write_repository, write_run
+from tests.report_fixtures import WHEN, cheats, sanitizer
 
 KERNELS = ("demo_bk32", "demo_bk64", "demo_bk96")
 
 CHEATS = sum(meant is not None for meant in CAUGHT_BY.values())
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    root = write_repository(tmp_path_factory.mktemp("checks") / "repo")
-    return root, write_run(root)
+@pytest.fixture
+def catalog(report: Path) -> Catalog:
+    return load_catalog(report / "evidence")
 
 
 @pytest.fixture
-def catalog(run: tuple[Path, Path]) -> Catalog:
-    return load_catalog(run[0])
-
-
-@pytest.fixture
-def evidence(run: tuple[Path, Path]) -> Evidence:
-    return load_evidence(run[1])
-
-
-def rendered(root: Path, run_dir: Path, out: Path) -> tuple[str, str, str]:
-    """The first page, the appendix and the short text."""
-    render(root, run_dir, out)
-    first, second, short = (
-        (out / name).read_text() for name in ("report.html", "appendix.html", "report.md")
-    )
-    return first, second, short
+def evidence(report: Path) -> Evidence:
+    return load_evidence(report / "evidence")
 
 
 class TestStopwatches:
@@ -172,23 +157,23 @@ class TestAlarms:
 
 
 def test_what_could_not_be_had_is_said_and_never_reads_as_fine(
-    run: tuple[Path, Path], tmp_path: Path
+    report: Path, tmp_path: Path
 ) -> None:
-    job = CheatsJob(TARGET)
-    told = [make(job, "GPU-1", WHEN, "it hung") for make in (failed_cheats, failed_sanitizer)]
-    copy = tmp_path / "results" / "copy"
-    shutil.copytree(run[1], copy)
-    write_record(told[0], copy / "h100" / "cheats.json")
-    write_record(told[1], copy / "h100" / "sanitizer.json")
-    evidence = load_evidence(copy)
-    said = " ".join(alarms(load_catalog(run[0]), evidence))
+    root = report.parents[1]
+    copy = shutil.copytree(root / "results" / "demo_run", tmp_path / "results" / "copy")
+    for name, make in (("cheats", failed_cheats), ("sanitizer", failed_sanitizer)):
+        record = make(CheatsJob(TARGET), "GPU-1", WHEN, "it hung")
+        write_record(record, copy / "h100" / f"{name}.json")
+    said = " ".join(alarms(load_catalog(root), load_evidence(copy)))
     assert "On h100 kernels that cheat could not be tried: it hung." in said
     assert "compute-sanitizer" not in said, "beside the figures it is evidence, and no alarm"
-    html, appendix, markdown = rendered(run[0], copy, tmp_path / "out")
+    render(root, copy, out := tmp_path / "out")
+    appendix = (out / "appendix.html").read_text()
     assert "None was tried to its end: it hung." in appendix
     assert "are caught on this GPU" not in appendix
     assert "are clean under every tool" not in appendix
-    for text in (html, markdown):
+    for name in ("report.html", "report.md"):
+        text = (out / name).read_text()
         assert "compute-sanitizer came to no result on h100 (it hung)" in text
         assert "were caught" not in text
         assert "sanitizer runs clean" not in text
