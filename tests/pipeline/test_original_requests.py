@@ -13,7 +13,7 @@ from assay.judging.judge import judge
 from assay.pipeline.original_requests import Given, find_originals, given_by_source
 from assay.records.originals import OriginalRunRecord
 from assay.records.verdicts import Status
-from tests.library_checkout import REPOSITORY, add_to_claims
+from tests.library_checkout import add_to_claims
 from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in
 
 SOURCES = ("000", "002", "003", "004")
@@ -57,12 +57,6 @@ RUN_IT = """    if job["task"] == "original_run":
         output.write_bytes(gzip.compress(json.dumps(record).encode()))
     elif job["task"] == "device":
 """
-
-
-@pytest.fixture(scope="module")
-def catalog():
-    """This repository's own."""
-    return load_catalog(REPOSITORY)
 
 
 @pytest.fixture

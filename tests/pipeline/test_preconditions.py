@@ -10,7 +10,7 @@ from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import require_compiler, require_kept_report, require_places
 from assay.records.evaluations import NotRun
 from tests.report_fixtures import make_request as made_request
-from tests.report_fixtures import provision, signed_report, write_repository
+from tests.report_fixtures import provision
 
 
 @pytest.mark.parametrize("starts", [True, False])
@@ -64,11 +64,9 @@ def test_a_link_leads_no_run_out_of_its_home(tmp_path: Path, name: str) -> None:
 
 
 @pytest.fixture
-def signed(tmp_path: Path) -> Path:
+def signed(own_report: Path) -> Path:
     """A repository with the signed report of all claims of run 'demo_run'."""
-    root = write_repository(tmp_path / "repo")
-    signed_report(root)
-    return root
+    return own_report.parents[1]
 
 
 def keep(root: Path, *, narrowed: bool = False, only: bool = False, **changes: object) -> None:

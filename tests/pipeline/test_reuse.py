@@ -95,13 +95,12 @@ def test_a_report_that_only_took_others_over_is_not_nested_itself(tmp_path: Path
     }
 
 
-def test_a_report_that_was_changed_since_is_not_copied(tmp_path: Path) -> None:
-    root = write_repository(tmp_path / "repo")
-    report = signed_report(root, "first_run")
+def test_a_report_that_was_changed_since_is_not_copied(report: Path, tmp_path: Path) -> None:
     asked = EarlierReport(name="first_run", path=str(report), folder="", manifest_sha256="0" * 64)
+    copy = tmp_path / "run" / "earlier" / "first_run"
     with pytest.raises(CheckFailed, match="was changed since"):
-        take_whole(asked, tmp_path / "run" / "earlier" / "first_run")
-    assert not (tmp_path / "run" / "earlier" / "first_run").exists()
+        take_whole(asked, copy)
+    assert not copy.exists()
 
 
 def test_an_own_program_is_taken_over_where_it_is_described_as_it_was(catalog: Catalog) -> None:

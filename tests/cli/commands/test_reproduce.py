@@ -17,8 +17,6 @@ from assay.pipeline.request import Options
 from tests.report_fixtures import (
     make_request,
     provision,
-    signed_report,
-    write_repository,
 )
 
 
@@ -26,14 +24,13 @@ class TestReproduce:
     """The command's own words and exit code, before and after the workflow."""
 
     @pytest.fixture
-    def finished(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    def finished(self, own_report: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         """A repository whose run 'demo_run' has nothing left to do."""
-        root = write_repository(tmp_path / "repo")
+        root = own_report.parents[1]
         (root / "config" / "config.yaml").write_text(
             "schema: assay/run/1\nsources: [demo]\ntargets: [h100]\n"
             "runtime: host\nexecutor: local\n"
         )
-        signed_report(root)
         monkeypatch.chdir(root)
         request = make_request("demo_run", [provision()], ["demo"])
         monkeypatch.setattr(checkout, "ROOT", root)
@@ -89,11 +86,11 @@ def test_claim_and_source_do_not_go_together(assay: Any) -> None:
     assert "leave --source out" in answer.err
 
 
-def test_some_claims_alone_leave_a_report_of_all_where_it_is(tmp_path: Path) -> None:
+def test_some_claims_alone_leave_a_report_of_all_where_it_is(own_report: Path) -> None:
     """The page offers ``reproduce --claim`` to copy, and the report of all is there by then."""
-    root = write_repository(tmp_path / "repo")
+    root = own_report.parents[1]
     assert name_of_run(root, ["demo_bk32"]) == "local"
-    signed_report(root).rename(root / "reports" / "local")
+    own_report.rename(root / "reports" / "local")
     assert name_of_run(root, ["demo_bk32"]) == "demo_bk32"
     assert name_of_run(root, []) == "local"
 
