@@ -23,8 +23,9 @@ def inspected(packages: Path, *claims: Claim) -> InspectionsRecord:
     return inspect_packages(wanted, packages, {"nvidia-cutlass": "4.2.0.0"})
 
 
-def claim(path: str = "cutlass/file.hpp", package: str = "nvidia-cutlass") -> Claim:
-    evaluation = Inspection(kind="inspection", package=package, path=path, quantity="lines")
+def claim(path: str = "cutlass/file.hpp", **asked: str) -> Claim:
+    given = {"package": "nvidia-cutlass", "path": path, "quantity": "lines", **asked}
+    evaluation = Inspection(kind="inspection", **given)
     return b.claim("lines_of_a_file", evaluation, value=2.0, unit=Unit.LINES, flop_formula=None)
 
 
@@ -44,26 +45,17 @@ def test_lines_are_counted_as_line_feeds(packages: Path):
     assert (found.claim, found.version) == ("lines_of_a_file", "4.2.0.0")
 
 
-class TestText:
-    """A text is counted in a file, or in all files of a folder."""
-
-    @staticmethod
-    def _claim(path: str, text: str) -> Claim:
-        evaluation = Inspection(
-            kind="inspection", package="nvidia-cutlass", path=path, quantity="matches", text=text
-        )
-        return b.claim("text", evaluation, value=1.0, unit=Unit.COUNT, flop_formula=None)
-
-    def test_in_a_folder_with_a_digest_of_all_its_files(self, packages: Path):
-        deep = packages / "cutlass" / "deep"
-        deep.mkdir()
-        (deep / "other.hpp").write_bytes(b"two\n")
-        (found,) = inspected(packages, self._claim("cutlass", "two")).inspections
-        assert (found.matches, found.lines, found.bytes) == (2, 3, len(TEXT) + 4)
-        (deep / "other.hpp").write_bytes(b"twO\n")
-        (changed,) = inspected(packages, self._claim("cutlass", "two")).inspections
-        assert changed.matches == 1
-        assert changed.sha256 != found.sha256
+def test_a_text_is_counted_in_a_folder_with_a_digest_of_all_its_files(packages: Path):
+    asked = claim("cutlass", quantity="matches", text="two")
+    deep = packages / "cutlass" / "deep"
+    deep.mkdir()
+    (deep / "other.hpp").write_bytes(b"two\n")
+    (found,) = inspected(packages, asked).inspections
+    assert (found.matches, found.lines, found.bytes) == (2, 3, len(TEXT) + 4)
+    (deep / "other.hpp").write_bytes(b"twO\n")
+    (changed,) = inspected(packages, asked).inspections
+    assert changed.matches == 1
+    assert changed.sha256 != found.sha256
 
 
 @pytest.mark.parametrize("path", ["out/secret", "cutlass/gone.hpp", "cutlass"])

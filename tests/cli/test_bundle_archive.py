@@ -13,6 +13,7 @@ from assay.cli.commands import bundle as make
 from assay.cli.commands.bundle import bundle_files, entries_for, pack
 from assay.records.plan import BuildJob
 from tests import tar_filters
+from tests.git_history import git
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,8 +39,8 @@ def checkout(tmp_path: Path) -> Path:
     write(root / "tools" / "bundle_run.sh", (ROOT / "tools" / "bundle_run.sh").read_text(), 0o755)
     write(root / ".gitignore", "/results/\n")
     write(root / "results" / "mine", "not part of the project")
-    subprocess.run(["git", "init", "-q", root], check=True)
-    subprocess.run(["git", "-C", root, "add", "."], check=True)
+    git(root, "init", "-q")
+    git(root, "add", ".")
     write(root / "signing.pem", "the user's own, and in nobody's way")
     return root
 

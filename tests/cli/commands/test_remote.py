@@ -19,6 +19,7 @@ from assay.records.attestation import PipelineRecord
 from assay.verification.attestation import load_signer
 from assay.verification.sign import public_key_path
 from assay.verification.verify import verify
+from tests.git_history import git
 from tests.library_checkout import REPOSITORY, copy_code, write_config
 from tests.remote.sshd import LoopbackMachine
 from tests.report_fixtures import provision, signed_report, write_run
@@ -49,9 +50,8 @@ def checkout(folder: Path) -> Path:
     (root / "tools").mkdir()
     shutil.copy(REPOSITORY / "tools" / "remote_node.sh", root / "tools")
     (root / ".gitignore").write_text("results/\n/reports/*\n!/reports/templates\n__pycache__\n")
-    git = ["git", "-C", str(root), "-c", "user.name=me", "-c", "user.email=me@example.org"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "All"]):
-        subprocess.run([*git, *words], check=True)
+        git(root, *words)
     return root
 
 
