@@ -16,7 +16,8 @@ class Place:
         self.house.mkdir()
         self.lock = folder / "some.txt"
         names = ("first_part", "second")
-        self.lock.write_text("".join(make_wheel(self.house, name, "1.0", "") for name in names))
+        lines = "".join(make_wheel(self.house, name, "1.0", "") for name in names)
+        self.lock.write_text(lines.replace(" --hash", " \\\n    --hash"))  # as real locks have it
         self.cache = folder / "cache"
         self.environ = {**os.environ, "ASSAY_WHEELHOUSE": str(self.house)}
 
