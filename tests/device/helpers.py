@@ -144,6 +144,32 @@ class HostStopwatch:
         return Timing(times, sum(times) / samples)
 
 
+def project_arm(entry, code, **problem):
+    """An arm that a project's function returns by this name."""
+    given = {"id": "problem", "dtype": "float32", "seed": 3, "relative_tolerance": 1e-5, **problem}
+    workload = WorkloadSpec(operation="callable", distribution="own", code=code, **given)
+    return ArmSpec(entry, VariantSpec(entry, "callable", "callable", entry=entry), workload, None)
+
+
+def gate(arm, seeds=(1, 2), prepare=None):
+    """What the gate finds of an arm."""
+    from assay.device.kernels.bindings import prepare_arm
+    from assay.device.tasks.correctness import check_arm
+
+    return check_arm(arm, seeds, "cpu", prepare or prepare_arm, lambda note: None)
+
+
+def timed(arms, reference, seed="seed", prepare=None, rules=None, **told):
+    """What one process measures of arms, by the host's clock."""
+    from assay.device.kernels.bindings import prepare_arm
+    from assay.device.timing.bench_process import Bench, run_process
+    from assay.device.timing.phases import Phases
+
+    told = {"note": lambda note: None, "phases": Phases(), **told}
+    bench = Bench(rules or protocol(), HostStopwatch(), "cpu", prepare or prepare_arm, **told)
+    return run_process(arms, reference, seed, bench)
+
+
 def honest(arm, inputs):
     """Bind an arm that does what the oracle does."""
     from assay.device.kernels.oracles import oracle

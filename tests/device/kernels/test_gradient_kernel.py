@@ -13,11 +13,10 @@ from assay.device.kernels.attention import bind_gradients
 from assay.device.kernels.drawn_inputs import make_inputs
 from assay.device.kernels.oracles import errors_by_gradient, oracle
 from assay.device.tasks import correctness, sanitized, sanitizer
-from assay.device.tasks.correctness import check_arm
 from assay.shared.attention_call import BACKWARD_ABI, AttentionBackwardCall, open_attention
 from assay.shared.files import sha256_file
 from assay.shared.specs import ArtifactSpec, PatternSpec
-from tests.device.helpers import gradient_workload, make_arm
+from tests.device.helpers import gate, gradient_workload, make_arm
 from tests.ops.test_attention_backward import LANDS_EARLY, compiled
 
 WORKLOAD = gradient_workload(
@@ -55,7 +54,7 @@ def of_kernel(library):
 
 @pytest.mark.usefixtures("shapes")
 def test_passes_the_gate_which_tells_the_error_of_each_gradient(library):
-    found = check_arm(of_kernel(library), (1,), "cpu", bound(library), lambda _: None)
+    found = gate(of_kernel(library), (1,), bound(library))
     assert found["status"] == "correct", found
     names = [check["name"] for check in found["checks"]]
     each = ["poisoned", "inputs_unchanged"]
@@ -69,7 +68,7 @@ def test_a_gradient_that_is_not_written_is_caught(library):
         kept = torch.full_like(prepared.buffer[2], float("nan"))
         return replace(prepared, launch=lambda: (*prepared.launch()[:2], kept))
 
-    found = check_arm(of_kernel(library), (1,), "cpu", prepare, lambda _: None)
+    found = gate(of_kernel(library), (1,), prepare)
     assert found["status"] == "incorrect"
     assert "dV no number" in found["checks"][0]["detail"]
 

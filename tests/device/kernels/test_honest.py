@@ -1,17 +1,14 @@
 """Honest kernels in the ways that people write them: none is called a cheat, on a CPU."""
 
 import hashlib
+import re
 
 import pytest
 
 from assay.device.kernels import project_code
-from assay.device.kernels.bindings import prepare_arm
-from assay.device.tasks.correctness import check_arm
-from assay.device.timing.bench_process import Bench, run_process
-from assay.device.timing.phases import Phases
 from assay.shared import project_calls
-from assay.shared.specs import ArmSpec, CodeSpec, VariantSpec, WorkloadSpec
-from tests.device.helpers import HostStopwatch, protocol
+from assay.shared.specs import CodeSpec
+from tests.device.helpers import gate, project_arm, timed
 
 CODE = '''
 import functools, gc, inspect, math, threading, time, warnings
@@ -156,38 +153,7 @@ def case(device):
         "math": lambda x, w: torch.relu(x @ (w * math.sqrt(1.0))),
     }
 '''
-NAMES = [
-    "plain",
-    "functional",
-    "module",
-    "autograd",
-    "tuner",
-    "lazy_library",
-    "locked",
-    "blocked",
-    "hooked",
-    "reseeded",
-    "precise",
-    "warned",
-    "graded",
-    "collected",
-    "scripted",
-    "compiled",
-    "cached_weights",
-    "einsum",
-    "vmap",
-    "transposed",
-    "view_of_more",
-    "batched",
-    "numpy",
-    "inference",
-    "fused_out",
-    "sparse",
-    "where",
-    "closed",
-    "inspecting",
-    "math",
-]
+NAMES = re.findall(r'^        "(?!inputs|oracle)(\w+)": ', CODE, re.M)
 
 
 @pytest.fixture(autouse=True)
@@ -199,21 +165,16 @@ def project(tmp_path, monkeypatch):
 
 def arm(name):
     files = {"honest.py": hashlib.sha256(CODE.encode()).hexdigest()}
-    workload = WorkloadSpec(
-        id="honest", operation="callable", dtype="float32", distribution="own", seed=3,
-        relative_tolerance=1e-5, code=CodeSpec("honest.py", "case", files),
-    )  # fmt: skip
-    return ArmSpec(name, VariantSpec(name, "callable", "callable", entry=name), workload, None)
+    return project_arm(name, CodeSpec("honest.py", "case", files))
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_gate_lets_it_pass(name):
-    found = check_arm(arm(name), (1, 2), "cpu", prepare_arm, lambda note: None)
+    found = gate(arm(name))
     assert (found["status"], found["detail"]) == ("correct", ""), found
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_none_is_wrong_where_all_are_timed_together():
-    bench = Bench(protocol(), HostStopwatch(), "cpu", prepare_arm, lambda note: None, Phases())
-    assert run_process([arm(name) for name in NAMES], "plain", "seed", bench)["wrong"] == {}
+    assert timed([arm(name) for name in NAMES], "plain")["wrong"] == {}

@@ -12,15 +12,11 @@ import torch
 import yaml
 
 from assay.device.kernels import project_code
-from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.project_code import BadCode
-from assay.device.tasks.correctness import check_arm
-from assay.device.timing.bench_process import Bench, run_process
-from assay.device.timing.phases import Phases
 from assay.importing.formats import BenchmarkFormat, imported_from
 from assay.importing.imported import write_project
 from assay.shared import project_calls
-from assay.shared.specs import ArmSpec, CodeSpec, VariantSpec, WorkloadSpec
+from assay.shared.specs import CodeSpec
 from tests.benchmark_samples import (
     FLASHINFER_BENCH,
     FUNCTIONS,
@@ -31,7 +27,7 @@ from tests.benchmark_samples import (
     solution,
     write,
 )
-from tests.device.helpers import HostStopwatch, protocol
+from tests.device.helpers import gate, project_arm, timed
 
 
 @pytest.fixture
@@ -62,19 +58,9 @@ def project(tmp_path, monkeypatch):
 
 
 def arms(entry, files):
-    workload = WorkloadSpec(
-        id=entry["id"], operation="callable", dtype=entry["dtype"], distribution="own", seed=1,
-        relative_tolerance=entry["relative_tolerance"], parameters=entry["parameters"],
-        code=CodeSpec(entry["callable"].partition(":")[0], "case", files),
-    )  # fmt: skip
-    return {
-        name: ArmSpec(name, VariantSpec(name, "callable", "callable", entry=name), workload, None)
-        for name in entry["arms"]
-    }
-
-
-def gate(arm):
-    return check_arm(arm, (1, 2), "cpu", prepare_arm, lambda note: None)
+    code = CodeSpec(entry["callable"].partition(":")[0], "case", files)
+    told = {name: entry[name] for name in ("id", "dtype", "relative_tolerance", "parameters")}
+    return {name: project_arm(name, code, **told) for name in entry["arms"]}
 
 
 def test_kernelbench(project):
@@ -125,11 +111,11 @@ def test_where_a_reference_is_timed_alone_no_solution_is_loaded(
     monkeypatch.setattr(sys, "assay_loaded", [], raising=False)
     line = "import sys; sys.assay_loaded.append(1)"
     found = project(format_, beginning(contents, name, line))[pair]
-    bench = Bench(protocol(), HostStopwatch(), "cpu", prepare_arm, lambda note: None, Phases())
-    assert run_process([found["reference"]], "reference", "seed", bench)["wrong"] == {}
+    assert timed([found["reference"]], "reference")["wrong"] == {}
     assert sys.assay_loaded == []
-    both = [found["solution"], found["reference"]]
-    assert run_process(both, "reference", "seed", bench)["wrong"] == {}
+    both = timed([found["solution"], found["reference"]], "reference")
+    assert both["wrong"] == {}
+    assert {facts["arm"] for facts in both["arms"]} >= {"solution", "reference"}
     assert sys.assay_loaded == [1]
 
 
@@ -463,14 +449,6 @@ def test_cuda_is_compiled_as_its_binding_says(project, monkeypatch, binding):
     assert gate(found["solution"])["status"] == "incorrect"
     assert {"add.cpp", "k.cu"} <= {*asked}
     assert "k.cuh" not in asked
-
-
-def test_a_pair_is_timed(project):
-    pair = project("flashinfer-bench", FLASHINFER_BENCH)["good_0a1b2c3d"]
-    bench = Bench(protocol(), HostStopwatch(), "cpu", prepare_arm, lambda note: None, Phases())
-    found = run_process([pair["solution"], pair["reference"]], "reference", "seed", bench)
-    assert found["wrong"] == {}
-    assert {facts["arm"] for facts in found["arms"]} >= {"solution", "reference"}
 
 
 RELU = """

@@ -6,17 +6,13 @@ import pytest
 import torch
 
 from assay.device.kernels import project_code
-from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.drawn_inputs import make_inputs
 from assay.device.kernels.oracles import measure_errors
 from assay.device.kernels.project_code import BadCode
-from assay.device.tasks.correctness import check_arm
 from assay.device.timing import bench_process
-from assay.device.timing.bench_process import Bench, run_process
-from assay.device.timing.phases import Phases
 from assay.shared import project_calls
-from assay.shared.specs import ArmSpec, CodeSpec, VariantSpec, WorkloadSpec
-from tests.device.helpers import HostStopwatch, protocol
+from assay.shared.specs import CodeSpec
+from tests.device.helpers import gate, project_arm, timed
 
 CODE = """
 import torch
@@ -79,43 +75,16 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
-def workload(function="case", **changes):
-    files = {
-        name: hashlib.sha256(text.encode()).hexdigest()
-        for name, text in (("ours.py", CODE), ("helper.py", HELPER))
-    }
-    values = {
-        "id": "doubling",
-        "operation": "callable",
-        "dtype": "float32",
-        "distribution": "own",
-        "seed": 3,
-        "relative_tolerance": 1e-6,
-        "code": CodeSpec("ours.py", function, files),
-        "parameters": {"rows": 256},
-        "flops": "rows",
-        "bytes": "8 * rows",
-    }
-    return WorkloadSpec(**{**values, **changes})
-
-
-def arm(name, function="case"):
-    variant = VariantSpec(f"doubling_{name}", "callable", "callable", entry=name)
-    return ArmSpec(name, variant, workload(function), None)
-
-
-def gate(name, function="case"):
-    return check_arm(arm(name, function), (1, 2), "cpu", prepare_arm, lambda note: None)
-
-
-def timed(*names, seed="seed"):
-    bench = Bench(protocol(), HostStopwatch(), "cpu", prepare_arm, lambda note: None, Phases())
-    return run_process([arm(name) for name in names], names[0], seed, bench)
+def arm(name, function="case", **files):
+    files = {"ours.py": CODE, "helper.py": HELPER, **files}
+    digests = {file: hashlib.sha256(text.encode()).hexdigest() for file, text in files.items()}
+    problem = {"parameters": {"rows": 256}, "flops": "rows", "bytes": "8 * rows"}
+    return project_arm(name, CodeSpec("ours.py", function, digests), **problem)
 
 
 class TestGate:
     def test_a_right_arm_passes_with_the_checks_of_a_library(self):
-        found = gate("right")
+        found = gate(arm("right"))
         assert found["status"] == "correct", found
         names = [check["name"] for check in found["checks"]]
         assert names == ["timed_shape", "inputs_unchanged", "repeat"] * 2
@@ -125,18 +94,18 @@ class TestGate:
         [("wrong", "timed_shape"), ("cached", "repeat"), ("spoils", "inputs_unchanged")],
     )
     def test_a_wrong_one_does_not(self, name, failed):
-        found = gate(name)
+        found = gate(arm(name))
         assert found["status"] == "incorrect"
         assert failed in found["detail"]
 
     def test_inputs_that_no_seed_changes_are_told(self):
-        assert not gate("right")["fixed_inputs"]
-        found = gate("cached", "fixed")
+        assert not gate(arm("right"))["fixed_inputs"]
+        found = gate(arm("cached", "fixed"))
         assert (found["status"], found["fixed_inputs"]) == ("correct", True)
 
     def test_an_output_that_is_given_is_poisoned_first(self):
-        assert gate("wholly", "into")["status"] == "correct"
-        found = gate("partly", "into")
+        assert gate(arm("wholly", "into"))["status"] == "correct"
+        found = gate(arm("partly", "into"))
         assert found["status"] == "incorrect"
         assert "poisoned" in found["detail"]
 
@@ -147,7 +116,7 @@ class TestTiming:
         monkeypatch.setattr(bench_process, "TIME_DIGITS", 9)
         wrong = {}
         for number in range(12):  # which turns are checked, and with which contents, is drawn
-            wrong |= timed(name, seed=f"seed {number}")["wrong"]
+            wrong |= timed([arm(name)], name, f"seed {number}")["wrong"]
         assert name in wrong
 
 
@@ -178,7 +147,7 @@ def test_a_result_is_of_the_answers_kind_shape_and_values(right, wrong):
 def test_a_file_that_was_edited_is_not_imported(project):
     (project / "helper.py").write_text(HELPER + "# edited\n")
     with pytest.raises(BadCode):
-        make_inputs(workload(), "cpu", 1)
+        make_inputs(arm("right").workload, "cpu", 1)
 
 
 def other_arm(project, lines):
@@ -186,11 +155,7 @@ def other_arm(project, lines):
     code = f"{CODE}\ndef other(rows, device):\n    def arm({lines[0]}):\n        {lines[1]}\n"
     code += "    return {**into(rows, device), 'arm': arm}\n"
     (project / "ours.py").write_text(code)
-    files = {"ours.py": hashlib.sha256(code.encode()).hexdigest()}
-    problem = workload(code=CodeSpec("ours.py", "other", files))
-    variant = VariantSpec("doubling_arm", "callable", "callable", entry="arm")
-    spec = ArmSpec("arm", variant, problem, None)
-    return check_arm(spec, (1,), "cpu", prepare_arm, lambda note: None)
+    return gate(arm("arm", "other", **{"ours.py": code}), (1,))
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,11 @@ from assay.device.tasks.benchmark import (
     measure_processes,
     run_benchmark,
 )
-from assay.device.timing.bench_process import Bench, run_process
-from assay.device.timing.phases import Phases
 from assay.device.timing.stopwatch import nothing
 from assay.device.worker.telemetry import Choice
 from assay.shared.specs import CodeSpec
 from tests import jobs
 from tests.device.helpers import (
-    HostStopwatch,
     SteadyGpu,
     SteadySensor,
     bsr_workload,
@@ -31,6 +28,7 @@ from tests.device.helpers import (
     honest,
     make_arm,
     protocol,
+    timed,
 )
 
 CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
@@ -38,13 +36,9 @@ ARMS = (make_arm("ours", bsr_workload()), make_arm("theirs", dense_workload()))
 
 
 def runner(prepare=honest, rules=None):
-    rules = rules or protocol()
-
     def run(arms, index, note, hand_over=nothing):
-        seed = f"c:{index}"
-        told = {"note": note, "phases": Phases(), "hand_over": hand_over}
-        bench = Bench(rules, HostStopwatch(), "cpu", prepare, **told)
-        return run_process(arms, "theirs", seed, bench)
+        told = {"note": note, "hand_over": hand_over}
+        return timed(arms, "theirs", f"c:{index}", prepare, rules, **told)
 
     return run
 
@@ -117,11 +111,11 @@ class TestWholeRecord:
 def test_a_projects_control_is_timed_alone_once(monkeypatch, of_project, first):
     asked = []
 
-    def timed(_comparison, arms, _protocol, numbers, _gpu):
+    def measured(_comparison, arms, _protocol, numbers, _gpu):
         asked.append([arm.id for arm in arms])
         return TimedProcesses([{"index": number} for number in numbers], {})
 
-    monkeypatch.setattr(benchmark, "_measure", timed)
+    monkeypatch.setattr(benchmark, "_measure", measured)
     code = CodeSpec("case.py", "case", {}) if of_project else None
     arms = [make_arm(name, dense_workload(code=code)) for name in ("theirs", "ours")]
     job = jobs.benchmark(*arms, first=first, processes=first + 2, timed=("theirs", "ours"))

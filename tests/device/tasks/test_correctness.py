@@ -10,14 +10,14 @@ from assay.device.kernels.attention_oracle import attend
 from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
 from assay.device.tasks import gate_shapes
-from assay.device.tasks.correctness import arm_record, check_arm
+from assay.device.tasks.correctness import arm_record
 from assay.device.worker.forks import ChildOutcome, run_child
-from assay.shared.errors import RivalMissing
 from tests.device.helpers import (
     bsr_bsr_workload,
     bsr_workload,
     dense_workload,
     drawn_workload,
+    gate,
     honest,
     load_workload,
     make_arm,
@@ -32,9 +32,8 @@ def large_is_small(monkeypatch):
         monkeypatch.setattr(gate_shapes, name, value)
 
 
-def check(workload, prepare, kind="library", seeds=(1, 2)):
-    arm = make_arm("arm", workload, kind)
-    result = check_arm(arm, seeds, "cpu", prepare, lambda note: None)
+def check(workload, prepare, kind="library"):
+    result = gate(make_arm("arm", workload, kind), prepare=prepare)
     failed = {entry["name"] for entry in result["checks"] if not entry["passed"]}
     return result, failed
 
@@ -46,7 +45,7 @@ class TestWrongByNature:
 
     def test_it_passes_and_its_error_is_kept(self, validated):
         arm = make_arm("arm", drawn_workload(), "kernel")
-        result = check_arm(arm, (1, 2), "cpu", honest, lambda note: None)
+        result = gate(arm, prepare=honest)
         assert result["status"] == "correct"
         record = arm_record(arm, ChildOutcome(result, None, "", 0.0))
         true = validated("ArmCorrectness", record).true_product
@@ -80,15 +79,6 @@ class TestHonest:
         assert not failed
         names = {entry["name"] for entry in result["checks"]}
         assert names == {"timed_shape", "poisoned", "inputs_unchanged", "repeat"} | extra
-
-
-class TestRefusals:
-    def test_of_a_library_that_is_not_here_says_so(self):
-        def prepare(arm, inputs):
-            raise RivalMissing("no module named fa3")
-
-        result, _ = check(bsr_workload(), prepare)
-        assert (result["status"], result["detail"]) == ("not_installed", "no module named fa3")
 
 
 class TestRecord:
@@ -130,7 +120,7 @@ class TestAttentionKernels:
     """
 
     @staticmethod
-    def bound(change=lambda inputs: inputs, sums=lambda value: value, rounds_scores=False):
+    def bound(change=lambda inputs: inputs, sums=lambda value: value):
         """An attention kernel that solves what ``change`` makes of its problem."""
 
         def prepare(arm, inputs):
@@ -142,7 +132,7 @@ class TestAttentionKernels:
                 found.copy_(sums(right.log_sum_exp))
                 return out.copy_(right.output)
 
-            return Prepared(launch, out, log_sum_exp=found, rounds_scores=rounds_scores)
+            return Prepared(launch, out, log_sum_exp=found)
 
         return prepare
 

@@ -6,19 +6,17 @@ from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
 from assay.device.tasks.benchmark import measure_processes
 from assay.device.timing import rounds
-from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.cuda_graphs import (
     GraphFailed,
     make_replay,
 )
-from assay.device.timing.phases import Phases
 from tests.device.helpers import (
-    HostStopwatch,
     SteadySensor,
     bsr_workload,
     honest,
     make_arm,
     protocol,
+    timed,
 )
 
 
@@ -38,9 +36,8 @@ def run_graph(prepare, **rules):
     rules = protocol(timer="graph", **rules)
 
     def run(arms, index, note, hand_over):
-        told = {"note": note, "phases": Phases(), "l2_bytes": 50_000, "hand_over": hand_over}
-        bench = Bench(rules, HostStopwatch(), "cpu", prepare, **told)
-        return run_process(arms, "ours", f"c:{index}", bench)
+        told = {"note": note, "l2_bytes": 50_000, "hand_over": hand_over}
+        return timed(arms, "ours", f"c:{index}", prepare, rules, **told)
 
     return measure_processes(arms, "ours", rules, range(1), SteadySensor(), run, "c")
 
