@@ -59,7 +59,7 @@ from assay.records.measurements import (
 )
 from assay.records.plan import BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
 from assay.records.platform import PlatformRecord
-from assay.records.rivals import TuningChoice, TuningFile, TuningSweep
+from assay.records.rivals import TuningChoice, TuningFile
 from assay.records.side_evidence import (
     CheatOutcome,
     CheatsRecord,
@@ -317,16 +317,9 @@ def choice(**changes: Any) -> TuningChoice:
     return TuningChoice.model_validate_json(json.dumps({**CHOICE, **changes}))
 
 
-def tuning_sweep(arm: str = "bk96", **changes: Any) -> TuningSweep:
-    """A sweep over this repository's configurations that begins with one of them."""
-    begin = {"comparison": "demo_sweep", "arm": arm}
-    given = {"id": "demo", "shapes": {}, "begin": begin, **changes}
-    return TuningSweep.model_validate_json(json.dumps(given))
-
-
-def write_tuning(root: Path, *choices: TuningChoice, sweeps: Sequence[TuningSweep] = ()) -> None:
-    """config/tuning.yaml with these choices and sweeps; JSON is YAML."""
-    tuning = TuningFile(schema="assay/tuning/1", sweeps=tuple(sweeps), choices=choices)
+def write_tuning(root: Path, *choices: TuningChoice) -> None:
+    """config/tuning.yaml with these choices; JSON is YAML."""
+    tuning = TuningFile(schema="assay/tuning/1", choices=choices)
     write_record(tuning, root / "config" / "tuning.yaml")
 
 
@@ -765,9 +758,9 @@ def cheats(target: str, *, caught: bool = True) -> CheatsRecord:
 
 
 def sanitizer(
-    target: str, arch: str, variants: Sequence[str], *, racy: str | None = None, blind: bool = False
+    target: str, arch: str, variants: Sequence[str], *, racy: str | None = None
 ) -> SanitizerRecord:
-    """Clean kernels, but for ``racy``; ``blind``: synccheck misses its control."""
+    """Clean kernels, but for ``racy``."""
     tools = ("memcheck", "racecheck", "synccheck")
     race = "Error: Race reported between Write access at kernel+0x90 and Read access"
     return SanitizerRecord(
@@ -779,8 +772,7 @@ def sanitizer(
         detail="",
         version="2025.3.1.0",
         controls=tuple(
-            SanitizerControl(tool=tool, caught=not (blind and tool == "synccheck"), detail="found")
-            for tool in tools
+            SanitizerControl(tool=tool, caught=True, detail="found") for tool in tools
         ),
         runs=tuple(
             Sanitized(
