@@ -1,7 +1,6 @@
 """Claims on what compiles as published: judged by the record, and not run without one."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -47,8 +46,8 @@ def catalog() -> Catalog:
     )
 
 
-def record(arch: str, *words: str, **changes: Any) -> FileCompileRecord:
-    made = FileCompileRecord(
+def record(arch: str, *words: str, cut: bool = False) -> FileCompileRecord:
+    return FileCompileRecord(
         schema="assay/file_compile/1",
         source="004",
         compilation=NAME,
@@ -60,23 +59,20 @@ def record(arch: str, *words: str, **changes: Any) -> FileCompileRecord:
         command=file_command(FILE, arch),
         exit_code=1 if words else 0,
         words=words,
-        cut=False,
+        cut=cut,
         toolchain=ToolchainRecord(
             schema="assay/toolchain/1", nvcc="13.0.88", host_compiler="g++ 12", wheels={},
             lock_sha256=LOCK,
         ),
     )  # fmt: skip
-    return made.model_copy(update=changes)
 
 
-def job(arch: str, **changes: Any) -> FileCompileJob:
-    made = FileCompileJob(source="004", compilation=NAME, arch=arch, checkout=COPY)
-    return made.model_copy(update=changes)
-
-
-def evidence(catalog: Catalog, *records: FileCompileRecord, planned: bool = True) -> Evidence:
-    """A run for source 004 without a target."""
-    jobs = tuple(job(arch) for arch in ("sm_89", "sm_90a")) if planned else ()
+def judged(catalog: Catalog, *records: FileCompileRecord) -> list[Verdict]:
+    """Verdicts of a run for source 004 without a target."""
+    jobs = tuple(
+        FileCompileJob(source="004", compilation=NAME, arch=arch, checkout=COPY)
+        for arch in ("sm_89", "sm_90a")
+    )
     asked = Asked(("004",), (), frozenset(), frozenset(each.key for each in jobs))
     claims = [catalog.claims[name] for name in CLAIMS]
     answers = tuple(a for a in make_answers(catalog, asked, claims) if a.claim in CLAIMS)
@@ -85,14 +81,11 @@ def evidence(catalog: Catalog, *records: FileCompileRecord, planned: bool = True
         targets=(), answers=answers,
     )  # fmt: skip
     keys = {(each.compilation, each.arch): each for each in records}
-    return Evidence(
+    found = Evidence(
         plan, {}, {}, {}, {}, {}, {}, {}, file_compiles=keys,
         file_compile_paths={key: file_compile_path(*key) for key in keys},
     )  # fmt: skip
-
-
-def judged(catalog: Catalog, *records: FileCompileRecord, planned: bool = True) -> list[Verdict]:
-    return list(judge(catalog, evidence(catalog, *records, planned=planned)).verdicts)
+    return list(judge(catalog, found).verdicts)
 
 
 class TestVerdicts:

@@ -38,10 +38,9 @@ from assay.statistics.summaries import Summary
 from tests import builders as b
 from tests.judging.asked import OURS_RATE, RIVAL_RATE, judged, quotient, rate
 
-
-def bench(metric: Metric = Metric.RATE, *terms: Term, **changes: Any) -> Benchmark:
-    given_terms = terms or (Term(comparison="duel", arm="ours"),)
-    return Benchmark(kind="benchmark", metric=metric, terms=given_terms, **changes)
+BANDWIDTH, TIME = (
+    rate().model_copy(update={"metric": metric}) for metric in (Metric.BANDWIDTH, Metric.TIME)
+)
 
 
 def verdict_on(claim: Claim, *, on: str | None = "h100", **records: Any) -> Verdict:
@@ -52,7 +51,7 @@ class TestEquivalence:
     """A claimed figure is reproduced when the whole interval lies inside the declared margin."""
 
     def test_the_true_rate_is_reproduced(self) -> None:
-        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE))
+        verdict = verdict_on(b.claim("rate", rate(), value=OURS_RATE))
         assert verdict.status is Status.REPRODUCED
         assert verdict.measured == pytest.approx(OURS_RATE, rel=0.02)
         assert verdict.ci90 is not None and verdict.ci90[0] < OURS_RATE < verdict.ci90[1]
@@ -62,11 +61,11 @@ class TestEquivalence:
     def test_bandwidth_of_other_bytes_is_restated_by_their_formula(self) -> None:
         """A source may count one operand's bytes; the verdict says which were counted."""
         one = {"unit": Unit.GB_PER_S, "bytes": "2 * m * n"}
-        rate = 4096**2 * 2 / 0.06e-3 / 1e9
-        verdict = verdict_on(b.claim("bw", bench(Metric.BANDWIDTH), value=rate, **one))
+        once = 4096**2 * 2 / 0.06e-3 / 1e9
+        verdict = verdict_on(b.claim("bw", BANDWIDTH, value=once, **one))
         assert verdict.status is Status.REPRODUCED
         assert "Bytes are counted as 2 * m * n, 0.3333 times" in verdict.explanation
-        whole = verdict_on(b.claim("bw", bench(Metric.BANDWIDTH), value=3 * rate, **one))
+        whole = verdict_on(b.claim("bw", BANDWIDTH, value=3 * once, **one))
         assert whole.status is Status.NOT_REPRODUCED
 
     @given(st.floats(-0.3, 0.3), st.floats(0, 0.1), st.floats(0.01, 0.2))
@@ -99,7 +98,7 @@ class TestOneSided:
         ],
     )
     def test_at_least(self, factor: float, status: Status) -> None:
-        claim = b.claim("rate", bench(), value=OURS_RATE * factor, relation=Relation.AT_LEAST)
+        claim = b.claim("rate", rate(), value=OURS_RATE * factor, relation=Relation.AT_LEAST)
         verdict = verdict_on(claim)
         assert verdict.status is status
         assert verdict.margin is None
@@ -124,7 +123,7 @@ class TestNoiseGates:
         record = b.with_turns(
             b.benchmark(), lambda _, turn: None if turn.arm == "control" else turn
         )
-        claim = b.claim("rate", bench(), value=OURS_RATE)
+        claim = b.claim("rate", rate(), value=OURS_RATE)
         catalog = {"comparisons": {**b.comparisons(), "duel": duel}}
         verdict = verdict_on(claim, benchmarks=[record], catalog=catalog)
         assert (verdict.status, verdict.reason) == (Status.INCONCLUSIVE, "no_control")
@@ -138,19 +137,11 @@ class TestNoiseGates:
         ],
     )
     def test_too_little_decides_nothing(self, record: BenchmarkRecord, reason: str) -> None:
-        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), benchmarks=[record])
+        verdict = verdict_on(b.claim("rate", rate(), value=OURS_RATE), benchmarks=[record])
         assert (verdict.status, verdict.reason) == (Status.INCONCLUSIVE, reason)
 
 
 class TestCorrectnessGate:
-    @pytest.mark.parametrize(
-        ("status", "reason"), [("unsupported", "not_in_build"), ("failed", "run_failed")]
-    )
-    def test_what_could_not_run_is_not_run(self, status: str, reason: str) -> None:
-        checks = [b.correctness(statuses={"ours": status})]
-        verdict = verdict_on(b.claim("rate", bench()), checks=checks)
-        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, reason)
-
     @staticmethod
     def unchecked() -> BenchmarkRecord:
         """A record of which no timed output of arm ``ours`` was checked."""
@@ -161,20 +152,20 @@ class TestCorrectnessGate:
         )
 
     def test_times_of_which_no_output_was_checked_do_not_count(self) -> None:
-        claim = b.claim("rate", bench(), value=OURS_RATE)
+        claim = b.claim("rate", rate(), value=OURS_RATE)
         verdict = verdict_on(claim, benchmarks=[self.unchecked()])
         assert verdict.status is Status.NOT_RUN
 
     def test_a_wrong_output_while_timing_is_caught(self) -> None:
         record = b.benchmark(relative_error=0.5)
-        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), benchmarks=[record])
+        verdict = verdict_on(b.claim("rate", rate(), value=OURS_RATE), benchmarks=[record])
         assert verdict.status is Status.INCORRECT
 
     @pytest.mark.parametrize(
         ("asked", "unit", "wrong", "expected"),
         [
-            (bench(), Unit.TFLOP_PER_S, ("ours",), (Status.INCORRECT, "wrong_output")),
-            (bench(), Unit.TFLOP_PER_S, (), (Status.NOT_RUN, "run_failed")),
+            (rate(), Unit.TFLOP_PER_S, ("ours",), (Status.INCORRECT, "wrong_output")),
+            (rate(), Unit.TFLOP_PER_S, (), (Status.NOT_RUN, "run_failed")),
             (rate(over="rival"), Unit.RATIO, ("rival",), (Status.NOT_RUN, "run_failed")),
         ],
     )
@@ -204,14 +195,14 @@ class TestCorrectnessGate:
     def test_another_binary_or_gpu_is_not_vouched_for(
         self, changes: dict[str, Any], words: str
     ) -> None:
-        claim, checks = b.claim("rate", bench(), value=OURS_RATE), [b.correctness(**changes)]
+        claim, checks = b.claim("rate", rate(), value=OURS_RATE), [b.correctness(**changes)]
         verdict = verdict_on(claim, checks=checks)
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
         assert words in verdict.explanation
 
     def test_a_failed_build_is_named(self) -> None:
         builds = [b.build("our_kernel", diagnostics="x.cu(3): error: too many registers")]
-        verdict = verdict_on(b.claim("rate", bench()), benchmarks=[], checks=[], builds=builds)
+        verdict = verdict_on(b.claim("rate", rate()), benchmarks=[], checks=[], builds=builds)
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "build_failed")
         assert "too many registers" in verdict.explanation
 
@@ -219,7 +210,7 @@ class TestCorrectnessGate:
 class TestFlopFormulas:
     def test_the_count_of_example_41_is_converted(self) -> None:
         time = 0.0245
-        attention = bench(Metric.RATE, Term(comparison="attend", arm="attention"))
+        attention = rate("attention", comparison="attend")
         record = b.benchmark({"attention": time}, comparison="attend", control="attention")
         checks = [b.correctness(("attention",), comparison="attend")]
         for formula, value in ((FlopFormula.CUTLASS_41_FULL, 27.65), (FlopFormula.NNZ, 21.91)):
@@ -436,12 +427,12 @@ class TestDerived:
         return [
             b.claim("gap", quotient(), value=value, unit=Unit.RATIO, kind=ClaimKind.RATIO),
             b.claim("top", rate("rival"), value=RIVAL_RATE),
-            b.claim("bottom", bench(), value=OURS_RATE),
+            b.claim("bottom", rate(), value=OURS_RATE),
         ]
 
     def test_sides_of_different_dimensions_are_refused(self) -> None:
         claims = self.claims(1.2)
-        claims[2] = b.claim("bottom", bench(Metric.TIME), value=0.06, unit=Unit.MS)
+        claims[2] = b.claim("bottom", TIME, value=0.06, unit=Unit.MS)
         with pytest.raises(BadInput, match="is measured in"):
             judged(*claims)
 
@@ -575,7 +566,7 @@ class TestNearest:
         )
         claims = [
             b.claim("sglang", evaluation, value=40.0, kind=ClaimKind.COMPARATOR),
-            b.claim("ours", bench(), value=OURS_RATE),
+            b.claim("ours", rate(), value=OURS_RATE),
             b.claim("never", b.unanswerable()),
             support("ex41", "sm_90a", "builds"),
         ]
@@ -599,7 +590,7 @@ class TestVerdicts:
 
     def test_names_its_evidence_and_its_machine(self) -> None:
         builds = [b.build("our_kernel", content="our binary")]
-        verdict = verdict_on(b.claim("rate", bench(), value=OURS_RATE), builds=builds)
+        verdict = verdict_on(b.claim("rate", rate(), value=OURS_RATE), builds=builds)
         assert verdict.evidence == (
             "evidence/h100/benchmark/duel.json.gz",
             "evidence/h100/correctness/duel.json",
@@ -642,7 +633,7 @@ class TestVerdicts:
             plan=found.plan.model_copy(update={"targets": targets}),
             target_builds={"h100": {("our_kernel", "sm_90a"): was}},
         )
-        claim = b.claim("rate", bench(), value=OURS_RATE)
+        claim = b.claim("rate", rate(), value=OURS_RATE)
         told = judge(b.catalog([claim]), found).verdicts[0].explanation
         assert words in told
         assert (f"compiled from the sources of {'c' * 12}; today's" in told) is bool(words)

@@ -52,13 +52,13 @@ def line(stdout: str, code: int = 0, stderr: str = "") -> LineRun:
     return LineRun(exit_code=code, seconds=1.0, stdout=stdout, stderr=stderr, cut=False)
 
 
-def record(*runs: LineRun, build: LineRun | None = None, gpu: str = b.GPU) -> OriginalRunRecord:
+def record(*runs: LineRun, build: LineRun | None = None) -> OriginalRunRecord:
     return OriginalRunRecord(
         schema="assay/original_run/1",
         source="paper",
         original="winner",
         target="h100",
-        gpu_uuid=gpu,
+        gpu_uuid=b.GPU,
         recorded_at="2026-11-22T06:00:00Z",
         file="winner.cu",
         file_sha256="b" * 64,

@@ -19,6 +19,7 @@ from tests import builders as b
 from tests.judging.asked import OURS_RATE, RIVAL_RATE, judged, quotient, rate
 
 DENSITY = 0.25
+HALF_WHOLE = OURS_RATE / DENSITY * 0.5
 
 
 def reading(name: str, **changes: Any) -> Reading:
@@ -43,43 +44,45 @@ WHOLE = reading("whole", flops="2 * m * n * k")
 class TestReadings:
     """The primary reading decides; a figure that holds under another is misstated."""
 
-    @pytest.mark.parametrize("differs", ["build", "rival"])
-    def test_another_build_or_rival_is_no_misstatement(self, differs: str) -> None:
-        fast = reading("fast", differs=differs, flops="2 * m * n * k")
-        (verdict,) = judged(read(fast, value=OURS_RATE / DENSITY))
-        assert verdict.status is Status.NOT_REPRODUCED
-        assert verdict.readings[1].holds
-
-    def test_a_forecast_has_performed_nothing_that_it_could_misstate(self) -> None:
-        claim = read(WHOLE, value=OURS_RATE / DENSITY, kind=ClaimKind.PREDICTION)
-        (verdict,) = judged(claim)
-        assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.HANGS_ON_UNSTATED)
-
-    def test_where_a_rebuild_alone_gives_it_other_work_seems_to_be_counted(self) -> None:
-        (verdict,) = judged(read(WHOLE, value=OURS_RATE / DENSITY))
-        assert (verdict.status, verdict.why) == (Status.MISSTATED, Why.OTHER_WORK_SEEMS)
-
-    def test_more_than_a_range_asks_for_is_no_misstatement(self) -> None:
-        half = reading("half", flops="m * n * k * density_a")
-        claim = read(half, value=OURS_RATE * 0.4, to=OURS_RATE * 0.6, relation=Relation.AT_LEAST)
-        (verdict,) = judged(claim)
-        assert (verdict.status, verdict.why) == (Status.EXCEEDED, None)
-        assert verdict.readings[1].holds
+    @pytest.mark.parametrize(
+        ("changed", "claimed", "status", "why", "holds"),
+        [
+            ({}, {}, Status.MISSTATED, Why.OTHER_WORK_SEEMS, True),
+            # A forecast has performed nothing that it could misstate.
+            ({}, {"kind": ClaimKind.PREDICTION}, Status.INCONCLUSIVE, Why.HANGS_ON_UNSTATED, True),
+            # Another build or rival is no misstatement.
+            ({"differs": "build"}, {}, Status.NOT_REPRODUCED, ..., True),
+            ({"differs": "rival"}, {}, Status.NOT_REPRODUCED, ..., True),
+            # A figure that one open choice misses and another beats is open.
+            ({"differs": "unstated"}, {"value": HALF_WHOLE}, Status.INCONCLUSIVE, ..., False),
+            ({"differs": "build"}, {"value": HALF_WHOLE}, Status.NOT_REPRODUCED, ..., False),
+            # More than a range asks for is no misstatement.
+            (
+                {"flops": "m * n * k * density_a"},
+                {
+                    "value": OURS_RATE * 0.4,
+                    "to": OURS_RATE * 0.6,
+                    "relation": Relation.AT_LEAST,
+                },
+                Status.EXCEEDED,
+                None,
+                True,
+            ),
+        ],
+    )
+    def test_what_a_reading_makes_of_a_figure(
+        self, changed: dict[str, Any], claimed: dict[str, Any], status: Status, why: Any,
+        holds: bool,
+    ) -> None:  # fmt: skip
+        other = reading("other", **{"flops": "2 * m * n * k", **changed})
+        (verdict,) = judged(read(other, **{"value": OURS_RATE / DENSITY, **claimed}))
+        assert (verdict.status, verdict.readings[1].holds) == (status, holds)
+        assert why in (..., verdict.why)
 
     def test_a_choice_that_holds_keeps_a_figure_from_being_misstated(self) -> None:
         choice = reading("choice", differs="unstated", flops="2 * m * n * k")
         (verdict,) = judged(read(WHOLE, choice, value=OURS_RATE / DENSITY))
         assert (verdict.status, verdict.why) == (Status.INCONCLUSIVE, Why.HANGS_ON_UNSTATED)
-
-    @pytest.mark.parametrize(
-        ("differs", "status"), [("unstated", Status.INCONCLUSIVE), ("build", Status.NOT_REPRODUCED)]
-    )
-    def test_a_figure_that_one_open_choice_misses_and_another_beats_is_open(
-        self, differs: str, status: Status
-    ) -> None:
-        beats = reading("beats", differs=differs, flops="2 * m * n * k")
-        (verdict,) = judged(read(beats, value=OURS_RATE / DENSITY * 0.5))
-        assert (verdict.status, verdict.readings[1].holds) == (status, False)
 
     @pytest.mark.parametrize(
         ("formula", "why"),
