@@ -23,34 +23,30 @@ def site(tmp_path: Path, text: str, project: str | None = None) -> ClusterFile:
     return load_cluster(tmp_path, folder, TARGETS)
 
 
-class TestWhatIsWrong:
-    """Told all at once, with file, line, and what may be meant."""
-
-    @pytest.mark.parametrize(
-        ("text", "told"),
-        [
-            (
-                "jobs: {qoss: normal}",
-                "line 2: jobs.qoss: there is no such key: did you mean 'qos'?",
-            ),
-            ("targets: {h1000: {}}", "line 2: there is no target 'h1000': did you mean 'h100'?"),
-            ("jobs: {partition: gpu --wrap=id}", "line 2: jobs.partition: "),
-            ("jobs: {constraint: a b}", "line 2: jobs.constraint: "),
-            ("attempts: 0", "line 2: attempts: "),
-            ("targets: {h100: {gpu_type: a-b}}", "line 2: targets.h100.gpu_type: "),
-        ],
-    )
-    def test_a_slip_is_told_with_its_line(self, tmp_path: Path, text: str, told: str):
-        with pytest.raises(BadInput) as caught:
-            site(tmp_path, text)
-        assert f"{CLUSTER_FILE}: {told}" in str(caught.value) or told in str(caught.value)
-
-    def test_all_slips_of_a_file_are_told_together(self, tmp_path: Path):
-        with pytest.raises(BadInput) as caught:
-            site(tmp_path, "job: {}\nattemts: 2\n")
-        said = str(caught.value)
-        assert "line 2: job: there is no such key: did you mean 'jobs'?" in said
-        assert "line 3: attemts: there is no such key: did you mean 'attempts'?" in said
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "job: {}\nattemts: 2\njobs: {qoss: normal}",
+            [
+                "line 2: job: there is no such key: did you mean 'jobs'?",
+                "line 3: attemts: there is no such key: did you mean 'attempts'?",
+                "line 4: jobs.qoss: there is no such key: did you mean 'qos'?",
+            ],
+        ),
+        ("targets: {h1000: {}}", ["line 2: there is no target 'h1000': did you mean 'h100'?"]),
+        ("jobs: {partition: gpu --wrap=id}", ["line 2: jobs.partition: "]),
+        ("jobs: {constraint: a b}", ["line 2: jobs.constraint: "]),
+        ("attempts: 0", ["line 2: attempts: "]),
+        ("targets: {h100: {gpu_type: a-b}}", ["line 2: targets.h100.gpu_type: "]),
+    ],
+)
+def test_slips_are_told_together_with_their_lines(tmp_path: Path, text: str, told: list[str]):
+    with pytest.raises(BadInput) as caught:
+        site(tmp_path, text)
+    assert CLUSTER_FILE in str(caught.value)
+    for each in told:
+        assert each in str(caught.value)
 
 
 class TestWishes:

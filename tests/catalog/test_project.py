@@ -140,14 +140,32 @@ class TestProblems:
     def test_what_else_is_refused(self, tmp_path: Path, change: dict[str, Any], words: str) -> None:
         assert any(words in each for each in refused(tmp_path / "p", {**document(), **change}))
 
-    @pytest.mark.parametrize("name", ["inputs", "oracle", "output"])
-    def test_what_the_function_returns_besides_is_no_arm(self, tmp_path: Path, name: str) -> None:
-        """The device would look for it among the arms, and not find it."""
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            # The device would look for what the function returns besides, and not find it.
+            *(
+                ({"arms": {name: "ours", "theirs": "other"}}, f"arms: '{name}' is no arm in what")
+                for name in ("inputs", "oracle", "output")
+            ),
+            ({"packages": {"our": "their-kernels"}}, "no arm 'our': did you mean 'ours'?"),
+            *(
+                ({"id": name, "arms": {arm: "mine", "theirs": "other"}},
+                 f"arm '{name}_{arm}': Assay has one of that id")
+                for name, arm in (
+                    ("sdpa", "flash"), ("cublas", "dense"), ("attention", "fused_d128"),
+                )
+            ),
+        ],
+    )  # fmt: skip
+    def test_what_is_refused_of_a_measurement(
+        self, tmp_path: Path, change: dict[str, Any], words: str
+    ) -> None:
         content = document()
-        (measurement,) = content["measurements"]
-        measurement["arms"] = {name: "ours", **measurement["arms"]}
-        says = f"arms: '{name}' is no arm in what the function returns: name the arm otherwise"
-        assert any(says in each for each in refused(tmp_path / "p", content))
+        content["measurements"][0] |= change
+        name = content["measurements"][0]["id"]
+        content["claims"] = [claim("fast", "1.5x", answer={"measurement": name})]
+        assert any(words in each for each in refused(tmp_path / "p", content))
 
     @pytest.mark.parametrize(
         ("typed", "says"),
@@ -172,21 +190,6 @@ class TestProblems:
         (problem,) = raised.value.problems
         assert says in problem.says
         assert problem.line == 1 + text.splitlines().index("  value: 1.5x")
-
-    @pytest.mark.parametrize(
-        ("measurement", "arm"),
-        [("sdpa", "flash"), ("cublas", "dense"), ("attention", "fused_d128")],
-    )
-    def test_an_arm_that_records_would_know_by_an_id_of_assays_own_is_refused(
-        self, tmp_path: Path, measurement: str, arm: str
-    ) -> None:
-        content = document()
-        content["measurements"][0] |= {"id": measurement, "arms": {arm: "mine", "theirs": "other"}}
-        content["claims"] = [claim("fast", "1.5x", answer={"measurement": measurement})]
-        (told,) = refused(tmp_path / "p", content)
-        lines = (tmp_path / "p" / "assay.yaml").read_text().splitlines()
-        line = lines.index(f"    {arm}: mine") + 1
-        assert told.startswith(f"line {line}: arm '{measurement}_{arm}': Assay has one of that id")
 
     def test_two_arms_of_one_id_in_records_are_refused(self, tmp_path: Path) -> None:
         """Else a claim would be answered by the other measurement's arm."""
@@ -412,12 +415,6 @@ class TestCommands:
         content["commands"][0]["image"] = "cuda:13.0"
         told = refused(tmp_path / "p", content)
         assert any("names no image by its digest: NAME@sha256" in each for each in told), told
-
-    def test_a_package_is_of_an_arm_that_is_there(self, tmp_path: Path) -> None:
-        content = document()
-        content["measurements"][0]["packages"] = {"our": "their-kernels"}
-        told = refused(tmp_path / "p", content)
-        assert any("packages: no arm 'our': did you mean 'ours'?" in each for each in told)
 
 
 @pytest.mark.parametrize(
