@@ -304,6 +304,8 @@ def _cases() -> Iterator[tuple[str, Case]]:
         for name, (code, change) in table.items():
             yield name, Case(change, code, resign, base, asked)
     yield "a stranger signs", Case(nothing, "signature-untrusted", "enemy")
+    revoked = noted('revoked: {day: "2027-02-03", reason: stolen}')
+    yield "another key signs in place of a revoked one", Case(revoked, None, "enemy")
     yield "a list made again", Case(nothing, None, "listed")
     yield "a list of one file more", Case(write("evidence/x", "{}"), "statement-subject", "listed")
     yield "a copy of another name", Case(kept_as("a copy"), None, "none", leaves="the name: ")

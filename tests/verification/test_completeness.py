@@ -52,35 +52,30 @@ def test_builds_and_inspections_have_their_records() -> None:
 LOOKS = (3, 5, 8)
 
 
-def refused(
-    record: BenchmarkRecord, looks: tuple[int, ...] = LOOKS, kind: str = "device"
-) -> list[str]:
-    """Codes of what is refused where a comparison's protocol is a sequential design."""
-    catalog = b.catalog(protocols={"standard": b.protocol(processes=looks)})
+def looked(count: int, looks: tuple[int, ...] = LOOKS) -> BenchmarkRecord:
+    return b.benchmark(processes=count).model_copy(update={"looks": looks})
+
+
+SOME = tuple(p for p in b.benchmark(processes=8).processes if p.index not in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("record", "kind", "codes"),
+    [
+        *((looked(count), "device", []) for count in LOOKS),
+        *((looked(count, (3, 5, 8, 12)), "device", ["protocol"]) for count in LOOKS),
+        (looked(4), "device", ["processes"]),
+        (looked(5).model_copy(update={"processes": SOME}), "device", ["processes"]),
+        # Only what is taken over had no looks: its intervals are narrower, for further ones.
+        (b.benchmark(processes=8), "device", ["protocol"]),
+        (b.benchmark(processes=5), "recorded", []),
+        (b.benchmark(processes=3), "recorded", ["processes"]),
+    ],
+)
+def test_a_comparison_has_the_first_processes_of_a_look(
+    record: BenchmarkRecord, kind: str, codes: list[str]
+) -> None:
+    catalog = b.catalog(protocols={"standard": b.protocol(processes=LOOKS)})
     made = b.evidence([], benchmarks=[record], kinds={"h100": kind})
     _check_counts(catalog, made, says := CheckUnderWay())
-    return [code for code, _ in says.refusals]
-
-
-@pytest.mark.parametrize("count", LOOKS)
-def test_a_comparison_has_the_processes_of_a_look(count: int) -> None:
-    record = b.benchmark(processes=count).model_copy(update={"looks": LOOKS})
-    assert refused(record) == []
-    assert refused(record, looks=(3, 5, 8, 12)) == ["protocol"]
-
-
-def test_between_looks_there_is_none() -> None:
-    assert refused(b.benchmark(processes=4).model_copy(update={"looks": LOOKS})) == ["processes"]
-
-
-def test_only_what_is_taken_over_had_no_looks() -> None:
-    """Its intervals are narrower: nobody allows for further looks."""
-    assert refused(b.benchmark(processes=8)) == ["protocol"]
-    assert refused(b.benchmark(processes=5), kind="recorded") == []
-    assert refused(b.benchmark(processes=3), kind="recorded") == ["processes"]
-
-
-def test_processes_are_the_first_ones() -> None:
-    record = b.benchmark(processes=5).model_copy(update={"looks": LOOKS})
-    chosen = tuple(p for p in b.benchmark(processes=8).processes if p.index not in (1, 2, 3))
-    assert refused(record.model_copy(update={"processes": chosen})) == ["processes"]
+    assert [code for code, _ in says.refusals] == codes

@@ -25,8 +25,9 @@ from assay.records.verdicts import Status, VerdictsFile
 from assay.report.render import render
 from assay.verification.sign import sign
 from assay.verification.verify import VerificationLog, verify
+from tests.catalog.test_project import CODE
 from tests.report_fixtures import write_repository, write_run, write_verdicts
-from tests.verification.test_project_report import CODE, document
+from tests.verification.test_project_report import document
 
 RUN = "demo_run"
 ARM = "ours"

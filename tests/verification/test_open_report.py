@@ -70,11 +70,6 @@ def test_what_no_trusted_key_signed_is_refused(report: Path) -> None:
     assert assay.open_report(report, signed=False).keyid is None
 
 
-def test_the_package_offers_nothing_else() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'open_reports'"):
-        assay.open_reports  # noqa: B018
-
-
 def test_a_measurement_counts_by_one_row(report: Path) -> None:
     opened = assay.open_report(report, [report / "signer.pub"])
     contents = opened.contents

@@ -14,41 +14,28 @@ from assay.verification.guarantees import verification_record
 from assay.verification.policy import Policy
 from assay.verification.sign import sign
 from assay.verification.verify import VerificationLog, verify
+from tests.catalog.test_project import CODE, claim
+from tests.catalog.test_project import document as small_document
 from tests.report_fixtures import signed_report, write_repository
-
-CODE = "def case(rows, device):\n    return {'inputs': 1, 'oracle': 2, 'ours': 3, 'theirs': 4}\n"
 
 
 def document() -> dict[str, Any]:
-    def claim(**more: Any) -> dict[str, Any]:
-        return {**more, "statement": "It is fast",
-                "place": {"section": "Results", "page": 3}, "target": "h100",
-                "answer": {"measurement": "rows", "arm": "ours"}}  # fmt: skip
+    def ours(name: str, value: str, **more: Any) -> dict[str, Any]:
+        return claim(name, value, answer={"measurement": "rows", "arm": "ours"}, **more)
 
-    return {
-        "schema": "assay/project/1",
-        "title": "Rows",
-        "sources": [{"id": "post", "title": "A post"}],
-        "measurements": [
-            {
-                "id": "rows",
-                "title": "Rows",
-                "callable": "rows.py:case",
-                "parameters": {"rows": 16777216},
-                "arms": {"ours": "our own", "theirs": "the other"},
-                "dtype": "float32",
-                "flops": "4 * rows",
-                "bytes": "8 * rows",
-                "relative_tolerance": 0.01,
-                "protocol": "standard",
-            }
-        ],
-        "claims": [
-            claim(id="ratio", value="1.5x"),
-            claim(id="bandwidth", value="2,500 GB/s"),
-            claim(id="rate", value="1 TFLOP/s", flops="2 * rows"),
-        ],
+    content = small_document()
+    content["measurements"][0] |= {
+        "parameters": {"rows": 16777216},
+        "dtype": "float32",
+        "bytes": "8 * rows",
+        "protocol": "standard",
     }
+    content["claims"] = [
+        ours("ratio", "1.5x"),
+        ours("bandwidth", "2,500 GB/s"),
+        ours("rate", "1 TFLOP/s", flops="2 * rows"),
+    ]
+    return {**content, "title": "Rows"}
 
 
 @pytest.fixture

@@ -4,14 +4,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
+from tools.project_results import archives
 from tools.readme_table import newest_tables, replaced
 
 from assay.base.io import read_record
+from assay.catalog.load import load_catalog
 from assay.evidence.stages import pipeline_path
 from assay.judging import RULES
 from assay.records.attestation import VERDICTS, PipelineRecord
@@ -31,6 +32,8 @@ from assay.verification.verify import VerificationLog, verify
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORTS = published_reports(ROOT)
+ARCHIVES = archives(ROOT)
+"""Of this repository's projects."""
 
 
 def test_the_newest_passes_with_its_pages_by_this_version_and_its_configuration() -> None:
@@ -48,30 +51,31 @@ def test_the_newest_lies_as_a_directory_and_each_older_one_as_an_archive() -> No
     assert len(set(map(report_name, REPORTS))) == len(REPORTS)
 
 
-@pytest.fixture(scope="module", params=REPORTS, ids=report_name)
-def report(request: pytest.FixtureRequest) -> Iterator[Path]:
-    with opened_report(request.param) as folder:
-        yield folder
-
-
-class TestEveryPublishedReport:
-    def test_is_intact_and_verified_where_its_rules_are_todays(self, report: Path) -> None:
-        """In seconds of the processor, which no other process takes away."""
-        before, log = _cpu_s(), VerificationLog()
+@pytest.mark.parametrize("path", [*REPORTS, *ARCHIVES], ids=report_name)
+def test_each_is_intact_and_verified_where_its_rules_are_todays(path: Path) -> None:
+    """In seconds of the processor, which no other process takes away. One of a project is of it as
+    it stands; one of earlier rules, as it stood then.
+    """
+    before, log = _cpu_s(), VerificationLog()
+    with opened_report(path) as report:
         verdicts = read_record(VerdictsFile, report / VERDICTS)
         commit = read_record(PipelineRecord, report / "evidence" / pipeline_path()).commit
         if verdicts.rules == RULES:
             assert verify(report, trusted_keys(ROOT), repository=ROOT, log=log).holds
             assert log.checks[-1].id == "verdicts"
+            if path in ARCHIVES:
+                signed = load_catalog(report / "evidence").project
+                ours = load_catalog(ROOT, path.parents[2]).project
+                assert signed and ours and signed.sha256 == ours.sha256
         else:
             with pytest.raises(OtherVersion) as raised:
                 verify(report, trusted_keys(ROOT), repository=ROOT, log=log)
             assert (raised.value.rules, raised.value.commit) == (verdicts.rules, commit)
-        passed = {check.id for check in log.checks if check.passed}
-        assert {"signature", "contents", "evidence", "declared"} <= passed
-        assert not log.failed
-        assert commit is not None
-        assert _cpu_s() - before < 10
+    passed = {check.id for check in log.checks if check.passed}
+    assert {"signature", "contents", "evidence", "declared"} <= passed
+    assert not log.failed
+    assert commit is not None
+    assert _cpu_s() - before < 10
 
 
 def test_an_archive_is_what_packing_gives_again() -> None:
