@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import textwrap
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -211,34 +210,9 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say why tests were skipped, and name those whose skipping failed the run."""
-    lines = skip_lines(terminalreporter.stats.get("skipped", []))
-    if lines:
-        terminalreporter.write_line("\nskipped, and why:")
-    for line in lines:
-        terminalreporter.write_line(f"  {line}")
+    """Name the tests whose skipping failed the run."""
     for nodeid in config.stash.get(_skipped, []):
         terminalreporter.write_line(f"REQUIRED BUT SKIPPED {nodeid}", red=True)
-
-
-def skip_lines(reports: list[pytest.TestReport | pytest.CollectReport]) -> list[str]:
-    """One line a reason, the most frequent first: "no Docker here: 61 (what it takes)".
-
-    A module that could not be collected counts as a file: nobody knows how many tests it holds.
-    """
-    tests: Counter[str] = Counter()
-    files: Counter[str] = Counter()
-    for report in reports:
-        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
-        counts = files if isinstance(report, pytest.CollectReport) else tests
-        counts[reason.removeprefix("Skipped: ")] += 1
-    lines = []
-    for reason, _ in (tests + files).most_common():
-        what, bracket, remedy = reason.partition(" (")
-        told = [str(tests[reason])] if tests[reason] else []
-        told += [f"{files[reason]} whole file{'s'[: files[reason] != 1]}"] if files[reason] else []
-        lines.append(f"{what}: {' and '.join(told)}{bracket}{remedy}")
-    return lines
 
 
 @pytest.fixture(scope="session", autouse=True)

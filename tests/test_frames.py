@@ -60,29 +60,26 @@ def test_a_sample_of_nvml_is_a_row_and_what_it_refused_is_nan(record: BenchmarkR
     assert frame.process.tolist() == [3, 3]
 
 
+GIVEN = [
+    column.name
+    for column in frames.LEADERBOARD
+    if column.name != "rank" and not column.name.startswith("score")
+]
+
+
 def test_right_solutions_of_a_problem_are_ranked_by_their_times() -> None:
-    names = [
-        column.name
-        for column in frames.LEADERBOARD
-        if column.name != "rank" and not column.name.startswith("score")
-    ]
     given = (("add", "h100", 2.0), ("add", "h100", 1.0), ("add", "h100", None), ("add", "l4", 3.0))
     rows = [
-        {**dict.fromkeys(names), "problem": problem, "target": target, "solution_ms": ms}
+        {**dict.fromkeys(GIVEN), "problem": problem, "target": target, "solution_ms": ms}
         for problem, target, ms in given
     ]
     assert frames.leaderboard(rows)["rank"].fillna(0).tolist() == [2, 1, 0, 1]
 
 
 def test_a_submissions_score_is_the_geometric_mean_over_its_benchmarks() -> None:
-    names = [
-        column.name
-        for column in frames.LEADERBOARD
-        if column.name != "rank" and not column.name.startswith("score")
-    ]
     given = (("a", 1.0), ("a", 4.0), ("b", 1.0), ("b", None), (None, 3.0))
     rows = [
-        {**dict.fromkeys(names), "target": "h100", "submission": file, "solution_ms": ms,
+        {**dict.fromkeys(GIVEN), "target": "h100", "submission": file, "solution_ms": ms,
          "solution_low_ms": ms and ms / 1.03, "solution_high_ms": ms and ms * 1.04}
         for file, ms in given
     ]  # fmt: skip

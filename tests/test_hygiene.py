@@ -10,32 +10,25 @@ import pytest
 SCRIPTS = sorted(path for path in (Path(__file__).parents[1] / "workflow" / "scripts").glob("*.py"))
 
 
-def check(root: Path, *command: str) -> None:
-    """Run a tool of this environment; its output is the failure's message."""
+PYTHON = ("src", "tests", "tools", "workflow/scripts", "kernels")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("ruff", "check", *PYTHON),
+        ("ruff", "format", "--check", *PYTHON),
+        ("mypy",),
+        ("snakefmt", "--check", "Snakefile", "workflow"),
+        ("snakemake", "--lint", "--workflow-profile", "none"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_a_tool_finds_nothing(root: Path, command: tuple[str, ...]):
     run = subprocess.run(
         [sys.executable, "-m", *command], cwd=root, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stdout + run.stderr
-
-
-def test_ruff_finds_nothing(root: Path):
-    check(root, "ruff", "check", "src", "tests", "tools", "workflow/scripts", "kernels")
-
-
-def test_python_is_formatted(root: Path):
-    check(root, "ruff", "format", "--check", "src", "tests", "tools", "workflow/scripts", "kernels")
-
-
-def test_types_hold(root: Path):
-    check(root, "mypy")
-
-
-def test_the_workflow_is_formatted(root: Path):
-    check(root, "snakefmt", "--check", "Snakefile", "workflow")
-
-
-def test_the_workflow_is_free_of_lint(root: Path):
-    check(root, "snakemake", "--lint", "--workflow-profile", "none")
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
