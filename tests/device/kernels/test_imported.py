@@ -63,12 +63,19 @@ def arms(entry, files):
     return {name: project_arm(name, code, **told) for name in entry["arms"]}
 
 
+def assert_outcomes(found, **solutions):
+    """Every reference is right, and each solution what is said of it; ``only`` is the only pair."""
+    for name, status in solutions.items():
+        (pair,) = found.values() if name == "only" else (found[name],)
+        assert gate(pair["reference"])["status"] == "correct", name
+        assert gate(pair["solution"])["status"] == status, name
+
+
 def test_kernelbench(project):
     found = project("kernelbench", KERNELBENCH)
-    good, kept, broken = (found[f"level_1_problem_7_sample_{n}_kernel"] for n in range(3))
-    assert gate(good["reference"])["status"] == "correct"
-    assert gate(good["solution"])["status"] == "correct"
-    assert gate(kept["solution"])["status"] == "incorrect"
+    good, kept, broken = (f"level_1_problem_7_sample_{n}_kernel" for n in range(3))
+    assert_outcomes(found, **{good: "correct", kept: "incorrect"})
+    broken = found[broken]
     assert gate(broken["reference"])["status"] == "correct"
     with pytest.raises(BadCode, match="SyntaxError"):
         gate(broken["solution"])
@@ -151,16 +158,13 @@ def test_a_solution_gives_the_references_type(project, kind, status):
     other = KERNELBENCH[name].replace(" * factor", f".mul(factor){kind}")
     wrapped = "try:\n    import nothing\nexcept ImportError:\n" + indent(other, "    ")
     found = project("kernelbench", {**KERNELBENCH, name: wrapped})
-    assert gate(found["level_1_problem_7_sample_0_kernel"]["solution"])["status"] == status
+    assert_outcomes(found, level_1_problem_7_sample_0_kernel=status)
 
 
 def test_a_function_of_several_results(project):
     for name, status in (("fast", "correct"), ("half_done", "incorrect")):
-        (pair,) = project(
-            "torch", {"mine.py": FUNCTIONS}, f"mine.py:{name}", "mine.py:slow"
-        ).values()
-        assert gate(pair["reference"])["status"] == "correct"
-        assert gate(pair["solution"])["status"] == status
+        found = project("torch", {"mine.py": FUNCTIONS}, f"mine.py:{name}", "mine.py:slow")
+        assert_outcomes(found, only=status)
 
 
 X = "torch.rand(4, 4)"
@@ -199,9 +203,7 @@ def test_values_are_nested(project, format_, given, computes, solves, status):
             "t/submission.py": torch_ + kernel("custom_kernel", solves),
         },
     }
-    (pair,) = project(format_, files[format_]).values()
-    assert gate(pair["reference"])["status"] == "correct"
-    assert gate(pair["solution"])["status"] == status
+    assert_outcomes(project(format_, files[format_]), only=status)
 
 
 NESTED_TASK = """
@@ -226,9 +228,10 @@ def test_an_output_of_a_task_is_nested(project):
         "add/other.py": f"{begins}{{'sum': a + b}}\n",
         "add/wrong.py": f"{begins}{{'sum': a}}\n",
     }
-    found = project("gpu-mode", files)
-    for name, status in (("submission", "correct"), ("other", "correct"), ("wrong", "incorrect")):
-        assert gate(found[f"add_{name}_1"]["solution"])["status"] == status
+    assert_outcomes(
+        project("gpu-mode", files),
+        add_submission_1="correct", add_other_1="correct", add_wrong_1="incorrect",
+    )  # fmt: skip
 
 
 SUMS = """
@@ -265,9 +268,7 @@ def test_what_a_task_leaves_empty_may_be_written(project, computes, solves, stat
         "t/submission.py": "import torch\ndef custom_kernel(data):\n    x, out, twice = data\n"
         f"    return {solves}\n",
     }
-    (pair,) = project("gpu-mode", files).values()
-    assert gate(pair["reference"])["status"] == "correct"
-    assert gate(pair["solution"])["status"] == status
+    assert_outcomes(project("gpu-mode", files), only=status)
 
 
 @pytest.mark.parametrize(
@@ -280,8 +281,8 @@ def test_what_a_task_leaves_empty_may_be_written(project, computes, solves, stat
 def test_notes_of_a_compiler_are_no_methods(project, adds, status):
     solution = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
     solution += f"        y = torch.relu(x)\n        y.{adds}\n        return y\n"
-    (pair,) = project("kernelbench", {"1_relu.py": RELU, "1_relu_new.py": solution}).values()
-    assert gate(pair["solution"])["status"] == status
+    found = project("kernelbench", {"1_relu.py": RELU, "1_relu_new.py": solution})
+    assert_outcomes(found, only=status)
 
 
 @pytest.mark.parametrize("kept", ["x", "[(x, 1)]"])
@@ -302,9 +303,8 @@ def test_values_of_four_bits_are_inputs(project):
     problem = RELU.replace("torch.randn(32, 64)", fours)
     problem = problem.replace("torch.relu(x)", "torch.relu(x.view(torch.uint8) - 9.0)")
     solution = problem.replace("Model", "ModelNew")
-    (pair,) = project("kernelbench", {"1_a.py": problem, "1_a_new.py": solution}).values()
-    for arm in pair.values():
-        assert gate(arm)["status"] == "correct"
+    found = project("kernelbench", {"1_a.py": problem, "1_a_new.py": solution})
+    assert_outcomes(found, only="correct")
 
 
 def test_a_solutions_files_take_the_place_of_no_other_file(project):
@@ -323,9 +323,7 @@ def test_a_solutions_files_take_the_place_of_no_other_file(project):
             "t/parts/more/__init__.py": "from torch import relu\n",
         },
     )
-    for name, status in (("s_1_a", "incorrect"), ("t_1_a", "correct")):
-        assert gate(found[name]["reference"])["status"] == "correct"
-        assert gate(found[name]["solution"])["status"] == status
+    assert_outcomes(found, s_1_a="incorrect", t_1_a="correct")
 
 
 def test_gpu_mode(project):
@@ -333,10 +331,8 @@ def test_gpu_mode(project):
     named = named.replace("    return out\n", "") + "    return out\n"
     more = {"add/colorsys.py": named, "add/uses.py": named}
     found = project("gpu-mode", {**GPU_MODE, **more})
-    for name in ("colorsys", "uses"):
-        assert gate(found[f"add_{name}_1"]["solution"])["status"] == "correct"
-    assert gate(found["add_submission_1"]["solution"])["status"] == "correct"
-    assert gate(found["add_submission_2"]["reference"])["status"] == "correct"
+    names = ("add_colorsys_1", "add_uses_1", "add_submission_1", "add_submission_2")
+    assert_outcomes(found, **dict.fromkeys(names, "correct"))
     refused = gate(found["add_other_1"]["solution"])
     assert refused["status"] == "incorrect"
     assert [each["name"] for each in refused["checks"]] == ["own_check"]
@@ -357,17 +353,15 @@ def test_a_submission_imports_its_own_tasks_files_when_it_is_called(project):
         given[f"{name}/reference.py"] = GPU_MODE["add/reference.py"]
         given[f"{name}/own.py"] = f"task = {name!r}\n"
         given[f"{name}/submission.py"] = late.replace("{}", repr(name))
-    found = project("gpu-mode", given)
-    for name in ("a", "b"):
-        assert gate(found[f"{name}_submission_1"]["solution"])["status"] == "correct"
+    names = ("a_submission_1", "b_submission_1")
+    assert_outcomes(project("gpu-mode", given), **dict.fromkeys(names, "correct"))
 
 
 def test_flashinfer_bench(project):
     found = project("flashinfer-bench", FLASHINFER_BENCH)
-    for name, status in (("good", "correct"), ("returns", "correct"), ("part", "incorrect")):
-        pair = found[f"{name}_0a1b2c3d"]
-        assert gate(pair["reference"])["status"] == "correct", name
-        assert gate(pair["solution"])["status"] == status, name
+    assert_outcomes(
+        found, good_0a1b2c3d="correct", returns_0a1b2c3d="correct", part_0a1b2c3d="incorrect"
+    )
 
 
 NUMBER = {
@@ -395,9 +389,7 @@ def test_numbers_of_flashinfer_bench(project, takes, does, passed, status):
         "workloads/scaled.jsonl": json.dumps({**WORKLOAD, "workload": workload}),
         "solutions/good.json": json.dumps(solution("sum", body, destination_passing_style=passed)),
     }
-    found = project("flashinfer-bench", given)["sum_number"]
-    assert gate(found["reference"])["status"] == "correct"
-    assert gate(found["solution"])["status"] == status
+    assert_outcomes(project("flashinfer-bench", given), sum_number=status)
 
 
 def test_whole_numbers_are_no_truth_values(project):
@@ -414,8 +406,7 @@ def test_whole_numbers_are_no_truth_values(project):
         own = solution(name, body.format(kind), destination_passing_style=False)
         given[f"solutions/{name}.json"] = json.dumps(own)
     found = project("flashinfer-bench", given)
-    for name, status in (("all", "correct"), ("two", "incorrect")):
-        assert gate(found[f"{name}_bytes"]["solution"])["status"] == status
+    assert_outcomes(found, all_bytes="correct", two_bytes="incorrect")
 
 
 def test_solutions_have_files_of_one_name(project):
@@ -426,8 +417,9 @@ def test_solutions_have_files_of_one_name(project):
         more = [("own.py", f"def scaled(x, weight, factor):\n    return x * weight {value}\n")]
         given[f"solutions/{name}.json"] = json.dumps(solution(name, body, more))
     found = project("flashinfer-bench", given)
-    for name, status in (("plus", "correct"), ("minus", "incorrect"), ("returns", "correct")):
-        assert gate(found[f"{name}_0a1b2c3d"]["solution"])["status"] == status
+    assert_outcomes(
+        found, plus_0a1b2c3d="correct", minus_0a1b2c3d="incorrect", returns_0a1b2c3d="correct"
+    )
 
 
 @pytest.mark.parametrize("binding", ["torch", None])
@@ -445,8 +437,7 @@ def test_cuda_is_compiled_as_its_binding_says(project, monkeypatch, binding):
     spec = {"language": "cuda", "entry_point": "csrc/k.cu::go", "binding": binding}
     made = solution("cuda", "//", [("csrc/add.cpp", "//"), ("k.cuh", "//")], **spec)
     given = {**FLASHINFER_BENCH, "solutions/cuda.json": json.dumps(made)}
-    found = project("flashinfer-bench", given)["cuda_0a1b2c3d"]
-    assert gate(found["solution"])["status"] == "incorrect"
+    assert_outcomes(project("flashinfer-bench", given), cuda_0a1b2c3d="incorrect")
     assert {"add.cpp", "k.cu"} <= {*asked}
     assert "k.cuh" not in asked
 
