@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from tests.cases.changes import (
     Change,
-    append,
     as_bytes,
     bomb,
     both,
@@ -33,7 +32,6 @@ from tests.cases.changes import (
     packed,
     packed_among_published,
     payload,
-    plan_answers,
     provenance,
     put,
     read_nested_at,
@@ -41,7 +39,6 @@ from tests.cases.changes import (
     rename_nested,
     replace_by,
     respell,
-    respell_envelope,
     respell_statement,
     signed_by,
     spaces_behind_samples,
@@ -49,8 +46,8 @@ from tests.cases.changes import (
     stolen_id,
     swap,
     touch,
-    trusting,
     trusting_file,
+    trusting_nobody,
     trusting_rsa,
     write,
     zeros,
@@ -81,10 +78,6 @@ PREDICATE, SUBJECT = "predicate.", "subject.0."
 Line = tuple[str | None, Change]
 
 
-def _member_first(member: str) -> Change:
-    return respell_envelope(lambda text, _: text.replace("{", "{" + member + ",", 1))
-
-
 def _unsigned_bits(text: str) -> str:
     """The same bytes: the last character before the padding has bits that none of them uses."""
     bare = text.rstrip("=")
@@ -98,7 +91,7 @@ UNSIGNED: dict[str, Line] = {
     "a flipped bit in the verdicts": ("contents", flip("verdicts.json", 0.9)),
     "a flipped bit in the manifest": ("statement-subject", flip("manifest.json")),
     "a flipped bit in the public key": ("signer-file", flip("signer.pub")),
-    "a line more in the envelope": ("envelope-form", append("attestation.json")),
+    "a line more in the envelope": ("envelope-form", as_bytes("attestation.json", lambda d: d + b"\n")),
     "swapped pages": ("contents", swap("report.html", "report.md")),
     "no envelope": ("file-missing", remove("attestation.json")),
     "no page": ("shape-missing", remove("report.html")),
@@ -116,7 +109,7 @@ UNSIGNED: dict[str, Line] = {
     # Envelopes.
     "an envelope with no member": ("envelope", write("attestation.json", "{}")),
     "an envelope of brackets": ("json-depth", write("attestation.json", "[", 100_000)),
-    "a further member": ("envelope-form", _member_first('"x": 1')),
+    "a further member": ("envelope-form", respell("attestation.json", "further member")),
     "base64 with other unused bits": ("envelope-form", envelope("signatures.0.sig", _unsigned_bits)),
     "a flipped bit in the payload": ("signature-invalid", payload(lambda d: d.replace(b"1", b"2", 1))),
     "another type of payload": ("payload-type", envelope("payloadType", "text/plain")),
@@ -125,7 +118,7 @@ UNSIGNED: dict[str, Line] = {
     "a stranger under the trusted id": ("signature-invalid", stolen_id),
     "a stranger beside the trusted key": ("envelope", envelope("signatures", lambda s: [*s, {**s[0], "keyid": AB}])),
     # Whom the verifier trusts.
-    "nobody is trusted": ("bad-input", trusting()),
+    "nobody is trusted": ("bad-input", trusting_nobody),
     "a key as OpenSSH writes it": (None, trusting_file("<ssh key>")),
     "a key file of a private key": ("key-form", trusting_file("<private>")),
     "a key file of two keys": ("key-several", trusting_file("<key><enemy>")),
@@ -227,7 +220,7 @@ JUDGED: dict[str, Line] = {
     "no gate": ("record-missing", remove(GATE)),
     "no platform": ("platform-missing", remove(PLATFORM)),
     "no stopwatch": ("guard-missing", remove(STOPWATCH)),
-    "claims left out": ("claims-left-out", plan_answers(lambda a: [each for each in a if each["claim"] != "demo_rate"])),
+    "claims left out": ("claims-left-out", put(PLAN, "answers", lambda a: [each for each in a if each["claim"] != "demo_rate"])),
     "an arm timed that is incorrect": ("gate-checks", put(GATE, "arms.0.status", "incorrect")),
     "a binary that nothing built": ("binary", both(put(GATE, "arms.*.binary_sha256", AB), put(BENCH, "processes.*.arms.*.binary_sha256", AB))),
     "an unwelcome process left out": ("processes", put(BENCH, "processes.0", DROP)),

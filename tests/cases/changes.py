@@ -62,11 +62,6 @@ def flip(path: str, where: float = 0.5) -> Change:
     return as_bytes(path, flipped)
 
 
-def append(path: str, text: str = "\n") -> Change:
-    """Add text at the end of a file."""
-    return as_bytes(path, lambda data: data + text.encode())
-
-
 def write(path: str, text: str, times: int = 1) -> Change:
     """Put a text, so many times over, where a file of the report may lie."""
     return lambda site: site.put(path, (text * times).encode())
@@ -115,7 +110,7 @@ def swap(one: str, other: str) -> Change:
 
 
 def replace_by(path: str, kind: str) -> Change:
-    """Put something that is no plain file of a report where one lies."""
+    """Put a pipe or a terabyte where a file of a report lies."""
 
     def change(site: Site) -> None:
         place = site.report / path
@@ -123,10 +118,7 @@ def replace_by(path: str, kind: str) -> Change:
             os.truncate(place, 1 << 40)
             return
         place.unlink()
-        if kind == "pipe":
-            os.mkfifo(place)
-        else:
-            place.symlink_to(place.name)
+        os.mkfifo(place)
 
     return change
 
@@ -236,16 +228,6 @@ def envelope(member: str, value: Any) -> Change:
     return put(ATTESTATION, member, value)
 
 
-def respell_envelope(way: Callable[[str, Any], str | bytes]) -> Change:
-    """Say the same in other bytes: (text, document) -> text."""
-
-    def change(data: bytes) -> bytes:
-        text = way(data.decode(), json.loads(data))
-        return text if isinstance(text, bytes) else text.encode()
-
-    return as_bytes(ATTESTATION, change)
-
-
 def payload(change: Callable[[bytes], bytes]) -> Change:
     """Change what was signed below the old signature."""
     return envelope(
@@ -264,32 +246,27 @@ def stolen_id(site: Site) -> None:
     site.edit(ATTESTATION, "signatures.0.sig", forged["signatures"][0]["sig"])
 
 
-def trusting(*who: str) -> Change:
-    """Trust these."""
-
-    def change(site: Site) -> None:
-        site.keys = [site.base / f"{name}.pub" for name in who]
-
-    return change
+def trusting_nobody(site: Site) -> None:
+    """Trust no key."""
+    site.keys = []
 
 
 def trusting_file(text: str) -> Change:
     """Trust what a file holds: ``<key>``, ``<enemy>`` and ``<private>`` stand for keys in PEM form,
-    ``<ssh key>`` and ``<ssh enemy>`` for such as OpenSSH writes them.
+    ``<ssh key>`` for one as OpenSSH writes it.
     """
 
     def change(site: Site) -> None:
-        content = text.replace("<private>", (site.base / "key").read_text())
-        for who in ("key", "enemy"):
-            content = content.replace(f"<{who}>", (site.base / f"{who}.pub").read_text())
-            content = content.replace(f"<ssh {who}>", _openssh(site, who))
+        content = text.replace("<ssh key>", _openssh(site))
+        for named, file in (("private", "key"), ("key", "key.pub"), ("enemy", "enemy.pub")):
+            content = content.replace(f"<{named}>", (site.base / file).read_text())
         _trust(site, content.encode())
 
     return change
 
 
-def _openssh(site: Site, who: str) -> str:
-    raw = bytes.fromhex(load_signer(site.base / who).public_key.keyval["public"])
+def _openssh(site: Site) -> str:
+    raw = bytes.fromhex(load_signer(site.base / "key").public_key.keyval["public"])
     key = Ed25519PublicKey.from_public_bytes(raw)
     return key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode() + " x@y\n"
 
@@ -383,11 +360,6 @@ def hungry(_: bytes) -> bytes:
 
 
 # Plans and figures that were taken over.
-
-
-def plan_answers(change: Callable[[list[Any]], list[Any]]) -> Change:
-    """Change the plan's answers."""
-    return put("evidence/plan.json", "answers", change)
 
 
 def evidence_of_the_other_gpu(site: Site) -> None:
