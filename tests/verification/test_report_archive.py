@@ -140,9 +140,8 @@ class TestPublishedReports:
         *,
         packed: bool,
         plan: bytes | None = None,
-        measured: int = 9,
     ) -> None:
-        stated = {"created": created, "verdicts": {"reproduced": measured, "not_run": 70}}
+        stated = {"created": created, "verdicts": {"reproduced": 9, "not_run": 70}}
         statement = base64.b64encode(json.dumps({"predicate": stated}).encode())
         envelope = json.dumps({"payload": statement.decode()}).encode()
         files = {"appendix.html": b"before it", "attestation.json": envelope}
