@@ -144,6 +144,20 @@ class HostStopwatch:
         return Timing(times, sum(times) / samples)
 
 
+def on_the_cpu(monkeypatch, *tasks):
+    """Have the timing, and other tasks, do on a CPU what they do on a GPU."""
+    import torch
+
+    from assay.device.tasks import benchmark
+
+    for module in (benchmark, *tasks):
+        monkeypatch.setattr(module, "DEVICE", "cpu")
+        monkeypatch.setattr(module, "open_cuda", lambda choice: None)
+    monkeypatch.setattr(benchmark, "CudaStopwatch", lambda cold, counter: HostStopwatch())
+    monkeypatch.setattr(benchmark, "open_counter", lambda: (None, "no cycles: no GPU"))
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+
+
 def project_arm(entry, code, **problem):
     """An arm that a project's function returns by this name."""
     given = {"id": "problem", "dtype": "float32", "seed": 3, "relative_tolerance": 1e-5, **problem}

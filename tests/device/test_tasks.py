@@ -8,22 +8,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from assay.device.tasks import benchmark as benchmark_run
 from assay.device.tasks import correctness, profile
 from assay.shared.job import CorrectnessJob, ProfileJob
 from assay.shared.specs import ArmSpec
-from tests.device.helpers import HostStopwatch, SteadyGpu
+from tests.device.helpers import SteadyGpu, on_the_cpu
 from tests.jobs import DENSE, KERNEL, PRODUCT, SPARSE, TARGET, comparison
 
 
 @pytest.fixture(autouse=True)
-def on_the_cpu(monkeypatch):
-    for module in (correctness, benchmark_run, profile):
-        monkeypatch.setattr(module, "DEVICE", "cpu")
-        monkeypatch.setattr(module, "open_cuda", lambda choice: None)
-    monkeypatch.setattr(benchmark_run, "CudaStopwatch", lambda cold, counter: HostStopwatch())
-    monkeypatch.setattr(benchmark_run, "open_counter", lambda: (None, "no cycles: no GPU"))
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+def without_a_gpu(monkeypatch):
+    on_the_cpu(monkeypatch, correctness, profile)
 
 
 COMPARED = replace(

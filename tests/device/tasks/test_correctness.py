@@ -15,7 +15,6 @@ from assay.device.worker.forks import ChildOutcome, run_child
 from tests.device.helpers import (
     bsr_bsr_workload,
     bsr_workload,
-    dense_workload,
     drawn_workload,
     gate,
     honest,
@@ -55,17 +54,6 @@ class TestWrongByNature:
 
 
 class TestHonest:
-    def test_library_is_correct_with_every_check_for_every_seed(self, validated):
-        result, failed = check(dense_workload(), honest)
-        assert result["status"] == "correct"
-        assert not failed
-        names = [(entry["name"], entry["seed"]) for entry in result["checks"]]
-        for name in ("timed_shape", "poisoned", "inputs_unchanged"):
-            assert {(name, 1), (name, 2)} <= set(names)
-        assert sum(name == "repeat" for name, _ in names) == 2
-        for entry in result["checks"]:
-            validated("Check", entry)
-
     @pytest.mark.parametrize(
         ("workload", "extra"),
         [

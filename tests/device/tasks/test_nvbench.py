@@ -8,7 +8,7 @@ from assay.device.tasks import nvbench
 from assay.device.tasks.nvbench import Cold, parse_summaries, run_stopwatch
 from assay.shared.job import StopwatchJob
 from assay.shared.specs import ComparisonSpec
-from tests.device.helpers import SteadyGpu, dense_workload, make_arm
+from tests.device.helpers import SteadyGpu, dense_workload, make_arm, on_the_cpu
 from tests.jobs import TARGET
 
 ARMS = (make_arm("cublas_dense", dense_workload()), make_arm("nonsense", dense_workload()))
@@ -39,8 +39,7 @@ class TestParse:
 
 @pytest.fixture
 def stopwatch(monkeypatch):
-    monkeypatch.setattr(nvbench, "open_cuda", lambda choice: None)
-    monkeypatch.setattr(nvbench, "DEVICE", "cpu")
+    on_the_cpu(monkeypatch, nvbench)
     names = tuple(arm.id for arm in ARMS)
     job = StopwatchJob(TARGET, ComparisonSpec("c", names[0], ARMS), names)
 

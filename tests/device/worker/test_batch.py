@@ -11,7 +11,6 @@ import torch
 
 from assay.device import __main__ as program
 from assay.device.__main__ import run_batch
-from assay.device.tasks import benchmark as benchmark_run
 from assay.device.tasks import correctness
 from assay.device.worker import locks as exclusive
 from assay.device.worker import preload
@@ -20,7 +19,7 @@ from assay.shared.errors import BadJob, DeviceError, NoDevice
 from assay.shared.job import CorrectnessJob
 from assay.shared.job_file import QueuedJob, failure_path, read_failure, write_job
 from assay.shared.specs import ArmSpec
-from tests.device.helpers import HostStopwatch
+from tests.device.helpers import on_the_cpu
 from tests.device.worker.test_telemetry import FakeNvml
 from tests.jobs import DENSE, PRODUCT, TARGET, benchmark, comparison
 
@@ -48,11 +47,7 @@ def machine(monkeypatch, tmp_path):
         preload.SKIP_VARIABLE,
     ):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(benchmark_run, "DEVICE", "cpu")
-    monkeypatch.setattr(benchmark_run, "open_cuda", lambda choice: None)
-    monkeypatch.setattr(benchmark_run, "CudaStopwatch", lambda cold, counter: HostStopwatch())
-    monkeypatch.setattr(benchmark_run, "open_counter", lambda: (None, "no cycles: no GPU"))
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    on_the_cpu(monkeypatch, correctness)
     return nvml
 
 
@@ -87,8 +82,6 @@ def test_gates_of_a_batch_are_ours_from_the_first_to_the_last(
     machine, monkeypatch, tmp_path, validated
 ):
     """What NVML lists once the arms are being checked side by side are our own processes."""
-    monkeypatch.setattr(correctness, "DEVICE", "cpu")
-    monkeypatch.setattr(correctness, "open_cuda", lambda choice: None)
     seen = iter([[]])
     monkeypatch.setattr(
         machine, "nvmlDeviceGetComputeRunningProcesses", lambda handle: next(seen, ["a child"])
