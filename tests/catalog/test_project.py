@@ -149,6 +149,7 @@ class TestProblems:
                 for name in ("inputs", "oracle", "output")
             ),
             ({"packages": {"our": "their-kernels"}}, "no arm 'our': did you mean 'ours'?"),
+            ({"arms": dict.fromkeys("abc", "one")}, "say which it is held against (over)"),
             *(
                 ({"id": name, "arms": {arm: "mine", "theirs": "other"}},
                  f"arm '{name}_{arm}': Assay has one of that id")

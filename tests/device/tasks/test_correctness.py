@@ -12,6 +12,7 @@ from assay.device.kernels.prepared import Prepared
 from assay.device.tasks import gate_shapes
 from assay.device.tasks.correctness import arm_record
 from assay.device.worker.forks import ChildOutcome, run_child
+from assay.shared.errors import RivalMissing
 from tests.device.helpers import (
     bsr_bsr_workload,
     bsr_workload,
@@ -67,6 +68,15 @@ class TestHonest:
         assert not failed
         names = {entry["name"] for entry in result["checks"]}
         assert names == {"timed_shape", "poisoned", "inputs_unchanged", "repeat"} | extra
+
+
+class TestRefusals:
+    def test_of_a_library_that_is_not_here_says_so(self):
+        def prepare(arm, inputs):
+            raise RivalMissing("no module named fa3")
+
+        result, _ = check(bsr_workload(), prepare)
+        assert (result["status"], result["detail"]) == ("not_installed", "no module named fa3")
 
 
 class TestRecord:
