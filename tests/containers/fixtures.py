@@ -7,9 +7,9 @@ import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.records.images import ImageBase, ImageRecord
@@ -115,7 +115,6 @@ class Bench:
     runtime: Runtime
     image: ImageRecord
     url: str = ""
-    variables: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, *command: str, **keywords: object) -> tuple[CommandOutcome, list[str]]:
         """Outcome and lines of a command in the image."""
@@ -159,7 +158,7 @@ def bench(name: str) -> Iterator[Bench]:
         try:
             runtime = EngineRuntime("docker" if name == "docker" else "podman")
             image = record(import_image(runtime))
-            yield Bench(name, runtime, image, engine.url, {variable: engine.url})
+            yield Bench(name, runtime, image, engine.url)
         finally:
             os.environ.pop(variable)
             if before is not None:
