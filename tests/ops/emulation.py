@@ -5,9 +5,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import torch
+import yaml
+
+from assay.ops.attention_arguments import check_attention, empty_like, empty_lse
+from assay.ops.attention_launch import _addresses, _sizes
+from assay.shared.attention_call import attention_call
+from tests.ops.attention_helpers import assert_near, dense, masks, values
+from tests.ops.helpers import kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "kernels/block_sparse_attention"
+CATALOG = yaml.safe_load((FOLDER / "kernel.yaml").read_text())
 SHARED = r"extern __shared__ .* memory\[\];", "unsigned char* memory = emulated::cta->shared;"
 LAUNCH = r"(?s)(\w+)<<<(.*?),\s*([\w:]+),.*?>>>\(\s*(.*?)\);", r"emulated::run(\1, \2, \3, \4);"
 ERROR = r"cudaGetLastError\(\)", "cudaSuccess"
@@ -33,6 +42,41 @@ def compile_emulated(folder, source, defines, header, replaced=()):
         pytest.skip("this g++ has no fp16")
     assert done.returncode == 0, done.stderr
     return library
+
+
+def defines_of(name):
+    (found,) = (each for each in CATALOG["variants"] if each["id"] == name)
+    return {**CATALOG["families"][found["family"]]["defines"], **found.get("defines", {})}
+
+
+def kernel_of(name, operation, side):
+    defines = defines_of(name)
+    return kernel(
+        operation=operation, block=(side, side), head_dim=defines["HEAD_DIM"],
+        dtype=("float16", "bfloat16")[defines["DTYPE"]], id=name,
+    )  # fmt: skip
+
+
+def problems(made):
+    """Masks of every kind with their operands, in the kernel's type."""
+    side, more = made.block[0], {"head_dim": made.head_dim, "dtype": getattr(torch, made.dtype)}
+    for name, mask in masks(side, 2 * side - 24, 3 * side - 8).items():
+        yield name, mask, [each.detach() for each in values(mask, **more)]
+
+
+def assert_right(launcher, made):
+    """Whether a forward pass is right for every kind of mask."""
+    for _, mask, (q, k, v) in problems(made):
+        right = dense(q.double(), k.double(), v.double(), mask.dense())
+        if mask.partial is None:  # whole blocks: keys that no query selects are not read
+            unread = ~mask.dense().any(dim=2).any(dim=1).any(dim=0)
+            k[:, :, unread] = v[:, :, unread] = float("nan")
+        given = check_attention(q, k, v, **mask.arguments)
+        o, lse = empty_like(given.q), empty_lse(given.q)
+        handed = attention_call(_sizes(given, o), _addresses(given, o, lse))
+        workspace = torch.zeros(4, dtype=torch.uint8)
+        assert launcher.launch(handed, workspace.data_ptr(), 4, 0) == 0
+        assert_near((o, lse), right, q.dtype)
 
 
 def _for_cpu(text):

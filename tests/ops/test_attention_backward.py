@@ -6,58 +6,30 @@ which ran on GPUs and is right in it, too.
 
 import pytest
 import torch
-import yaml
 
 from assay.ops import attention_launch
-from assay.ops.attention_arguments import check_attention, empty_like, empty_lse
-from assay.ops.attention_launch import _addresses, _sizes, launch_backward
+from assay.ops.attention_arguments import check_attention, empty_like
+from assay.ops.attention_launch import launch_backward
 from assay.shared.attention_call import (
     BACKWARD_ABI,
     AttentionBackwardCall,
-    attention_call,
     open_attention,
 )
-from tests.ops.attention_helpers import assert_near, dense, finite, masks, values
-from tests.ops.emulation import FOLDER, compile_emulated
-from tests.ops.helpers import kernel, pretend_hopper
+from tests.ops.attention_helpers import dense, finite
+from tests.ops.emulation import assert_right, compile_emulated, defines_of, kernel_of, problems
+from tests.ops.helpers import pretend_hopper
 
 BLOCK = 128
-CATALOG = yaml.safe_load((FOLDER / "kernel.yaml").read_text())
 REPLACED = ("sm90_attention_mma.cuh", "sm90_attention_backward_mma.cuh")
 LANDS_LATE = {"EMULATED_COPIES": 1, "EMULATED_SMS": 3, "EMULATED_LAGS": 1}
 LANDS_EARLY = {"EMULATED_COPIES": 0, "EMULATED_SMS": 3, "EMULATED_LAGS": 2}
 LIMIT = {"float16": 1e-3, "bfloat16": 5e-3}
 
 
-def defines_of(name):
-    (found,) = (each for each in CATALOG["variants"] if each["id"] == name)
-    return {**CATALOG["families"][found["family"]]["defines"], **found.get("defines", {})}
-
-
 def compiled(folder, name, source, order):
     folder.mkdir()
     defines = {**defines_of(name), **order}
-    library = compile_emulated(folder, source, defines, "emulated_hopper.hpp", REPLACED)
-    return defines, library
-
-
-def kernel_of(name, defines, operation):
-    dtype = ("float16", "bfloat16")[defines["DTYPE"]]
-    return kernel(
-        operation=operation,
-        block=(BLOCK, BLOCK),
-        head_dim=defines["HEAD_DIM"],
-        dtype=dtype,
-        id=name,
-    )
-
-
-def problems(made):
-    """Masks of every kind with their operands, in the kernel's type."""
-    kinds = masks(BLOCK, 2 * BLOCK - 24, 3 * BLOCK - 8)
-    more = {"head_dim": made.head_dim, "dtype": getattr(torch, made.dtype)}
-    for name, mask in kinds.items():
-        yield name, mask, [each.detach() for each in values(mask, **more)]
+    return compile_emulated(folder, source, defines, "emulated_hopper.hpp", REPLACED)
 
 
 def far_below_zero(made):
@@ -74,15 +46,8 @@ def off(found, right):
 def test_the_forward_pass_is_right_in_the_same_emulation(tmp_path):
     name = "attention_fused_d64"
     source = "sm90_block_sparse_attention.cu"
-    defines, library = compiled(tmp_path / "forward", name, source, LANDS_EARLY)
-    launcher = open_attention(library)
-    for _, mask, (q, k, v) in problems(kernel_of(name, defines, "block_sparse_attention")):
-        given = check_attention(q, k, v, **mask.arguments)
-        o, lse = empty_like(given.q), empty_lse(given.q)
-        handed = attention_call(_sizes(given, o), _addresses(given, o, lse))
-        workspace = torch.zeros(4, dtype=torch.uint8)
-        assert launcher.launch(handed, workspace.data_ptr(), 4, 0) == 0
-        assert_near((o, lse), dense(q.double(), k.double(), v.double(), mask.dense()), q.dtype)
+    library = compiled(tmp_path / "forward", name, source, LANDS_EARLY)
+    assert_right(open_attention(library), kernel_of(name, "block_sparse_attention", BLOCK))
 
 
 @pytest.mark.parametrize(
@@ -90,11 +55,11 @@ def test_the_forward_pass_is_right_in_the_same_emulation(tmp_path):
     [("attention_backward_d128", LANDS_EARLY), ("attention_backward_d64_bf16", LANDS_LATE)],
 )
 def test_is_right_for_every_kind_of_mask(tmp_path, monkeypatch, name, order):
-    defines, library = compiled(tmp_path / "back", name, "sm90_attention_backward.cu", order)
+    library = compiled(tmp_path / "back", name, "sm90_attention_backward.cu", order)
     launcher = open_attention(library, f"assay_{BACKWARD_ABI}", AttentionBackwardCall)
     monkeypatch.setattr(attention_launch, "_launcher", lambda kernel: launcher)
     pretend_hopper(monkeypatch)
-    made = kernel_of(name, defines, BACKWARD_ABI)
+    made = kernel_of(name, BACKWARD_ABI, BLOCK)
     for kind, mask, given in (*problems(made), far_below_zero(made)):
         leaves = [each.double().requires_grad_() for each in given]
         o, lse = dense(*leaves, mask.dense())
