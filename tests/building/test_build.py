@@ -2,7 +2,10 @@
 
 import ctypes
 import os
+import re
 import shutil
+import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +15,9 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record
 from assay.building import build as building
 from assay.building.build import build
+from assay.building.line_tables import OPERATIONS
 from assay.building.toolchain import LOCK, Toolchain
+from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.records.builds import BuildRecord
 from assay.records.kernels import Probe
@@ -21,6 +26,8 @@ from assay.runtimes.host import HostRuntime
 from assay.shared.files import sha256_file
 from tests import builders as b
 from tests.building.test_recipe import variant
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # Internal linkage and a library header: the two things whose names or bytes follow paths.
 SMALL = r"""
@@ -168,6 +175,32 @@ def compile_in(
         place=Place(HostRuntime()),
         prebuilt=prebuilt,
     )
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize(
+    ("name", "arch", "has"),
+    [
+        ("attention_mma_d64", "sm_89", {"HMMA", "LDSM", "LDGSTS"}),
+        ("bsr_gemm_wgmma_fp8", "sm_90a", {"QGMMA", "UTMALDG"}),
+    ],
+)
+def test_operations_are_counted_as_cuobjdump_shows_them(
+    toolchain: Toolchain, tmp_path: Path, name: str, arch: str, has: set[str]
+) -> None:
+    record = build(
+        ROOT, load_catalog(ROOT), "variant", name, arch,
+        out_dir=tmp_path, cache_dir=tmp_path / "cache", place=Place(HostRuntime()),
+    )  # fmt: skip
+    assert record.artifact is not None
+    assert all(entry.spill_store_bytes == 0 for entry in record.resources)
+    tool = toolchain.site / "nvidia" / "cu13" / "bin" / "cuobjdump"
+    told = subprocess.run(
+        [tool, "-sass", tmp_path / record.artifact.path], capture_output=True, text=True, check=True
+    ).stdout
+    shown = Counter(re.findall(r"^\s+/\*[0-9a-f]+\*/\s+(?:@\S+ )?([A-Z]+)", told, re.MULTILINE))
+    assert record.instructions == {each: shown[each] for each in OPERATIONS.values() if shown[each]}
+    assert has <= set(record.instructions)
 
 
 @pytest.mark.compiler

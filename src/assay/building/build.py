@@ -128,6 +128,7 @@ def _record(
         resources=outcome.resources,
         asserts=outcome.asserts,
         code_sha256=outcome.code_sha256,
+        instructions=outcome.instructions,
         toolchain=toolchain,
         diagnostics=outcome.diagnostics,
         built_elsewhere=False,

@@ -1,6 +1,9 @@
-"""Machine code without its line tables, in which a host compiler leaves its headers."""
+"""Machine code: its digest without line tables, in which a host compiler leaves its headers, and
+what its instructions are.
+"""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from io import BytesIO
 
@@ -20,6 +23,25 @@ SECTIONS = (
 _FILE_ID = re.compile(rb"(?<=_GLOBAL__N__)[0-9a-f]{8}(?=_)")
 """In the mangled names of what has internal linkage: eight digits, by what the file holds."""
 _NO_FILE_ID = b"0" * 8
+
+
+OPERATIONS = {
+    0x03C: "HMMA", 0x1F0: "HGMMA", 0x1F3: "QGMMA",
+    0x03B: "LDSM", 0x1AE: "LDGSTS", 0x1B4: "UTMALDG",
+}  # fmt: skip
+"""Products on tensor cores, fragments from shared memory, asynchronous copies into it: the lowest
+nine bits of an instruction's 16 bytes on sm_80 to sm_90a, as cuobjdump shows them."""
+
+
+def count_instructions(cubins: Iterable[bytes]) -> dict[str, int]:
+    """Return how many there are of each of OPERATIONS that there are. Raises BadInput."""
+    found: Counter[int] = Counter()
+    for cubin in cubins:
+        for name, start, size in _sections(cubin):
+            if name.startswith(".text."):
+                words = memoryview(cubin)[start : start + size].cast("Q")
+                found.update(word & 0x1FF for word in words[::2])
+    return {name: found[code] for code, name in OPERATIONS.items() if found[code]}
 
 
 def code_digest(cubins: Iterable[bytes]) -> str:

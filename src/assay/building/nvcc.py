@@ -18,7 +18,7 @@ from time import monotonic
 from assay.base.errors import MissingEnvironment
 from assay.base.printable import shown_line
 from assay.base.progress import exclusive, ticking
-from assay.building.line_tables import code_digest
+from assay.building.line_tables import code_digest, count_instructions
 from assay.building.recipe import CUTLASS, TOOL, Compilation, Tree
 from assay.building.toolchain import CUDA, DATE, Toolchain
 from assay.records.builds import CompileCost, FileDigest, KernelResources
@@ -46,6 +46,7 @@ class Compiled:
     code_sha256: str | None
     diagnostics: str
     cost: CompileCost | None
+    instructions: dict[str, int] | None = None
 
 
 @contextmanager
@@ -178,6 +179,7 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
         None if is_ptx else code_digest(device_code),
         "",
         cost,
+        None if is_ptx else count_instructions(device_code),
     )
 
 

@@ -83,6 +83,9 @@ class BuildRecord(Record):
     code_sha256: Sha256 | None = None
     """Of the machine code, but for line tables and for digits in names that only tell source files
     apart; None in a failed build, and in records of versions that did not look."""
+    instructions: dict[str, int] | None = None
+    """How many the machine code has: products on tensor cores (HMMA, HGMMA, QGMMA), fragments from
+    shared memory (LDSM), asynchronous copies into it (LDGSTS, UTMALDG). None as above."""
     built_elsewhere: bool
     """True when a prebuilt artifact with the same sources and command was taken over."""
     cost: CompileCost | None = None
