@@ -61,7 +61,8 @@ def test_each_is_intact_and_verified_where_its_rules_are_todays(path: Path) -> N
         verdicts = read_record(VerdictsFile, report / VERDICTS)
         commit = read_record(PipelineRecord, report / "evidence" / pipeline_path()).commit
         if verdicts.rules == RULES:
-            assert verify(report, trusted_keys(ROOT), repository=ROOT, log=log).holds
+            keys, policy = trusted_keys(ROOT), Policy(ROOT)
+            assert verify(report, keys, repository=ROOT, policy=policy, log=log).holds
             assert log.checks[-1].id == "verdicts"
             if path in ARCHIVES:
                 signed = load_catalog(report / "evidence").project

@@ -5,7 +5,7 @@ must be those of the verifier's own checkout, which may know GPUs, sources and k
 later.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from assay.catalog.model import Catalog
 from assay.catalog.project_folder import project_of
 from assay.evidence.stages import plan_path
 from assay.judging.needs import closure, comparisons_of
-from assay.records.claims import SourceClaims
+from assay.records.claims import Claim, SourceClaims
 from assay.records.plan import Plan
 
 NOUNS = {
@@ -68,7 +68,10 @@ def _differing(evidence: Path, own: Path, *, claims: bool) -> Iterator[str]:
     """
     given, ours = (load_base(root, claims=claims) for root in (evidence, own))
     plan = read_record(Plan, evidence / plan_path())
-    about = _about(load_catalog(evidence), plan)
+    catalog = load_catalog(evidence)
+    needed = closure(catalog, catalog.claims_of(plan.sources, plan.claims))
+    about = _about(catalog, plan, needed)
+    asked = {claim.id for claim in needed} if plan.claims else None
     for noun, name in NOUNS.items():
         known = getattr(ours, name)
         for key, entry in getattr(given, name).items():
@@ -76,7 +79,7 @@ def _differing(evidence: Path, own: Path, *, claims: bool) -> Iterator[str]:
                 continue
             if key not in known:
                 yield f"there is no {noun} '{key}'"
-            elif _asked(entry, plan) != _asked(known[key], plan):
+            elif _asked(entry, asked) != _asked(known[key], asked):
                 yield f"{noun} '{key}' says other things"
     for name in ("judging", "tuning"):
         if getattr(given, name) != getattr(ours, name):
@@ -86,9 +89,11 @@ def _differing(evidence: Path, own: Path, *, claims: bool) -> Iterator[str]:
         yield f"{TOOLCHAIN_LOCK}: pins other compilers, or other wheels"
 
 
-def _about(catalog: Catalog, plan: Plan) -> dict[str, set[str]]:
-    """Return the ids of what verdicts rest on, where that may be less than all of the catalog."""
-    needed = closure(catalog, catalog.claims_of(plan.sources, plan.claims))
+def _about(catalog: Catalog, plan: Plan, needed: Sequence[Claim]) -> dict[str, set[str]]:
+    """Return the ids of what verdicts rest on, where that may be less than all of the catalog.
+
+    ``needed``: the claims of a run, and those that their answers rest on.
+    """
     comparisons = {
         *comparisons_of(catalog, needed),
         *(name for target in plan.targets for name in target.comparisons),
@@ -102,9 +107,9 @@ def _about(catalog: Catalog, plan: Plan) -> dict[str, set[str]]:
     }
 
 
-def _asked(entry: Any, plan: Plan) -> Any:
-    """Return an entry; of a source with the claims that were asked for, where some were named."""
-    if not plan.claims or not isinstance(entry, SourceClaims):
+def _asked(entry: Any, asked: Set[str] | None) -> Any:
+    """Return an entry; of a source with those claims alone, where a run was asked for some."""
+    if asked is None or not isinstance(entry, SourceClaims):
         return entry
-    claims = tuple(claim for claim in entry.claims if claim.id in plan.claims)
+    claims = tuple(claim for claim in entry.claims if claim.id in asked)
     return entry.model_copy(update={"claims": claims, "audits": ()})
