@@ -1,7 +1,7 @@
 """How long source 004's problem should take on an L4, before anybody measures it there.
 
-``python -m tools.l4_model REPORT`` prints a range for each of its figures, from what an H100 took
-by the same kernels for sm_80 (``REPORT``: a published report of source 004).
+``python -m tools.l4_model`` prints a range for each of its figures, from what an H100 took by the
+same kernels for sm_80, in the signed report that RECORD names. No later H100 moves them.
 config/claims/l4_model.yaml has the ranges as claims, so that an L4's first report judges them too.
 
 The problem, one batch of 8 heads of 512 tokens, D = 64, is too small to fill a GPU: its time is
@@ -19,17 +19,11 @@ that of one CTA, counted in clocks.
 Both kernels are supposed to run at the same clock: their ratio's range is that of its two ends.
 """
 
-import argparse
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from assay.base.errors import BadInput
-from assay.base.io import read_record
-from assay.records.attestation import VERDICTS
-from assay.records.verdicts import VerdictsFile
-
+RECORD = "h100_20261128b"
 LAUNCH_US = 2.0
 """What events take around a kernel that does nothing."""
 H100_CLOCK_GHZ = 1.98
@@ -56,17 +50,19 @@ class Rival:
     """Whose figure is its time in ms."""
     queries: int
     """Of a CTA."""
+    h100_ms: float
+    """In RECORD."""
 
 
-FMHA = Rival("s004_fmha_time", 64)
-SDPA = Rival("s004_sdpa_time", 128)
+FMHA = Rival("s004_fmha_time", 64, 0.0197904)
+SDPA = Rival("s004_sdpa_time", 128, 0.0106792)
 
 
-def predicted_us(rival: Rival, h100_ms: float, clock_ghz: float, *, worst: bool) -> float:
+def predicted_us(rival: Rival, clock_ghz: float, *, worst: bool) -> float:
     """Return its microseconds on an L4 at a clock."""
     ctas = HEADS * TOKENS // rival.queries
     flop = FLOP / ctas
-    clocks = (1e3 * h100_ms - LAUNCH_US) * 1e3 * H100_CLOCK_GHZ
+    clocks = (1e3 * rival.h100_ms - LAUNCH_US) * 1e3 * H100_CLOCK_GHZ
     clocks += flop / L4_FLOP_PER_CLOCK - flop / H100_FLOP_PER_CLOCK
     if not worst:
         return LAUNCH_US + clocks / 1e3 / clock_ghz
@@ -77,19 +73,18 @@ def predicted_us(rival: Rival, h100_ms: float, clock_ghz: float, *, worst: bool)
     return LAUNCH_US + clocks / 1e3 / clock_ghz + 3 * MATRIX_BYTES / DRAM_BYTES_PER_US
 
 
-def predictions(verdicts: VerdictsFile) -> dict[str, tuple[float, float]]:
+def predictions() -> dict[str, tuple[float, float]]:
     """Return least and most of each figure, in its claim's unit (ms, TFLOP/s, ratio), to two
-    digits, rounded outward. Raises BadInput for a report without an H100's figures of source 004.
+    digits, rounded outward.
     """
     base, boost = L4_CLOCKS_GHZ
-    times = {}
-    for rival in (FMHA, SDPA):
-        of = (v for v in verdicts.verdicts if (v.claim, v.target) == (rival.claim, "h100"))
-        h100_ms = next((v.measured for v in of if isinstance(v.measured, float)), None)
-        if h100_ms is None:
-            raise BadInput(f"{verdicts.run}: has no {rival.claim} of an H100")
-        least = predicted_us(rival, h100_ms, boost, worst=False)
-        times[rival.claim] = least, predicted_us(rival, h100_ms, base, worst=True)
+    times = {
+        rival.claim: (
+            predicted_us(rival, boost, worst=False),
+            predicted_us(rival, base, worst=True),
+        )
+        for rival in (FMHA, SDPA)
+    }
     found = {}
     for name, (least, most) in times.items():
         found[name] = least / 1e3, most / 1e3
@@ -107,14 +102,6 @@ def _two_digits(figure: float, rounded: Callable[[float], int]) -> float:
     return round(rounded(figure * 10.0**digits) / 10.0**digits, digits)
 
 
-def main() -> None:
-    """Print the ranges."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("report", type=Path, help="folder of a report on an H100")
-    verdicts = read_record(VerdictsFile, parser.parse_args().report / VERDICTS)
-    for name, (least, most) in predictions(verdicts).items():
-        print(f"{name}: {least:g} to {most:g}")
-
-
 if __name__ == "__main__":
-    main()
+    for figure, (least, most) in predictions().items():
+        print(f"{figure}: {least:g} to {most:g}")

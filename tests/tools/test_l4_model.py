@@ -1,10 +1,20 @@
 """l4_model: the ranges that are claimed are those of the model; a slower clock takes longer."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tools.l4_model import FMHA, L4_CLOCKS_GHZ, SDPA, Rival, _two_digits, predicted_us, predictions
+from tools.l4_model import (
+    FMHA,
+    L4_CLOCKS_GHZ,
+    RECORD,
+    SDPA,
+    Rival,
+    _two_digits,
+    predicted_us,
+    predictions,
+)
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
@@ -14,9 +24,16 @@ from assay.records.verdicts import VerdictsFile
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_claims_are_what_the_newest_report_and_the_model_come_to() -> None:
-    (report,) = (path.parent for path in ROOT.glob(f"reports/published/*/{VERDICTS}"))
-    found = predictions(read_record(VerdictsFile, report / VERDICTS))
+def test_what_an_h100_took_is_of_the_record() -> None:
+    (record,) = ROOT.glob(f"reports/published/*/evidence/earlier/{RECORD}/{VERDICTS}")
+    verdicts = read_record(VerdictsFile, record).verdicts
+    told = {each.claim: each.measured for each in verdicts if each.target == "h100"}
+    for rival in (FMHA, SDPA):
+        assert told[rival.claim] == rival.h100_ms
+
+
+def test_the_claims_are_what_the_model_comes_to() -> None:
+    found = predictions()
     claims = load_catalog(ROOT).sources["l4_model"].claims
     for claim in (each for each in claims if each.kind == "prediction"):
         assert (claim.value, claim.to) == found[claim.id.replace("l4_model", "s004")]
@@ -28,14 +45,15 @@ def test_the_claims_are_what_the_newest_report_and_the_model_come_to() -> None:
 @pytest.mark.parametrize("rival", [FMHA, SDPA])
 def test_the_least_is_less_than_the_most_and_rises_with_what_an_h100_takes(rival: Rival) -> None:
     base, boost = L4_CLOCKS_GHZ
-    at = {clock: predicted_us(rival, 0.01, clock, worst=False) for clock in (base, boost)}
-    assert at[boost] < at[base] < predicted_us(rival, 0.01, base, worst=True)
-    assert predicted_us(rival, 0.02, boost, worst=False) > at[boost]
+    at = {clock: predicted_us(rival, clock, worst=False) for clock in (base, boost)}
+    assert at[boost] < at[base] < predicted_us(rival, base, worst=True)
+    slower = replace(rival, h100_ms=2 * rival.h100_ms)
+    assert predicted_us(slower, boost, worst=False) > at[boost]
 
 
 def test_of_two_ctas_on_a_multiprocessor_each_waits_for_what_the_other_reads() -> None:
     base, _ = L4_CLOCKS_GHZ
-    least, most = (predicted_us(FMHA, 0.0197392, base, worst=worst) for worst in (False, True))
+    least, most = (predicted_us(FMHA, base, worst=worst) for worst in (False, True))
     assert most - least == pytest.approx((8203 + 2 * 4096) / 1e3 / base + 5.243, rel=1e-3)
 
 
