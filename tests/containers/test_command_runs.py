@@ -8,7 +8,7 @@ import pytest
 
 from assay.base.errors import MissingEnvironment
 from assay.measuring import command_runs
-from assay.measuring.command_runs import CommandPlaces, Lines, commands_at
+from assay.measuring.command_runs import CommandPlaces, Lines, run_commands
 from assay.records.originals import OriginalRunRecord
 from assay.runtimes.base import CommandOutcome, Place, Task
 from assay.shared import kept_output
@@ -75,7 +75,7 @@ def places(engine: Bench, **changes: object) -> CommandPlaces:
 
 
 def measured(where: CommandPlaces, job: OriginalRunsJob) -> OriginalRunRecord:
-    (record,) = commands_at(where)([job], [Path("unused")])
+    (record,) = run_commands(where, [job], [Path("unused")])
     assert isinstance(record, OriginalRunRecord)
     return record
 

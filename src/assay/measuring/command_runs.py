@@ -16,7 +16,7 @@ from assay.building.toolchain import CUDA, IMAGE_SITE
 from assay.evidence.outcomes import NO_SUCH_COMMAND
 from assay.measuring.device_process import gpu_variables, run_device_batch, run_device_job
 from assay.measuring.host_machine import now
-from assay.measuring.resume import Measure, Results
+from assay.measuring.resume import Results
 from assay.records.originals import CheckoutCopy, GivenLine, LineRun, OriginalRunRecord
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.shared.errors import NoDevice
@@ -52,17 +52,15 @@ class CommandPlaces:
     gpu_uuid: str
 
 
-def commands_at(places: CommandPlaces) -> Measure[OriginalRunRecord]:
-    """Return what builds and runs commands; those that the device side can, in one start of it."""
-
-    def measure(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[OriginalRunRecord]:
-        every = list(zip(jobs, into, strict=True))
-        here = [(job, path) for job, path in every if _on_device_side(places, job)]
-        told, paths = [job for job, _ in here], [path for _, path in here]
-        ran = iter(run_device_batch(places.runner, told, OriginalRunRecord, into=paths))
-        return [next(ran) if job in told else _by_lines(places, job) for job in jobs]
-
-    return measure
+def run_commands(
+    places: CommandPlaces, jobs: Sequence[DeviceJob], into: Sequence[Path]
+) -> Results[OriginalRunRecord]:
+    """Build and run commands; those that the device side can, in one start of it."""
+    every = list(zip(jobs, into, strict=True))
+    here = [(job, path) for job, path in every if _on_device_side(places, job)]
+    told, paths = [job for job, _ in here], [path for _, path in here]
+    ran = iter(run_device_batch(places.runner, told, OriginalRunRecord, into=paths))
+    return [next(ran) if job in told else _by_lines(places, job) for job in jobs]
 
 
 def _on_device_side(places: CommandPlaces, job: DeviceJob) -> bool:

@@ -19,7 +19,7 @@ from assay.building.checkout_copy import copy_checkout, copy_files
 from assay.evidence import stages
 from assay.evidence.load import load_evidence
 from assay.measuring import device_jobs as measure
-from assay.measuring.command_runs import CommandPlaces, commands_at
+from assay.measuring.command_runs import CommandPlaces, run_commands
 from assay.measuring.host_machine import same_machine
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.resume import Item, Results, kept_record
@@ -208,7 +208,7 @@ class MeasuringSteps(MeasuringStep):
                 image=partial(open_image, self.dag.request.runtime),
                 gpu_uuid=self._gpu(),
             )
-            return commands_at(places)(jobs, into)
+            return run_commands(places, jobs, into)
 
         self._batch(stages.ORIGINALS, items, commands)
 
