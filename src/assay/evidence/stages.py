@@ -110,11 +110,6 @@ class TargetStage(Generic[K, R]):
         """Return what the stage's step writes: a lone record, or the folder of a batch."""
         return self.path(target) if self.each is None else f"{target}/{self.stage}"
 
-    def outputs(self, plan: TargetPlan) -> list[str]:
-        """Return all that the step writes for a plan that calls for it."""
-        whole = self.each is not None
-        return [self.output(plan.target)] if whole else list(self.paths(plan).values())
-
 
 AnyStage: TypeAlias = TargetStage[Any, Any]
 

@@ -42,10 +42,10 @@ class MeasuringSteps(MeasuringStep):
         """
         found = self.dag.stages_of(target)
         for stage in (each for each in found if each.purpose is not stages.Purpose.MACHINE):
-            for path in map(self.run_dir.joinpath, stage.outputs(self.dag.target_plan(target))):
-                if path.is_dir():
-                    shutil.rmtree(path)
-                path.unlink(missing_ok=True)
+            path = self.run_dir / stage.output(target)
+            if path.is_dir():
+                shutil.rmtree(path)
+            path.unlink(missing_ok=True)
         return [each.stage.value for each in found]
 
     def platform(self, target: str) -> None:
