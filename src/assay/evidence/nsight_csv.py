@@ -57,23 +57,18 @@ def split_raw_page(page: str) -> list[str]:
     return [_as_csv(part) for part in parts]
 
 
-def profiled_kernels(page: str) -> list[ProfiledKernel]:
-    """Return every kernel of a page, in order. Raises ValueError when the page has none."""
-    rows = _rows(page)
-    if len(rows) < 3:
-        raise ValueError("the raw page holds no profiled kernel")
-    header, units = rows[0], dict(zip(rows[0], rows[1], strict=True))
-    name = header.index("Kernel Name")
-    return [ProfiledKernel(row[name], _numbers(header, row), units) for row in rows[2:]]
-
-
 def longest_kernel(page: str) -> ProfiledKernel:
     """Return the kernel that took longest. Raises ValueError when the page has none, or tells of
     no time.
     """
-    kernels = profiled_kernels(page)
-    if DURATION not in kernels[0].units:
+    rows = _rows(page)
+    if len(rows) < 3:
+        raise ValueError("the raw page holds no profiled kernel")
+    header, units = rows[0], dict(zip(rows[0], rows[1], strict=True))
+    if DURATION not in units:
         raise ValueError("the raw page tells of no time")
+    name = header.index("Kernel Name")
+    kernels = [ProfiledKernel(row[name], _numbers(header, row), units) for row in rows[2:]]
     return max(kernels, key=lambda kernel: kernel.values.get(DURATION, 0.0))
 
 

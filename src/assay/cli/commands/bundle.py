@@ -61,8 +61,6 @@ def bundle(
     for version in python or ():
         if not re.fullmatch(r"3\.\d\d?", version) or int(version[2:]) < 11:
             raise BadInput(f"--python {version}: name a release from 3.11 on, as 3.12")
-    if place.is_dir():
-        raise BadInput(f"{place}: is a directory; name the archive's file")
     if place.suffix != ".tar":
         raise BadInput(f"--out {place}: name a file that ends in .tar: nothing is compressed")
     _require_tracked(checkout.ROOT, target)
