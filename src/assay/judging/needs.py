@@ -52,6 +52,11 @@ def comparisons_of(catalog: Catalog, claims: Iterable[Claim]) -> list[str]:
     return [name for name in catalog.comparisons if name in named]
 
 
+def variants_of(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:
+    """Return the variants of the comparisons' arms."""
+    return {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
+
+
 def programs_of(claims: Iterable[Claim]) -> list[ProgramJob]:
     """Return every (program, arguments) that a reading of a claim calls for, once each.
 

@@ -19,8 +19,8 @@ from assay.catalog.load import catalog_files, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER, project_of
 from assay.evidence import stages as evidence
+from assay.judging.needs import variants_of
 from assay.pipeline.definitions import Definitions
-from assay.pipeline.plan import variants_of
 from assay.pipeline.run_files import MEASURED, VERIFIED, read_bound, report_path, run_path
 from assay.pipeline.slurm_jobs import node_of
 from assay.records.attestation import ATTESTATION, MANIFEST, SIGNER, TEXTS, VERDICTS

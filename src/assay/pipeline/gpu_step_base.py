@@ -20,6 +20,7 @@ from assay.catalog.cluster import gpu_type_of
 from assay.catalog.project_folder import project_of
 from assay.evidence import stages
 from assay.images.stage import sif_path
+from assay.judging.needs import variants_of
 from assay.measuring.device_process import run_device_batch
 from assay.measuring.held_gpu import held_gpu
 from assay.measuring.host_machine import now, record_platform
@@ -36,7 +37,6 @@ from assay.measuring.resume import (
 )
 from assay.measuring.slurm_grant import SlurmGrant, assert_grant, slurm_grant
 from assay.pipeline.dag import Dag, load_dag
-from assay.pipeline.plan import variants_of
 from assay.pipeline.slurm_jobs import remember_node, salt_of
 from assay.records.base import GpuRecord, Record
 from assay.records.builds import BuildRecord

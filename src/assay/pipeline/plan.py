@@ -15,6 +15,7 @@ from assay.judging.needs import (
     needed_on,
     primary_terms,
     programs_of,
+    variants_of,
 )
 from assay.records.claims import Claim
 from assay.records.evaluations import Support
@@ -48,11 +49,6 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
         ),
         answers=answers,
     )
-
-
-def variants_of(catalog: Catalog, comparisons: Iterable[str]) -> set[str]:
-    """Return the variants of the comparisons' arms."""
-    return {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
 
 
 def _is_whole(catalog: Catalog, request: Request) -> bool:
