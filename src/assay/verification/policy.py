@@ -18,7 +18,7 @@ from assay.catalog.load import load_base, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import project_of
 from assay.evidence.stages import plan_path
-from assay.judging.needs import closure, comparisons_of
+from assay.judging.needs import closure, comparisons_of, variants_of
 from assay.records.claims import Claim, SourceClaims
 from assay.records.plan import Plan
 
@@ -70,8 +70,9 @@ def _differing(evidence: Path, own: Path, *, claims: bool) -> Iterator[str]:
     plan = read_record(Plan, evidence / plan_path())
     catalog = load_catalog(evidence)
     needed = closure(catalog, catalog.claims_of(plan.sources, plan.claims))
-    about = _about(catalog, plan, needed)
-    asked = {claim.id for claim in needed} if plan.claims else None
+    named = {claim.id for claim in needed}.union(_cited(catalog, plan.sources))
+    about = _about(catalog, plan, needed) | {"sources": {*plan.sources, *catalog.sources_of(named)}}
+    asked = named if plan.claims else None
     for noun, name in NOUNS.items():
         known = getattr(ours, name)
         for key, entry in getattr(given, name).items():
@@ -98,18 +99,25 @@ def _about(catalog: Catalog, plan: Plan, needed: Sequence[Claim]) -> dict[str, s
         *comparisons_of(catalog, needed),
         *(name for target in plan.targets for name in target.comparisons),
     }
-    variants = {arm.variant for name in comparisons for arm in catalog.comparisons[name].arms}
     return {
-        "targets": {target.target for target in plan.targets},
-        "sources": {*plan.sources, *catalog.sources_of(claim.id for claim in needed)},
+        "targets": {target.target for target in plan.targets}.union(
+            *(claim.hardware.targets for claim in needed)
+        ),
         "comparisons": comparisons,
-        "variants": variants,
+        "variants": variants_of(catalog, comparisons),
     }
 
 
+def _cited(catalog: Catalog, sources: Sequence[str]) -> Iterator[str]:
+    """Yield the claims that audits of sources compute with, those of other sources among them."""
+    for audit in (each for source in sources for each in catalog.sources[source].audits):
+        for operand in filter(None, (*audit.operands, audit.claimed)):
+            yield from (part.claim for part in operand.parts() if part.claim is not None)
+
+
 def _asked(entry: Any, asked: Set[str] | None) -> Any:
-    """Return an entry; of a source with those claims alone, where a run was asked for some."""
+    """Return an entry; of a source without the claims that nothing which was asked rests on."""
     if asked is None or not isinstance(entry, SourceClaims):
         return entry
     claims = tuple(claim for claim in entry.claims if claim.id in asked)
-    return entry.model_copy(update={"claims": claims, "audits": ()})
+    return entry.model_copy(update={"claims": claims})
