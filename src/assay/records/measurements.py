@@ -213,6 +213,7 @@ class Process(Record):
     blocks: tuple[Block, ...]
     telemetry: Telemetry
     seconds: float
+    """Of its own: processes get ready side by side, and what one waits for others is left out."""
     gpu_seconds: float
     """Sum of all launches, timed, warming up and settling, as events measured them."""
     timer: Literal["events", "graph"] = "events"

@@ -3,8 +3,11 @@
 import os
 import signal
 import sys
+from contextlib import nullcontext
+from functools import partial
 
 import pytest
+import torch
 
 from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
@@ -32,12 +35,13 @@ from tests.device.helpers import (
 )
 
 CHOICE = Choice(0, "GPU-0000-0", "NVIDIA H100 80GB HBM3")
+unshared = partial(nullcontext, ())
 ARMS = (make_arm("ours", bsr_workload()), make_arm("theirs", dense_workload()))
 
 
 def runner(prepare=honest, rules=None):
-    def run(arms, index, note, hand_over=nothing):
-        told = {"note": note, "hand_over": hand_over}
+    def run(arms, index, note, hand_over=nothing, alone=unshared):
+        told = {"note": note, "hand_over": hand_over, "alone": alone}
         return timed(arms, "theirs", f"c:{index}", prepare, rules, **told)
 
     return run
@@ -47,11 +51,10 @@ def samples(turns):
     return sum(len(turn["times_ms"]) for turn in turns)
 
 
-def measure(prepare=honest, sensor=None, arms=ARMS, rules=None):
-    rules = rules or protocol()
-    return measure_processes(
-        arms, "theirs", rules, range(2), sensor or SteadySensor(), runner(prepare, rules), "c"
-    )
+def measure(prepare=honest, sensor=None, arms=ARMS, rules=None, at_once=2):
+    rules, sensor = rules or protocol(), sensor or SteadySensor()
+    told = (rules, range(2), sensor, runner(prepare, rules), "c", None, at_once)
+    return measure_processes(arms, "theirs", *told)
 
 
 class TestWholeRecord:
@@ -149,9 +152,9 @@ def test_a_gradient_of_an_earlier_launch_is_caught_in_a_timed_one(stale):
 
 
 def held_by_process():
-    """Return what ``run_process`` holds, as code that it calls finds it."""
+    """Return what ``_take_turns`` holds, as code that it calls finds it."""
     frame = sys._getframe()
-    while frame is not None and frame.f_code.co_name != "run_process":
+    while frame is not None and frame.f_code.co_name != "_take_turns":
         frame = frame.f_back
     return frame.f_locals if frame is not None else {}
 
@@ -202,14 +205,28 @@ def only(measured, name):
     )
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_processes_that_lack_room_together_are_started_alone(tmp_path, together):
+    def prepare(arm, inputs):
+        (tmp_path / str(os.getpid())).touch()
+        if len(list(tmp_path.iterdir())) == 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return honest(arm, inputs)
+
+    measured = measure(prepare, at_once=2 if together else 1)
+    assert len(measured.processes) == 2
+    assert set(measured.dropped) == (set() if together else {"ours"})
+
+
 class TestFailures:
-    def test_arm_that_raises_is_dropped_and_the_others_measured(self):
+    @pytest.mark.parametrize("at_once", [1, 2])
+    def test_arm_that_raises_is_dropped_and_the_others_measured(self, at_once):
         def prepare(arm, inputs):
             if arm.id == "ours":
                 raise RuntimeError("CUDA error: an illegal memory access was encountered")
             return honest(arm, inputs)
 
-        measured = measure(prepare)
+        measured = measure(prepare, at_once=at_once)
         assert "illegal memory access" in measured.dropped["ours"]
         assert len(measured.processes) == 2
         assert only(measured, {"theirs", "control"})

@@ -35,8 +35,8 @@ def run_graph(prepare, **rules):
     arms = (make_arm("ours", bsr_workload()),)
     rules = protocol(timer="graph", **rules)
 
-    def run(arms, index, note, hand_over):
-        told = {"note": note, "l2_bytes": 50_000, "hand_over": hand_over}
+    def run(arms, index, note, hand_over, alone):
+        told = {"note": note, "l2_bytes": 50_000, "hand_over": hand_over, "alone": alone}
         return timed(arms, "ours", f"c:{index}", prepare, rules, **told)
 
     return measure_processes(arms, "ours", rules, range(1), SteadySensor(), run, "c")

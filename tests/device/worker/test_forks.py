@@ -137,7 +137,7 @@ class TestChildren:
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
     def test_a_parent_that_is_interrupted_leaves_none(self, forked, error):
-        def on_tick():
+        def on_tick(_running):
             raise error
 
         with pytest.raises(error):

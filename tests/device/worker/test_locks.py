@@ -112,7 +112,7 @@ class TestWatch:
         watch = Watch(Nvml([1, 2, 1]), "GPU-1", 0.25, lambda: now[0])
         for step in range(30):
             now[0] = step * 0.1
-            watch.poll()
+            watch.poll(1)
         assert len(watch.shared_at) == 1
         at = watch.shared_at[0]
         assert watch.void_reason(at - 1, at) == "another process used the GPU"

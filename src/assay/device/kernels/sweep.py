@@ -33,6 +33,14 @@ Launch = Callable[[Configuration], object]
 Measure = Callable[[Callable[[], object], float], float]
 """(launch, how many ms of launches) to the median ms of one."""
 
+TUNED = {
+    "blksprs",
+    "flex_attention_tuned",
+    "flex_gradients_tuned",
+    "torch_bsr_tuned",
+    "torchao_bsr",
+}
+"""Variant.entry of what times its configurations as it is prepared or first launched."""
 THREADS = 16
 """Compilations side by side, at most; a compiler's own passes hold no lock of Python's."""
 SCREENING_MS, FINAL_MS = 25.0, 100.0

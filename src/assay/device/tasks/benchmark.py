@@ -1,26 +1,27 @@
 """All processes of a benchmark: fork, sample telemetry meanwhile, assemble the record."""
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import torch
 
 from assay.device.kernels.bindings import prepare_arm
-from assay.device.kernels.sweep import allow_sweeps
-from assay.device.timing.bench_process import Bench, RunProcess, run_process
+from assay.device.kernels.sweep import TUNED, allow_sweeps
+from assay.device.timing.bench_process import Alone, Bench, RunProcess, run_process
 from assay.device.timing.clocks import open_counter
 from assay.device.timing.cuda_graphs import GraphFailed
 from assay.device.timing.phases import Phases, wall_record
 from assay.device.timing.schedule import CONTROL
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
-from assay.device.worker.forks import ChildOutcome, Note, run_child
+from assay.device.worker.forks import WANT_OF_ROOM, ChildOutcome, Note, each_child, width
 from assay.device.worker.handover import Handover, Send
 from assay.device.worker.locks import OpenGpu, Watch
 from assay.device.worker.messages import progress, utc_now
+from assay.device.worker.relay import Relay
 from assay.device.worker.telemetry import Choice, NvmlSensor, Recorder, TelemetryTrace
 from assay.shared.confinement import UNCONFINED, available
 from assay.shared.counting import counted
@@ -118,13 +119,16 @@ def measure_processes(
     run: RunProcess,
     label: str,
     watch: Watch | None = None,
+    at_once: int = 1,
 ) -> TimedProcesses:
-    """Run the processes of these ``numbers`` one after the other.
+    """Run the processes of these ``numbers``: up to ``at_once`` get ready side by side, and are
+    timed one after the other.
 
     An arm that raises or kills its process is dropped and the process started again without it; an
     arm whose checked output is wrong is dropped after it ran. Either loses all its samples: what is
-    wrong once is not reported as a time. Raises DeviceError when a process fails on its own, and
-    GraphFailed when an arm's launches could not be captured.
+    wrong once is not reported as a time. Where there is too little memory for several processes,
+    each is started alone. Raises DeviceError when a process fails on its own, and GraphFailed when
+    an arm's launches could not be captured.
     """
     interval_s = protocol.telemetry_interval_ms / 1e3
     processes: list[Json] = []
@@ -132,46 +136,71 @@ def measure_processes(
     remarks: dict[str, None] = {}
     wrong: dict[str, None] = {}
     while len(processes) < len(numbers):
-        index = numbers[len(processes)]
         left = [arm for arm in arms if arm.id not in dropped]
         if not left:
             return TimedProcesses([], dropped, list(remarks), list(wrong))
+        group = numbers[len(processes) :][:at_once]
         recorder = Recorder(sensor, interval_s)
-        outcome, sent = _in_child(partial(run, left, index), recorder, watch)
+
+        def look(running: Collection[int], recorder: Recorder = recorder) -> None:
+            recorder.poll()
+            if watch is not None:
+                watch.poll(len(running))
+
+        children = _in_children(run, left, group, look)
         recorder.sample()
-        if outcome.value is None:
-            if outcome.kind is FailureKind.NOT_CAPTURED:
-                raise GraphFailed(f"{outcome.note}: {outcome.error}")
-            if outcome.note not in {arm.id for arm in left}:
-                raise DeviceError(f"{label}: process {index + 1} {outcome.error}")
-            dropped[outcome.note] = f"failed: {outcome.error}"
-            progress(index + 1, numbers.stop, f"{label}: {outcome.note} {outcome.error}")
-            continue
-        found = _wrong(outcome.value, sent, left)
-        dropped.update(found)
-        wrong.update(dict.fromkeys(found))
-        remarks.update(dict.fromkeys(outcome.value.get("remarks", [])))
-        told = (index, outcome.value, recorder.telemetry, interval_s, outcome.seconds)
-        processes.append(process_record(*told, watch.void_reason if watch else None))
-        progress(index + 1, numbers.stop, _summary(label, processes[-1]))
+        for index, (outcome, sent) in zip(group, children, strict=True):
+            if outcome.value is None:
+                if outcome.kind is FailureKind.NOT_CAPTURED:
+                    raise GraphFailed(f"{outcome.note}: {outcome.error}")
+                if outcome.kind in WANT_OF_ROOM and len(group) > 1:
+                    at_once = 1
+                elif outcome.note in {arm.id for arm in left}:
+                    dropped[outcome.note] = f"failed: {outcome.error}"
+                else:
+                    raise DeviceError(f"{label}: process {index + 1} {outcome.error}")
+                progress(index + 1, numbers.stop, f"{label}: {outcome.note} {outcome.error}")
+                break
+            found = _wrong(outcome.value, sent, left)
+            dropped.update(found)
+            wrong.update(dict.fromkeys(found))
+            remarks.update(dict.fromkeys(outcome.value.get("remarks", [])))
+            telemetry = recorder.telemetry.between(*outcome.value["span"])
+            seconds = outcome.seconds - outcome.value["waited_s"]
+            told = (index, outcome.value, telemetry, interval_s, seconds)
+            processes.append(process_record(*told, watch.void_reason if watch else None))
+            progress(index + 1, numbers.stop, _summary(label, processes[-1]))
     kept = [without(process, set(dropped), control) for process in processes]
     return TimedProcesses(kept, dropped, list(remarks), list(wrong))
 
 
-def _in_child(
-    run: Callable[[Note, Send], Json], recorder: Recorder, watch: Watch | None
-) -> tuple[ChildOutcome, list[Json]]:
-    """Return what became of a process, and what it sent as its turns ended."""
-    with closing(Handover()) as handover:
+def _in_children(
+    run: RunProcess,
+    arms: Sequence[ArmSpec],
+    group: range,
+    look: Callable[[Collection[int]], object],
+) -> list[tuple[ChildOutcome, list[Json]]]:
+    """Return what became of each process, and what it sent as its turns ended."""
+    with ExitStack() as stack:
+        relay = stack.enter_context(closing(Relay(len(group))))
+        handovers = [stack.enter_context(closing(Handover())) for _ in group]
 
-        def look() -> None:
-            recorder.poll()
-            handover.poll()
-            if watch is not None:
-                watch.poll()
+        def work(number: int, note: Note) -> Json:
+            hand_over = handovers[number].as_child()
+            return run(arms, group[number], note, hand_over, partial(relay.alone, number))
 
-        outcome = run_child(lambda note: run(note, handover.as_child()), DEADLINE_S, look)
-        return outcome, handover.documents()
+        def tick(running: Collection[int]) -> None:
+            relay.poll(running)
+            for handover in handovers:
+                handover.poll()
+            look(running)
+
+        works = [partial(work, number) for number in range(len(group))]
+        outcomes = list(each_child(works, DEADLINE_S, len(works), on_tick=tick))
+        return [
+            (outcome, handover.documents())
+            for outcome, handover in zip(outcomes, handovers, strict=True)
+        ]
 
 
 def _wrong(value: Json, sent: Sequence[Json], arms: Sequence[ArmSpec]) -> dict[str, str]:
@@ -221,12 +250,26 @@ def _measure(
     numbers: range,
     gpu: OpenGpu,
 ) -> TimedProcesses:
-    """Return the processes of these numbers under a protocol, on the GPU."""
+    """Return the processes of these numbers under a protocol, on the GPU.
 
-    def run(arms: Sequence[ArmSpec], index: int, note: Note, hand_over: Send) -> Json:
+    No other process is beside one that times launches as it gets ready, or that runs a project's
+    code, which could work on while it waits.
+    """
+    shared = all(arm.workload.code is None and arm.variant.entry not in TUNED for arm in arms)
+    at_once = width() if shared else 1
+
+    def run(arms: Sequence[ArmSpec], index: int, note: Note, hand_over: Send, alone: Alone) -> Json:
         began = time.monotonic()
         properties = open_cuda(gpu.choice)
-        allow_sweeps()
+        if at_once == 1:
+            allow_sweeps()
+
+        @contextmanager
+        def with_room() -> Iterator[Sequence[float]]:
+            torch.cuda.empty_cache()  # others get ready meanwhile
+            with alone() as waited:
+                yield waited
+
         counter, remark = open_counter()
         flushed = protocol.l2 == "cold" and protocol.timer == "events"
         bench = Bench(
@@ -238,14 +281,14 @@ def _measure(
             Phases(torch.cuda.synchronize),
             int(getattr(properties, "L2_cache_size", 0)),
             hand_over=hand_over,
+            alone=with_room,
         )
         bench.phases.add("start", time.monotonic() - began)
         value = run_process(arms, comparison.control, f"{comparison.id}:{index}", bench)
         return {**value, "remarks": [*value["remarks"], *([remark] if remark else [])]}
 
-    return measure_processes(
-        arms, comparison.control, protocol, numbers, gpu.sensor(), run, comparison.id, gpu.watch()
-    )
+    told = (protocol, numbers, gpu.sensor(), run, comparison.id, gpu.watch(), at_once)
+    return measure_processes(arms, comparison.control, *told)
 
 
 def run_benchmark(job: BenchmarkJob, gpu: OpenGpu) -> Json:

@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 
 from assay.device.kernels.drawn_inputs import make_inputs, memory_found
@@ -16,6 +17,7 @@ from assay.device.timing.stopwatch import (
     STILL_MS,
     CudaStopwatch,
     WarmUp,
+    launch_first,
     nothing,
     settle,
     warm_up,
@@ -29,6 +31,13 @@ from assay.shared.specs import ArmSpec, Json, ProtocolSpec
 
 TIME_DIGITS = 6
 """Decimals kept of a time in ms: an event resolves about half a microsecond."""
+Alone = Callable[[], AbstractContextManager[Sequence[float]]]
+"""In it a process has the GPU to itself; gives the seconds for which it waited, once it is over."""
+
+
+def _unshared() -> AbstractContextManager[Sequence[float]]:
+    """Most processes have it all the time."""
+    return nullcontext(())
 
 
 @dataclass(frozen=True)
@@ -46,28 +55,37 @@ class Bench:
     clock: Callable[[], float] = time.monotonic
     hand_over: Send = nothing
     """Called with each turn as it ends, {"turn", "wrong"}: it leaves the process."""
+    alone: Alone = _unshared
+    """Held while anything is warmed up or timed."""
 
 
 @dataclass(frozen=True)
-class _Ready:
-    """An arm that is warm."""
+class _Bound:
+    """An arm that was launched once."""
 
     arm: ArmSpec
     round: Round
-    warm: WarmUp
     unwritten: Json | None
     """What the inputs held that nobody wrote."""
     launch_bytes: int | None
     """Device memory beside the inputs; None where many sets of buffers rotate."""
 
 
-def _make_ready(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _Ready]:
-    """Prepare and warm up all arms; arms of one workload share its tensors and its oracle."""
+@dataclass(frozen=True)
+class _Ready:
+    """An arm that is warm."""
+
+    bound: _Bound
+    warm: WarmUp
+
+
+def _bind_all(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> list[_Bound]:
+    """Prepare and launch all arms; arms of one workload share its tensors and its oracle."""
     fresh = _unwritten(arms, bench)
     found = {name: memory_found(inputs) for name, inputs in fresh.items()}
     memory = MemoryWatch(bench.device)
     subjects: dict[str, Subject] = {}
-    bound: list[tuple[ArmSpec, Round]] = []
+    rounds: list[tuple[ArmSpec, Round]] = []
     for arm in arms:
         bench.note(arm.id)
         name = arm.workload.id
@@ -75,27 +93,27 @@ def _make_ready(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _
             subjects[name] = _subject(arm, seed, bench, fresh.get(name))
         with bench.phases.phase("prepare"):
             memory.start()
-            bound.append((arm, subjects[name].bind(arm, bench.prepare)))
+            rounds.append((arm, subjects[name].bind(arm, bench.prepare)))
             memory.bound(arm.id)
-    ready = {}
-    for arm, round_ in bound:
+    bound = []
+    for arm, round_ in rounds:
         bench.note(arm.id)
         memory.start()
-        with bench.phases.phase("warm_up"):
-            warm = warm_up(
-                bench.stopwatch, round_.launch, bench.protocol, bench.clock, round_.before
-            )
+        with bench.phases.phase("first_launch"):
+            launch_first(bench.stopwatch, round_.launch, round_.before)
         memory.launched(arm.id)
-        bench.phases.move("warm_up", "first_launch", warm.first_s)
         single = bench.protocol.timer == "events"
-        ready[arm.id] = _Ready(
-            arm,
-            round_,
-            warm,
-            found.get(arm.workload.id),
-            memory.launch_bytes(arm.id) if single else None,
-        )
-    return ready
+        kept = memory.launch_bytes(arm.id) if single else None
+        bound.append(_Bound(arm, round_, found.get(arm.workload.id), kept))
+    return bound
+
+
+def _warm(bound: _Bound, bench: Bench) -> _Ready:
+    bench.note(bound.arm.id)
+    with bench.phases.phase("warm_up"):
+        launch, before = bound.round.launch, bound.round.before
+        warm = warm_up(bench.stopwatch, launch, bench.protocol, bench.clock, before)
+    return _Ready(bound, warm)
 
 
 def _unwritten(arms: Sequence[ArmSpec], bench: Bench) -> dict[str, Inputs]:
@@ -130,8 +148,8 @@ def _take_turn(
     guard: HarnessGuard | None,
 ) -> Json:
     """Return one turn. A checked turn whose output is wrong is noted in ``wrong`` by arm id."""
-    round_, samples = ready.round, ready.warm.samples
-    checked = slot.checked and ready.arm.workload.written
+    arm, round_, samples = ready.bound.arm, ready.bound.round, ready.warm.samples
+    checked = slot.checked and arm.workload.written
     with bench.phases.phase("turns"):
         # No launch of a turn has this number: none of these is one that is checked.
         settled_ms = settle(
@@ -155,11 +173,11 @@ def _take_turn(
     if checked:
         with bench.phases.phase("checks"):
             found = round_.errors()
-        for beyond in filter(None, (errors.beyond(ready.arm.workload) for errors in found)):
-            wrong[ready.arm.id] = f"incorrect: the output of a timed launch is wrong ({beyond})"
-    if timing.after_ms > STILL_MS and ready.arm.id not in wrong:
+        for beyond in filter(None, (errors.beyond(arm.workload) for errors in found)):
+            wrong[arm.id] = f"incorrect: the output of a timed launch is wrong ({beyond})"
+    if timing.after_ms > STILL_MS and arm.id not in wrong:
         after = f"another stream works on for {timing.after_ms:.3f} ms"
-        wrong[ready.arm.id] = f"incorrect: when the time of its launches has ended, {after}"
+        wrong[arm.id] = f"incorrect: when the time of its launches has ended, {after}"
     return {
         "arm": slot.name,
         "times_ms": [round(ms / round_.launches, TIME_DIGITS) for ms in timing.times_ms],
@@ -203,48 +221,65 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
     ``bench.note`` hears which arm is being run, so that the parent knows whose fault an error is.
     Raises GraphFailed where the protocol asks for graphs and an arm can't be captured.
     """
-    protocol = bench.protocol
     strangers = [arm.id for arm in arms if arm.variant.kind == "callable"]
     guard = HarnessGuard(*arms) if strangers else None
-    ready = _make_ready(arms, seed, bench)  # their code was loaded, and has run
+    bound = _bind_all(arms, seed, bench)  # their code was loaded, and has run
     set_aside = set_no_l2_aside() if strangers and bench.device != "cpu" else None
     wrong: dict[str, str] = {}
-    names = [arm.id for arm in arms]
-    if control in ready:
-        ready[CONTROL] = ready[control]
-        names.append(CONTROL)
-    source = random.Random(f"{seed}:checks")  # noqa: S311 - reproducible, not secret
+    with bench.alone() as waited:
+        began = bench.clock()
+        ready = {each.arm.id: _warm(each, bench) for each in bound}
+        blocks = _take_turns(ready, control, seed, bench, wrong, guard, strangers)
+        ended = bench.clock()
+    launches = {each.arm.id: each.round.launches for each in bound}
+    if control in launches:
+        launches[CONTROL] = launches[control]
+    every = [turn for turns in blocks for turn in turns]
+    timed_ms = sum(sum(turn["times_ms"]) * launches[turn["arm"]] for turn in every)
+    warm_ms = sum(each.warm.gpu_ms for each in ready.values())
+    settled_ms = sum(turn["settled_ms"] for turn in every)
+    return {
+        "arms": [_arm_facts(each) for each in ready.values()],
+        "blocks": blocks,
+        "wrong": wrong,
+        "gpu_seconds": (timed_ms + warm_ms + settled_ms) / 1e3,
+        "timer": bench.protocol.timer,
+        "remarks": list(_remarks(guard, set_aside)) if guard is not None else [],
+        "wall": bench.phases.record(),
+        "span": (began, ended),
+        "waited_s": sum(waited),
+    }
+
+
+def _take_turns(
+    ready: dict[str, _Ready],
+    control: str,
+    seed: str,
+    bench: Bench,
+    wrong: dict[str, str],
+    guard: HarnessGuard | None,
+    strangers: Sequence[str],
+) -> list[list[Json]]:
+    """Return the turns of each block; what is wrong with arms is noted in ``wrong``."""
+    ready = {**ready, **({CONTROL: ready[control]} if control in ready else {})}
+    protocol, source = bench.protocol, random.Random(f"{seed}:checks")  # noqa: S311 - reproducible
     blocks = []
-    for slots in plan_blocks(names, protocol.blocks, protocol.checked_turns, seed):
+    for slots in plan_blocks(list(ready), protocol.blocks, protocol.checked_turns, seed):
         turns = []
         for slot in slots:
-            bench.note(ready[slot.name].arm.id)
+            bench.note(ready[slot.name].bound.arm.id)
             turns.append(_take_turn(slot, ready[slot.name], source, bench, wrong, guard))
             if guard is not None:  # now: a later launch might put it back
                 wrong |= _blamed(guard, strangers)
             bench.hand_over({"turn": turns[-1], "wrong": wrong})
         blocks.append(turns)
-    timed_ms = sum(
-        sum(turn["times_ms"]) * ready[turn["arm"]].round.launches
-        for turns in blocks
-        for turn in turns
-    )
-    warm_ms = sum(ready[arm.id].warm.gpu_ms for arm in arms)
-    settled_ms = sum(turn["settled_ms"] for turns in blocks for turn in turns)
-    return {
-        "arms": [_arm_facts(ready[arm.id]) for arm in arms],
-        "blocks": blocks,
-        "wrong": wrong,
-        "gpu_seconds": (timed_ms + warm_ms + settled_ms) / 1e3,
-        "timer": protocol.timer,
-        "remarks": list(_remarks(guard, set_aside)) if guard is not None else [],
-        "wall": bench.phases.record(),
-    }
+    return blocks
 
 
 def _arm_facts(ready: _Ready) -> Json:
     """Return the ArmFacts record."""
-    arm, inputs = ready.arm, ready.round.inputs
+    bound = ready.bound
+    arm, inputs, swept = bound.arm, bound.round.inputs, bound.round.swept
     return {
         "arm": arm.id,
         "variant": arm.variant.id,
@@ -252,13 +287,13 @@ def _arm_facts(ready: _Ready) -> Json:
         **asdict(launch_facts(arm.workload, inputs.blocks, inputs.blocks_b)),
         "binary_sha256": arm.artifact.sha256 if arm.artifact else None,
         "warmup_ms": round(ready.warm.gpu_ms, TIME_DIGITS),
-        "launches_per_sample": ready.round.launches,
-        "unwritten": ready.unwritten,
-        "input_bytes": None if ready.launch_bytes is None else input_bytes(inputs),
-        "launch_bytes": ready.launch_bytes,
-        "swept": None if ready.round.swept is None else asdict(ready.round.swept),
+        "launches_per_sample": bound.round.launches,
+        "unwritten": bound.unwritten,
+        "input_bytes": None if bound.launch_bytes is None else input_bytes(inputs),
+        "launch_bytes": bound.launch_bytes,
+        "swept": None if swept is None else asdict(swept),
     }
 
 
-RunProcess = Callable[[Sequence[ArmSpec], int, Note, Send], Json]
-"""(arms, process index, note, hand_over) to what run_process returns."""
+RunProcess = Callable[[Sequence[ArmSpec], int, Note, Send, Alone], Json]
+"""(arms, process index, note, hand_over, alone) to what run_process returns."""

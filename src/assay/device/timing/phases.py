@@ -38,12 +38,6 @@ class Phases:
         """Count time that was measured elsewhere."""
         self._seconds[name] += seconds
 
-    def move(self, source: str, to: str, seconds: float) -> None:
-        """Count part of one phase as another."""
-        part = min(seconds, self._seconds[source])
-        self._seconds[source] -= part
-        self._seconds[to] += part
-
     def record(self) -> dict[str, float]:
         """Return seconds of each phase so far."""
         return {name: round(seconds, DIGITS) for name, seconds in self._seconds.items()}

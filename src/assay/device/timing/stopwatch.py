@@ -176,15 +176,20 @@ class WarmUp:
     """The time that warming an arm up took, and the settings that follow from it."""
 
     gpu_ms: float
-    """Sum of all event times but the first launch's, which holds compilation on the host."""
+    """Sum of all event times."""
     lead_ms: float
     """Lead for the arm's timed turns."""
     samples: int
     """Launches of each timed turn."""
     settling: int
     """Launches before each timed turn that are not counted."""
-    first_s: float
-    """Seconds that the first launch took on the host, compilation included."""
+
+
+def launch_first(
+    stopwatch: CudaStopwatch, launch: Callable[[], Tensor], before: Callable[[int], None]
+) -> None:
+    """Launch once. It compiles and loads, and says nothing of the GPU's state."""
+    stopwatch.turn(launch, 1, before=before)
 
 
 def warm_up(
@@ -194,12 +199,7 @@ def warm_up(
     clock: Callable[[], float] = time.monotonic,
     before: Callable[[int], None] = nothing_before,
 ) -> WarmUp:
-    """Launch until two successive batch medians agree, within the protocol's least and most time.
-
-    The first launch stands apart: it compiles and loads, and says nothing of the GPU's state.
-    """
-    first = clock()
-    stopwatch.turn(launch, 1, before=before)
+    """Launch until two batch medians agree, within the protocol's least and most time."""
     began, previous, hosts, total = clock(), None, [], 0.0
     while True:
         timing = stopwatch.turn(launch, rules.samples, before=before)
@@ -214,5 +214,5 @@ def warm_up(
         if (stable and elapsed_ms >= rules.warmup_min_ms) or elapsed_ms >= rules.warmup_max_ms:
             samples = turn_samples(rules, median)
             lead = lead_ms(statistics.median(hosts), median, samples)
-            return WarmUp(total, lead, samples, settling_launches(rules, median), began - first)
+            return WarmUp(total, lead, samples, settling_launches(rules, median))
         previous = median

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -146,15 +146,13 @@ class Child:
             return _outcome(self._result.read(), note, seconds)
 
 
-def run_child(
-    work: Work, deadline_s: float, on_tick: Callable[[], object] = lambda: None
-) -> ChildOutcome:
-    """Run ``work`` in a forked child and wait, calling ``on_tick`` meanwhile.
+def run_child(work: Work, deadline_s: float) -> ChildOutcome:
+    """Run ``work`` in a forked child and wait.
 
     A child that raises, dies or outlives ``deadline_s`` gives a ChildOutcome with an error;
     NoDevice is raised again here.
     """
-    (outcome,) = each_child([work], deadline_s, 1, on_tick=on_tick)
+    (outcome,) = each_child([work], deadline_s, 1)
     return outcome
 
 
@@ -163,9 +161,10 @@ def each_child(
     deadline_s: float,
     width: int,
     again: Callable[[int, ChildOutcome], bool] = lambda _number, _outcome: False,
-    on_tick: Callable[[], object] = lambda: None,
+    on_tick: Callable[[Collection[int]], object] = lambda _running: None,
 ) -> Iterator[ChildOutcome]:
     """As run_child for each of ``works``, up to ``width`` side by side; yield outcomes in order.
+    Meanwhile ``on_tick`` is called with the numbers of those that run.
 
     ``deadline_s`` counts for each child from its own start. Where a child had others beside it and
     ``again`` says that its outcome is owed to them, it is run once more, and from then on half as
@@ -192,7 +191,7 @@ def each_child(
                     else:
                         outcomes[number] = _with_device(outcome)
                 if running:
-                    on_tick()
+                    on_tick(running)
                     time.sleep(POLL_S)
             yield outcomes.pop(wanted)
     finally:

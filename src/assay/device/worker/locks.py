@@ -102,7 +102,7 @@ def require_alone(
 
 
 class Watch:
-    """Looks now and then whether a second compute process has joined ours."""
+    """Looks now and then whether another compute process has joined ours."""
 
     def __init__(
         self, nvml: Any, uuid: str, interval_s: float, clock: Callable[[], float] = time.monotonic
@@ -111,16 +111,16 @@ class Watch:
         self._handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
         self._due = clock()
         self.shared_at: list[float] = []
-        """Monotonic times at which more than one compute process was seen."""
+        """Monotonic times at which more compute processes than ours were seen."""
 
-    def poll(self) -> None:
-        """Look, if it is time to."""
+    def poll(self, ours: int) -> None:
+        """Look, if it is time to; ``ours``: how many processes we have."""
         now = self._clock()
         if now < self._due:
             return
         self._due = now + self._interval
         count = count_processes(self._nvml, self._handle)
-        if count is not None and count > 1:
+        if count is not None and count > ours:
             self.shared_at.append(now)
 
     def void_reason(self, started: float, ended: float) -> str | None:
@@ -134,7 +134,7 @@ class Watch:
 
 
 WATCH_INTERVAL_S = 0.25
-"""How often a second compute process is looked for: a look costs NVML a millisecond or so."""
+"""How often another compute process is looked for: a look costs NVML a millisecond or so."""
 
 
 @dataclass(frozen=True)

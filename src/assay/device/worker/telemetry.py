@@ -1,5 +1,6 @@
 """NVML: which GPU to use, and its clocks, power, temperature and event reasons over time."""
 
+import bisect
 import importlib
 import os
 import re
@@ -56,6 +57,12 @@ class TelemetryTrace:
     def origin(self) -> float:
         """Time of the first sample: zero of every time in a record."""
         return self.at[0]
+
+    def between(self, began: float, ended: float) -> "TelemetryTrace":
+        """Return the samples between two times, the one before them and the one after."""
+        first = max(0, bisect.bisect_right(self.at, began) - 1)
+        last = bisect.bisect_left(self.at, ended) + 1
+        return TelemetryTrace(self.at[first:last], self.readings[first:last])
 
     def record(self) -> Json:
         """Return the Telemetry record, column-wise."""
