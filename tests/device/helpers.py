@@ -1,5 +1,7 @@
 """Small workloads, arms and stand-ins for NVML and the GPU's stopwatch."""
 
+import itertools
+import random
 import time
 from dataclasses import replace
 
@@ -127,21 +129,41 @@ class SteadyGpu:
 class HostStopwatch:
     """Times launches by the host's clock: right for work that is done when the call returns."""
 
-    def turn(self, launch, samples, lead_ms=0.0, before=lambda number: None, keeps=(), look=None):
+    def __init__(self, hand_over=lambda document: None):
+        self._hand_over, self._count = hand_over, itertools.count()
+
+    def turn(
+        self,
+        launch,
+        samples,
+        lead_ms=0.0,
+        before=lambda number: None,
+        keeps=(),
+        look=None,
+        counts=False,
+    ):
         from assay.device.timing.stopwatch import Timing, copy_output
 
-        times = []
+        times, started = [], time.monotonic()
         for number in range(samples):
             before(number)
             began = time.perf_counter()
             output = launch()
             times.append((time.perf_counter() - began) * 1e3)
             for keep in keeps:
-                if keep.wants(number):
+                if keep.number == number or (
+                    keep.number is None and not random.randrange(number + 1)
+                ):
                     copy_output(output, keep)
             if look is not None:
                 look()
-        return Timing(times, sum(times) / samples)
+        found = {"started": started, "ended": time.monotonic(), "number": -1}
+        if counts:
+            found["number"] = next(self._count)
+        timing = Timing(times, sum(times) / samples, **found)
+        if counts:
+            self._hand_over(timing.taken())
+        return timing
 
 
 def on_the_cpu(monkeypatch, *tasks):
@@ -153,7 +175,7 @@ def on_the_cpu(monkeypatch, *tasks):
     for module in (benchmark, *tasks):
         monkeypatch.setattr(module, "DEVICE", "cpu")
         monkeypatch.setattr(module, "open_cuda", lambda choice: None)
-    monkeypatch.setattr(benchmark, "CudaStopwatch", lambda cold, counter: HostStopwatch())
+    monkeypatch.setattr(benchmark, "CudaStopwatch", lambda cold, counter, send: HostStopwatch(send))
     monkeypatch.setattr(benchmark, "open_counter", lambda: (None, "no cycles: no GPU"))
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
 
@@ -180,7 +202,8 @@ def timed(arms, reference, seed="seed", prepare=None, rules=None, **told):
     from assay.device.timing.phases import Phases
 
     told = {"note": lambda note: None, "phases": Phases(), **told}
-    bench = Bench(rules or protocol(), HostStopwatch(), "cpu", prepare or prepare_arm, **told)
+    stopwatch = HostStopwatch(told.get("hand_over", lambda document: None))
+    bench = Bench(rules or protocol(), stopwatch, "cpu", prepare or prepare_arm, **told)
     return run_process(arms, reference, seed, bench)
 
 

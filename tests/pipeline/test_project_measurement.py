@@ -49,7 +49,7 @@ OpenGpu.sensor = lambda self: SteadySensor()
 OpenGpu.watch = lambda self: None
 for module in (correctness, benchmark):
     module.DEVICE, module.open_cuda = "cpu", lambda choice: None
-benchmark.CudaStopwatch = lambda cold, counter: HostStopwatch()
+benchmark.CudaStopwatch = lambda cold, counter, send: HostStopwatch(send)
 benchmark.open_counter = lambda: (None, "no cycles: no GPU")
 from assay.device.kernels import bindings
 bindings.bind.__defaults__ = (lambda: 0,)

@@ -20,6 +20,7 @@ from typing import Any
 
 from assay.device.worker.failure_kinds import kind_of
 from assay.device.worker.forks import prepare_environment
+from assay.device.worker.helper import load_helper
 from assay.device.worker.locks import UNKNOWN_USE, OpenGpu, Use, require_alone
 from assay.device.worker.messages import utc_moment
 from assay.device.worker.preload import (
@@ -139,6 +140,8 @@ def _open(queued: QueuedJob, lock: Lock, began: float) -> OpenGpu:
     gpu = OpenGpu(nvml, choice, lock)
     if not task.holds_gpu:
         return gpu
+    if task.forks:
+        load_helper(queued.output.parent)
     ready = max(0.0, time.monotonic() - began - lock.waited_s)
     use, remark = _alone(nvml, choice)
     return replace(gpu, use=use, remark=remark, ready_s=ready)

@@ -83,13 +83,16 @@ def _digest(parts: list[Any]) -> str:
 @cache
 def code_digest(modules: tuple[str, ...], package: Path = PACKAGE) -> str:
     """Return the digest of the source of ``modules`` and of everything they import on the device
-    side.
+    side, with the files of C beside it.
 
     ``package`` is the folder of the ``assay`` package, whose source counts as it was when it was
     first asked for in this process.
     """
-    sources = sorted(imported(modules, package).items())
-    return _digest([[name, sha256_bytes(path.read_bytes())] for name, path in sources])
+    sources = imported(modules, package)
+    in_c = {f"{name}.c": path.with_suffix(".c") for name, path in sources.items()}
+    sources |= {name: path for name, path in in_c.items() if path.is_file()}
+    found = sorted(sources.items())
+    return _digest([[name, sha256_bytes(path.read_bytes())] for name, path in found])
 
 
 def imported(modules: Iterable[str], package: Path = PACKAGE) -> dict[str, Path]:

@@ -48,7 +48,7 @@ def runner(prepare=honest, rules=None):
 
 
 def samples(turns):
-    return sum(len(turn["times_ms"]) for turn in turns)
+    return sum(len(turn["taken"]["times_ms"]) for turn in turns)
 
 
 def measure(prepare=honest, sensor=None, arms=ARMS, rules=None, at_once=2):
@@ -162,7 +162,7 @@ def held_by_process():
 def halve_times(held):
     for turns in held.get("blocks", ()):
         for turn in turns:
-            turn["times_ms"] = [time / 2 for time in turn["times_ms"]]
+            turn["taken"]["times_ms"] = [time / 2 for time in turn["taken"]["times_ms"]]
 
 
 def forget_wrong(held):

@@ -10,7 +10,14 @@ import torch
 
 from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.sweep import TUNED, allow_sweeps
-from assay.device.timing.bench_process import Alone, Bench, RunProcess, run_process
+from assay.device.timing.bench_process import (
+    TIME_DIGITS,
+    Alone,
+    Bench,
+    RunProcess,
+    run_process,
+    works_on,
+)
 from assay.device.timing.clocks import open_counter
 from assay.device.timing.cuda_graphs import GraphFailed
 from assay.device.timing.phases import Phases, wall_record
@@ -19,6 +26,7 @@ from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import WANT_OF_ROOM, ChildOutcome, Note, each_child, width
 from assay.device.worker.handover import Handover, Send
+from assay.device.worker.helper import Helper
 from assay.device.worker.locks import OpenGpu, Watch
 from assay.device.worker.messages import progress, utc_now
 from assay.device.worker.relay import Relay
@@ -32,6 +40,7 @@ from assay.shared.specs import ArmSpec, ComparisonSpec, Json, ProtocolSpec
 DEADLINE_S = 900.0
 """A process that has not ended by then hangs; one with compilation takes under three minutes."""
 SECONDS_DIGITS = 4
+CHANGED = "incorrect: times were changed after they had been taken"
 Void = Callable[[float, float], str | None]
 """(started, ended) to why work between them does not count."""
 
@@ -60,16 +69,17 @@ def process_record(
     void.
     """
     blocks = []
+    launches = {facts["arm"]: facts["launches_per_sample"] for facts in value["arms"]}
     for turns in value["blocks"]:
-        started = min(turn["started"] for turn in turns)
-        ended = max(turn["ended"] for turn in turns)
+        started = min(turn["taken"]["started"] for turn in turns)
+        ended = max(turn["taken"]["ended"] for turn in turns)
         reasons = [
             telemetry.void_reason(started, ended, interval_s),
             void(started, ended) if void else None,
         ]
         blocks.append(
             {
-                "turns": [_turn(turn, telemetry.origin) for turn in turns],
+                "turns": [_turn(turn, telemetry.origin, launches) for turn in turns],
                 "void": ", ".join(reason for reason in reasons if reason) or None,
                 "regimes": telemetry.regimes(started, ended, interval_s),
             }
@@ -86,13 +96,15 @@ def process_record(
     }
 
 
-def _turn(turn: Json, origin: float) -> Json:
-    kept = {key: turn[key] for key in _KEPT}
-    started, ended = (round(turn[key] - origin, SECONDS_DIGITS) for key in ("started", "ended"))
-    return {**kept, "started_s": started, "ended_s": ended}
-
-
-_KEPT = ("arm", "times_ms", "checked", "relative_error", "clock_mhz")
+def _turn(turn: Json, origin: float, launches: dict[str, int]) -> Json:
+    taken = turn["taken"]
+    return {
+        "arm": turn["arm"],
+        "times_ms": [round(ms / launches[turn["of"]], TIME_DIGITS) for ms in taken["times_ms"]],
+        **{name: turn[name] for name in ("checked", "relative_error", "clock_mhz")},
+        "started_s": round(taken["started"] - origin, SECONDS_DIGITS),
+        "ended_s": round(taken["ended"] - origin, SECONDS_DIGITS),
+    }
 
 
 def without(process: Json, arms: set[str], control: str) -> Json:
@@ -124,11 +136,12 @@ def measure_processes(
     """Run the processes of these ``numbers``: up to ``at_once`` get ready side by side, and are
     timed one after the other.
 
-    An arm that raises or kills its process is dropped and the process started again without it; an
-    arm whose checked output is wrong is dropped after it ran. Either loses all its samples: what is
-    wrong once is not reported as a time. Where there is too little memory for several processes,
-    each is started alone. Raises DeviceError when a process fails on its own, and GraphFailed when
-    an arm's launches could not be captured.
+    An arm that raises or kills its process is dropped and the process started again without it, and
+    so are a stranger's arms where times were changed. An arm whose checked output is wrong is
+    dropped after it ran. Each loses all its samples: what is wrong once is not reported as a time.
+    Where there is too little memory for several processes, each is started alone. Raises
+    DeviceError when a process fails on its own, and GraphFailed when an arm's launches could not be
+    captured.
     """
     interval_s = protocol.telemetry_interval_ms / 1e3
     processes: list[Json] = []
@@ -161,9 +174,15 @@ def measure_processes(
                     raise DeviceError(f"{label}: process {index + 1} {outcome.error}")
                 progress(index + 1, numbers.stop, f"{label}: {outcome.note} {outcome.error}")
                 break
-            found = _wrong(outcome.value, sent, left)
+            changed = not _as_sent(outcome.value, sent, protocol)
+            found = dict.fromkeys(_strangers(left), CHANGED) if changed else _wrong(sent)
+            if changed and not found:
+                raise DeviceError(f"{label}: process {index + 1} lost times of its turns")
             dropped.update(found)
             wrong.update(dict.fromkeys(found))
+            if changed:
+                progress(index + 1, numbers.stop, f"{label}: {CHANGED}")
+                break
             remarks.update(dict.fromkeys(outcome.value.get("remarks", [])))
             telemetry = recorder.telemetry.between(*outcome.value["span"])
             seconds = outcome.seconds - outcome.value["waited_s"]
@@ -203,14 +222,31 @@ def _in_children(
         ]
 
 
-def _wrong(value: Json, sent: Sequence[Json], arms: Sequence[ArmSpec]) -> dict[str, str]:
-    """Return what is wrong with arms, by what their process sent. If it came to remember its turns
-    otherwise, a stranger's code changed them: all that it was given are wrong.
+def _strangers(arms: Sequence[ArmSpec]) -> list[str]:
+    return [arm.id for arm in arms if arm.variant.kind == "callable"]
+
+
+def _as_sent(value: Json, sent: Sequence[Json], rules: ProtocolSpec) -> bool:
+    """Return whether a process remembers its turns as they were sent: for each, in order, what the
+    stopwatch took and what was found of it. Else a stranger's code changed them.
     """
-    if [each.get("turn") for each in sent] != [turn for turns in value["blocks"] for turn in turns]:
-        strangers = [arm.id for arm in arms if arm.variant.kind == "callable"]
-        return dict.fromkeys(strangers, "incorrect: times were changed after they had been taken")
-    return {name: says for each in sent for name, says in each["wrong"].items()}
+    turns = [turn for turns in value["blocks"] for turn in turns]
+    single = all(facts["launches_per_sample"] == 1 for facts in value["arms"])
+    return (
+        sent[::2] == [turn["taken"] for turn in turns]
+        and [each.get("turn") for each in sent[1::2]] == turns
+        and [each.get("number") for each in sent[::2]] == list(range(len(turns)))
+        and (single or rules.timer != "events")
+    )
+
+
+def _wrong(sent: Sequence[Json]) -> dict[str, str]:
+    """Return what is wrong with arms, by what their process sent of its turns."""
+    found = {name: says for each in sent[1::2] for name, says in each["wrong"].items()}
+    for taken, told in zip(sent[::2], sent[1::2], strict=True):
+        if says := works_on(taken["after_ms"]):
+            found.setdefault(told["turn"]["of"], says)
+    return found
 
 
 def _summary(label: str, process: Json) -> str:
@@ -274,7 +310,7 @@ def _measure(
         flushed = protocol.l2 == "cold" and protocol.timer == "events"
         bench = Bench(
             protocol,
-            CudaStopwatch(flushed, counter),
+            CudaStopwatch(flushed, counter, hand_over),
             DEVICE,
             prepare_arm,
             note,
@@ -304,6 +340,8 @@ def run_benchmark(job: BenchmarkJob, gpu: OpenGpu) -> Json:
     )
     if job.runs_project and not available():
         record["remarks"].append(UNCONFINED)
+    if Helper.library is None:
+        record["remarks"].append(f"times were taken by Python code: {Helper.lacks}")
     arms = [arm for arm in comparison.arms if arm.id in job.timed]
     numbers = range(job.first, job.processes)
     try:

@@ -219,14 +219,15 @@ CHEATS: dict[str, Cheat] = {
         name: Cheat(what, published.of(compute))
         for name, (what, compute) in published.COMPUTED.items()
     },
+    "frame_reader": Cheat(
+        "works at the launch that the stopwatch will check", published.frame_reader
+    ),
     "function_mode": Cheat("leaves on what sees PyTorch's calls", published.function_mode),
     **{
         name: Cheat(f"replaces {patch[1]} of what measures it", published.patching(*patch))
         for name, patch in published.PATCHES.items()
     },
-    "put_back": Cheat(
-        "replaces what reads events until its turn has ended", published.put_back, True
-    ),
+    "put_back": Cheat("replaces what reads events until its turn has ended", published.put_back),
 }
 
 

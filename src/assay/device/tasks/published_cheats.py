@@ -184,25 +184,42 @@ def _held_by_turn() -> dict[str, Any]:
     return {} if frame is None else frame.f_locals
 
 
-def _frame_reader(inputs: Inputs, out: Tensor) -> None:
-    held = _held_by_turn()
-    numbers = [each.number for each in held.get("keeps", ())]
-    if not held or held["number"] in numbers:
-        out.copy_(right(inputs))
+class _InTurn:
+    """How many launches of a turn a kernel saw, by what the stopwatch holds."""
+
+    def __init__(self) -> None:
+        self._keeps: Any = None
+        self._number = -1
+
+    def look(self) -> tuple[dict[str, Any], int]:
+        """Return what the stopwatch holds now, and the number of this launch in the turn."""
+        held = _held_by_turn()
+        keeps = held.get("keeps")
+        self._number = self._number + 1 if keeps is self._keeps else 0
+        self._keeps = keeps
+        return held, self._number
+
+
+def frame_reader(inputs: Inputs) -> Prepared:
+    """Work at the launch that the stopwatch will check, as far as it shows."""
+    place = _InTurn()
+
+    def compute(inputs: Inputs, out: Tensor) -> None:
+        held, number = place.look()
+        if not held or number in [each.number for each in held["keeps"]]:
+            out.copy_(right(inputs))
+
+    return of(compute)(inputs)
 
 
 def put_back(inputs: Inputs) -> Prepared:
     """Replace what reads events while a turn is timed, and put it back with the turn's last."""
-    honest = torch.cuda.Event.elapsed_time
-
-    def elapsed_time(_start: Any, stop: Any) -> float:
-        if stop is _held_by_turn()["events"][-1][1]:
-            torch.cuda.Event.elapsed_time = honest
-        return 1e-6
+    honest, place = torch.cuda.Event.elapsed_time, _InTurn()
 
     def compute(inputs: Inputs, out: Tensor) -> None:
-        if _held_by_turn():
-            torch.cuda.Event.elapsed_time = elapsed_time
+        held, number = place.look()
+        ends = not held or number + 1 >= held["samples"]
+        torch.cuda.Event.elapsed_time = honest if ends else lambda _start, _stop: 1e-6
         out.copy_(right(inputs))
 
     return of(compute)(inputs)
@@ -260,7 +277,6 @@ def _one_row(inputs: Inputs, out: Tensor) -> None:
 COMPUTED: dict[str, tuple[str, Callable[[Inputs, Tensor], object]]] = {
     "thread_later": ("has a thread do the work later", _thread_later),
     "frame_walker": ("copies an answer from the frames above it", _frame_walker),
-    "frame_reader": ("works at the launch that the stopwatch will check", _frame_reader),
     "stack_inspector": ("works only where the gate calls it", _stack_inspector),
     "nan_everywhere": (
         "writes NaN, which compares as unequal to all",

@@ -53,8 +53,8 @@ class Bench:
     l2_bytes: int = 0
     """For the buffers of a graph."""
     clock: Callable[[], float] = time.monotonic
-    hand_over: Send = nothing
-    """Called with each turn as it ends, {"turn", "wrong"}: it leaves the process."""
+    hand_over: Callable[[Json], object] = nothing
+    """Called with each turn as it ends, {"turn", "wrong"}, behind what the stopwatch sent of it."""
     alone: Alone = _unshared
     """Held while anything is warmed up or timed."""
 
@@ -159,7 +159,6 @@ def _take_turn(
     number, poisoned = source.randrange(samples), source.random() < 0.5
     keeps = round_.start_turn(number if checked else None, samples, poisoned)
     with bench.phases.phase("turns"):
-        started = bench.clock()
         timing = bench.stopwatch.turn(
             round_.launch,
             samples,
@@ -167,27 +166,33 @@ def _take_turn(
             round_.before,
             keeps,
             guard.look if guard is not None and round_.stranger else None,
+            counts=True,
         )
-        ended = bench.clock()
     found: list[Errors] = []
     if checked:
         with bench.phases.phase("checks"):
             found = round_.errors()
         for beyond in filter(None, (errors.beyond(arm.workload) for errors in found)):
             wrong[arm.id] = f"incorrect: the output of a timed launch is wrong ({beyond})"
-    if timing.after_ms > STILL_MS and arm.id not in wrong:
-        after = f"another stream works on for {timing.after_ms:.3f} ms"
-        wrong[arm.id] = f"incorrect: when the time of its launches has ended, {after}"
+    if (says := works_on(timing.after_ms)) and arm.id not in wrong:
+        wrong[arm.id] = says
     return {
         "arm": slot.name,
-        "times_ms": [round(ms / round_.launches, TIME_DIGITS) for ms in timing.times_ms],
-        "started": started,
-        "ended": ended,
+        "of": arm.id,
+        "taken": timing.taken(),
         "checked": checked,
         "relative_error": _largest(found),
         "clock_mhz": timing.clock_mhz,
         "settled_ms": settled_ms,
     }
+
+
+def works_on(after_ms: float) -> str | None:
+    """Return what is wrong where other streams had work for so long behind the timed one's."""
+    if after_ms <= STILL_MS:
+        return None
+    after = f"another stream works on for {after_ms:.3f} ms"
+    return f"incorrect: when the time of its launches has ended, {after}"
 
 
 def _largest(found: Sequence[Errors]) -> float | None:
@@ -216,13 +221,13 @@ def _remarks(guard: HarnessGuard, set_aside: int | None) -> Iterator[str]:
 
 
 def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) -> Json:
-    """Everything one process measures; times of turns are on the monotonic clock.
+    """Everything one process measures; of each turn, ``taken`` is what the stopwatch handed over.
 
     ``bench.note`` hears which arm is being run, so that the parent knows whose fault an error is.
     Raises GraphFailed where the protocol asks for graphs and an arm can't be captured.
     """
     strangers = [arm.id for arm in arms if arm.variant.kind == "callable"]
-    guard = HarnessGuard(*arms) if strangers else None
+    guard = HarnessGuard(bench, *arms) if strangers else None
     bound = _bind_all(arms, seed, bench)  # their code was loaded, and has run
     set_aside = set_no_l2_aside() if strangers and bench.device != "cpu" else None
     wrong: dict[str, str] = {}
@@ -231,11 +236,8 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
         ready = {each.arm.id: _warm(each, bench) for each in bound}
         blocks = _take_turns(ready, control, seed, bench, wrong, guard, strangers)
         ended = bench.clock()
-    launches = {each.arm.id: each.round.launches for each in bound}
-    if control in launches:
-        launches[CONTROL] = launches[control]
     every = [turn for turns in blocks for turn in turns]
-    timed_ms = sum(sum(turn["times_ms"]) * launches[turn["arm"]] for turn in every)
+    timed_ms = sum(sum(turn["taken"]["times_ms"]) for turn in every)
     warm_ms = sum(each.warm.gpu_ms for each in ready.values())
     settled_ms = sum(turn["settled_ms"] for turn in every)
     return {

@@ -1,10 +1,12 @@
 """Timing a turn: consecutive launches of one arm, each between its own pair of CUDA events."""
 
-import secrets
+import ctypes
+import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,9 +14,12 @@ import torch
 from assay.device.kernels.inputs import Tensor
 from assay.device.kernels.prepared import as_it_is
 from assay.device.timing.clocks import Clocks, CycleCounter
-from assay.device.worker.cuda import DEVICE, hold_all, record_all, reset_persisting_lines
+from assay.device.timing.turn import Turn, take
+from assay.device.worker.cuda import DEVICE
+from assay.device.worker.handover import Send
+from assay.device.worker.helper import find_driver
 from assay.shared.limits import lead_ms, settling_launches, turn_samples
-from assay.shared.specs import ProtocolSpec
+from assay.shared.specs import Json, ProtocolSpec
 
 FLUSH_FACTOR = 2
 """Bytes written before a cold launch, in units of the L2 size: what was there is evicted."""
@@ -23,14 +28,6 @@ CYCLES_PER_MS = 2_000_000
 
 STILL_MS = 0.02
 """By which work on another stream may outlast the timed one unseen: an event is good to less."""
-
-wait_for_gpu: Callable[[], object] = torch.cuda.synchronize
-"""As it was before a stranger's code could replace it: the guard tells of that afterwards, and a
-turn that did not wait would end in an error instead."""
-
-
-draw = secrets.randbelow
-"""Likewise; what it gives follows from no state that could be read."""
 
 
 def nothing(*_told: object) -> None:
@@ -50,6 +47,15 @@ class Timing:
     clock_mhz: float | None = None
     after_ms: float = 0.0
     """How much longer than the stream that is timed others had work, where they are watched."""
+    started: float = 0.0
+    """On the monotonic clock, in seconds, as ``ended``."""
+    ended: float = 0.0
+    number: int = -1
+    """Of the turns that were handed over; -1 for another."""
+
+    def taken(self) -> Json:
+        """Return what the stopwatch hands over."""
+        return {name: value for name, value in asdict(self).items() if name != "clock_mhz"}
 
 
 @dataclass(frozen=True)
@@ -65,21 +71,6 @@ class Keep:
     taken: Callable[[], object] = nothing
     """Called when an output was copied, before anything else changes."""
 
-    def wants(self, number: int) -> bool:
-        """Return whether the output of a launch that has ended is to be copied."""
-        return draw(number + 1) == 0 if self.number is None else number == self.number
-
-
-def _event() -> Any:
-    return torch.cuda.Event(enable_timing=True)
-
-
-def _wait(lead_ms: float) -> None:
-    """Wait until the GPU has nothing to do, then let the host run ahead of it."""
-    wait_for_gpu()
-    if lead_ms > 0:
-        torch.cuda._sleep(int(lead_ms * CYCLES_PER_MS))
-
 
 def copy_output(output: Tensor, keep: Keep) -> None:
     """Copy a kept output. Raises ValueError when it has another shape than the operation's."""
@@ -91,12 +82,19 @@ def copy_output(output: Tensor, keep: Keep) -> None:
 
 
 class CudaStopwatch:
-    """Enqueues a whole turn and synchronises once, at its end."""
+    """Enqueues a whole turn and synchronises once, at its end.
 
-    def __init__(self, cold: bool, counter: CycleCounter | None = None) -> None:
-        size = FLUSH_FACTOR * int(torch.cuda.get_device_properties(0).L2_cache_size)
-        self._flush: Any = torch.empty(size, dtype=torch.uint8, device=DEVICE) if cold else None
-        self._counter = counter
+    ``hand_over``: what a turn that counts is sent with, before any code of Python runs again.
+    Make it before a stranger's code runs. Raises RuntimeError where there is no driver.
+    """
+
+    def __init__(
+        self, cold: bool, counter: CycleCounter | None = None, hand_over: Send | None = None
+    ) -> None:
+        size = FLUSH_FACTOR * int(torch.cuda.get_device_properties(0).L2_cache_size) if cold else 0
+        self._flush: Any = torch.empty(size, dtype=torch.uint8, device=DEVICE)
+        self._counter, self._hand_over = counter, hand_over
+        self._helper, self._handed_over = find_driver(), 0
 
     def turn(
         self,
@@ -106,51 +104,53 @@ class CudaStopwatch:
         before: Callable[[int], None] = nothing_before,
         keeps: Sequence[Keep] = (),
         look: Callable[[], object] | None = None,
+        counts: bool = False,
     ) -> Timing:
         """Time ``samples`` launches; ``before`` is called ahead of each, outside its timing.
 
         ``lead_ms`` of idle GPU work go first, so that the host runs ahead of the GPU. ``look`` is
         for a stranger's launches: it is called behind some of them, one a turn in the mean, drawn
         when they have been enqueued; and what is left on other streams at the end is timed, too.
-        Raises RuntimeError for any CUDA error of the turn.
+        A turn that ``counts`` is handed over. Raises RuntimeError for any CUDA error of the turn.
         """
-        events = [tuple(_event() for _ in range(2)) for _ in range(samples)]
-        numbered = (each.number for each in keeps if each.number is not None)
-        alone, all_done, free = next(numbered, None) if look else None, _event(), _event()
-        reset_persisting_lines()
-        _wait(lead_ms)
-        self._stamp(0)
-        began = time.monotonic()
-        for number, (start, stop) in enumerate(events):
-            if number == alone:  # no other work may run until it begins
-                _wait(lead_ms)
-            before(number)
-            if self._flush is not None:
-                # Enqueued before the start event: it evicts L2 and hides the launch gap.
-                self._flush.zero_()
-            start.record()
-            if number == alone:
-                hold_all(start)
-            output = launch()
-            stop.record()
-            for keep in keeps:
-                if keep.wants(number):
-                    # In stream order, before the host waits: work that a launch left on another
-                    # stream is missing here.
-                    copy_output(output, keep)
-            if look is not None and draw(samples) == 0:
-                look()
-                _wait(lead_ms)
-        host_ms = (time.monotonic() - began) * 1e3 / samples
-        if look is not None:
-            record_all(all_done)
-            free.record()
-        self._stamp(1)
-        wait_for_gpu()
-        times = [start.elapsed_time(stop) for start, stop in events]
-        clock = self._counter.read() if self._counter else None
-        after = free.elapsed_time(all_done) if look is not None else 0.0
-        return Timing(times, host_ms, clock, after)
+        stream = torch.cuda.current_stream()
+        numbers = [-1 if each.number is None else each.number for each in keeps]
+        cycles = int(lead_ms * CYCLES_PER_MS)
+
+        def keep(place: int, output: Tensor) -> None:
+            # A launch may have left another stream behind as the current one.
+            with torch.cuda.stream(stream):
+                copy_output(output, keeps[place])
+
+        asked = Turn(
+            launch,
+            before,
+            partial(torch.cuda._sleep, cycles) if cycles > 0 else nothing,
+            self._stamp,
+            keep,
+            look or nothing,
+            stream.cuda_stream,
+            self._flush.data_ptr(),
+            self._flush.numel(),
+            (ctypes.c_int * len(numbers))(*numbers),
+            len(numbers),
+            samples,
+            next((number for number in numbers if look and number >= 0), -1),
+            look is not None,
+            self._hand_over.fileno() if counts and self._hand_over else -1,
+        )
+        taken = self._taken(asked)
+        return Timing(**taken, clock_mhz=self._counter.read() if self._counter else None)
+
+    def _taken(self, asked: Turn) -> Json:
+        if self._helper is not None:
+            return dict(json.loads(self._helper.assay_turn(ctypes.byref(asked))))
+        found = {**take(asked), "number": -1}
+        if self._hand_over is not None and asked.fd >= 0:
+            found["number"] = self._handed_over
+            self._handed_over += 1
+            self._hand_over(found)
+        return found
 
     def _stamp(self, which: int) -> None:
         """Note cycles and time; a counter that fails is given up, the turn is not."""

@@ -1,6 +1,7 @@
 """The first touch of CUDA in a process, and the few driver calls PyTorch does not offer."""
 
 import ctypes
+from functools import cache
 from typing import Any
 
 import torch
@@ -36,12 +37,16 @@ def open_cuda(choice: Choice) -> Any:
     return properties
 
 
-def reset_persisting_lines() -> None:
-    """Make persisting L2 lines normal again, so that no arm leaves its data behind.
+@cache
+def driver() -> ctypes.CDLL:
+    """Return the driver's library. Raises OSError."""
+    return ctypes.CDLL("libcuda.so.1")
 
-    Returns silently where the device has no such lines: then there is nothing to reset.
-    """
-    ctypes.CDLL("libcuda.so.1").cuCtxResetPersistingL2Cache()
+
+def ask(name: str, *arguments: Any) -> None:
+    """Call a function of the driver. Raises RuntimeError with its name and the code."""
+    if code := getattr(driver(), name)(*arguments):
+        raise RuntimeError(f"CUDA's driver refuses {name}: error {code}")
 
 
 def persisting_bytes() -> int:
@@ -49,7 +54,7 @@ def persisting_bytes() -> int:
     device has none.
     """
     found = ctypes.c_size_t(0)
-    refused = ctypes.CDLL("libcuda.so.1").cuCtxGetLimit(ctypes.byref(found), PERSISTING_L2)
+    refused = driver().cuCtxGetLimit(ctypes.byref(found), PERSISTING_L2)
     return 0 if refused else found.value
 
 
@@ -57,31 +62,5 @@ def set_no_l2_aside() -> int:
     """Set no L2 aside for lines that stay, as a driver does by itself on an H200; return the bytes
     that stay set aside.
     """
-    ctypes.CDLL("libcuda.so.1").cuCtxSetLimit(PERSISTING_L2, ctypes.c_size_t(0))
+    driver().cuCtxSetLimit(PERSISTING_L2, ctypes.c_size_t(0))
     return persisting_bytes()
-
-
-def record_all(event: Any) -> None:
-    """Record a torch.cuda.Event behind all that this process gave the GPU, on whatever stream.
-
-    Raises RuntimeError.
-    """
-    event.record()  # this makes it
-    _ask_context("cuCtxRecordEvent", event)
-
-
-def hold_all(event: Any) -> None:
-    """Make all work that comes later, on any stream, wait for an event. Raises RuntimeError.
-
-    A launch may leave work on another stream than the one that is timed. It may even run there
-    while the GPU is made ready for a launch, and have a right answer by the time that this begins.
-    """
-    _ask_context("cuCtxWaitEvent", event)
-
-
-def _ask_context(name: str, event: Any) -> None:
-    driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
-    code = driver.cuCtxGetCurrent(ctypes.byref(context))
-    code = code or getattr(driver, name)(context, ctypes.c_void_p(event.cuda_event))
-    if code:
-        raise RuntimeError(f"CUDA's driver refuses {name}: error {code}")

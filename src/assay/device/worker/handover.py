@@ -2,15 +2,27 @@
 
 import json
 import socket
-from collections.abc import Callable
 from contextlib import suppress
 
 from assay.shared.specs import Json
 
-Send = Callable[[Json], object]
-"""What a child calls with a document that its parent is to have."""
 AT_ONCE = 1 << 16
 """Bytes read at a time."""
+
+
+class Send:
+    """What a child calls with a document that its parent is to have."""
+
+    def __init__(self, to: socket.socket) -> None:
+        self._to = to
+
+    def __call__(self, document: Json) -> None:
+        """Send it; waits while the parent has much to read."""
+        self._to.sendall(json.dumps(document, allow_nan=False).encode() + b"\n")
+
+    def fileno(self) -> int:
+        """Return what a line may be written to."""
+        return self._to.fileno()
 
 
 class Handover:
@@ -31,7 +43,7 @@ class Handover:
     def as_child(self) -> Send:
         """Let go of the parent's end, and return what sends a document; for the child."""
         self._here.close()
-        return lambda document: self._there.sendall(_line(document))
+        return Send(self._there)
 
     def poll(self) -> None:
         """Take what has arrived: a child that sends much waits for this."""
@@ -47,7 +59,3 @@ class Handover:
             if all(isinstance(each, dict) for each in found):
                 return found
         return []
-
-
-def _line(document: Json) -> bytes:
-    return json.dumps(document, allow_nan=False).encode() + b"\n"
