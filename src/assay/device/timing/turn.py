@@ -3,6 +3,7 @@
 import ctypes
 import secrets
 import time
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from assay.device.worker.cuda import ask, driver
@@ -25,10 +26,18 @@ class Turn(ctypes.Structure):
 
 def take(turn: Turn) -> Json:
     """Do as ``assay_turn`` of turn.c, in Python, and write nothing. Raises RuntimeError."""
-    context, stream = ctypes.c_void_p(), ctypes.c_void_p(turn.stream)
     events = [ctypes.c_void_p() for _ in range(2 * turn.samples + 2)]
-    for event in events:
-        ask("cuEventCreate", ctypes.byref(event), 0)
+    try:
+        for event in events:
+            ask("cuEventCreate", ctypes.byref(event), 0)
+        return _take(turn, events)
+    finally:
+        for event in events:
+            driver().cuEventDestroy_v2(event)
+
+
+def _take(turn: Turn, events: Sequence[ctypes.c_void_p]) -> Json:
+    context, stream = ctypes.c_void_p(), ctypes.c_void_p(turn.stream)
     ended, all_ended = events[-2:]
 
     def get_ahead() -> None:
@@ -66,16 +75,13 @@ def take(turn: Turn) -> Json:
         ask("cuEventRecord", ended, stream)
     turn.stamp(1)
     ask("cuCtxSynchronize")
-    found = {
+    return {
         "started": began,
         "ended": time.monotonic(),
         "host_ms": host_ms,
         "after_ms": _elapsed(ended, all_ended) if turn.watched else 0.0,
         "times_ms": [_elapsed(*events[at : at + 2]) for at in range(0, 2 * turn.samples, 2)],
     }
-    for event in events:
-        ask("cuEventDestroy_v2", event)
-    return found
 
 
 def _elapsed(start: Any, stop: Any) -> float:
