@@ -58,6 +58,10 @@ class TestCode:
     def test_an_edit_of_one_task_concerns_that_task_alone(self, package: Path) -> None:
         assert changed_by(package, "device/tasks/cheats.py", with_statement) == {"cheats"}
 
+    def test_a_file_of_c_belongs_to_the_module_beside_it(self, package: Path) -> None:
+        edited = changed_by(package, "device/timing/turn.c", lambda source: source + "\n")
+        assert edited == {"benchmark", "stopwatch", "cheats"}
+
     def test_every_module_of_the_device_side_belongs_to_a_stage(self) -> None:
         """A module that no stage's imports reach is code whose change would go unnoticed."""
         reached = set(imported([START, *MODULES.values()]).values())

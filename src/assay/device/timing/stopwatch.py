@@ -14,7 +14,7 @@ import torch
 from assay.device.kernels.inputs import Tensor
 from assay.device.kernels.prepared import as_it_is
 from assay.device.timing.clocks import Clocks, CycleCounter
-from assay.device.timing.turn import Turn, take
+from assay.device.timing.turn import AskedTurn, take
 from assay.device.worker.cuda import DEVICE
 from assay.device.worker.handover import Send
 from assay.device.worker.helper import find_driver
@@ -122,7 +122,7 @@ class CudaStopwatch:
             with torch.cuda.stream(stream):
                 copy_output(output, keeps[place])
 
-        asked = Turn(
+        asked = AskedTurn(
             launch,
             before,
             partial(torch.cuda._sleep, cycles) if cycles > 0 else nothing,
@@ -142,7 +142,7 @@ class CudaStopwatch:
         taken = self._taken(asked)
         return Timing(**taken, clock_mhz=self._counter.read() if self._counter else None)
 
-    def _taken(self, asked: Turn) -> Json:
+    def _taken(self, asked: AskedTurn) -> Json:
         if self._helper is not None:
             return dict(json.loads(self._helper.assay_turn(ctypes.byref(asked))))
         found = {**take(asked), "number": -1}

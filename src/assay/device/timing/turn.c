@@ -245,7 +245,7 @@ static int write_all(int fd, const char *text, size_t bytes)
 /* Finds the driver's functions. Returns NULL, or why there is no driver. */
 const char *assay_find_driver(void)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
     if (library == NULL)
         return dlerror();
     CALLS(FIND)

@@ -10,7 +10,7 @@ from assay.device.worker.cuda import ask, driver
 from assay.shared.specs import Json
 
 
-class Turn(ctypes.Structure):
+class AskedTurn(ctypes.Structure):
     """What is asked of a turn: ``struct turn`` of turn.c, which says what each part is."""
 
     _fields_: ClassVar = [
@@ -24,7 +24,7 @@ class Turn(ctypes.Structure):
     ]  # fmt: skip
 
 
-def take(turn: Turn) -> Json:
+def take(turn: AskedTurn) -> Json:
     """Do as ``assay_turn`` of turn.c, in Python, and write nothing. Raises RuntimeError."""
     events = [ctypes.c_void_p() for _ in range(2 * turn.samples + 2)]
     try:
@@ -36,7 +36,7 @@ def take(turn: Turn) -> Json:
             driver().cuEventDestroy_v2(event)
 
 
-def _take(turn: Turn, events: Sequence[ctypes.c_void_p]) -> Json:
+def _take(turn: AskedTurn, events: Sequence[ctypes.c_void_p]) -> Json:
     context, stream = ctypes.c_void_p(), ctypes.c_void_p(turn.stream)
     ended, all_ended = events[-2:]
 

@@ -1,8 +1,8 @@
 """Whether a stranger's code changed what measures it, in the process that both share.
 
-Watched are the functions by which launches are timed, copied and compared, those of this package,
-those of PyTorch that a reference may call, the clock, and what may run between others' calls:
-function modes of PyTorch, trace functions.
+Watched are the functions by which outputs are copied and compared, those of this package, those of
+PyTorch that a reference may call, what others' stopwatches are cheated by, and what may run between
+others' calls: function modes of PyTorch, trace functions. Times are not Python's (``turn.c``).
 """
 
 import builtins
@@ -25,7 +25,7 @@ WATCHED: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("builtins", builtins, ("abs", "float", "isinstance", "max", "min", "round", "sum", "type")),
     ("torch.cuda", torch.cuda, ("Event", "CUDAGraph", "Stream", "_sleep", "current_stream", "graph",
                                 "stream", "synchronize")),
-    ("torch.cuda.Event", torch.cuda.Event, ("elapsed_time", "query", "record", "synchronize")),
+    ("torch.cuda.Event", torch.cuda.Event, ("elapsed_time",)),
     ("torch.cuda.CUDAGraph", torch.cuda.CUDAGraph, ("replay",)),
     ("torch.linalg", torch.linalg, ("norm", "vector_norm")),
     ("math", math, ("isfinite", "sqrt")),
