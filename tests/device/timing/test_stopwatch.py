@@ -258,7 +258,7 @@ class TestStrangers:
 
             return replace(bound, launch=launch)
 
-        def run(arms, index, note, hand_over):
+        def run(arms, index, note, hand_over, alone):
             OnFakeCuda(driver)
             bench = Bench(
                 rules,
