@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from assay.base.pip_locks import lock_versions
+from assay.cli import checkout as checkout_module
 from assay.cli.commands import bundle as make
 from assay.cli.commands.bundle import bundle_files, entries_for, pack
 from assay.records.plan import BuildJob
 from tests import tar_filters
 from tests.git_history import git
+from tests.library_checkout import write_config
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -128,6 +130,25 @@ class TestRunScript:
                                    ("--target", "h100", "--out", "/tmp")])  # fmt: skip
 def test_bad_input_is_found_before_anything_is_done(assay: Any, words: tuple[str, ...]) -> None:
     assert assay("bundle", "--source", "003", *words).code == 2
+
+
+@pytest.mark.parametrize(
+    "words", [("bundle", "--target", "mine"), ("remote", "nowhere", "--dry-run")]
+)
+def test_a_target_that_git_does_not_track_is_refused(
+    words: tuple[str, ...], assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_config(tmp_path / "checkout", ("h100",), ["fixture_duel"])
+    script = "tools/remote_node.sh"
+    write(root / script, (ROOT / script).read_text())
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    own = (root / "config" / "targets" / "h100.yaml").read_text().replace("id: h100", "id: mine")
+    write(root / "config" / "targets" / "mine.yaml", own)
+    monkeypatch.setattr(checkout_module, "ROOT", root)
+    refused = assay(*words)
+    assert refused.code == 2
+    assert "config/targets/mine.yaml" in refused.err
 
 
 def test_it_holds_the_wheels_of_the_toolchain(

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from assay.base.errors import BadInput, MissingEnvironment
@@ -67,3 +68,11 @@ def source_files(root: Path) -> list[str]:
         ) from error
     names = sorted({os.fsdecode(name) for name in listed.split(b"\0") if name})
     return [name for name in names if (root / name).is_file() and not (root / name).is_symlink()]
+
+
+def require_tracked(root: Path, targets: Iterable[str]) -> None:
+    """Raise BadInput for a target whose file is below ``root``, but would stay behind."""
+    tracked = set(source_files(root))
+    for file in (f"config/targets/{target}.yaml" for target in targets):
+        if (root / file).is_file() and file not in tracked:
+            raise BadInput(f"{file}: only what git tracks goes to another machine: git add it")

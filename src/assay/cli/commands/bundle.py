@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from packaging.markers import Marker, default_environment
 
-from assay.base.commits import git_state, source_files
+from assay.base.commits import git_state, require_tracked, source_files
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.io import read_record
 from assay.base.progress import say as progress
@@ -63,7 +63,7 @@ def bundle(
             raise BadInput(f"--python {version}: name a release from 3.11 on, as 3.12")
     if place.suffix != ".tar":
         raise BadInput(f"--out {place}: name a file that ends in .tar: nothing is compressed")
-    _require_tracked(checkout.ROOT, target)
+    require_tracked(checkout.ROOT, [target])
     sources, wish = tuple(source or defaults.sources), runtime or defaults.runtime
     root = checkout.ROOT
     catalog = load_catalog(root)
@@ -109,13 +109,6 @@ def bundle(
     pack(f"assay-{target}", files, environment, place)
     say(f"bundle: {place} ({place.stat().st_size / 1e6:.0f} MB)")
     say("on the node: tar xf it, then run.sh in the folder that comes out")
-
-
-def _require_tracked(root: Path, target: str) -> None:
-    """Raise BadInput for a target whose file would stay behind."""
-    file = f"config/targets/{target}.yaml"
-    if (root / file).is_file() and file not in source_files(root):
-        raise BadInput(f"{file}: a bundle packs what git tracks, and not this: git add it")
 
 
 GLIBC_MINOR = 34

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.base.commits import git_state, source_files
+from assay.base.commits import git_state, require_tracked, source_files
 from assay.base.errors import BadInput, CheckFailed, Interrupted, MissingEnvironment
 from assay.base.progress import say
 from assay.base.signals import SignalledExit
@@ -186,6 +186,7 @@ def _copies(given: Mapping[str, Any], typed: Typed, project: Path | None) -> Cop
     """Return what is to be copied for the options that were typed."""
     catalog = load_catalog(checkout.ROOT, project)
     catalog.check_selection(given["source"] or (), given["target"] or ())
+    require_tracked(checkout.ROOT, given["target"] or catalog.targets)
     catalog.sources_of(given["claim"] or ())
     copies = Copies(project)
     if project is not None:
