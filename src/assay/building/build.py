@@ -5,6 +5,7 @@ command and toolchain lock are what this checkout would compile.
 """
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,10 +13,11 @@ from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record, write_record
 from assay.base.progress import exclusive
 from assay.building.nvcc import Compiled, compiled, file_digest
+from assay.building.occupancy import occupancy
 from assay.building.recipe import Compilation, Kind, Tree, describe
 from assay.building.toolchain import Toolchain, ensure_toolchain, toolchain_lock_digest
 from assay.catalog.model import Catalog
-from assay.records.builds import BuildRecord, ToolchainRecord
+from assay.records.builds import BuildRecord, Occupancy, ToolchainRecord
 from assay.runtimes.base import Place
 from assay.shared.files import sha256_file, whole_file
 
@@ -57,7 +59,8 @@ def build(
             found = _from_cache(job, cached)
             if found is None:
                 toolchain = ensure_toolchain(root, place)
-                found = _compile(job, Tree(root, project), cached, toolchain)
+                constants = catalog.dynamic_shared.get(job.command[-1], {})
+                found = _compile(job, Tree(root, project), cached, toolchain, constants)
     record, file = found
     if record.artifact is not None and file is not None:
         _copy(file, out_dir / record.artifact.path)
@@ -95,7 +98,13 @@ def _from_elsewhere(job: Compilation, folder: Path) -> Built | None:
     return record, file
 
 
-def _compile(job: Compilation, tree: Tree, cached: Path, toolchain: Toolchain) -> Built:
+def _compile(
+    job: Compilation,
+    tree: Tree,
+    cached: Path,
+    toolchain: Toolchain,
+    constants: Mapping[str, str],
+) -> Built:
     """Compile and put the outcome into the cache, the record last."""
     shutil.rmtree(cached, ignore_errors=True)
     file: Path | None = None
@@ -103,13 +112,18 @@ def _compile(job: Compilation, tree: Tree, cached: Path, toolchain: Toolchain) -
         if outcome.artifact is not None:
             file = cached / job.output
             _copy(outcome.artifact, file)
-    record = _record(job, outcome, file, toolchain.record)
+        held = occupancy(job, outcome, constants, toolchain)
+    record = _record(job, outcome, file, toolchain.record, held)
     write_record(record, cached / RECORD)
     return record, file
 
 
 def _record(
-    job: Compilation, outcome: Compiled, file: Path | None, toolchain: ToolchainRecord
+    job: Compilation,
+    outcome: Compiled,
+    file: Path | None,
+    toolchain: ToolchainRecord,
+    held: tuple[Occupancy, ...] | None,
 ) -> BuildRecord:
     artifact = None
     if file is not None:
@@ -129,6 +143,7 @@ def _record(
         asserts=outcome.asserts,
         code_sha256=outcome.code_sha256,
         instructions=outcome.instructions,
+        occupancy=held,
         toolchain=toolchain,
         diagnostics=outcome.diagnostics,
         built_elsewhere=False,

@@ -1,8 +1,10 @@
 """Machine code: its digest without line tables, in which a host compiler leaves its headers, and
-what its instructions are.
+what its instructions and blocks are.
 """
 
+import math
 import re
+import struct
 from collections import Counter
 from collections.abc import Iterable
 from io import BytesIO
@@ -42,6 +44,43 @@ def count_instructions(cubins: Iterable[bytes]) -> dict[str, int]:
                 words = memoryview(cubin)[start : start + size].cast("Q")
                 found.update(word & 0x1FF for word in words[::2])
     return {name: found[code] for code, name in OPERATIONS.items() if found[code]}
+
+
+MAX_THREADS = 0x0504
+"""What opens an attribute that holds the bounds of a block in three dimensions: its form, that of
+one with a size, below its number."""
+SIZED = 0x04
+
+
+def block_threads(cubins: Iterable[bytes]) -> dict[str, int]:
+    """Return how many threads a block of each kernel may have at most, by the kernel's mangled
+    name, where the source bounds them (``__launch_bounds__``). Raises BadInput.
+    """
+    found = {}
+    for cubin in cubins:
+        for name, start, size in _sections(cubin):
+            at = start
+            while name.startswith(".nv.info.") and at < start + size:
+                head, length = struct.unpack_from("<HH", cubin, at)
+                if head == MAX_THREADS:
+                    bounds = struct.unpack_from("<3I", cubin, at + 4)
+                    found[name.removeprefix(".nv.info.")] = math.prod(bounds)
+                at += 4 + (length if head & 0xFF == SIZED else 0)
+    return found
+
+
+def symbol_sizes(data: bytes) -> dict[str, int]:
+    """Return the bytes that each symbol of an object file takes."""
+    # As for _sections.
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415
+    from elftools.elf.sections import SymbolTableSection  # noqa: PLC0415
+
+    return {
+        symbol.name: symbol["st_size"]
+        for section in ELFFile(BytesIO(data)).iter_sections()
+        if isinstance(section, SymbolTableSection)
+        for symbol in section.iter_symbols()
+    }
 
 
 def code_digest(cubins: Iterable[bytes]) -> str:

@@ -87,9 +87,11 @@ def _stage(job: Compilation, tree: Tree, directory: Path) -> None:
 
 _SCRIPT = f"""\
 set -e
-mkdir -p {TOOL}/{CUTLASS.rsplit("/", 1)[0]}
-ln -s "$1/nvidia" {TOOL}/nvidia
-$0 "$1/{CUTLASS}" {TOOL}/{CUTLASS}
+if [ ! -e {TOOL} ]; then
+    mkdir -p {TOOL}/{CUTLASS.rsplit("/", 1)[0]}
+    ln -s "$1/nvidia" {TOOL}/nvidia
+    $0 "$1/{CUTLASS}" {TOOL}/{CUTLASS}
+fi
 shift
 exec "$@"
 """

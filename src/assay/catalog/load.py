@@ -196,6 +196,11 @@ def _catalog(root: Path, sources: dict[str, SourceClaims]) -> Catalog:
             for path, kernel in kernels
             for name in (*(v.id for v in kernel.variants), *(p.id for p in kernel.probes))
         },
+        dynamic_shared={
+            f"kernels/{path.parent.name}/{source}": launched
+            for path, kernel in kernels
+            for source, launched in kernel.dynamic_shared.items()
+        },
         judging=load_yaml(Judging, config / "judging.yaml"),
         tuning=load_yaml(TuningFile, tuning) if tuning.is_file() else NO_TUNING,
         operators=tuple(entry for _, kernel in kernels for entry in kernel.operators),

@@ -55,6 +55,8 @@ class Catalog:
     kernel_folder: dict[str, str]
     """Folder under kernels/ of each variant and probe."""
     judging: Judging
+    dynamic_shared: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Of each source below the root: by kernel, the constant of its dynamic shared memory."""
     tuning: TuningFile = NO_TUNING
     operators: tuple[OperatorKernel, ...] = ()
     rivals: dict[str, Rival] = field(default_factory=dict)

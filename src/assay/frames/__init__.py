@@ -261,6 +261,7 @@ BUILDS = (
     Column("registers", "float64", "most of any entry, a thread"),
     Column("spilled_bytes", "float64", "stores and loads of all entries"),
     Column("static_shared_bytes", "float64", "most of any entry, a block"),
+    Column("warps", "float64", "resident on a multiprocessor, the fewest of all entries"),
     Column("asserts", "object", "whether device code calls the assertion handler"),
     Column("built_elsewhere", "bool", "whether a prebuilt artifact was taken over"),
     Column("seconds", "float64", "wall clock of the compilation", "cost.seconds"),
@@ -284,6 +285,7 @@ def _most_of(of: str, record: BuildRecord) -> dict[str, object]:
         "of": of,
         "registers": max((each.registers for each in used), default=None),
         "spilled_bytes": spilled if used else None,
+        "warps": min((each.warps for each in record.occupancy or ()), default=None),
         "static_shared_bytes": max((each.static_shared_bytes for each in used), default=None),
     }
 

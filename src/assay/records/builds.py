@@ -28,6 +28,19 @@ class KernelResources(Record):
     static_shared_bytes: int
 
 
+class Occupancy(Record):
+    """What a multiprocessor holds of one kernel at a time, where the grid is large enough."""
+
+    entry: str
+    threads: int
+    """Of a block, as the source bounds them (``__launch_bounds__``): our launchers launch these."""
+    dynamic_shared_bytes: int
+    """Of a block: the value of the constant that the launcher takes."""
+    blocks: int
+    """By NVIDIA's limits for the architecture, of registers, shared memory, threads and blocks."""
+    warps: int
+
+
 class ToolchainRecord(Record):
     """The compiler, as found: each tool by version, each wheel by name and hash."""
 
@@ -86,6 +99,9 @@ class BuildRecord(Record):
     instructions: dict[str, int] | None = None
     """How many the machine code has: products on tensor cores (HMMA, HGMMA, QGMMA), fragments from
     shared memory (LDSM), asynchronous copies into it (LDGSTS, UTMALDG). None as above."""
+    occupancy: tuple[Occupancy, ...] | None = None
+    """Of each kernel whose launch kernel.yaml tells (``dynamic_shared``); None where it tells none,
+    for PTX, in a failed build, and in records of versions that did not look."""
     built_elsewhere: bool
     """True when a prebuilt artifact with the same sources and command was taken over."""
     cost: CompileCost | None = None

@@ -37,6 +37,10 @@ Abi = Literal[
 Artifact = Literal["original", "reimplemented"]
 
 
+HostConstant = Annotated[str, Field(pattern=r"^(0|[A-Za-z_]\w*(::[A-Za-z_]\w*)*)$")]
+"""A constant of a source, by its name in C++, or 0."""
+
+
 class Variant(Record):
     """One implementation of an operation."""
 
@@ -167,6 +171,8 @@ class KernelManifest(Record):
     schema_: Literal["assay/kernels/1"] = Field(alias="schema")
     families: dict[Identifier, dict[str, Any]] = {}
     """What variants of one source share, by the name that each of them gives as its ``family``."""
+    dynamic_shared: dict[FileName, dict[Symbol, HostConstant]] = {}
+    """Bytes of dynamic shared memory that each kernel of a source is launched with."""
     variants: tuple[Variant, ...] = ()
     programs: tuple[OriginalProgram, ...] = ()
     probes: tuple[Probe, ...] = ()
