@@ -52,9 +52,11 @@ class Rival:
     """Of a CTA."""
     h100_ms: float
     """In RECORD."""
+    counted: int = FLOP
+    """FLOP that its claimed rate counts."""
 
 
-FMHA = Rival("s004_fmha_time", 64, 0.0197904)
+FMHA = Rival("s004_fmha_time", 64, 0.0197904, counted=677_376_000)
 SDPA = Rival("s004_sdpa_time", 128, 0.0106792)
 
 
@@ -79,17 +81,15 @@ def predictions() -> dict[str, tuple[float, float]]:
     """
     base, boost = L4_CLOCKS_GHZ
     times = {
-        rival.claim: (
-            predicted_us(rival, boost, worst=False),
-            predicted_us(rival, base, worst=True),
-        )
+        rival: (predicted_us(rival, boost, worst=False), predicted_us(rival, base, worst=True))
         for rival in (FMHA, SDPA)
     }
     found = {}
-    for name, (least, most) in times.items():
-        found[name] = least / 1e3, most / 1e3
-        found[name.replace("_time", "_rate")] = FLOP / most / 1e6, FLOP / least / 1e6
-    ratios = [sdpa / fmha for sdpa, fmha in zip(times[SDPA.claim], times[FMHA.claim], strict=True)]
+    for rival, (least, most) in times.items():
+        found[rival.claim] = least / 1e3, most / 1e3
+        rates = rival.counted / most / 1e6, rival.counted / least / 1e6
+        found[rival.claim.replace("_time", "_rate")] = rates
+    ratios = [sdpa / fmha for sdpa, fmha in zip(times[SDPA], times[FMHA], strict=True)]
     found["s004_speedup"] = min(ratios), max(ratios)
     return {
         name: (_two_digits(a, math.floor), _two_digits(b, math.ceil))

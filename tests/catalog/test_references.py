@@ -10,7 +10,7 @@ from assay.catalog.model import Catalog
 from assay.catalog.references import check_references
 from assay.judging.cutlass_output import Shape
 from assay.judging.formulas import program_facts
-from assay.records.claims import Claim
+from assay.records.claims import Claim, ClaimKind
 from assay.records.evaluations import Benchmark, Derived, Invocation, Program, Reading
 from tests import builders as b
 from tests.judging.asked import quotient, rate
@@ -77,3 +77,13 @@ class TestFormulas:
     def test_programs_report_just_what_may_be_named(self, parser: Any, shape: Shape) -> None:
         assert program_facts(parser, shape).keys() == names_of_program(parser)
         assert shape.keys() == set(OUTPUTS[parser].sizes)
+
+
+def test_a_prediction_foretells_claims_that_there_are() -> None:
+    changes = {"kind": ClaimKind.PREDICTION, "predicts": ("printed",)}
+    told = b.claim("told", rate("ours"), **changes)
+    check_references(catalog(told, b.claim("printed", rate("ours"))))
+    with pytest.raises(BadInput, match="there is no claim 'printed'"):
+        check_references(catalog(told))
+    with pytest.raises(ValueError, match="only a prediction"):
+        b.claim("told", rate("ours"), **{**changes, "kind": ClaimKind.MEASUREMENT})

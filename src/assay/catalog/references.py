@@ -157,6 +157,8 @@ class _Names:
     def check_claim(self, claim: Claim) -> None:
         """What a claim's answer names is there, and its formulas and its unit fit."""
         catalog, evaluation = self.catalog, claim.evaluation
+        for name in claim.predicts:
+            self.require("claim", name, catalog.claims)
         self._check_terms(evaluation)
         match evaluation:
             case Arithmetic(operands=operands):

@@ -155,6 +155,8 @@ class ClaimText(Record):
     """What one would have to know to repeat the measurement and the source leaves unsaid."""
     redefined: str | None = None
     """How what answers it differs from what did in earlier reports: a sentence of the verdict."""
+    predicts: tuple[Identifier, ...] = ()
+    """The claims whose figures it foretells, in its own unit or as ``computed`` says."""
     note: str | None = None
     """A fact about this figure that a reader of the verdict should know."""
     sentence: Identifier | None = None
@@ -253,6 +255,10 @@ class Claim(ClaimText):
             (
                 self.computed is None or (valued and self.computed.strip()),
                 "computed says how the value follows from what the source prints",
+            ),
+            (
+                not self.predicts or self.kind is ClaimKind.PREDICTION,
+                "only a prediction foretells the figures of other claims (predicts)",
             ),
         )
         return self

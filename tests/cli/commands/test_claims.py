@@ -64,6 +64,22 @@ class TestClaims:
         told = {row["source"] for row in rows if row["verdicts"]}
         assert told == {"001", "sm_89"}
 
+    def test_what_was_foretold_stands_beside_each_figure_of_an_l4(self, assay: Any) -> None:
+        rows = json.loads(assay("claims", "--json", "--source", "004").out)
+        foretold = {row["claim"]: row["predicted"] for row in rows if row["predicted"]}
+        assert foretold.keys() == {
+            *("s004_fmha_time", "s004_fmha_rate", "s004_fmha_rate_printed"),
+            *("s004_sdpa_time", "s004_sdpa_rate", "s004_speedup"),
+        }
+        (told,) = foretold["s004_speedup"]
+        claim = load_catalog(ROOT).claims["l4_model_speedup"]
+        assert (told["source"], told["value"], told["to"]) == ("l4_model", claim.value, claim.to)
+        heads, *lines = assay("claims", "--source", "004").out.splitlines()
+        at = heads.split("\t").index("predicted")
+        cells = {line.split("\t")[0]: line.split("\t")[at] for line in lines}
+        assert "l4_model" in cells["s004_speedup"]
+        assert cells["s004_sparsek_rate"] == ""
+
     @pytest.mark.parametrize("status", ["not_run", "exceeded", "misstated", "incorrect"])
     def test_a_status_selects_what_the_page_does(self, assay: Any, status: str) -> None:
         rows = json.loads(assay("claims", "--json", "--status", status).out)

@@ -22,6 +22,7 @@ from assay.judging.causes import with_known_causes
 from assay.judging.counts import outcome, rows_by_claim
 from assay.records.attestation import VERDICTS
 from assay.records.claims import Audit, Claim
+from assay.records.units import with_unit
 from assay.records.verdicts import Status, Verdict, VerdictsFile
 from assay.report.counts import came_out
 from assay.report.verdict_text import lead_of, verdict_text
@@ -40,6 +41,7 @@ OF_VERDICT: dict[str, Any] = {
 COLUMNS = (
     TableColumn("claim"),
     TableColumn("claimed"),
+    TableColumn("predicted", prose=True),
     TableColumn("measured"),
     TableColumn("verdict", prose=True),
     TableColumn("why", prose=True),
@@ -154,10 +156,17 @@ def _row(catalog: Catalog, entry: Claim | Audit, source: str) -> Row:
         "computed": None,
         "target": None,
         "targets": [],
+        "predicted": [],
     }
     if isinstance(entry, Claim):
         own = {"value", "to", "about", "unit", "computed", "relation"}
         row |= entry.model_dump(mode="json", include=own)
+        foretold = (each for each in catalog.claims.values() if entry.id in each.predicts)
+        row["predicted"] = [
+            {"claim": each.id, "source": catalog.source_of[each.id]}
+            | each.model_dump(mode="json", include={"value", "to", "unit", "computed"})
+            for each in foretold
+        ]
         return row | {"target": entry.hardware.target, "targets": list(entry.hardware.targets)}
     printed = entry.claimed
     named = catalog.claims[printed.claim] if printed and printed.claim else None
@@ -184,4 +193,11 @@ def _cells(catalog: Catalog, row: Row, of: Mapping[str, Sequence[Verdict]]) -> t
         word, why = text.status.word, lead.why.short if lead.why else ""
         target = f"{lead.target} for {text.instead_of}" if text.instead_of else target
     place = f"{row['source']}:{row['line']}"
-    return row["claim"], claimed, measured, word or "none", why, place, target, row["statement"]
+    foretold = (catalog.claims[each["claim"]] for each in row["predicted"])
+    predicted = ", ".join(
+        f"{with_unit(each.as_printed, each.unit)} by {catalog.source_of[each.id]}"
+        f"{f' ({each.computed})' if each.computed else ''}"
+        for each in foretold
+    )
+    shown = (row["claim"], claimed, predicted, measured, word or "none", why, place, target)
+    return *shown, row["statement"]
