@@ -12,9 +12,11 @@ that of one CTA, counted in clocks.
     L2                  each CTA reads K and V of its head, at L2_BYTES a clock and multiprocessor
     DRAM                inputs once, at 300 GB/s
 
-    the least   at the boost clock; copies hide behind products
-    the most    at the base clock, which is all that 72 W promise; nothing hides, and where there
-                are more CTAs than multiprocessors, two share one's tensor cores and its L2 bytes
+    the least   at the boost clock: so short a launch may end before 72 W bind; copies hide behind
+                products
+    the most    at the lowest clock that others published of an L4 at 72 W; nothing hides, and where
+                there are more CTAs than multiprocessors, two share one's tensor cores and its L2
+                bytes
 
 Both kernels are supposed to run at the same clock: their ratio's range is that of its two ends.
 """
@@ -30,8 +32,15 @@ H100_CLOCK_GHZ = 1.98
 """Boost: nothing so short is limited by power."""
 H100_FLOP_PER_CLOCK = 0.63 * 4096
 """Of a multiprocessor by mma.sync, which reaches 63 % of its peak (arXiv 2501.12084)."""
-L4_CLOCKS_GHZ = (0.795, 2.04)
-"""Base and boost, by NVIDIA's product brief."""
+L4_CLOCKS_GHZ = (0.81, 2.04)
+"""At 72 W, and boost by NVIDIA's product brief.
+
+Three L4s that ran a Transformer's encoder drew 71 to 73 W at 810 to 840 MHz
+(https://github.com/dClimate/tessera-embeddings, context_docs/inference/inference-on-gpus.md).
+Another held 1009 MHz at 71 W in large bf16 matmuls, a tensor peak of 59.8 TFLOP/s, and reached 57.0
+(https://github.com/ish-codes-magic/bytes-per-token, docs/gates/M0-report.md). The brief's base
+clock, 795 MHz, is lower than both.
+"""
 L4_MULTIPROCESSORS = 58
 L4_FLOP_PER_CLOCK = 121e12 / L4_MULTIPROCESSORS / 2.04e9
 """Of a multiprocessor; the datasheet's rate is that of the boost clock."""
@@ -79,9 +88,9 @@ def predictions() -> dict[str, tuple[float, float]]:
     """Return least and most of each figure, in its claim's unit (ms, TFLOP/s, ratio), to two
     digits, rounded outward.
     """
-    base, boost = L4_CLOCKS_GHZ
+    capped, boost = L4_CLOCKS_GHZ
     times = {
-        rival: (predicted_us(rival, boost, worst=False), predicted_us(rival, base, worst=True))
+        rival: (predicted_us(rival, boost, worst=False), predicted_us(rival, capped, worst=True))
         for rival in (FMHA, SDPA)
     }
     found = {}

@@ -55,17 +55,17 @@ def test_the_claims_are_what_the_model_comes_to() -> None:
 
 @pytest.mark.parametrize("rival", [FMHA, SDPA])
 def test_the_least_is_less_than_the_most_and_rises_with_what_an_h100_takes(rival: Rival) -> None:
-    base, boost = L4_CLOCKS_GHZ
-    at = {clock: predicted_us(rival, clock, worst=False) for clock in (base, boost)}
-    assert at[boost] < at[base] < predicted_us(rival, base, worst=True)
+    capped, boost = L4_CLOCKS_GHZ
+    at = {clock: predicted_us(rival, clock, worst=False) for clock in (capped, boost)}
+    assert at[boost] < at[capped] < predicted_us(rival, capped, worst=True)
     slower = replace(rival, h100_ms=2 * rival.h100_ms)
     assert predicted_us(slower, boost, worst=False) > at[boost]
 
 
 def test_of_two_ctas_on_a_multiprocessor_each_waits_for_what_the_other_reads() -> None:
-    base, _ = L4_CLOCKS_GHZ
-    least, most = (predicted_us(FMHA, base, worst=worst) for worst in (False, True))
-    assert most - least == pytest.approx((8203 + 2 * 4096) / 1e3 / base + 5.243, rel=1e-3)
+    capped, _ = L4_CLOCKS_GHZ
+    least, most = (predicted_us(FMHA, capped, worst=worst) for worst in (False, True))
+    assert most - least == pytest.approx((8203 + 2 * 4096) / 1e3 / capped + 5.243, rel=1e-3)
 
 
 def test_a_range_is_rounded_outward() -> None:
