@@ -15,6 +15,21 @@ SCHEDULES = {
 }
 GROUPED = b.output_57(SCHEDULES)
 ELL = "ELL Block Sparse GEMM (CUTLASS):\n\n    Runtime: 0.0312 ms\n     GFLOPs: 68719\n\n{}\n"
+STREAM_K = """\
+10000 timing iterations of 2048 x 1024 x 512 matrix-matrix multiply
+
+Basic data-parallel GEMM
+  Disposition: Passed
+  Avg runtime: 0.112633 ms
+  GFLOPs: 152530
+
+StreamK GEMM with default load-balancing
+  Disposition: Passed
+  Avg runtime: 0.0941929 ms
+  GFLOPs: 182390
+  Speedup vs Basic-DP: 1.196
+"""
+"""As the source of example 47 shows it, of another problem."""
 SHAPE_41 = {"seq_length": 512, "seq_length_kv": 512, "head_size": 64, "head_size_v": 64,
             "head_number": 8, "batch_size": 1}  # fmt: skip
 
@@ -50,6 +65,12 @@ SHAPE_41 = {"seq_length": 512, "seq_length_kv": 512, "head_size": 64, "head_size
             {"gflop_per_s": 27631.6, "ms": 0.0245},
         ),
         ("cutlass_43", ELL.format("Passed"), {}, {"gflop_per_s": 68719.0, "ms": 0.0312}),
+        (
+            "cutlass_47",
+            STREAM_K,
+            {"m": 2048, "n": 1024, "k": 512},
+            {"gflop_per_s": 182390.0, "ms": 0.0941929},
+        ),
     ],
 )
 def test_shape_and_figures_are_read(
@@ -67,6 +88,7 @@ def test_shape_and_figures_are_read(
         ("cutlass_57", b.output_57(SCHEDULES, disposition="Failed"), "cooperative_ms"),
         ("cutlass_41", b.output_41(1.0, 1.0, end="Failed"), None),
         ("cutlass_43", ELL.format("Failed"), None),
+        ("cutlass_47", STREAM_K.replace("Passed", "Failed", 1), None),
     ],
 )
 def test_what_failed_has_no_figure(parser: str, text: str, failed: str | None) -> None:
@@ -79,6 +101,8 @@ def test_what_failed_has_no_figure(parser: str, text: str, failed: str | None) -
     ("parser", "text", "reason"),
     [
         ("cutlass_88", "", "its problem 0 times"),
+        ("cutlass_47", STREAM_K.replace("timing", ""), "its problem 0 times"),
+        ("cutlass_47", STREAM_K.replace("  GFLOPs: 152530\n", ""), "2 run times and 1 rate"),
         ("cutlass_88", FMHA * 2, "its problem 2 times"),
         ("cutlass_88", b.output_88({}), "states no rate"),
         ("cutlass_88", b.output_88({"tma": float("nan")}), "nan"),

@@ -24,8 +24,8 @@ def names_of_operation(operation: str) -> frozenset[str]:
 
 def names_of_program(parser: str) -> frozenset[str]:
     """Return the names of the problem that an original program reports: its sizes alone."""
-    if parser == "cutlass_43":
-        return frozenset()
+    if parser in ("cutlass_43", "cutlass_47"):
+        return frozenset(OUTPUTS[parser].sizes)
     return GEMM_SIZES if parser == "cutlass_57" else ATTENTION_SIZES
 
 
@@ -44,6 +44,7 @@ OUTPUTS = {
         ("gflop_per_s", "ms"),
     ),
     "cutlass_43": ProgramOutput((), ("gflop_per_s", "ms")),
+    "cutlass_47": ProgramOutput(("m", "n", "k"), ("gflop_per_s", "ms")),
     "cutlass_57": ProgramOutput(
         ("groups", "m", "n", "k"),
         tuple(

@@ -1,4 +1,4 @@
-"""The output of the original programs: examples 41, 43, 57 and 88 of CUTLASS 4.2. Pure.
+"""The output of the original programs: examples 41, 43, 47, 57 and 88 of CUTLASS 4.2. Pure.
 
 A parser returns the problem shape *that the program itself reports*, so that a figure can be held
 against the problem that really ran, and every printed figure by name.
@@ -18,12 +18,13 @@ from assay.shared import flops
 from assay.shared.counting import counted
 from assay.statistics.roofline import Dtype
 
-ParserName = Literal["cutlass_41", "cutlass_43", "cutlass_57", "cutlass_88"]
+ParserName = Literal["cutlass_41", "cutlass_43", "cutlass_47", "cutlass_57", "cutlass_88"]
 Shape = Mapping[str, int | bool]
 
 DTYPES: dict[str, Dtype] = {
     "cutlass_41": "float16",
     "cutlass_43": "float16",
+    "cutlass_47": "float16",
     "cutlass_57": "float8",
     "cutlass_88": "float16",
 }
@@ -75,8 +76,8 @@ def figure_unit(figure: str) -> Unit:
 
 def printed_flop(parser: ParserName, shape: Shape, arguments: Sequence[str]) -> int | None:
     """Return one launch's FLOPs as the program counts; None where its shape is not one problem."""
-    if parser == "cutlass_57":
-        keys = ("groups", "m", "n", "k")
+    if parser in ("cutlass_47", "cutlass_57"):
+        keys = ("groups", "m", "n", "k") if parser == "cutlass_57" else ("m", "n", "k")
         sizes = [int(shape[key]) for key in keys if key in shape]
         return 2 * math.prod(sizes) if len(sizes) == len(keys) else None
     if parser == "cutlass_43":
@@ -229,6 +230,26 @@ def _parse_43(stdout: str) -> ParsedOutput:
     return _parse_checked(stdout, lambda _stdout, _passed: {})
 
 
+def _parse_47(stdout: str) -> ParsedOutput:
+    """A dense product by several schedules, each checked; its figures are those of the fastest."""
+    problem = r"^\d+ timing iterations of (\d+) x (\d+) x (\d+) matrix-matrix multiply\s*$"
+    sizes = map(int, _one(problem, stdout, "its problem").groups())
+    shape, names = dict(zip(("m", "n", "k"), sizes, strict=True)), ("gflop_per_s", "ms")
+    checks = re.findall(r"^  Disposition: (Passed|Failed)\s*$", stdout, re.MULTILINE)
+    if "Failed" in checks:
+        return ParsedOutput(shape, {}, False, names)
+    times = re.findall(rf"^  Avg runtime: {NUMBER} ms\s*$", stdout, re.MULTILINE)
+    rates = re.findall(rf"^  GFLOPs: {NUMBER}\s*$", stdout, re.MULTILINE)
+    if not len(checks) == len(times) == len(rates) > 0:
+        raise MalformedOutput(
+            f"the output has {counted(len(checks), 'check')}, {counted(len(times), 'run time')} "
+            f"and {counted(len(rates), 'rate')}"
+        )
+    rate = max(_number(each, "GFLOPs") for each in rates)
+    time = min(_number(each, "Avg runtime") for each in times)
+    return ParsedOutput(shape, {"gflop_per_s": rate, "ms": time}, True)
+
+
 def _parse_41(stdout: str) -> ParsedOutput:
     return _parse_checked(stdout, _shape_41)
 
@@ -266,6 +287,7 @@ def _shape_41(stdout: str, passed: bool) -> Shape:
 _PARSERS: dict[ParserName, Callable[[str], ParsedOutput]] = {
     "cutlass_41": _parse_41,
     "cutlass_43": _parse_43,
+    "cutlass_47": _parse_47,
     "cutlass_57": _parse_57,
     "cutlass_88": _parse_88,
 }

@@ -64,7 +64,7 @@ def problem_facts(facts: ArmFacts, workload: Workload) -> dict[str, float]:
 
 def program_facts(parser: ParserName, shape: Shape) -> dict[str, float]:
     """Return what a formula may name of the problem that a program reports: its sizes."""
-    if parser in ("cutlass_43", "cutlass_57"):
+    if parser in ("cutlass_43", "cutlass_47", "cutlass_57"):
         return {name: float(size) for name, size in shape.items()}
     sizes = outputs.attention_sizes(parser, shape)
     return dict(zip(OWN_NAMES.values(), map(float, sizes), strict=True))

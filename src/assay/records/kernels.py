@@ -126,7 +126,7 @@ class OriginalProgram(Record):
     """Flags of the same command line that change no code, each with why it is not given."""
     includes: tuple[PathBelow, ...]
     """Include directories inside the package."""
-    parser: Literal["cutlass_41", "cutlass_43", "cutlass_57", "cutlass_88"]
+    parser: Literal["cutlass_41", "cutlass_43", "cutlass_47", "cutlass_57", "cutlass_88"]
     verify: tuple[str, ...] = ()
     """Arguments that make it check its output; none for a program that does so in every run."""
     unverified: tuple[str, ...] = ()
