@@ -65,17 +65,20 @@ def test_where_a_driver_compiles_ptx_outputs_are_checked_and_nothing_is_timed(
     catalog: Catalog,
 ) -> None:
     """An L4's kernels on a Hopper GPU: gates and sanitizers; no time of any."""
-    asked = make_request("run", [provision("l4_on_h200")], ["sm_89"])
+    asked = make_request("run", [provision("l4_on_h200")], ["sm_89", "l4_model"])
     plan = make_plan(catalog, asked)
     (there,) = plan.targets
     stages = {stage.stage for stage in TARGET_STAGES if stage.keys(there)}
     assert {Stage.CORRECTNESS, Stage.SANITIZER, Stage.CHEATS} <= stages
-    assert not stages & {Stage.BENCHMARK, Stage.PROGRAM, Stage.STOPWATCH, Stage.PROFILE}
-    variants = {job.id for job in plan.builds if job.arch == "compute_89"}
+    assert not stages & {Stage.BENCHMARK, Stage.STOPWATCH, Stage.PROFILE}
+    checked = {"cutlass_example_43", "cutlass_example_47"}
+    assert {job.program for job in there.programs} == checked
+    variants = {job.id for job in plan.builds if job.arch == "compute_89"} - checked
     assert variants == set(there.sanitized)
     assert all("sm_89" in catalog.variants[name].archs for name in variants)
     answered = {answer.claim for answer in plan.answers if answer.way == "measure"}
-    assert answered == {claim.id for claim in catalog.sources["sm_89"].claims}
+    their_own_check = {f"l4_model_{each.removeprefix('cutlass_')}_checked" for each in checked}
+    assert answered == {claim.id for claim in catalog.sources["sm_89"].claims} | their_own_check
 
 
 def test_a_target_that_nobody_asks_for_adds_nothing(catalog: Catalog) -> None:

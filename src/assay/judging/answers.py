@@ -160,15 +160,21 @@ def _unfit(catalog: Catalog, claim: Claim, target: Target) -> str | None:
     """Return why a target cannot answer a claim, whatever machine it is measured on."""
     if not _arch_supported(catalog, claim, target.arch):
         return f"What the claim needs is not built for {target.arch}."
-    if not target.timed and not isinstance(claim.evaluation, UNTIMED):
+    if not target.timed and asks_for_speed(claim):
         return f"{target.id} shows what code computes, and of its speed nothing."
     return None
+
+
+def asks_for_speed(claim: Claim) -> bool:
+    """Return whether a time would answer; of a program that claims no figure, its check does."""
+    checks = isinstance(claim.evaluation, ways.Program) and claim.value is None
+    return not checks and not isinstance(claim.evaluation, UNTIMED)
 
 
 def _arch_supported(catalog: Catalog, claim: Claim, arch: str) -> bool:
     evaluation = claim.evaluation
     if isinstance(evaluation, ways.Program):
-        return arch in catalog.programs[evaluation.program].archs
+        return is_for(catalog.programs[evaluation.program].archs, arch)
     if isinstance(evaluation, ways.Derived):
         return all(_arch_supported(catalog, part, arch) for part in _parts(catalog, evaluation))
     archs = (

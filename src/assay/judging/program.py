@@ -16,6 +16,7 @@ from assay.judging.printed_figures import to_base
 from assay.records.evaluations import FlopFormula, NotRun, Program
 from assay.records.kernels import OriginalProgram
 from assay.records.measurements import ProgramRecord, ProgramRun
+from assay.records.platform import is_for
 from assay.records.units import Unit, quantity
 from assay.records.verdicts import Status
 from assay.statistics import roofline
@@ -47,7 +48,7 @@ def measure_program(
 def _absent(case: Case, target: str, program: OriginalProgram) -> Failure:
     arch = case.catalog.targets[target].arch
     build = case.evidence.builds.get((program.id, arch))
-    if arch not in program.archs:
+    if not is_for(program.archs, arch):
         return not_run(NotRun.UNSUPPORTED_ARCH, f"{program.title} is not made for {arch}.")
     if build is not None and build.status == "failed":
         return not_built(build, program.title)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from assay.catalog.model import Catalog
 from assay.evidence.stages import as_held
-from assay.judging.answers import Asked, make_answers
+from assay.judging.answers import Asked, asks_for_speed, make_answers
 from assay.judging.needs import (
     closure,
     comparisons_of,
@@ -19,7 +19,15 @@ from assay.judging.needs import (
 )
 from assay.records.claims import Claim
 from assay.records.evaluations import Support
-from assay.records.plan import Answer, BuildJob, Plan, Provision, Request, TargetPlan
+from assay.records.plan import (
+    Answer,
+    BuildJob,
+    Plan,
+    ProgramJob,
+    Provision,
+    Request,
+    TargetPlan,
+)
 from assay.records.platform import is_for
 
 
@@ -72,6 +80,17 @@ def _swept(catalog: Catalog, request: Request, target: str) -> set[str]:
     return {choice.evidence.comparison for choice in choices}
 
 
+def _programs(catalog: Catalog, claims: Iterable[Claim], target: str) -> list[ProgramJob]:
+    """Return the programs that run on a target: where nothing is timed, those that check
+    themselves for a claim.
+    """
+    of = catalog.targets[target]
+    asked = [claim for claim in claims if of.timed or not asks_for_speed(claim)]
+    return [
+        job for job in programs_of(asked) if is_for(catalog.programs[job.program].archs, of.arch)
+    ]
+
+
 def _builds(
     catalog: Catalog, request: Request, claims: Sequence[Claim], swept: Mapping[str, Set[str]]
 ) -> Iterator[BuildJob]:
@@ -83,10 +102,13 @@ def _builds(
     archs = {catalog.targets[target].arch for target in swept}
     variants = variants_of(catalog, {*comparisons_of(catalog, claims)}.union(*swept.values()))
     jobs: dict[BuildJob, None] = {}
-    for program in sorted({job.program for job in programs_of(claims)}, reverse=True):
-        for arch in catalog.programs[program].archs:
-            if arch in archs:
-                jobs[BuildJob(kind="program", id=program, arch=arch)] = None
+    programs = {
+        (job.program, catalog.targets[target].arch)
+        for target in swept
+        for job in _programs(catalog, claims, target)
+    }
+    for program, arch in sorted(programs, reverse=True):  # the slowest first
+        jobs[BuildJob(kind="program", id=program, arch=arch)] = None
     for name, variant in catalog.variants.items():
         compiled = name in variants and variant.kind == "kernel"
         for of in sorted(archs) if compiled else ():
@@ -188,7 +210,7 @@ def _target_plan(
         for name in catalog.comparisons
         if name in wanted and (measured or name in held.comparisons)
     )
-    programs = [job for job in programs_of(claims) if arch in catalog.programs[job.program].archs]
+    programs = _programs(catalog, claims, target)
     profiled = {name: catalog.comparisons[name].profile for name in comparisons if timed}
     variants = variants_of(catalog, comparisons)
     plan = TargetPlan(
