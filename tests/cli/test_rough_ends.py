@@ -66,7 +66,7 @@ class TestArguments:
         "arguments",
         [
             ("verify", LONG), ("compare", LONG, LONG), ("key", "show", LONG), ("key", "new", LONG),
-            ("verify", "hopper_20261129b", "--key", LONG),
+            ("verify", "hopper_20261130", "--key", LONG),
         ],
     )  # fmt: skip
     def test_a_name_that_no_file_can_have(self, assay: Any, arguments: tuple[str, ...]) -> None:
@@ -80,7 +80,7 @@ class TestArguments:
         ("arguments", "code"),
         [
             (("nowhere",), "bad-input"), ((LONG,), "file-unreadable"),
-            (("hopper_20261129b", "--key", "none"), "bad-input"), (("src",), "bad-input"),
+            (("hopper_20261130", "--key", "none"), "bad-input"), (("src",), "bad-input"),
         ],
     )  # fmt: skip
     def test_a_program_is_told_in_json(

@@ -28,7 +28,7 @@ def test_claims_that_are_not_shown_are_counted(capsys: pytest.CaptureFixture[str
 
 
 def test_what_the_findings_rest_on_is_told_first() -> None:
-    newest = ROOT / "reports" / "published" / "hopper_20261129b"
+    newest = ROOT / "reports" / "published" / "hopper_20261130"
     catalog = load_catalog(newest / "evidence")
     verdicts = read_record(VerdictsFile, newest / VERDICTS).verdicts
     told = [verdict.claim for verdict in telling(catalog, verdicts)]

@@ -62,10 +62,10 @@ def test_comparisons_measured_otherwise_are_named_with_what_changed(
 
 def test_a_report_under_another_name_is_not_taken_from(catalog: Catalog, tmp_path: Path) -> None:
     """The evidence would say that the figures are of a report that there is not."""
-    report = ROOT / "reports" / "published" / "hopper_20261129b"
+    report = ROOT / "reports" / "published" / "hopper_20261130"
     copy = shutil.copytree(report, tmp_path / "copy" / "official")
     keys = list(trusted_keys(ROOT))
-    with pytest.raises(BadInput, match="is the report of run 'hopper_20261129b', and named"):
+    with pytest.raises(BadInput, match="is the report of run 'hopper_20261130', and named"):
         find_recorded(ROOT, catalog, ["h100"], [copy], keys)
 
 

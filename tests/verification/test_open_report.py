@@ -92,7 +92,7 @@ def test_the_lines_of_the_documentation_draw_the_headlines_numbers(tmp_path: Pat
         check=True,
     )
     picture = (tmp_path / "figures.svg").read_text()
-    contents = assay.open_report(ROOT / "reports/published/hopper_20261129b").contents
+    contents = assay.open_report(ROOT / "reports/published/hopper_20261130").contents
     figures = counts_of(outcomes(contents.catalog, contents.verdicts.verdicts))
     drawn = re.findall(r"<!-- (\d+) (\w+) -->", picture)
     assert {(int(number), outcome) for number, outcome in drawn} == {

@@ -35,12 +35,12 @@ GROUPS = {
         "check": "check --project my-kernel",
     },
     "Read reports": {
-        "verify": "verify reports/published/hopper_20261129b",
+        "verify": "verify reports/published/hopper_20261130",
         "judge": "judge reports/published/h100_20261121_whole.tar.xz",
         "claims": "claims --source 002 --status misstated",
         "compare": "compare reports/published/h100_20261124_own.tar.xz reports/mine",
         "history": "history s003_fusion_gain",
-        "export": "export reports/published/hopper_20261129b --format csv",
+        "export": "export reports/published/hopper_20261130 --format csv",
         "site": "site public reports/published/h100_20261124_own.tar.xz",
     },
     "Set up a machine": {
