@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from contextlib import nullcontext
 from functools import partial
 
@@ -20,6 +21,7 @@ from assay.device.tasks.benchmark import (
 )
 from assay.device.timing.stopwatch import nothing
 from assay.device.worker.telemetry import Choice
+from assay.shared.errors import NoContext
 from assay.shared.specs import CodeSpec
 from tests import jobs
 from tests.device.helpers import (
@@ -205,17 +207,47 @@ def only(measured, name):
     )
 
 
-@pytest.mark.parametrize("together", [True, False])
-def test_processes_that_lack_room_together_are_started_alone(tmp_path, together):
+def lack_room():
+    raise torch.OutOfMemoryError("CUDA out of memory")
+
+
+def find_the_gpu_taken():
+    raise NoContext("busy or unavailable")
+
+
+def hang():
+    time.sleep(60)
+
+
+def prepare_with(fails, folder):
+    """What binds arms, but fails in the second process."""
+
     def prepare(arm, inputs):
-        (tmp_path / str(os.getpid())).touch()
-        if len(list(tmp_path.iterdir())) == 2:
-            raise torch.OutOfMemoryError("CUDA out of memory")
+        (folder / str(os.getpid())).touch()
+        if len(list(folder.iterdir())) == 2:
+            fails()
         return honest(arm, inputs)
 
-    measured = measure(prepare, at_once=2 if together else 1)
+    return prepare
+
+
+@pytest.mark.parametrize("fails", [lack_room, find_the_gpu_taken, hang])
+def test_processes_of_which_one_fails_beside_another_are_started_alone(
+    tmp_path, monkeypatch, fails
+):
+    monkeypatch.setattr(benchmark, "DEADLINE_S", 6.0)
+    measured = measure(prepare_with(fails, tmp_path))
     assert len(measured.processes) == 2
-    assert set(measured.dropped) == (set() if together else {"ours"})
+    assert measured.dropped == {}
+
+
+def test_a_process_that_lacks_room_alone_loses_its_arm(tmp_path):
+    assert set(measure(prepare_with(lack_room, tmp_path), at_once=1).dropped) == {"ours"}
+
+
+def test_a_process_that_gets_no_gpu_alone_ends_the_job(tmp_path):
+    with pytest.raises(NoContext):
+        measure(prepare_with(find_the_gpu_taken, tmp_path), at_once=1)
 
 
 class TestFailures:

@@ -24,7 +24,7 @@ from assay.device.timing.phases import Phases, wall_record
 from assay.device.timing.schedule import CONTROL
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
-from assay.device.worker.forks import WANT_OF_ROOM, ChildOutcome, Note, each_child, width
+from assay.device.worker.forks import ChildOutcome, Note, each_child, width
 from assay.device.worker.handover import Handover, Send
 from assay.device.worker.helper import Helper
 from assay.device.worker.locks import OpenGpu, Watch
@@ -33,7 +33,7 @@ from assay.device.worker.relay import Relay
 from assay.device.worker.telemetry import Choice, NvmlSensor, Recorder, TelemetryTrace
 from assay.shared.confinement import UNCONFINED, available
 from assay.shared.counting import counted
-from assay.shared.errors import DeviceError, FailureKind
+from assay.shared.errors import DeviceError, FailureKind, NoContext
 from assay.shared.job import BenchmarkJob
 from assay.shared.specs import ArmSpec, ComparisonSpec, Json, ProtocolSpec
 
@@ -139,9 +139,9 @@ def measure_processes(
     An arm that raises or kills its process is dropped and the process started again without it, and
     so are a stranger's arms where times were changed. An arm whose checked output is wrong is
     dropped after it ran. Each loses all its samples: what is wrong once is not reported as a time.
-    Where there is too little memory for several processes, each is started alone. Raises
-    DeviceError when a process fails on its own, and GraphFailed when an arm's launches could not be
-    captured.
+    Where one of several processes fails, each is started alone: it may have lacked memory that
+    others took, or waited for one that hangs. Raises DeviceError when a process fails on its own,
+    and GraphFailed when an arm's launches could not be captured.
     """
     interval_s = protocol.telemetry_interval_ms / 1e3
     processes: list[Json] = []
@@ -160,13 +160,19 @@ def measure_processes(
             if watch is not None:
                 watch.poll(len(running))
 
-        children = _in_children(run, left, group, look)
+        try:
+            children = _in_children(run, left, group, look)
+        except NoContext:
+            if len(group) == 1:
+                raise
+            at_once = 1
+            continue
         recorder.sample()
         for index, (outcome, sent) in zip(group, children, strict=True):
             if outcome.value is None:
                 if outcome.kind is FailureKind.NOT_CAPTURED:
                     raise GraphFailed(f"{outcome.note}: {outcome.error}")
-                if outcome.kind in WANT_OF_ROOM and len(group) > 1:
+                if len(group) > 1:
                     at_once = 1
                 elif outcome.note in {arm.id for arm in left}:
                     dropped[outcome.note] = f"failed: {outcome.error}"
