@@ -294,6 +294,24 @@ class TestStrangers:
         assert (arms, times) == ({"theirs", "control"}, {0.5})
 
 
+@pytest.mark.compiler
+def test_the_helper_is_whole_where_files_in_use_stay_in_their_folder(tmp_path, monkeypatch):
+    """As on NFS, which renames what is removed while it is in use."""
+    remove = os.unlink
+
+    def unlink(path, *, dir_fd=None):
+        if str(path).endswith(".so"):
+            os.rename(path, ".nfs1", src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+        else:
+            remove(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(Helper, "library", None)
+    monkeypatch.setattr(os, "unlink", unlink)
+    load_helper(tmp_path)
+    assert Helper.library.assay_turn.restype is ctypes.py_object
+    assert not any(path.is_dir() for path in tmp_path.iterdir())
+
+
 def test_where_no_compiler_is_the_reason_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(Helper, "library", None)
     monkeypatch.setattr(Helper, "lacks", "")

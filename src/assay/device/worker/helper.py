@@ -30,10 +30,16 @@ def load_helper(folder: Path) -> None:
     if Helper.library is not None:
         return
     try:
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".turn-") as made:
-            Helper.library = ctypes.PyDLL(str(_compiled(Path(made))))
-        Helper.library.assay_find_driver.restype = ctypes.c_char_p
-        Helper.library.assay_turn.restype = ctypes.py_object
+        # Of a file that is in use, NFS keeps another in its folder, which then cannot be removed:
+        # so it lies in none of its own.
+        with (
+            tempfile.NamedTemporaryFile(dir=folder, prefix=".turn-", suffix=".so") as made,
+            tempfile.TemporaryDirectory(dir=folder, prefix=".turn-") as scratch,
+        ):
+            library = ctypes.PyDLL(str(_compiled(Path(scratch)).replace(made.name)))
+        library.assay_find_driver.restype = ctypes.c_char_p
+        library.assay_turn.restype = ctypes.py_object
+        Helper.library = library
     except (OSError, subprocess.SubprocessError) as error:
         Helper.lacks = " ".join(str(error).split())
 
