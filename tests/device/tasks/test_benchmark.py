@@ -171,9 +171,26 @@ def forget_wrong(held):
     held.get("wrong", {}).clear()
 
 
+def add_turn(held):
+    if len(held.get("turns", "##")) < 2:
+        bench = held["bench"]
+        taken = bench.stopwatch.turn(lambda: None, 3, counts=True).taken()
+        found = dict.fromkeys(("relative_error", "clock_mhz"))
+        turn = {"arm": "ours", "of": "ours", "taken": taken, "checked": False, "settled_ms": 0.0}
+        held["turns"].append({**turn, **found})
+        bench.hand_over({"turn": held["turns"][-1], "wrong": {}})
+
+
+def relabel(held):
+    if "slot" in held:
+        object.__setattr__(held["slot"], "name", "theirs")
+
+
 @pytest.mark.parametrize(
     ("cheat", "right", "says"),
     [
+        (add_turn, True, "times were changed after they had been taken"),
+        (relabel, True, "times were changed after they had been taken"),
         (halve_times, True, "times were changed after they had been taken"),
         (forget_wrong, False, "the output of a timed launch is wrong"),
         (lambda held: None, True, None),
@@ -196,6 +213,22 @@ def test_what_a_turn_found_can_be_changed_in_memory_alone(cheat, right, says):
     measured = measure(prepare, arms=arms, rules=protocol(checked_turns=1.0))
     assert (says in measured.dropped["ours"]) if says else (measured.dropped == {})
     assert "theirs" not in measured.dropped
+
+
+@pytest.mark.parametrize("claimed", [-1e9, 1e9])
+def test_turns_lie_in_their_telemetry_whatever_their_process_says(claimed):
+    honest_run = runner()
+
+    def run(*told):
+        return {**honest_run(*told), "span": (claimed, claimed)}
+
+    rules = protocol(telemetry_interval_ms=5)
+    found = measure_processes(ARMS, "theirs", rules, range(1), SteadySensor(), run, "c")
+    (process,) = found.processes
+    turns = [turn for block in process["blocks"] for turn in block["turns"]]
+    at_s = process["telemetry"]["at_s"]
+    assert min(turn["started_s"] for turn in turns) >= 0
+    assert max(turn["ended_s"] for turn in turns) <= at_s[-1]
 
 
 def only(measured, name):

@@ -269,7 +269,7 @@ class TestStrangers:
                 Phases(),
                 hand_over=hand_over,
             )
-            return run_process(arms, "theirs", "seed", bench)
+            return run_process(arms, "theirs", f"c:{index}", bench)
 
         arms = [make_arm("ours", dense_workload(), kind), make_arm("theirs", dense_workload())]
         found = measure_processes(arms, "theirs", rules, range(1), SteadySensor(), run, "c")

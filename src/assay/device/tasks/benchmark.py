@@ -21,7 +21,7 @@ from assay.device.timing.bench_process import (
 from assay.device.timing.clocks import open_counter
 from assay.device.timing.cuda_graphs import GraphFailed
 from assay.device.timing.phases import Phases, wall_record
-from assay.device.timing.schedule import CONTROL
+from assay.device.timing.schedule import CONTROL, plan_blocks
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import ChildOutcome, Note, each_child, width
@@ -180,7 +180,10 @@ def measure_processes(
                     raise DeviceError(f"{label}: process {index + 1} {outcome.error}")
                 progress(index + 1, numbers.stop, f"{label}: {outcome.note} {outcome.error}")
                 break
-            changed = not _as_sent(outcome.value, sent, protocol)
+            changed = not (
+                _as_planned(outcome.value, left, control, protocol, _seed(label, index))
+                and _as_sent(outcome.value, sent, protocol)
+            )
             found = dict.fromkeys(_strangers(left), CHANGED) if changed else _wrong(sent)
             if changed and not found:
                 raise DeviceError(f"{label}: process {index + 1} lost times of its turns")
@@ -190,7 +193,7 @@ def measure_processes(
                 progress(index + 1, numbers.stop, f"{label}: {CHANGED}")
                 break
             remarks.update(dict.fromkeys(outcome.value.get("remarks", [])))
-            telemetry = recorder.telemetry.between(*outcome.value["span"])
+            telemetry = recorder.telemetry.between(*_span(outcome.value, sent))
             seconds = outcome.seconds - outcome.value["waited_s"]
             told = (index, outcome.value, telemetry, interval_s, seconds)
             processes.append(process_record(*told, watch.void_reason if watch else None))
@@ -232,6 +235,22 @@ def _strangers(arms: Sequence[ArmSpec]) -> list[str]:
     return [arm.id for arm in arms if arm.variant.kind == "callable"]
 
 
+def _seed(label: str, index: int) -> str:
+    """Return what a process of a comparison plans its turns by."""
+    return f"{label}:{index}"
+
+
+def _as_planned(
+    value: Json, arms: Sequence[ArmSpec], control: str, rules: ProtocolSpec, seed: str
+) -> bool:
+    """Return whether the turns of a process are those that were planned, by block."""
+    names = [arm.id for arm in arms]
+    names += [CONTROL] if control in names else []
+    plan = plan_blocks(names, rules.blocks, rules.checked_turns, seed)
+    taken = [[turn["arm"] for turn in turns] for turns in value["blocks"]]
+    return taken == [[slot.name for slot in slots] for slots in plan]
+
+
 def _as_sent(value: Json, sent: Sequence[Json], rules: ProtocolSpec) -> bool:
     """Return whether a process remembers its turns as they were sent: for each, in order, what the
     stopwatch took and what was found of it. Else a stranger's code changed them.
@@ -244,6 +263,14 @@ def _as_sent(value: Json, sent: Sequence[Json], rules: ProtocolSpec) -> bool:
         and [each.get("number") for each in sent[::2]] == list(range(len(turns)))
         and (single or rules.timer != "events")
     )
+
+
+def _span(value: Json, sent: Sequence[Json]) -> tuple[float, float]:
+    """Return from when to when a process was alone; all turns that it sent lie within, whatever it
+    says: a stranger's code could hide what voids a block.
+    """
+    began, ended = value["span"]
+    return min(began, sent[0]["started"]), max(ended, sent[-2]["ended"])
 
 
 def _wrong(sent: Sequence[Json]) -> dict[str, str]:
@@ -326,7 +353,7 @@ def _measure(
             alone=with_room,
         )
         bench.phases.add("start", time.monotonic() - began)
-        value = run_process(arms, comparison.control, f"{comparison.id}:{index}", bench)
+        value = run_process(arms, comparison.control, _seed(comparison.id, index), bench)
         return {**value, "remarks": [*value["remarks"], *([remark] if remark else [])]}
 
     told = (protocol, numbers, gpu.sensor(), run, comparison.id, gpu.watch(), at_once)
