@@ -14,9 +14,9 @@ from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
 from assay.device.tasks import benchmark
 from assay.device.tasks.benchmark import (
+    Measurement,
     TimedProcesses,
     benchmark_record,
-    measure_processes,
     run_benchmark,
 )
 from assay.device.timing.stopwatch import nothing
@@ -56,7 +56,7 @@ def samples(turns):
 def measure(prepare=honest, sensor=None, arms=ARMS, rules=None, at_once=2):
     rules, sensor = rules or protocol(), sensor or SteadySensor()
     told = (rules, range(2), sensor, runner(prepare, rules), "c", None, at_once)
-    return measure_processes(arms, "theirs", *told)
+    return Measurement(arms, "theirs", *told).measure()
 
 
 class TestWholeRecord:
@@ -223,7 +223,7 @@ def test_turns_lie_in_their_telemetry_whatever_their_process_says(claimed):
         return {**honest_run(*told), "span": (claimed, claimed)}
 
     rules = protocol(telemetry_interval_ms=5)
-    found = measure_processes(ARMS, "theirs", rules, range(1), SteadySensor(), run, "c")
+    found = Measurement(ARMS, "theirs", rules, range(1), SteadySensor(), run, "c").measure()
     (process,) = found.processes
     turns = [turn for block in process["blocks"] for turn in block["turns"]]
     at_s = process["telemetry"]["at_s"]

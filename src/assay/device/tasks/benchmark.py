@@ -122,84 +122,131 @@ def without(process: Json, arms: set[str], control: str) -> Json:
     }
 
 
-def measure_processes(
-    arms: Sequence[ArmSpec],
-    control: str,
-    protocol: ProtocolSpec,
-    numbers: range,
-    sensor: NvmlSensor,
-    run: RunProcess,
-    label: str,
-    watch: Watch | None = None,
-    at_once: int = 1,
-) -> TimedProcesses:
-    """Run the processes of these ``numbers``: up to ``at_once`` get ready side by side, and are
-    timed one after the other.
+@dataclass
+class Measurement:
+    """Processes of some arms: up to ``at_once`` get ready side by side, and are timed one after the
+    other.
 
     An arm that raises or kills its process is dropped and the process started again without it, and
     so are a stranger's arms where times were changed. An arm whose checked output is wrong is
     dropped after it ran. Each loses all its samples: what is wrong once is not reported as a time.
     Where one of several processes fails, each is started alone: it may have lacked memory that
-    others took, or waited for one that hangs. Raises DeviceError when a process fails on its own,
-    and GraphFailed when an arm's launches could not be captured.
+    others took, or waited for one that hangs.
     """
-    interval_s = protocol.telemetry_interval_ms / 1e3
-    processes: list[Json] = []
-    dropped: dict[str, str] = {}
-    remarks: dict[str, None] = {}
-    wrong: dict[str, None] = {}
-    while len(processes) < len(numbers):
-        left = [arm for arm in arms if arm.id not in dropped]
-        if not left:
-            return TimedProcesses([], dropped, list(remarks), list(wrong))
-        group = numbers[len(processes) :][:at_once]
-        recorder = Recorder(sensor, interval_s)
 
-        def look(running: Collection[int], recorder: Recorder = recorder) -> None:
+    arms: Sequence[ArmSpec]
+    control: str
+    protocol: ProtocolSpec
+    numbers: range
+    sensor: NvmlSensor
+    run: RunProcess
+    label: str
+    watch: Watch | None = None
+    at_once: int = 1
+
+    def measure(self) -> TimedProcesses:
+        """Run the processes of these ``numbers``. Raises DeviceError when one fails on its own, and
+        GraphFailed when an arm's launches could not be captured.
+        """
+        found = TimedProcesses([], {})
+        while len(found.processes) < len(self.numbers):
+            left = [arm for arm in self.arms if arm.id not in found.dropped]
+            if not left:
+                return replace(found, processes=[])
+            self._measure_group(self.numbers[len(found.processes) :][: self.at_once], left, found)
+        kept = [without(each, set(found.dropped), self.control) for each in found.processes]
+        return replace(found, processes=kept)
+
+    def _measure_group(self, group: range, arms: Sequence[ArmSpec], found: TimedProcesses) -> None:
+        """Add what processes side by side came to, up to the first that does not count."""
+        recorder = Recorder(self.sensor, self.protocol.telemetry_interval_ms / 1e3)
+
+        def look(running: Collection[int]) -> None:
             recorder.poll()
-            if watch is not None:
-                watch.poll(len(running))
+            if self.watch is not None:
+                self.watch.poll(len(running))
 
         try:
-            children = _in_children(run, left, group, look)
+            children = _in_children(self.run, arms, group, look)
         except NoContext:
             if len(group) == 1:
                 raise
-            at_once = 1
-            continue
+            self.at_once = 1
+            return
         recorder.sample()
         for index, (outcome, sent) in zip(group, children, strict=True):
             if outcome.value is None:
-                if outcome.kind is FailureKind.NOT_CAPTURED:
-                    raise GraphFailed(f"{outcome.note}: {outcome.error}")
-                if len(group) > 1:
-                    at_once = 1
-                elif outcome.note in {arm.id for arm in left}:
-                    dropped[outcome.note] = f"failed: {outcome.error}"
-                else:
-                    raise DeviceError(f"{label}: process {index + 1} {outcome.error}")
-                progress(index + 1, numbers.stop, f"{label}: {outcome.note} {outcome.error}")
-                break
-            changed = not (
-                _as_planned(outcome.value, left, control, protocol, _seed(label, index))
-                and _as_sent(outcome.value, sent, protocol)
-            )
-            found = dict.fromkeys(_strangers(left), CHANGED) if changed else _wrong(sent)
-            if changed and not found:
-                raise DeviceError(f"{label}: process {index + 1} lost times of its turns")
-            dropped.update(found)
-            wrong.update(dict.fromkeys(found))
-            if changed:
-                progress(index + 1, numbers.stop, f"{label}: {CHANGED}")
-                break
-            remarks.update(dict.fromkeys(outcome.value.get("remarks", [])))
-            telemetry = recorder.telemetry.between(*_span(outcome.value, sent))
-            seconds = outcome.seconds - outcome.value["waited_s"]
-            told = (index, outcome.value, telemetry, interval_s, seconds)
-            processes.append(process_record(*told, watch.void_reason if watch else None))
-            progress(index + 1, numbers.stop, _summary(label, processes[-1]))
-    kept = [without(process, set(dropped), control) for process in processes]
-    return TimedProcesses(kept, dropped, list(remarks), list(wrong))
+                self._failed(index, outcome, arms, len(group) > 1, found)
+            elif not self._as_told(index, outcome.value, sent, arms):
+                changed = dict.fromkeys(_strangers(arms), CHANGED)
+                if not changed:
+                    raise DeviceError(f"{self.label}: process {index + 1} lost times of its turns")
+                found.dropped.update(changed)
+                found.wrong.extend(changed)
+                self._tell(index, CHANGED)
+            else:
+                self._add(index, outcome, sent, recorder.telemetry, found)
+                continue
+            return
+
+    def _failed(
+        self,
+        index: int,
+        outcome: ChildOutcome,
+        arms: Sequence[ArmSpec],
+        beside: bool,
+        found: TimedProcesses,
+    ) -> None:
+        """Note what a process without a result means; ``beside``: whether others were there."""
+        if outcome.kind is FailureKind.NOT_CAPTURED:
+            raise GraphFailed(f"{outcome.note}: {outcome.error}")
+        if beside:
+            self.at_once = 1
+        elif outcome.note in {arm.id for arm in arms}:
+            found.dropped[outcome.note] = f"failed: {outcome.error}"
+        else:
+            raise DeviceError(f"{self.label}: process {index + 1} {outcome.error}")
+        self._tell(index, f"{outcome.note} {outcome.error}")
+
+    def _as_told(
+        self, index: int, value: Json, sent: Sequence[Json], arms: Sequence[ArmSpec]
+    ) -> bool:
+        """Return whether a process took the turns that were planned, and sent each."""
+        names = [arm.id for arm in arms]
+        names += [CONTROL] if self.control in names else []
+        rules, seed = self.protocol, seed_of(self.label, index)
+        plan = plan_blocks(names, rules.blocks, rules.checked_turns, seed)
+        taken = [[turn["arm"] for turn in turns] for turns in value["blocks"]]
+        planned = [[slot.name for slot in slots] for slots in plan]
+        return taken == planned and _as_sent(value, sent, rules)
+
+    def _add(
+        self,
+        index: int,
+        outcome: ChildOutcome,
+        sent: Sequence[Json],
+        telemetry: TelemetryTrace,
+        found: TimedProcesses,
+    ) -> None:
+        value = outcome.value or {}
+        wrong = _wrong(sent)
+        found.dropped.update(wrong)
+        found.wrong.extend(name for name in wrong if name not in found.wrong)
+        remarks = value.get("remarks", [])
+        found.remarks.extend(each for each in remarks if each not in found.remarks)
+        record = process_record(
+            index,
+            value,
+            telemetry.between(*_span(value, sent)),
+            self.protocol.telemetry_interval_ms / 1e3,
+            outcome.seconds - value["waited_s"],
+            self.watch.void_reason if self.watch else None,
+        )
+        found.processes.append(record)
+        self._tell(index, _summary(record))
+
+    def _tell(self, index: int, text: str) -> None:
+        progress(index + 1, self.numbers.stop, f"{self.label}: {text}")
 
 
 def _in_children(
@@ -235,20 +282,9 @@ def _strangers(arms: Sequence[ArmSpec]) -> list[str]:
     return [arm.id for arm in arms if arm.variant.kind == "callable"]
 
 
-def _seed(label: str, index: int) -> str:
+def seed_of(label: str, index: int) -> str:
     """Return what a process of a comparison plans its turns by."""
     return f"{label}:{index}"
-
-
-def _as_planned(
-    value: Json, arms: Sequence[ArmSpec], control: str, rules: ProtocolSpec, seed: str
-) -> bool:
-    """Return whether the turns of a process are those that were planned, by block."""
-    names = [arm.id for arm in arms]
-    names += [CONTROL] if control in names else []
-    plan = plan_blocks(names, rules.blocks, rules.checked_turns, seed)
-    taken = [[turn["arm"] for turn in turns] for turns in value["blocks"]]
-    return taken == [[slot.name for slot in slots] for slots in plan]
 
 
 def _as_sent(value: Json, sent: Sequence[Json], rules: ProtocolSpec) -> bool:
@@ -282,13 +318,13 @@ def _wrong(sent: Sequence[Json]) -> dict[str, str]:
     return found
 
 
-def _summary(label: str, process: Json) -> str:
+def _summary(process: Json) -> str:
     blocks = process["blocks"]
     void = sum(block["void"] is not None for block in blocks)
     samples = sum(len(turn["times_ms"]) for block in blocks for turn in block["turns"])
     discarded = f", {void} void" if void else ""
     return (
-        f"{label}: {counted(len(blocks), 'block')}{discarded}, {counted(samples, 'sample')}, "
+        f"{counted(len(blocks), 'block')}{discarded}, {counted(samples, 'sample')}, "
         f"{process['seconds']:.1f} s"
     )
 
@@ -353,11 +389,11 @@ def _measure(
             alone=with_room,
         )
         bench.phases.add("start", time.monotonic() - began)
-        value = run_process(arms, comparison.control, _seed(comparison.id, index), bench)
+        value = run_process(arms, comparison.control, seed_of(comparison.id, index), bench)
         return {**value, "remarks": [*value["remarks"], *([remark] if remark else [])]}
 
     told = (protocol, numbers, gpu.sensor(), run, comparison.id, gpu.watch(), at_once)
-    return measure_processes(arms, comparison.control, *told)
+    return Measurement(arms, comparison.control, *told).measure()
 
 
 def run_benchmark(job: BenchmarkJob, gpu: OpenGpu) -> Json:
