@@ -8,6 +8,8 @@ from assay.shared.specs import Json
 
 AT_ONCE = 1 << 16
 """Bytes read at a time."""
+MOST = 1 << 26
+"""Bytes taken of a child, far more than turns come to: one that goes on waits for its deadline."""
 
 
 class Send:
@@ -48,7 +50,7 @@ class Handover:
     def poll(self) -> None:
         """Take what has arrived: a child that sends much waits for this."""
         with suppress(BlockingIOError):
-            while data := self._here.recv(AT_ONCE):
+            while len(self._arrived) < MOST and (data := self._here.recv(AT_ONCE)):
                 self._arrived += data
 
     def documents(self) -> list[Json]:
