@@ -187,7 +187,7 @@ def test_the_table_of_packages_is_the_package():
 
 
 def test_what_decides_is_where_the_table_says() -> None:
-    rows = re.findall(r"^\|[^|]+\| `([a-z_/]+\.py)` \| `([a-z_.]+)` \|$", PAGE, re.M)
+    rows = re.findall(r"^\|[^|]+\| `([a-z_/]+\.(?:py|c))` \| `([a-z_.]+)` \|$", PAGE, re.M)
     assert len(rows) == 6
     for path, name in rows:
         assert f"{name}(" in (REPOSITORY / "src/assay" / path).read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
 from assay.device.tasks import benchmark
 from assay.device.tasks.benchmark import (
-    Measurement,
+    BenchmarkProcesses,
     TimedProcesses,
     benchmark_record,
     run_benchmark,
@@ -56,7 +56,7 @@ def samples(turns):
 def measure(prepare=honest, sensor=None, arms=ARMS, rules=None, at_once=2):
     rules, sensor = rules or protocol(), sensor or SteadySensor()
     told = (rules, range(2), sensor, runner(prepare, rules), "c", None, at_once)
-    return Measurement(arms, "theirs", *told).measure()
+    return BenchmarkProcesses(arms, "theirs", *told).measure()
 
 
 class TestWholeRecord:
@@ -223,7 +223,7 @@ def test_turns_lie_in_their_telemetry_whatever_their_process_says(claimed):
         return {**honest_run(*told), "span": (claimed, claimed)}
 
     rules = protocol(telemetry_interval_ms=5)
-    found = Measurement(ARMS, "theirs", rules, range(1), SteadySensor(), run, "c").measure()
+    found = BenchmarkProcesses(ARMS, "theirs", rules, range(1), SteadySensor(), run, "c").measure()
     (process,) = found.processes
     turns = [turn for block in process["blocks"] for turn in block["turns"]]
     at_s = process["telemetry"]["at_s"]

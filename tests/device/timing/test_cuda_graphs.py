@@ -4,7 +4,7 @@ import pytest
 
 from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
-from assay.device.tasks.benchmark import Measurement
+from assay.device.tasks.benchmark import BenchmarkProcesses
 from assay.device.timing import rounds
 from assay.device.timing.cuda_graphs import (
     GraphFailed,
@@ -39,7 +39,7 @@ def run_graph(prepare, **rules):
         told = {"note": note, "l2_bytes": 50_000, "hand_over": hand_over, "alone": alone}
         return timed(arms, "ours", f"c:{index}", prepare, rules, **told)
 
-    return Measurement(arms, "ours", rules, range(1), SteadySensor(), run, "c").measure()
+    return BenchmarkProcesses(arms, "ours", rules, range(1), SteadySensor(), run, "c").measure()
 
 
 class TestProcess:

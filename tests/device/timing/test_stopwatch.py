@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from assay.device.tasks.benchmark import CHANGED, Measurement
+from assay.device.tasks.benchmark import CHANGED, BenchmarkProcesses
 from assay.device.timing import stopwatch as module
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.phases import Phases
@@ -272,7 +272,9 @@ class TestStrangers:
             return run_process(arms, "theirs", f"c:{index}", bench)
 
         arms = [make_arm("ours", dense_workload(), kind), make_arm("theirs", dense_workload())]
-        found = Measurement(arms, "theirs", rules, range(1), SteadySensor(), run, "c").measure()
+        found = BenchmarkProcesses(
+            arms, "theirs", rules, range(1), SteadySensor(), run, "c"
+        ).measure()
         (process,) = found.processes
         turns = [turn for block in process["blocks"] for turn in block["turns"]]
         times = {time for turn in turns for time in turn["times_ms"]}

@@ -123,7 +123,7 @@ def without(process: Json, arms: set[str], control: str) -> Json:
 
 
 @dataclass
-class Measurement:
+class BenchmarkProcesses:
     """Processes of some arms: up to ``at_once`` get ready side by side, and are timed one after the
     other.
 
@@ -393,7 +393,7 @@ def _measure(
         return {**value, "remarks": [*value["remarks"], *([remark] if remark else [])]}
 
     told = (protocol, numbers, gpu.sensor(), run, comparison.id, gpu.watch(), at_once)
-    return Measurement(arms, comparison.control, *told).measure()
+    return BenchmarkProcesses(arms, comparison.control, *told).measure()
 
 
 def run_benchmark(job: BenchmarkJob, gpu: OpenGpu) -> Json:
