@@ -120,3 +120,8 @@ class TestVoidReason:
         telemetry = self.telemetry(0, 0, 0x40)
         assert telemetry.void_reason(0.0, 1.0, 0.5) is None
         assert telemetry.void_reason(0.0, 1.5, 0.5) is not None
+
+    def test_an_event_shows_in_the_next_sample_however_late_it_is(self):
+        telemetry = self.telemetry(0, 0x40, 0)
+        assert telemetry.void_reason(0.2, 0.3, 0.05) is not None
+        assert telemetry.void_reason(2.2, 2.3, 0.05) is None

@@ -87,6 +87,9 @@ class TelemetryTrace:
         self, names: Mapping[int, str], started: float, ended: float, slack: float
     ) -> list[str]:
         seen = 0
+        # However late the next sample is, an event shows in it.
+        for reading in self.between(started, ended).readings:
+            seen |= reading.event_reasons
         for at, reading in zip(self.at, self.readings, strict=True):
             if started - slack <= at <= ended + slack:
                 seen |= reading.event_reasons
