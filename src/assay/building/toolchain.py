@@ -148,7 +148,7 @@ def _unpack(lock: Path, site: Path) -> None:
     count = len(lock_versions(lock))
     say(f"unpacking the CUDA toolchain and CUTLASS ({counted(count, 'wheel')}, each by its hash)")
     command = pip_install(Path(sys.executable), lock, os.environ)
-    command += ["--target", str(partial), "--no-compile", "--only-binary", ":all:"]
+    command += ["--target", str(partial), "--only-binary", ":all:"]
     if watch(command, log, isolated(os.environ), tick_s=TICK_S, describe=stage) != 0:
         quote(tail(log))
         raise MissingEnvironment(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.base.errors import BadInput
+from assay.base.io import read_text
 from assay.base.printable import shown_line
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import YamlProblem, YamlProblems, read_placed_yaml
@@ -95,11 +96,22 @@ def load_project(folder: Path) -> Project:
     return Project(folder, "", files, problems=tuple(reading.problems))
 
 
+_READ: dict[str, dict[str, SourceClaims]] = {}
+"""What files of ``config/claims`` say, by their text: reports mostly hold the same."""
+
+
 def load_claims(path: Path) -> dict[str, SourceClaims]:
     """Read a file of ``config/claims``: sources by id, their claims and their audits.
 
     Raises BadInput with all that is wrong, and for code of its own: Assay's lies in ``kernels``.
     """
+    text = read_text(path)
+    if text not in _READ:
+        _READ[text] = _read_claims(path)
+    return _READ[text]
+
+
+def _read_claims(path: Path) -> dict[str, SourceClaims]:
     document = read_placed_yaml(path)
     document = replace(document, value=_of_today(document.value))
     read, problems = read_document(ProjectDocument, PARTS, document)
