@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Collection, Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,13 @@ def published_reports(root: Path) -> list[Path]:
 
     Directories or archives of such: to be read through ``opened_report``.
     """
-    return list(_by_statement([root / PUBLISHED]))
+    return list(_by_statement(reports_in(root / PUBLISHED)))
 
 
 def project_reports(project: Path) -> list[Path]:
     """Return the reports of a project, in the same order: its own runs', and those it publishes."""
-    return list(_by_statement([project / PUBLISHED, project / PUBLISHED.parent]))
+    folders = (project / PUBLISHED, project / PUBLISHED.parent)
+    return list(_by_statement(chain.from_iterable(map(reports_in, folders))))
 
 
 def reports_measuring(
@@ -47,24 +49,19 @@ def reports_measuring(
     ``asked``: ids of claims, and of the comparisons and programs that answer them: of a project's
     claims no report of ours knows any.
     """
-    stated = _by_statement([home / PUBLISHED for home in filter(None, (root, project))])
-    unpacked = [report for report in stated if not is_archive(report)]
+    homes = filter(None, (root, project))
+    every = [report for home in homes for report in reports_in(home / PUBLISHED)]
+    unpacked = [report for report in every if not is_archive(report)]
     found = {report: _measured(report, asked, targets) for report in unpacked}
     if not any(answers for _, answers in found.values()):
-        found |= {each: _measured(each, asked, targets) for each in stated.keys() - found.keys()}
-    best = sorted(found, key=lambda each: (found[each][0], stated[each][1]), reverse=True)
-    return [report for report in best if found[report] != (0, 0)]
+        found = {report: _measured(report, asked, targets) for report in every}
+    some = _by_statement(report for report in found if found[report] != (0, 0))
+    return sorted(some, key=lambda each: (found[each][0], some[each][1]), reverse=True)
 
 
-def _by_statement(folders: Iterable[Path]) -> dict[Path, tuple[int, str, str]]:
-    """Return what each report in ``folders`` states (see ``_stated``) and its name, in the order of
-    these.
-    """
-    found = {
-        report: (*_stated(report), report_name(report))
-        for folder in dict.fromkeys(folders)
-        for report in reports_in(folder)
-    }
+def _by_statement(reports: Iterable[Path]) -> dict[Path, tuple[int, str, str]]:
+    """Return what each report states (see ``_stated``) and its name, in the order of these."""
+    found = {report: (*_stated(report), report_name(report)) for report in reports}
     return dict(sorted(found.items(), key=lambda each: each[1], reverse=True))
 
 
