@@ -6,15 +6,17 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "attention_call.cuh"
+#include "attention_fp8_call.cuh"
 #include "common/mma.cuh"
 #include "common/ptx.cuh"
 
 #if !defined(HEAD_DIM) || !defined(SLOTS) || !defined(Q_STAGES)
 #error "define HEAD_DIM, SLOTS and Q_STAGES (README.md lists the variants)"
 #endif
-#ifndef DTYPE  // 0 fp16, 1 bf16
+#ifndef DTYPE  // 0 fp16, 1 bf16, 2 FP8 (E4M3) with scales
 #define DTYPE 0
 #endif
 #ifndef BLOCK  // queries and keys of a stored block: 128 or 64
@@ -42,8 +44,11 @@
 namespace attention {
 
 struct Config {
-  static_assert(DTYPE == 0 || DTYPE == 1, "DTYPE is 0 or 1");
+  static_assert(DTYPE >= 0 && DTYPE <= 2, "DTYPE is 0, 1 or 2");
+  static constexpr bool kScaled = DTYPE == 2;
   using Element = mma::ElementOf<DTYPE>::Type;
+  using Output = mma::ElementOf<kScaled ? 1 : DTYPE>::Type;
+  static constexpr int kElementBytes = kScaled ? 1 : 2;
   static constexpr int kHeadDim = HEAD_DIM;
   static constexpr int kBlock = BLOCK;  // queries and keys of a stored block
   static constexpr int kSlots = SLOTS;  // of each stream
@@ -73,8 +78,8 @@ struct Config {
   static constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
   static constexpr int kConsumerRegisters = kConsumers == 2 ? 240 : 160;
 
-  static constexpr int kPanels = kHeadDim / 64;  // of 64 columns, 128 bytes
   static constexpr int kRowBytes = 128;
+  static constexpr int kPanels = kHeadDim * kElementBytes / kRowBytes;  // of 64 columns, or 128
   static constexpr int kSlotPanelBytes = kKeys * kRowBytes;
   static constexpr int kSlotBytes = kPanels * kSlotPanelBytes;
   static constexpr int kQPanelBytes = kConsumerRows * kRowBytes;
@@ -83,14 +88,19 @@ struct Config {
   static constexpr int kCopyPanels = kParts == 1 ? kPanels : 1;
   static constexpr int kScores = kKeys / 2;  // a thread: 64 x 128 over 128 threads
   static constexpr int kAccum = kHeadDim / 2;
-  static constexpr int kProbabilities = kScores / 2;  // pairs
+  static constexpr int kProbabilities = kScores * kElementBytes / 4;  // words
+  static constexpr int kScoreProducts = kHeadDim * kElementBytes / 32;
+  static constexpr int kValueProducts = kKeys * kElementBytes / 32;
   static constexpr int kQueue = 4;                    // tiles published and not yet taken
   // Steps of a tile that are copied before its Q, which may have to wait until the tile before has left Q's place. By
   // then, the ring has no slot that is free earlier than that place.
   static constexpr int kStepsBeforeQ = kQStages > 1 || kQRegisters ? 0 : kSlots / 2 - 1;
 
-  static constexpr float kSlack = 8.0f;       // binary orders by which a maximum may be outgrown
-  static constexpr float kMostSum = 8192.0f;  // of a thread's 32 probabilities in a row: none then leaves fp16's range
+  // Binary orders by which a maximum may be outgrown, and of the probability that a maximum has: E4M3 ends at 448.
+  static constexpr float kSlack = kScaled ? 2.0f : 8.0f;
+  static constexpr float kLift = kScaled ? 6.75f : 0.0f;
+  // Of a thread's 32 probabilities in a row: none then leaves the type's range.
+  static constexpr float kMostSum = kScaled ? 448.0f : 8192.0f;
 
   static constexpr int kOffsetQ = kStreams * kSlots * kSlotBytes;
   static constexpr int kOffsetQueue = kOffsetQ + kQStages * kConsumers * kQBytes;
@@ -111,6 +121,7 @@ struct Config {
   static_assert(kProducerRegisters + kConsumers * kConsumerRegisters <= (1 + kConsumers) * kRegisters,
                 "consumers would wait for registers for ever");
   static_assert(kSharedBytes <= 227 * 1024, "a CTA has 227 KiB at most");
+  static_assert(!kScaled || (kHeadDim == 128 && kBlock == 128), "of FP8, a row of 128 bytes is a row of a tile");
 };
 
 using Element = Config::Element;
@@ -118,8 +129,45 @@ using Ring = ptx::PipelineState<Config::kSlots>;
 using QRing = ptx::PipelineState<Config::kQStages>;
 
 constexpr unsigned kAll = 0xffffffffu;
+constexpr float kLn2 = 0.6931471805599453f;
 
-struct Problem {
+// Of a step's scores: what makes binary exponents of them. FP8 has factors of its own, a key block's (as the producer
+// tells it) and its values', by the head's largest: as a binary logarithm, which joins the exponents.
+struct __align__(8) StepScale {
+  float log2;
+  float values_log2;
+};
+
+// The base of the problem, so that it takes no room where there are none.
+template <bool kScaled>
+struct Scales {
+  __device__ __forceinline__ float of_row(const AssayAttention&, int, int, int) const { return 1.0f; }
+  __device__ __forceinline__ float of_output(const AssayAttention&, int, int) const { return 1.0f; }
+  __device__ __forceinline__ StepScale of_step(const AssayAttention&, int, int, int) const { return {}; }
+};
+template <>
+struct Scales<true> {
+  const float* q;
+  const float* k;
+  const float* v;
+  const float* v_top;
+  int rows;     // block rows of a head
+  int columns;  // key blocks of a head
+
+  __device__ __forceinline__ float of_row(const AssayAttention& c, int batch, int head, int row) const {
+    return q[(static_cast<int64_t>(batch) * c.heads + head) * rows + row];
+  }
+  __device__ __forceinline__ float of_output(const AssayAttention& c, int batch, int kv_head) const {
+    return v_top[static_cast<int64_t>(batch) * c.kv_heads + kv_head];
+  }
+  __device__ __forceinline__ StepScale of_step(const AssayAttention& c, int batch, int kv_head, int column) const {
+    const int64_t head = static_cast<int64_t>(batch) * c.kv_heads + kv_head;
+    const int64_t at = head * columns + column;
+    return {k[at], __log2f(__fdividef(v[at], v_top[head]))};
+  }
+};
+
+struct Problem : Scales<Config::kScaled> {
   AssayAttention call;
   int* counter;  // null: tiles are dealt in turn
   int rows;   // block rows of a head; each has kBlockTiles tiles
@@ -185,10 +233,12 @@ struct Shared {
     int4* const queues = reinterpret_cast<int4*>(memory + Config::kOffsetQueue);
     return Config::kStreams == 1 ? queues : queues + stream * Config::kQueue;
   }
-  // Of each slot that holds K: its key blocks, and whether any of its scores are masked.
+  // Of each slot that holds K: its key blocks, what FP8 has beside them (a StepScale), and whether any of its scores
+  // are masked.
   __device__ __forceinline__ uint32_t keys(int slot) const {
     return base + Config::kOffsetKeys + slot_index(slot) * 16;
   }
+  __device__ __forceinline__ uint32_t scale(int slot) const { return keys(slot) + sizeof(StepKeys); }
   __device__ __forceinline__ uint32_t masked(int slot) const {
     return base + Config::kOffsetMasked + slot_index(slot) * 4;
   }

@@ -46,6 +46,27 @@ __device__ __forceinline__ StepKeys keys_of(const Shared& shared, int slot) {
   return keys;
 }
 
+// What FP8 multiplies a row's scores with, but for their keys' factor.
+__device__ __forceinline__ float row_scale(const Problem& p, const Published& tile) {
+  return Config::kScaled ? p.scale_log2 * p.of_row(p.call, tile.batch, tile.head, tile.row) : 0.0f;
+}
+
+__device__ __forceinline__ float log2_of(const Problem& p, const StepScale& scale) {
+  return Config::kScaled ? scale.log2 : p.scale_log2;
+}
+
+// A slot's scales with their rows', as lane 0 knows them.
+__device__ __forceinline__ StepScale scale_of(const Shared& shared, int slot, float row) {
+  const bool reads = threadIdx.x % 32 == 0;
+  const uint32_t at = shared.scale(slot);
+  return {row * __uint_as_float(ptx::load_shared_if(reads, at)),
+          __uint_as_float(ptx::load_shared_if(reads, at + 4))};
+}
+
+__device__ __forceinline__ StepScale tell(const StepScale& scale) {
+  return {__shfl_sync(kAll, scale.log2, 0), __shfl_sync(kAll, scale.values_log2, 0)};
+}
+
 // What lane 0 knows.
 __device__ __forceinline__ StepKeys tell(const StepKeys& keys) {
   StepKeys told;
@@ -124,6 +145,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
   float accum[Config::kAccum];
   uint32_t probabilities[Config::kProbabilities];
   float factor[2];
+  float row = row_scale(p, tile);
   Softmax state;
 #pragma unroll
   for (int i = 0; i < Config::kAccum; ++i) {
@@ -151,6 +173,10 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
   mma::warpgroup_wait<0>();
   mma::fence_operands(scores);
   StepKeys keys = keys_of(shared, pipe.stage);
+  StepScale scale{};
+  if constexpr (Config::kScaled) {
+    scale = tell(scale_of(shared, pipe.stage, row));
+  }
   release(shared.empty(pipe.stage));
   pipe.advance();
   if (Config::kQRegisters || left == 0) {
@@ -159,7 +185,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
   if (__any_sync(kAll, masked_word != 0)) {
     apply_mask(scores, p, tile, tell(keys), first_row(consumer));
   }
-  exponentiate(scores, state, factor, p.scale_log2);
+  exponentiate(scores, state, factor, log2_of(p, scale), scale);
   round_probabilities(probabilities, scores);
 
   // In each turn: probabilities are those of a block of `tile`, its values not yet multiplied; accum has all before it.
@@ -175,6 +201,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
         break;
       }
       left = next.steps;
+      row = row_scale(p, next);
       enter_q();
     }
     --left;
@@ -194,6 +221,9 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
 
     masked_word = masked_of(shared, place.slot_k);
     keys = keys_of(shared, place.slot_k);
+    if constexpr (Config::kScaled) {
+      scale = scale_of(shared, place.slot_k, row);
+    }
     const Place here = place;
     place.look(shared, pipe);
     mma::warpgroup_wait<Config::kOverlap ? 1 : 0>();
@@ -203,9 +233,12 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       release(shared.empty(here.slot_k));
     }
     const bool masked = __any_sync(kAll, masked_word != 0);
+    if constexpr (Config::kScaled) {
+      scale = tell(scale);
+    }
     if (__builtin_expect(Config::kCheckedSums && !last && left > 0 && !masked, 1)) {
       float sums[2];
-      take_exponentials(scores, state.minus, sums, p.scale_log2);
+      take_exponentials(scores, state.minus, sums, log2_of(p, scale), scale);
       stay_before(sums);
       mma::warpgroup_wait<0>();
       mma::fence_operands(accum);
@@ -219,7 +252,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
         } else {
           multiply_scores_by_warp(scores, queries, p, tile, tell(keys));
         }
-        if (exponentiate(scores, state, factor, p.scale_log2)) {
+        if (exponentiate(scores, state, factor, log2_of(p, scale), scale)) {
           scale_accum(accum, factor);
         }
         round_probabilities(probabilities, scores);
@@ -246,14 +279,14 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       if (last) {
         state = Softmax();
       }
-      const bool scaled = exponentiate(scores, state, factor, p.scale_log2);
+      const bool scaled = exponentiate(scores, state, factor, log2_of(p, scale), scale);
       stay_before(state.sum);
       mma::warpgroup_wait<0>();
       mma::fence_operands(accum);
       hold(probabilities);
       release(shared.empty(here.slot_v));
       if (last) {
-        store_tile(accum, before, p.call, tile, consumer);
+        store_tile(accum, before, p, tile, consumer);
 #pragma unroll
         for (int i = 0; i < Config::kAccum; ++i) {
           accum[i] = 0.0f;
@@ -276,7 +309,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
   mma::warpgroup_wait<0>();
   mma::fence_operands(accum);
   hold(probabilities);
-  store_tile(accum, state, p.call, tile, consumer);
+  store_tile(accum, state, p, tile, consumer);
 }
 
 }  // namespace attention

@@ -32,22 +32,26 @@ __device__ __forceinline__ int query_of(const Published& tile, int consumer) {
   return tile.row * Config::kTileRows + first_row(consumer) + threadIdx.x % 32 / 4;
 }
 
-__device__ __forceinline__ void store_tile(float (&accum)[Config::kAccum], const Softmax& state,
-                                           const AssayAttention& c, const Published& tile, int consumer) {
+__device__ __forceinline__ void store_tile(float (&accum)[Config::kAccum], const Softmax& state, const Problem& p,
+                                           const Published& tile, int consumer) {
+  const AssayAttention& c = p.call;
   const int query = query_of(tile, consumer);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float sum = quad_sum(state.sum[r]);
     const bool any = state.reference[r] > -INFINITY;
-    const float share = any ? __fdividef(1.0f, sum) : 0.0f;
-    store_lse(c, tile, query + 8 * r, any ? state.reference[r] * c.scale + __logf(sum) : -INFINITY);
+    const float share = any ? __fdividef(1.0f, sum) * p.of_output(c, tile.batch, tile.head / p.group) : 0.0f;
+    // The natural logarithm of what a reference stands for: of 2, where it is an exponent.
+    const float unit = Config::kScaled ? kLn2 : c.scale;
+    store_lse(c, tile, query + 8 * r,
+              any ? (state.reference[r] - Config::kLift) * unit + __logf(sum) : -INFINITY);
 #pragma unroll
     for (int column = 0; column < Config::kHeadDim; column += 32) {
       uint32_t words[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int at = (column / 8 + i) * 4 + 2 * r;
-        words[i] = mma::pack_pair(Element{}, accum[at] * share, accum[at + 1] * share);
+        words[i] = mma::pack_pair(Config::Output{}, accum[at] * share, accum[at + 1] * share);
       }
       mma::transpose_quad(words);
       store_words(c, tile, query + 8 * r, column, words);

@@ -45,6 +45,11 @@ __device__ __forceinline__ int column_of(const Problem& p, const Tile& tile, int
                           : c.full_columns[static_cast<int64_t>(tile.list) * c.full_pitch + i - tile.partial];
 }
 
+// What FP8 has beside it.
+__device__ __forceinline__ StepScale scale_of(const Problem& p, const Tile& tile, int i, int column) {
+  return i < tile.blocks ? p.of_step(p.call, tile.batch, tile.head / p.group, column) : StepScale{};
+}
+
 // What a slot is to hold.
 struct Load {
   int key[Config::kParts];
@@ -97,16 +102,18 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
     q_pipe.advance();
   };
   // One thread.
-  const auto copy = [&](const CUtensorMap* map, const Load& load) {
+  const auto copy = [&](const CUtensorMap* map, const Load& load, auto by_column) {
     const uint32_t full = shared.full(pipe.stage);
     ptx::mbarrier_arrive_expect_tx(full, Config::kSlotBytes);
 #pragma unroll
     for (int part = 0; part < Config::kParts; ++part) {
 #pragma unroll
       for (int panel = 0; panel < Config::kPanels; panel += Config::kCopyPanels) {
+        constexpr bool kColumns = decltype(by_column)::value;
         ptx::tma_load_5d(shared.slot(pipe.stage) + panel * Config::kSlotPanelBytes +
                              part * Config::kBlock * Config::kRowBytes,
-                         map, 0, load.key[part], panel, load.head, load.batch, full, ptx::kEvictNormal);
+                         map, kColumns ? load.key[part] : 0, kColumns ? 0 : load.key[part], panel, load.head,
+                         load.batch, full, ptx::kEvictNormal);
       }
     }
   };
@@ -117,7 +124,7 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
     if (value_waits) {
       ptx::mbarrier_wait(shared.empty(pipe.stage), pipe.parity);
       if (lane == 0) {
-        copy(map_v, value);
+        copy(map_v, value, std::bool_constant<Config::kScaled>{});
       }
       pipe.advance();
     }
@@ -127,11 +134,19 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
   int pending = ticket();
   Tile tile = tile_at(p, index);
   int columns = column_of(p, tile, lane);
+  StepScale scales{};
+  if constexpr (Config::kScaled) {
+    scales = scale_of(p, tile, lane, columns);
+  }
   bool first = true;
   while (index < p.tiles) {
     const int next_index = __shfl_sync(kAll, pending, 0);
     const Tile next = tile_at(p, next_index);
     const int next_columns = column_of(p, next, lane);
+    StepScale next_scales{};
+    if constexpr (Config::kScaled) {
+      next_scales = scale_of(p, next, lane, next_columns);
+    }
 
     const int steps = (tile.blocks + Config::kParts - 1) / Config::kParts;
     publish(tile, steps);
@@ -146,6 +161,9 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
       const int begin = step * Config::kParts;
       if (step > 0 && begin % 32 == 0) {
         columns = column_of(p, tile, begin + lane);
+        if constexpr (Config::kScaled) {
+          scales = scale_of(p, tile, begin + lane, columns);
+        }
       }
       if (step == ticket_at) {
         pending = ticket();
@@ -168,6 +186,10 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
         keys.part[i] = there && at < tile.partial ? at : past_end ? kUpToLastKey : kWhole;
         load.key[i] = keys.key[i];
       }
+      StepScale scale{};
+      if constexpr (Config::kScaled) {
+        scale = {__shfl_sync(kAll, scales.log2, begin % 32), __shfl_sync(kAll, scales.values_log2, begin % 32)};
+      }
       ptx::mbarrier_wait(shared.empty(pipe.stage), pipe.parity);
       if (lane == 0) {
         bool masked = false;
@@ -177,7 +199,10 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
         }
         *static_cast<StepKeys*>(shared.pointer(shared.keys(pipe.stage))) = keys;
         *static_cast<int*>(shared.pointer(shared.masked(pipe.stage))) = masked ? 1 : 0;
-        copy(map_k, load);
+        if constexpr (Config::kScaled) {
+          *static_cast<StepScale*>(shared.pointer(shared.scale(pipe.stage))) = scale;
+        }
+        copy(map_k, load, std::false_type{});
       }
       pipe.advance();
       load_value();
@@ -193,6 +218,9 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
     index = next_index;
     tile = next;
     columns = next_columns;
+    if constexpr (Config::kScaled) {
+      scales = next_scales;
+    }
   }
   load_value();
   publish(tile, -1);

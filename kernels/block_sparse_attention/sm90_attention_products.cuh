@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sm90_attention_config.cuh"
+#include "sm90_attention_fp8.cuh"
 #include "sm90_attention_mma.cuh"
 
 namespace attention {
@@ -10,9 +11,10 @@ namespace attention {
 // What a consumer knows of its 64 queries: where they lie in shared memory, or they themselves.
 struct Queries {
   uint32_t shared;
-  uint32_t words[Config::kQRegisters ? Config::kHeadDim / 4 : 1];
+  static constexpr int kWords = 4 * Config::kScoreProducts;
+  uint32_t words[Config::kQRegisters ? kWords : 1];
 
-  // 16 x 16 for this warp, as the left operand of a product.
+  // 16 rows of 32 bytes for this warp, as the left operand of a product.
   __device__ __forceinline__ void fragment(uint32_t (&a)[4], int step) const {
     const int lane = threadIdx.x % 32;
     const int row = threadIdx.x / 32 % 4 * 16 + lane % 16;
@@ -33,7 +35,7 @@ struct Queries {
   __device__ __forceinline__ void load() {
     if constexpr (Config::kQRegisters) {
 #pragma unroll
-      for (int step = 0; step < Config::kHeadDim / 16; ++step) {
+      for (int step = 0; step < Config::kScoreProducts; ++step) {
         uint32_t a[4];
         fragment(a, step);
 #pragma unroll
@@ -48,7 +50,7 @@ struct Queries {
   __device__ __forceinline__ void hold() {
     if constexpr (Config::kQRegisters) {
 #pragma unroll
-      for (int i = 0; i < Config::kHeadDim / 4; ++i) {
+      for (int i = 0; i < kWords; ++i) {
         asm volatile("" : "+r"(words[i])::"memory");
       }
     }
@@ -60,7 +62,7 @@ __device__ __forceinline__ void multiply_scores(float (&scores)[Config::kScores]
   const uint64_t desc_q = mma::smem_descriptor_128b(q.shared, 0, 8 * Config::kRowBytes);
   const uint64_t desc_k = mma::smem_descriptor_128b(k, 0, 8 * Config::kRowBytes);
 #pragma unroll
-  for (int step = 0; step < Config::kHeadDim / 16; ++step) {
+  for (int step = 0; step < Config::kScoreProducts; ++step) {
     const int panel = step / 4;
     const int within = step % 4 * 32;
     const uint64_t b = desc_k + ((panel * Config::kSlotPanelBytes + within) >> 4);
@@ -81,14 +83,15 @@ __device__ __forceinline__ void multiply_scores(float (&scores)[Config::kScores]
   }
 }
 
-// accum (64 x HEAD_DIM) += P (64 x 128) * V (128 x HEAD_DIM)
+// accum (64 x HEAD_DIM) += P (64 x 128) * V (128 x HEAD_DIM); of FP8, V^T is there.
 __device__ __forceinline__ void multiply_values(float (&accum)[Config::kAccum],
                                                 const uint32_t (&p)[Config::kProbabilities], uint32_t v) {
+  constexpr int kStepBytes = Config::kScaled ? 32 : 16 * Config::kRowBytes;
   const uint64_t desc = mma::smem_descriptor_128b(v, Config::kSlotPanelBytes, 8 * Config::kRowBytes);
 #pragma unroll
-  for (int step = 0; step < Config::kKeys / 16; ++step) {
+  for (int step = 0; step < Config::kValueProducts; ++step) {
     mma::wgmma_values(Element{}, accum, p[4 * step], p[4 * step + 1], p[4 * step + 2], p[4 * step + 3],
-                      desc + (step * 16 * Config::kRowBytes >> 4));
+                      desc + (step * kStepBytes >> 4));
   }
 }
 
@@ -111,7 +114,7 @@ __device__ __forceinline__ void multiply_scores_by_warp(float (&scores)[Config::
     const auto* const words =
         reinterpret_cast<const uint32_t*>(k + (keys.key[j / kGroups] + j % kGroups * 8) * c.k_row);
 #pragma unroll
-    for (int step = 0; step < Config::kHeadDim / 16; ++step) {
+    for (int step = 0; step < Config::kScoreProducts; ++step) {
       uint32_t a[4];
       q.operand(a, step);
       mma::mma_m16n8k16(Element{}, scores + 4 * j, a, words[8 * step], words[8 * step + 4]);
@@ -140,13 +143,13 @@ __device__ __forceinline__ void multiply_scores_by_warp(float (&scores)[Config::
   };
   if constexpr (Config::kQRegisters) {
 #pragma unroll
-    for (int step = 0; step < Config::kHeadDim / 16; ++step) {
+    for (int step = 0; step < Config::kScoreProducts; ++step) {
       const uint32_t a[4] = {q.words[4 * step], q.words[4 * step + 1], q.words[4 * step + 2], q.words[4 * step + 3]};
       multiply(a, step);
     }
   } else {
 #pragma unroll 1
-    for (int step = 0; step < Config::kHeadDim / 16; ++step) {
+    for (int step = 0; step < Config::kScoreProducts; ++step) {
       uint32_t a[4];
       q.fragment(a, step);
       multiply(a, step);

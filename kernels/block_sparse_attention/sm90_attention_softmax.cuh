@@ -3,14 +3,15 @@
 #pragma once
 
 #include "sm90_attention_config.cuh"
+#include "sm90_attention_fp8.cuh"
 
 namespace attention {
 
 // Of a thread's two rows, lane / 4 and 8 further down: the maximum that exponents refer to, and the thread's own part
-// of the sum.
+// of the sum. Where steps have scales of their own, a maximum is an exponent; else a score.
 struct Softmax {
   float reference[2] = {-INFINITY, -INFINITY};
-  float minus[2] = {INFINITY, INFINITY};  // -reference * scale_log2
+  float minus[2] = {INFINITY, INFINITY};  // kLift less the exponent of the reference
   float sum[2] = {0.0f, 0.0f};
 };
 
@@ -73,10 +74,16 @@ __device__ __forceinline__ float quad_sum(float x) {
   return x + __shfl_xor_sync(kAll, x, 2);
 }
 
-// Each row's scores become probabilities: 2^(score * scale_log2 + minus). `sums`: those of the thread.
-__device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScores], const float (&minus)[2],
-                                                  float (&sums)[2], float scale_log2) {
+// Each row's scores become probabilities: 2^(score * scale_log2 + minus), of FP8 times the scale of their values.
+// `sums`: those of the thread, without it.
+__device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScores], const float (&row_minus)[2],
+                                                  float (&sums)[2], float scale_log2, const StepScale& scale) {
   float parts[2][2] = {{0.0f, 0.0f}, {0.0f, 0.0f}};
+  float minus[2] = {row_minus[0], row_minus[1]};
+  if constexpr (Config::kScaled) {
+    minus[0] += scale.values_log2;
+    minus[1] += scale.values_log2;
+  }
 #pragma unroll
   for (int j = 0; j < Config::kScores / 4; ++j) {
 #pragma unroll
@@ -89,13 +96,17 @@ __device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScore
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     sums[r] = parts[r][0] + parts[r][1];
+    if constexpr (Config::kScaled) {
+      sums[r] *= ptx::exp2_approx(-scale.values_log2);
+    }
   }
 }
 
 // Scores become probabilities, relative to the state's references. True where the warp's sums so far had to be scaled,
 // by `factor`, to new ones: what was accumulated with them must be, too.
 __device__ __forceinline__ bool exponentiate(float (&scores)[Config::kScores], Softmax& state, float (&factor)[2],
-                                             float scale_log2) {
+                                             float score_log2, const StepScale& scale) {
+  const float scale_log2 = Config::kScaled ? 1.0f : score_log2;  // of a reference
   float top[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -107,6 +118,9 @@ __device__ __forceinline__ bool exponentiate(float (&scores)[Config::kScores], S
       odd = fmaxf(odd, fmaxf(scores[4 * j + 4 + 2 * r], scores[4 * j + 4 + 2 * r + 1]));
     }
     top[r] = quad_max(fmaxf(even, odd));
+    if constexpr (Config::kScaled) {
+      top[r] *= score_log2;
+    }
   }
   // Both -infinity: no number, and not greater.
   const bool outgrown = (top[0] - state.reference[0]) * scale_log2 > Config::kSlack ||
@@ -120,6 +134,9 @@ __device__ __forceinline__ bool exponentiate(float (&scores)[Config::kScores], S
       factor[r] = ptx::exp2_approx((state.reference[r] - by) * scale_log2);
       state.reference[r] = reference;
       state.minus[r] = -reference * scale_log2;
+      if constexpr (Config::kScaled) {
+        state.minus[r] += Config::kLift;
+      }
       state.sum[r] *= factor[r];
     }
   }
@@ -130,7 +147,7 @@ __device__ __forceinline__ bool exponentiate(float (&scores)[Config::kScores], S
   for (int r = 0; r < 2; ++r) {
     minus[r] = state.reference[r] == -INFINITY ? 0.0f : state.minus[r];
   }
-  take_exponentials(scores, minus, sums, scale_log2);
+  take_exponentials(scores, minus, sums, score_log2, scale);
   state.sum[0] += sums[0];
   state.sum[1] += sums[1];
   return scaled;
@@ -143,12 +160,22 @@ __device__ __forceinline__ void scale_accum(float (&accum)[Config::kAccum], cons
   }
 }
 
-// A product's accumulators are the next one's left operand, word for word: pairs of neighbouring columns.
+// A product's accumulators are the next one's left operand, word for word: pairs of neighbouring columns. A word of FP8
+// has the pairs of two such words; V's rows stand in the order that follows (attention_fp8_call.cuh).
+template <typename Type>
+__device__ __forceinline__ uint32_t round_word(Type type, const float (&scores)[Config::kScores], int i) {
+  return mma::pack_pair(type, scores[2 * i], scores[2 * i + 1]);
+}
+__device__ __forceinline__ uint32_t round_word(mma::Float8E4M3, const float (&scores)[Config::kScores], int i) {
+  const float* const pair = scores + i / 2 * 8 + i % 2 * 2;
+  return mma::pack_e4m3(pair[0], pair[1], pair[4], pair[5]);
+}
+
 __device__ __forceinline__ void round_probabilities(uint32_t (&p)[Config::kProbabilities],
                                                     const float (&scores)[Config::kScores]) {
 #pragma unroll
   for (int i = 0; i < Config::kProbabilities; ++i) {
-    p[i] = mma::pack_pair(Element{}, scores[2 * i], scores[2 * i + 1]);
+    p[i] = round_word(Element{}, scores, i);
   }
 }
 

@@ -98,28 +98,57 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
 
 // ---- host ----------------------------------------------------------------------------------------------
 
-bool strides_fit(int64_t batch, int64_t head, int64_t row) { return batch % 8 == 0 && head % 8 == 0 && row % 8 == 0; }
+// 16 bytes of `bytes` each.
+bool strides_fit(int64_t batch, int64_t head, int64_t row, int bytes = Config::kElementBytes) {
+  return batch * bytes % 16 == 0 && head * bytes % 16 == 0 && row * bytes % 16 == 0;
+}
 
-// [batch][head][row][HEAD_DIM] as panels of 64 columns: a box is [box_panels][box_rows][64], its coordinates are
+// [batch][head][row][HEAD_DIM] as panels of 128 bytes: a box is [box_panels][box_rows][128 bytes], its coordinates are
 // {0, row, panel, head, batch}.
 cudaError_t make_map(CUtensorMap* map, const void* pointer, int batches, int heads, int rows, int64_t batch,
                      int64_t head, int64_t row, uint32_t box_rows, uint32_t box_panels) {
-  const auto bytes = [](int64_t elements) { return static_cast<cuuint64_t>(elements) * 2; };
+  constexpr uint32_t kColumns = Config::kRowBytes / Config::kElementBytes;
+  const auto bytes = [](int64_t elements) { return static_cast<cuuint64_t>(elements) * Config::kElementBytes; };
   const auto count = [](int size) { return static_cast<cuuint64_t>(size); };
-  return launch::make_tensor_map<5>(map, pointer, {64, count(rows), Config::kPanels, count(heads), count(batches)},
-                                    {bytes(row), 128, bytes(head), bytes(batch)}, {64, box_rows, box_panels, 1, 1});
+  return launch::make_tensor_map<5>(
+      map, pointer, {kColumns, count(rows), Config::kPanels, count(heads), count(batches)},
+      {bytes(row), Config::kRowBytes, bytes(head), bytes(batch)}, {kColumns, box_rows, box_panels, 1, 1},
+      Config::kElementBytes);
 }
+
+// V of FP8, [batch][kv_head][HEAD_DIM][keys]: a box is [HEAD_DIM][128 keys], its coordinates are {key, 0, 0, kv_head,
+// batch}.
+cudaError_t make_column_map(CUtensorMap* map, const AssayAttention& c) {
+  const auto count = [](int64_t size) { return static_cast<cuuint64_t>(size); };
+  const int keys = (c.keys + Config::kKeys - 1) / Config::kKeys * Config::kKeys;
+  return launch::make_tensor_map<5>(map, c.v, {count(keys), Config::kHeadDim, 1, count(c.kv_heads), count(c.batches)},
+                                    {count(c.v_row), Config::kRowBytes, count(c.v_head), count(c.v_batch)},
+                                    {Config::kKeys, Config::kHeadDim, 1, 1, 1}, 1);
+}
+
+#if DTYPE == 2
+using Call = AssayAttentionFp8;
+const AssayAttention& sizes_of(const Call& call) { return call.call; }
+Scales<true> scales_of(const Call& c) {
+  const auto blocks = [](int tokens) { return (tokens + Config::kBlock - 1) / Config::kBlock; };
+  return {c.q_scale, c.k_scale, c.v_scale, c.v_top, blocks(c.call.queries), blocks(c.call.keys)};
+}
+#else
+using Call = AssayAttention;
+const AssayAttention& sizes_of(const Call& call) { return call; }
+Scales<false> scales_of(const Call&) { return {}; }
+#endif
 
 }  // namespace
 }  // namespace attention
 
 // Four bytes, for the counter of tiles.
-extern "C" size_t assay_block_sparse_attention_workspace(const AssayAttention*) { return sizeof(int); }
+extern "C" size_t assay_block_sparse_attention_workspace(const attention::Call*) { return sizeof(int); }
 
-extern "C" int assay_block_sparse_attention(const AssayAttention* call, void* workspace, size_t workspace_bytes,
+extern "C" int assay_block_sparse_attention(const attention::Call* call, void* workspace, size_t workspace_bytes,
                                             void* stream) {
   using namespace attention;
-  const AssayAttention& c = *call;
+  const AssayAttention& c = sizes_of(*call);
   if (c.batches <= 0 || c.heads <= 0 || c.kv_heads <= 0 || c.queries <= 0 || c.keys <= 0 || c.heads % c.kv_heads != 0 ||
       !(c.scale > 0.0f)) {
     return cudaErrorInvalidValue;
@@ -130,7 +159,7 @@ extern "C" int assay_block_sparse_attention(const AssayAttention* call, void* wo
   if (!launch::is_aligned_16(c.q) || !launch::is_aligned_16(c.k) || !launch::is_aligned_16(c.v) ||
       !launch::is_aligned_16(c.o) || !strides_fit(c.q_batch, c.q_head, c.q_row) ||
       !strides_fit(c.k_batch, c.k_head, c.k_row) || !strides_fit(c.v_batch, c.v_head, c.v_row) ||
-      !strides_fit(c.o_batch, c.o_head, c.o_row)) {
+      !strides_fit(c.o_batch, c.o_head, c.o_row, 2)) {
     return cudaErrorInvalidValue;
   }
   if (Config::kDynamic && (workspace == nullptr || workspace_bytes < sizeof(int))) {
@@ -151,8 +180,9 @@ extern "C" int assay_block_sparse_attention(const AssayAttention* call, void* wo
                      Config::kCopyPanels);
   }
   if (error == cudaSuccess) {
-    error = make_map(&map_v, c.v, c.batches, c.kv_heads, c.keys, c.v_batch, c.v_head, c.v_row, Config::kBlock,
-                     Config::kCopyPanels);
+    error = Config::kScaled ? make_column_map(&map_v, c)
+                            : make_map(&map_v, c.v, c.batches, c.kv_heads, c.keys, c.v_batch, c.v_head, c.v_row,
+                                       Config::kBlock, Config::kCopyPanels);
   }
   launch::DeviceLimits limits;
   if (error == cudaSuccess) {
@@ -167,7 +197,8 @@ extern "C" int assay_block_sparse_attention(const AssayAttention* call, void* wo
   if (error != cudaSuccess) {
     return error;
   }
-  const Problem problem{c,
+  const Problem problem{scales_of(*call),
+                        c,
                         counts ? static_cast<int*>(workspace) : nullptr,
                         rows,
                         static_cast<int>(tiles),

@@ -242,9 +242,10 @@ namespace mma {
 
 struct Half {};
 struct Bfloat16 {};
+struct Float8E4M3 {};
 template <int kDtype>
 struct ElementOf {
-  using Type = std::conditional_t<kDtype == 0, Half, Bfloat16>;
+  using Type = std::conditional_t<kDtype == 0, Half, std::conditional_t<kDtype == 1, Bfloat16, Float8E4M3>>;
 };
 
 inline float widen(Half, uint16_t bits) {

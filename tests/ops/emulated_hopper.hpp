@@ -70,6 +70,12 @@ inline void __syncwarp() { emulated::meet(emulated::warp().barrier); }
 inline int __ffs(int word) { return __builtin_ffs(word); }
 inline int atomicAdd(int* to, int value) { return std::exchange(*to, *to + value); }
 inline void __threadfence() {}
+inline float __log2f(float x) { return std::log2(x); }
+inline float __uint_as_float(uint32_t word) {
+  float value;
+  std::memcpy(&value, &word, 4);
+  return value;
+}
 inline void __nanosleep(unsigned) { emulated::yield(); }
 inline void __trap() { std::abort(); }
 template <typename Pointer>
@@ -90,6 +96,7 @@ struct CUtensorMap {
   uint64_t sizes[5];
   uint64_t strides[5];  // bytes
   uint32_t box[5];
+  int element;  // bytes
 };
 
 namespace launch {
@@ -98,19 +105,20 @@ inline bool is_aligned_16(const void* pointer) { return reinterpret_cast<uintptr
 
 template <int kRank>
 cudaError_t make_tensor_map(CUtensorMap* map, const void* pointer, const cuuint64_t (&sizes)[kRank],
-                            const cuuint64_t (&strides)[kRank - 1], const cuuint32_t (&box)[kRank]) {
+                            const cuuint64_t (&strides)[kRank - 1], const cuuint32_t (&box)[kRank], int element = 2) {
   static_assert(kRank == 5, "as attention has them");
   map->pointer = static_cast<const unsigned char*>(pointer);
+  map->element = element;
   for (int i = 0; i < kRank; ++i) {
     map->sizes[i] = sizes[i];
-    map->strides[i] = i == 0 ? 2 : strides[i - 1];
+    map->strides[i] = i == 0 ? element : strides[i - 1];
     map->box[i] = box[i];
     const bool fits = sizes[i] > 0 && box[i] > 0 && box[i] <= 256 && (i == 0 || (strides[i - 1] % 16 == 0 && strides[i - 1] > 0));
     if (!fits) {
       return cudaErrorInvalidValue;
     }
   }
-  return box[0] == 64 ? cudaSuccess : cudaErrorInvalidValue;  // 128 bytes, as the swizzle has
+  return box[0] * element == 128 ? cudaSuccess : cudaErrorInvalidValue;  // as the swizzle has
 }
 
 }  // namespace launch
@@ -272,7 +280,7 @@ inline void tma_load_5d(uint32_t shared, const CUtensorMap* map, int x0, int x1,
   }
   const std::array<int64_t, 5> first{x0, x1, x2, x3, x4};
   const CUtensorMap m = *map;
-  int64_t bytes = 2;
+  int64_t bytes = m.element;
   for (const uint32_t extent : m.box) {
     bytes *= extent;
   }
@@ -283,7 +291,7 @@ inline void tma_load_5d(uint32_t shared, const CUtensorMap* map, int x0, int x1,
       for (i[3] = 0; i[3] < m.box[3]; ++i[3]) {
         for (i[2] = 0; i[2] < m.box[2]; ++i[2]) {
           for (i[1] = 0; i[1] < m.box[1]; ++i[1]) {
-            for (i[0] = 0; i[0] < m.box[0]; ++i[0], to += 2) {
+            for (i[0] = 0; i[0] < m.box[0]; ++i[0], to += m.element) {
               const unsigned char* from = m.pointer;
               bool there = true;
               for (int d = 0; d < 5; ++d) {
@@ -291,11 +299,11 @@ inline void tma_load_5d(uint32_t shared, const CUtensorMap* map, int x0, int x1,
                 there = there && at >= 0 && at < static_cast<int64_t>(m.sizes[d]);
                 from += at * static_cast<int64_t>(m.strides[d]);
               }
-              unsigned char* const place = emulated::bytes_at(emulated::swizzled(to), 2);
+              unsigned char* const place = emulated::bytes_at(emulated::swizzled(to), m.element);
               if (there) {
-                std::memcpy(place, from, 2);
+                std::memcpy(place, from, m.element);
               } else {
-                std::memset(place, 0, 2);
+                std::memset(place, 0, m.element);
               }
             }
           }
@@ -425,17 +433,17 @@ float element_at(Element element, uint32_t address) {
 
 // The fragments of the PTX manual, "Register fragments for wgmma.mma_async.m64nNk16". `a`: element k of the thread's
 // row lane / 4 (r 0), or 8 further down.
-template <bool kAdd, int kCount, typename A, typename B>
+template <bool kAdd, int kDepth = 16, int kCount, typename A, typename B>
 void multiply_fragment(float (&accum)[kCount], A a, B b) {
   for (int n = 0; n < kCount / 4; ++n) {
     for (int e = 0; e < 2; ++e) {
-      float column[16];
-      for (int k = 0; k < 16; ++k) {
+      float column[kDepth];
+      for (int k = 0; k < kDepth; ++k) {
         column[k] = b(8 * n + emulated::lane() % 4 * 2 + e, k);
       }
       for (int r = 0; r < 2; ++r) {
         float sum = 0.0f;
-        for (int k = 0; k < 16; ++k) {
+        for (int k = 0; k < kDepth; ++k) {
           sum += a(r, k) * column[k];
         }
         float& to = accum[4 * n + 2 * r + e];
@@ -509,5 +517,58 @@ void wgmma_values(Element element, float (&accum)[kCount], uint32_t a0, uint32_t
         [&](int n, int k) { return element_at(element, right.mn_major(n, k)); });
   });
 }
+
+// ---- FP8 -----------------------------------------------------------------------------------------------
+
+// 1 sign, 4 bits of exponent, 3 of fraction; 0x7f is no number, and there is no infinity.
+inline float widen_byte(uint32_t byte) {
+  const int exponent = byte >> 3 & 15;
+  const float size = exponent == 0 ? std::ldexp(byte & 7, -9) : std::ldexp(8 + (byte & 7), exponent - 10);
+  return (byte & 0x7f) == 0x7f ? NAN : byte >> 7 != 0 ? -size : size;
+}
+// Of what is not below 0, the nearest; of two, the even one.
+inline uint32_t narrow_byte(float value) {
+  uint32_t best = 0;
+  for (uint32_t byte = 1; byte < 0x7f; ++byte) {
+    const float nearer = std::abs(widen_byte(best) - value) - std::abs(widen_byte(byte) - value);
+    best = nearer > 0 || (nearer == 0 && byte % 2 == 0) ? byte : best;
+  }
+  return best;
+}
+inline uint32_t pack_e4m3(float x0, float x1, float x2, float x3) {
+  return narrow_byte(x0) | narrow_byte(x1) << 8 | narrow_byte(x2) << 16 | narrow_byte(x3) << 24;
+}
+
+// 32 bytes of a row: those of a k 0 to 15, then k 16 to 31, four a word.
+template <bool kAdd, int kCount>
+void wgmma_scores(Float8E4M3, float (&accum)[kCount], const uint32_t* a, uint64_t b) {
+  const auto rows = emulated::together({a[0], a[1], a[2], a[3]}, [](auto& words) {
+    std::array<std::array<float, 32>, 2> found;
+    for (int r = 0; r < 2; ++r) {
+      for (int k = 0; k < 32; ++k) {
+        found[r][k] = widen_byte(words[emulated::lane() / 4 * 4 + k % 16 / 4][k / 16 * 2 + r] >> k % 4 * 8 & 0xff);
+      }
+    }
+    return found;
+  });
+  emulated::product([&accum, rows, right = emulated::Descriptor(b)] {
+    multiply_fragment<kAdd, 32>(
+        accum, [&](int r, int k) { return rows[r][k]; },
+        [&](int n, int k) {
+          const uint32_t address = right.start + n / 8 * right.stride + n % 8 * 128 + k;
+          return widen_byte(*emulated::bytes_at(emulated::swizzled(address), 1));
+        });
+  });
+}
+template <bool kAdd, int kCount>
+void wgmma_scores(Float8E4M3, float (&)[kCount], uint64_t, uint64_t) {
+  std::abort();  // nobody asks for it
+}
+template <int kCount>
+void wgmma_values(Float8E4M3, float (&accum)[kCount], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint64_t b) {
+  const uint32_t a[] = {a0, a1, a2, a3};
+  wgmma_scores<true>(Float8E4M3{}, accum, a, b);
+}
+inline void mma_m16n8k16(Float8E4M3, float*, const uint32_t (&)[4], uint32_t, uint32_t) { std::abort(); }
 
 }  // namespace mma

@@ -20,7 +20,7 @@ from tests.ops.emulation import assert_right, compile_emulated, defines_of, kern
 from tests.ops.helpers import pretend_hopper
 
 BLOCK = 128
-REPLACED = ("sm90_attention_mma.cuh", "sm90_attention_backward_mma.cuh")
+REPLACED = ("sm90_attention_mma.cuh", "sm90_attention_fp8.cuh", "sm90_attention_backward_mma.cuh")
 LANDS_LATE = {"EMULATED_COPIES": 1, "EMULATED_SMS": 3, "EMULATED_LAGS": 1}
 LANDS_EARLY = {"EMULATED_COPIES": 0, "EMULATED_SMS": 3, "EMULATED_LAGS": 2}
 LIMIT = {"float16": 1e-3, "bfloat16": 5e-3}

@@ -1,7 +1,7 @@
 """The calling conventions of our attention kernels: structures, filled in here, read by C.
 
-``attention_call.cuh`` and ``attention_backward_call.cuh`` of ``kernels/block_sparse_attention`` are
-their other half: same fields, same order.
+``attention_call.cuh``, ``attention_fp8_call.cuh`` and ``attention_backward_call.cuh`` of
+``kernels/block_sparse_attention`` are their other half: same fields, same order.
 """
 
 import ctypes
@@ -62,6 +62,15 @@ class AttentionCall(ctypes.Structure):
         *[(name, ctypes.c_void_p) for name in (*LISTS, "partial_bits", "order")],
         *[(name, ctypes.c_int) for name in COUNTS],
         ("scale", ctypes.c_float),
+    ]
+
+
+class AttentionFp8Call(ctypes.Structure):
+    """``AssayAttentionFp8`` of the kernels. Pointers are addresses on the GPU."""
+
+    _fields_: ClassVar[list[tuple[str, Any]]] = [
+        ("call", AttentionCall),
+        *[(name, ctypes.c_void_p) for name in ("q_scale", "k_scale", "v_scale", "v_top")],
     ]
 
 
