@@ -13,8 +13,8 @@ from pathlib import Path
 from assay.base.io import read_record, read_text
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.claimed_figures import COMPUTED
 from assay.findings.headline import ELSEWHERE, counts_of, headed, outcomes
+from assay.findings.report_figures import COMPUTED
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import Outcome, outcome
 from assay.records.attestation import VERDICTS

@@ -11,7 +11,7 @@ import yaml
 
 from assay.base.errors import BadInput
 from assay.catalog.load import load_catalog
-from assay.cli.project_folder import code_that_runs, require_trust, use_own_cache
+from assay.cli.options import code_that_runs, require_trust, use_own_cache
 from assay.evidence.load import load_evidence
 from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import project_commands

@@ -3,15 +3,13 @@
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay.base.printable import shown_json, shown_line
 from assay.base.progress import as_typed, show_line
 
-PROSE_WIDTH = 20
-"""Characters of a column of sentences at least."""
+PROSE_WIDTH = 20  # characters of a column of sentences at least
 WIDE = 10_000
-"""More characters than any table has."""
 
 
 def say(text: str) -> None:
@@ -29,8 +27,7 @@ def show_json(value: object) -> None:
     sys.stdout.write(shown_json(value) + "\n")
 
 
-@dataclass(frozen=True)
-class TableColumn:
+class TableColumn(NamedTuple):
     """One column of a table."""
 
     heading: str
@@ -43,8 +40,8 @@ class TableColumn:
 def show_table(title: str, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
     """Print rows: at a terminal as a table, or some lines a row where it is too narrow for one.
 
-    For programs it is a line of headings and a line a row, cells apart by tabs; the title, which
-    they have no use for, goes to standard error.
+    For programs: a line of headings and a line a row, cells apart by tabs; the title to standard
+    error.
     """
     cells = [[shown_line(" ".join(cell.split())) for cell in row] for row in rows]
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -1,7 +1,4 @@
-"""Reports that a command takes several of, each verified first.
-
-Of a report that nobody vouches for nothing is read: it is named, with what is wrong.
-"""
+"""Reports that a command takes several of, verified first; of others nothing but that is told."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -14,8 +11,7 @@ from assay.base.progress import say
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.commands.verify import SHORT, check_report
-from assay.cli.options import require_report
-from assay.cli.project_folder import keys_of
+from assay.cli.options import keys_of, require_report
 from assay.evidence.load import ReportContents
 from assay.findings.report_comparison import GivenReport
 from assay.findings.report_figures import report_figures, unread_figures
@@ -32,7 +28,6 @@ from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trust
 from assay.verification.verify import VerificationLog
 
 LONGEST_TITLE = 80
-"""Characters of a project's title that are shown."""
 Keep = Callable[[Path, GivenReport], None]
 """What takes over a report that is intact, from the directory where it lies unpacked."""
 
@@ -45,9 +40,8 @@ def given_reports(
 ) -> Iterator[GivenReport]:
     """Yield the reports at ``paths``, verified, and say of each whether it is. Raises BadInput.
 
-    The keys of a ``project`` count for its reports, beside this checkout's. Whose margins a report
-    was judged by fails nothing: reports of other checkouts are compared, too. ``keep`` is called
-    for each intact one, whose figures then have their rates.
+    A ``project``'s keys count for its reports; no margins of another checkout fail one. ``keep`` is
+    called for each intact one, whose figures then have their rates.
     """
     trusted = load_trusted_keys(keys or keys_of(project), trusted_keys(checkout.ROOT))
     for path in paths:  # none is verified, which takes long, where another is not there
@@ -65,8 +59,8 @@ def _read(
     trusted: Sequence[TrustedKey],
     keep: Keep | None,
 ) -> GivenReport:
-    """Return a report, verified or with what is wrong. Raises BadInput where there is neither a
-    directory with verdicts nor an archive, MissingEnvironment where this machine cannot unpack it.
+    """Return a report, verified or with what is wrong. Raises BadInput where none is there, and
+    MissingEnvironment where this machine cannot unpack it.
     """
     log = VerificationLog()
     try:
@@ -160,9 +154,7 @@ def _unverified(path: Path, wrong: str) -> GivenReport:
 
 def reports_on(claim: str, project: Path | None) -> list[Path]:
     """Return the reports that may speak of a claim: a project's own, or those published here, of
-    the repository's sources or of one project below it.
-
-    Raises BadInput where several of these projects have such a claim.
+    this repository or of one project. Raises BadInput where several projects have such a claim.
     """
     if project is not None:
         return project_reports(project)

@@ -1,7 +1,4 @@
-"""The parser of the command line, and the end of every error: one sentence and an exit code.
-
-The commands are in assay.cli.commands, exit codes in assay.shared.errors.
-"""
+"""The parser of the command line, and the end of every error: one sentence and an exit code."""
 
 import ast
 import errno
@@ -55,8 +52,7 @@ GROUPS = {
 }
 """Commands as help lists them, and how each is typed; a module of assay.cli.commands has each."""
 COMMANDS = tuple(name for group in GROUPS.values() for name in group)
-OF_LAB = ("kernels", "tune", "image")
-"""Commands of ``lab`` that are known by their own names, too."""
+OF_LAB = ("kernels", "tune", "image")  # commands of ``lab`` that are known by their own names, too
 OUTPUT_CODES = frozenset({errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EFBIG})
 """What the kernel says of an output that takes nothing more."""
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -69,18 +65,12 @@ class Grouped(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each group."""
         longest = max(map(len, COMMANDS))
+        room = formatter.width - 6 - longest
         for title, names in GROUPS.items():
             listed = [(name, self.commands[name]) for name in names if name in self.commands]
+            rows = [(f"{name:{longest}}", each.get_short_help_str(room)) for name, each in listed]
             with formatter.section(title):
-                formatter.write_dl(
-                    [
-                        (
-                            f"{name:{longest}}",
-                            each.get_short_help_str(formatter.width - 6 - longest),
-                        )
-                        for name, each in listed
-                    ]
-                )
+                formatter.write_dl(rows)
 
 
 def everywhere(
@@ -97,9 +87,7 @@ def everywhere(
 
 
 def application(names: Sequence[str] = COMMANDS, listed: bool = False) -> typer.Typer:
-    """Return the command line with these commands; only their modules are loaded, or none where
-    they are ``listed`` alone, as in help.
-    """
+    """Return the command line with these commands, or, where ``listed``, with their help alone."""
     app = typer.Typer(
         name="assay",
         cls=Grouped,
@@ -168,7 +156,6 @@ def main() -> None:
 
 
 def _require_words(arguments: Sequence[str]) -> None:
-    """Raise TyperException for an argument of nothing: as a path it would be where one stands."""
     if arguments[:1] == ["test"]:
         return
     for number, word in enumerate(arguments, start=1):
@@ -199,12 +186,10 @@ def _end_for_system(error: OSError) -> NoReturn:
 
 
 def _again(arguments: Sequence[str]) -> str:
-    """Return a command as it is typed."""
     return shlex.join([checkout.command(), *arguments])
 
 
 def _usage_sentence(error: TyperException) -> str:
-    """Return what is wrong with the arguments, and which help says more."""
     context: typer.Context | None = getattr(error, "ctx", None)
     command = context.command_path if context else shlex.quote(checkout.command())
     problem = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")

@@ -1,6 +1,9 @@
-"""Options that several commands take, each declared once, and where reports that are named lie."""
+"""Options that several commands take, each declared once; the reports and the project they name."""
 
 import os
+import re
+import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -10,15 +13,18 @@ import typer
 from assay.base.errors import BadInput
 from assay.base.isolation import DEVICE_PATH
 from assay.base.progress import say
+from assay.base.writable import CACHE_VARIABLE, project_cache
 from assay.base.yaml_problems import suggest
-from assay.catalog.project_folder import PROJECT_FILE
+from assay.catalog.model import Catalog
+from assay.catalog.project_folder import PROJECT_FILE, file_problem
 from assay.cli import checkout
 from assay.records.attestation import ATTESTATION, MANIFEST, VERDICTS
 from assay.records.images import RuntimeWish
-from assay.records.plan import Executor
+from assay.records.plan import Executor, Plan, RunConfig
 from assay.shared.errors import ExitCode
 from assay.verification.report_archive import SUFFIX, report_name
 from assay.verification.trust import reports_in
+from assay.verification.trusted_keys import project_keys, trusted_keys
 
 HOMES = ("reports", "reports/published", "projects/*/reports", "projects/*/reports/published")
 """Where this checkout has reports: those it made, those it publishes, and those of its projects."""
@@ -27,10 +33,9 @@ OF_PROJECT = ("reports", "reports/published")
 
 
 def found_report(path: Path) -> Path:
-    """Return where the report lies that is given by its name, as a directory or an archive; a name
-    alone is looked for in the folders that hold reports.
+    """Return where a report lies that is given by path or name, as a directory or an archive.
 
-    What is there by that path, and what no report here is called, stays as it is given.
+    A name is looked for in the folders that hold reports. What no report is called stays as given.
     """
     if os.path.lexists(path):
         return path
@@ -46,10 +51,7 @@ def found_report(path: Path) -> Path:
 
 
 def require_report(path: Path) -> None:
-    """Raise BadInput where nothing lies at a path, with the report that may be meant, and for a
-    folder that was never one: of a report somebody may have taken a part away, and that is a
-    failed check.
-    """
+    """Raise BadInput where nothing lies at a path, and for a folder that was never a report."""
     try:
         path.lstat()
         names = {each.name for each in path.iterdir()} if path.is_dir() else {MANIFEST}
@@ -66,7 +68,6 @@ def require_report(path: Path) -> None:
 
 
 def _folders() -> Iterator[Path]:
-    """Yield the folders that hold reports, in the order in which they are looked into."""
     here = Path.cwd()
     if (here / PROJECT_FILE).is_file():
         yield from (here / home for home in OF_PROJECT)
@@ -149,3 +150,131 @@ DevicePathOption = Annotated[
     ),
 ]
 CoresOption = Annotated[int | None, typer.Option(min=1, help="Local cores to use.")]
+
+ODD = re.compile(r"[^\w./+@,~= -]")
+"""What the workflow, whose files' names are patterns, would take for something else."""
+ProjectOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--project",
+        metavar="DIR",
+        help=f"Project folder, with {PROJECT_FILE}: its claims are judged; its results, reports "
+        "and trusted keys are used. Default: the current folder, if it has that file.",
+    ),
+]
+
+
+def project_folder(named: Path | None) -> Path | None:
+    """Return the project's folder, or None: this repository's sources. Raises BadInput."""
+    folder = Path.cwd() if named is None else named
+    if os.path.lexists(folder / PROJECT_FILE):
+        place = folder.resolve()
+        if (problem := file_problem(place, PROJECT_FILE)) is not None:
+            raise BadInput(f"{place / PROJECT_FILE}: {problem}")
+        if (odd := ODD.search(str(place))) is not None:
+            raise BadInput(
+                f"{place}: a project's path has letters, digits, blanks and . _ - + @ , ~ = only, "
+                f"no {odd[0]!r}: move it"
+            )
+        return place
+    if named is not None:
+        if named.exists() and not named.is_dir():
+            raise BadInput(f"{named}: is no folder, and a project is one that holds {PROJECT_FILE}")
+        new = shlex.join([checkout.command(), "new", str(named)])
+        writes = f"{new} writes one" if is_free(named) else "name the folder that does"
+        raise BadInput(f"{named}: holds no {PROJECT_FILE}: {writes}")
+    return None
+
+
+def is_free(folder: Path) -> bool:
+    """Return whether a folder is missing or empty but for ``.git``. Raises BadInput: unreadable."""
+    try:
+        if not folder.exists():
+            return not folder.is_symlink()
+        return folder.is_dir() and all(path.name == ".git" for path in folder.iterdir())
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be read: {error.strerror}") from error
+
+
+def use_own_cache(folder: Path | None) -> None:
+    """Have a project's run keep what it makes with the user, not in the repository."""
+    if folder is not None:
+        os.environ[CACHE_VARIABLE] = str(project_cache(os.environ))
+
+
+def default_project_run(catalog: Catalog) -> RunConfig:
+    """Return a project's run where nothing is named: its sources, on its claims' targets."""
+    named = dict.fromkeys(on for each in catalog.claims.values() for on in each.hardware.targets)
+    ours = checkout.default_run()
+    targets = tuple(named) or ours.targets
+    return ours.model_copy(update={"sources": tuple(catalog.sources), "targets": targets})
+
+
+def home(folder: Path | None) -> Path:
+    """Return where results and reports are."""
+    return checkout.ROOT if folder is None else folder
+
+
+def keys_of(folder: Path | None) -> list[Path]:
+    """Return the keys that are trusted where none is named: a project's, and the checkout's."""
+    return [*project_keys(folder), *trusted_keys(checkout.ROOT)]
+
+
+TrustOption = Annotated[
+    bool,
+    typer.Option(
+        "--trust-project",
+        help="Run the project's code without asking: it is its author's, and runs "
+        "in a container without a network or, where there is no engine, as you.",
+    ),
+]
+YES = ("y", "yes")
+CONTAINED = "in a container, without network"
+SHOWN_AT_ONCE = 1000
+
+
+def require_trust(catalog: Catalog, plan: Plan, *, trusted: bool) -> None:
+    """Say what code of the project will run, and ask at a terminal whether it shall.
+
+    Raises BadInput where the answer is no, or nobody is there to be asked.
+    """
+    lines = list(code_that_runs(catalog, plan))
+    if not lines:
+        return
+    for line in lines:
+        for begin in range(0, len(line), SHOWN_AT_ONCE):  # nothing of it is cut off
+            say(line[begin : begin + SHOWN_AT_ONCE])
+    if trusted:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise BadInput(
+            "this project's code would run, and nobody is at the terminal to be asked: read it, "
+            "then add --trust-project"
+        )
+    sys.stderr.write("assay: run it? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in YES:
+        raise BadInput("nothing of the project was run")
+
+
+def code_that_runs(catalog: Catalog, plan: Plan) -> Iterator[str]:
+    """Yield a line on each function of the project that is called where a target is measured."""
+    if catalog.project is None:
+        return
+    for target in (each for each in plan.targets if each.provision.kind == "device"):
+        where = CONTAINED if target.runner else "as you, in no container"
+        for own in target.originals:
+            described = catalog.sources[own.source].own_program(own.original)
+            image = described.image if described else None
+            place = CONTAINED if target.runner else "as you"
+            place = f"in a container of {image}, without network" if image else place
+            for line in (own.build, own.run, own.typed):
+                if line is not None:
+                    yield f"command {own.original} on {target.target} runs, {place}: {line.line}"
+        for name in (each for each in target.comparisons if each in catalog.project.measures):
+            code = catalog.workloads[name].code
+            assert code is not None
+            arms = catalog.comparisons[name].arms
+            compiled = (catalog.variants[arm.variant].source for arm in arms)
+            files = ", ".join([f"{code.file}:{code.function}", *filter(None, compiled)])
+            yield f"{name} on {target.target} runs the project's own code {where}: {files}"

@@ -1,9 +1,8 @@
 """A machine that is reached by SSH, and a run that was fetched from it.
 
-It is asked by scripts, copied to and from by rsync. ssh and rsync are the system's own, by the
-caller's configuration; what they say of a connection that fails goes to the terminal as it is. A
-fetched report is signed here, verified, and put in its place with the run; until then it lies in a
-folder that goes away.
+Scripts ask it, rsync copies. ssh and rsync are the system's own, by the caller's configuration;
+what they say of a failing connection goes to the terminal. A fetched report is signed and verified
+here, in a folder that goes away, and then put in its place with the run.
 """
 
 import re
@@ -28,15 +27,12 @@ from assay.verification.sign import sign
 
 NODE_SCRIPT = "tools/remote_node.sh"
 HOST = re.compile(r"([\w.+-]+@)?\w[\w.-]*")
-"""A host or an alias, with a user."""
 FOLDER = re.compile(r"[\w/][\w./+@,=-]*")
 """Letters of a folder that the workflow, whose files' names are patterns, takes as they are."""
 SSH = ("ssh", "-T", "-o", "ServerAliveInterval=15", "-o", "ConnectTimeout=30",
        "-o", "RemoteCommand=none", "-o", "ClearAllForwardings=yes")  # fmt: skip
-NO_CONNECTION = 255
-"""ssh's own exit code; rsync has it from there."""
-END_S = 120
-"""Patience with a run that was asked to end: it removes its containers."""
+NO_CONNECTION = 255  # ssh's own exit code; rsync has it from there
+END_S = 120  # patience with a run that was asked to end: it removes its containers
 Answers = Mapping[str, list[str]]
 
 
@@ -45,7 +41,6 @@ class RemoteMachine:
     """A machine, and the folder of a run on it."""
 
     root: Path
-    """This repository."""
     host: str
     folder: str
     """Absolute, or below the home of the account there."""
@@ -63,14 +58,9 @@ class RemoteMachine:
             )
 
     def ask(self, action: str, **values: str) -> Answers:
-        """Return what the machine answers: its lines "NAME VALUE" by name.
-
-        Raises MissingEnvironment without a connection, or where it refuses.
-        """
-        script = self._script(action, **values)
-        done = _checked(
-            self.host, [*SSH, "--", self.host, "sh -s"], input=script, stdout=subprocess.PIPE
-        )
+        """Return answers by name. Raises MissingEnvironment: no connection, or it refuses."""
+        command, script = [*SSH, "--", self.host, "sh -s"], self._script(action, **values)
+        done = _checked(self.host, command, input=script, stdout=subprocess.PIPE)
         found: dict[str, list[str]] = {}
         for line in done.stdout.decode(errors="replace").splitlines():
             name, _, value = line.partition(" ")
@@ -85,16 +75,11 @@ class RemoteMachine:
         self._copy(source, f"{self.host}:{self.folder}/{name}", "-E", *links, *options)
 
     def fetch(self, name: str, place: Path, most: int) -> None:
-        """Bring a file or a folder: plain files only, none with a stranger's permissions, and none
-        of more than ``most`` bytes.
-        """
+        """Bring plain files of ``most`` bytes at most, without their permissions."""
         self._copy(f"{self.host}:{self.folder}/{name}", str(place), f"--max-size={most}")
 
     def follow(self, show: Callable[[str], None]) -> None:
-        """Show the run's lines from its first to its end.
-
-        Raises MissingEnvironment where the connection is lost; the run goes on then.
-        """
+        """Show the run's lines. Raises MissingEnvironment where the connection is lost."""
         with subprocess.Popen(
             [*SSH, "--", self.host, "sh -s"],
             stdin=subprocess.PIPE,
@@ -129,7 +114,7 @@ class RemoteMachine:
 def _checked(host: str, command: list[str], **how: object) -> "subprocess.CompletedProcess[bytes]":
     """Run ssh or rsync to its end. Raises MissingEnvironment where it fails."""
     try:
-        done = subprocess.run(  # type: ignore[call-overload]
+        done: subprocess.CompletedProcess[bytes] = subprocess.run(  # type: ignore[call-overload]
             command, check=False, stderr=subprocess.PIPE, **how
         )
     except FileNotFoundError as error:
@@ -146,8 +131,7 @@ def _checked(host: str, command: list[str], **how: object) -> "subprocess.Comple
         raise MissingEnvironment(
             f"{host}: {command[0]} fails with code {done.returncode}, and says why above"
         )
-    finished: subprocess.CompletedProcess[bytes] = done
-    return finished
+    return done
 
 
 LOG = Path("logs", "remote.log")
@@ -169,8 +153,7 @@ def require_place(home: Path, run: str) -> None:
 def settle(
     root: Path, home: Path, run: str, fetched: Path, key: Path, trusted: Sequence[Path]
 ) -> Request:
-    """Sign what was fetched with ``key``, verify it, and put it where runs lie; return its request,
-    as of here.
+    """Sign what was fetched, verify it, and put it where runs lie; return its request, as of here.
 
     ``root``: this repository; ``trusted``: further keys that its reports may be signed by. Raises
     CheckFailed for what is no finished run or does not verify.

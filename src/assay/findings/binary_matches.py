@@ -1,10 +1,7 @@
-"""Measured binaries beside those that a run compiled: the same file, the same device code, or not.
+"""Measured binaries beside those that a run compiled, by their build records. Pure."""
 
-Pure. The device code of a binary that was measured elsewhere is what its own build record says.
-"""
-
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
@@ -22,8 +19,7 @@ class Sameness(StrEnum):
     INSTRUCTIONS = "instructions"
     """The same machine code, from another text of the source: line tables differ."""
     LINE_TABLES = "line_tables"
-    """By another host compiler, whose headers the device code's line tables name: other digests,
-    which say nothing of the instructions. ``verify --rebuild`` looks inside."""
+    """Its line tables name another host compiler's headers; ``verify --rebuild`` looks further."""
     CHANGED = "changed"
     """Its source has another text by now, and other machine code."""
     OTHER = "other"
@@ -32,12 +28,10 @@ class Sameness(StrEnum):
     """This run did not compile it."""
 
 
-LINE_INFO = "-lineinfo"
-"""The option that puts line tables into device code."""
+LINE_INFO = "-lineinfo"  # the option that puts line tables into device code
 
 
-@dataclass(frozen=True)
-class BinaryMatch:
+class BinaryMatch(NamedTuple):
     """A measured binary beside the one that was compiled in this run."""
 
     artifact: str
@@ -49,28 +43,22 @@ class BinaryMatch:
 
 
 def binary_matches(catalog: Catalog, evidence: Evidence) -> tuple[BinaryMatch, ...]:
-    """Return every binary that was timed, once a target, beside the build of the same name here."""
-    measured = {
-        (artifact, target, digest)
-        for target, artifact, digest in timed_binaries(evidence)
-        if digest is not None
-    }
+    """Return every binary that was timed, once a on, beside the build of the same name here."""
     found = []
-    for artifact, target, digest in sorted(measured):
-        arch = catalog.targets[target].arch
-        built = evidence.builds.get((artifact, arch))
-        then = _made(evidence, artifact, arch, target, digest)
-        sameness = _sameness(digest, then, built)
-        found.append(BinaryMatch(artifact, arch, target, digest, sameness))
+    for artifact, on, digest in sorted({(a, t, d) for t, a, d in timed_binaries(evidence) if d}):
+        arch = catalog.targets[on].arch
+        built, sameness = evidence.builds.get((artifact, arch)), Sameness.NOT_COMPILED
+        if built is not None:
+            then = _made(evidence, artifact, arch, on, digest)
+            sameness = _sameness(digest, then, built)
+        found.append(BinaryMatch(artifact, arch, on, digest, sameness))
     return tuple(found)
 
 
 def _made(
     evidence: Evidence, artifact: str, arch: str, target: str, measured: str
 ) -> BuildRecord | None:
-    """Return the record of what made a binary that was taken over; it may have been made from
-    sources that are others by now.
-    """
+    """Return the record of what made a binary that was taken over, maybe from earlier sources."""
     recorded = evidence.recorded_builds.get((artifact, arch))
     of_target = evidence.target_builds.get(target, {}).get((artifact, arch))
     for record in (of_target, recorded.record if recorded else None):
@@ -79,10 +67,8 @@ def _made(
     return None
 
 
-def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord | None) -> Sameness:
+def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord) -> Sameness:
     """Compare two binaries; those that are not the same file by what their build records say."""
-    if built is None:
-        return Sameness.NOT_COMPILED
     if built.artifact is not None and built.artifact.sha256 == measured:
         return Sameness.FILE
     if built.artifact is None or then is None:
@@ -92,12 +78,7 @@ def _sameness(measured: str, then: BuildRecord | None, built: BuildRecord | None
         return Sameness.DEVICE_CODE
     if built.code_sha256 is not None and built.code_sha256 == then.code_sha256:
         return Sameness.INSTRUCTIONS  # a kernel's mangled name may hold a digest of its source
-    return _why_other(then, built, alike)
-
-
-def _why_other(then: BuildRecord, built: BuildRecord, alike: bool) -> Sameness:
-    if built.sources != then.sources:
-        return Sameness.CHANGED
-    compilers = {then.toolchain.host_compiler, built.toolchain.host_compiler}
-    by_another = alike and LINE_INFO in then.command and len(compilers) > 1
-    return Sameness.LINE_TABLES if by_another else Sameness.OTHER
+    by_another = then.toolchain.host_compiler != built.toolchain.host_compiler
+    if built.sources == then.sources and alike and by_another and LINE_INFO in then.command:
+        return Sameness.LINE_TABLES
+    return Sameness.OTHER if built.sources == then.sources else Sameness.CHANGED

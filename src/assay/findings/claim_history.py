@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from assay.records.report_figures import ReportFigure, ReportFigures, ReportMachine
 
@@ -28,17 +27,13 @@ class HistoryEntry:
 
     @property
     def at(self) -> str:
-        """Return when the machine was recorded; of what was not measured, when the report was
-        signed.
-        """
+        """Return when the machine was recorded; without one, when the report was signed."""
         return self.machine.recorded_at if self.machine else self.signed
 
 
 @dataclass(frozen=True)
 class HistoryLine:
-    """One measurement with every report that carries it; of what was not measured, what several
-    reports say in the same words.
-    """
+    """One measurement, or what was said in the same words without one, in all reports with it."""
 
     entries: tuple[HistoryEntry, ...]
     """In the order in which the reports were signed: the last one's verdict is the line's."""
@@ -69,13 +64,8 @@ class HistoryLine:
 
 def claim_history(claim: str, reports: Iterable[ReportFigures]) -> list[HistoryLine]:
     """Return what reports say of a claim, target by target, the oldest measurement first."""
-    found = [
-        entry
-        for place, report in enumerate(reports)
-        for entry in report_entries(place, report)
-        if entry.figure.claim == claim
-    ]
-    return in_order(found)
+    entries = (each for n, report in enumerate(reports) for each in report_entries(n, report))
+    return in_order(entry for entry in entries if entry.figure.claim == claim)
 
 
 def report_entries(place: int, report: ReportFigures) -> Iterator[HistoryEntry]:
@@ -97,15 +87,15 @@ def in_order(entries: Iterable[HistoryEntry]) -> list[HistoryLine]:
     groups: dict[tuple[object, ...], list[HistoryEntry]] = {}
     for entry in sorted(entries, key=lambda each: (each.signed, each.place)):
         groups.setdefault(_carried(entry), []).append(entry)
-    lines = sorted((HistoryLine(tuple(group)) for group in groups.values()), key=_order)
+    ordered = sorted(groups.values(), key=lambda of: (of[0].target, of[0].at, of[0].place))
     found = []
-    for _, group in groupby(lines, key=lambda line: line.last.target):
-        last: HistoryEntry | None = None
-        for line in group:
-            answered = line.last.figure.answered
-            found.append(_after(last, line) if last and answered else line)
-            if answered:
-                last = line.last
+    answered: dict[str, HistoryEntry] = {}
+    for line in (HistoryLine(tuple(group)) for group in ordered):
+        entry = line.last
+        before = answered.get(entry.target) if entry.figure.answered else None
+        found.append(_after(before, line) if before else line)
+        if entry.figure.answered:
+            answered[entry.target] = entry
     return found
 
 
@@ -115,11 +105,6 @@ def _carried(entry: HistoryEntry) -> tuple[object, ...]:
         return (entry.target, *entry.machine.measurement)
     figure = entry.figure
     return entry.target, figure.status, figure.reason, figure.measured
-
-
-def _order(line: HistoryLine) -> tuple[str, str, int]:
-    first = line.entries[0]
-    return first.target, first.at, first.place
 
 
 def _after(last: HistoryEntry, line: HistoryLine) -> HistoryLine:

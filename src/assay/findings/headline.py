@@ -1,8 +1,7 @@
 """The headline of a run, and everything else that a page counts: each thing once. Pure.
 
-There is one rule of counting (``judging.counts``), and one list of what it gives, ``outcomes``. The
-headline, its causes, the findings, the tables of counts and the lines of the table of claims all
-count parts of that list, so that a number has one meaning wherever it stands.
+``outcomes`` lists what counts. Headline, causes, findings and tables all count parts of that list,
+so that a number has one meaning wherever it stands.
 """
 
 from collections import Counter
@@ -52,8 +51,7 @@ def page_kind(catalog: Catalog, verdict: Verdict) -> str:
     return PAGE_KINDS.get(kind, kind)
 
 
-Counts = Mapping[str, OutcomeCounts]
-"""Of each of ``KINDS`` how many came out how."""
+Counts = Mapping[str, OutcomeCounts]  # of each of ``KINDS`` how many came out how
 
 
 def counts_of(counted: Iterable[Outcome]) -> dict[str, OutcomeCounts]:
@@ -63,9 +61,7 @@ def counts_of(counted: Iterable[Outcome]) -> dict[str, OutcomeCounts]:
 
 
 def headed(counts: Counts) -> str:
-    """Return the kind that the headline counts, and a badge, which shows no more: published speed
-    figures, or the signer's own claims where there are none.
-    """
+    """Return the kind that headline and badge count: own claims where no figure is published."""
     there = {kind for kind, of in counts.items() if of.total}
     return "own" if "own" in there and FIGURES not in there else FIGURES
 

@@ -1,7 +1,4 @@
-"""Who measured figures again: other signers, other cards, and whether their verdicts agree. Pure.
-
-A signature proves who says what. That times are true only measuring again shows, best by others.
-"""
+"""Who measured figures again, as a signature proves no time: signers, cards, agreement. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -23,27 +20,19 @@ class FigureRun:
     """Claim, target, and what is claimed: another number is another figure."""
     verdict: tuple[object, ...]
     run: tuple[str, str]
-    """Card, and when it was recorded: a report that was copied, and one that took the figure over
-    from another, have the same."""
+    """Card, and when it was recorded: the same in a copy, and where a figure was taken over."""
     signer: str
     """Who signed it when it was measured: whoever judges it again measures nothing."""
     rules: int
     """Version of the rules that judged."""
 
-    @property
-    def card(self) -> str:
-        """Return the UUID of the GPU."""
-        return self.run[0]
 
-
-def measured_by(signer: str, verdicts: VerdictsFile) -> list[FigureRun]:
+def measured_by(signer: str, file: VerdictsFile) -> list[FigureRun]:
     """Return what a report's verdicts rest on."""
     return [
-        FigureRun(
-            _figure(verdict), _verdict(verdict), (on.uuid, on.recorded_at), signer, verdicts.rules
-        )
-        for verdict in verdicts.verdicts
-        if (on := verdict.measured_on) is not None and verdict.measured is not None
+        FigureRun(_figure(each), _verdict(each), (on.uuid, on.recorded_at), signer, file.rules)
+        for each in file.verdicts
+        if (on := each.measured_on) is not None and each.measured is not None
     ]
 
 
@@ -79,7 +68,7 @@ def _replication(
     judged = [each for each in found if each.rules == known[each.figure].rules]
     return Replication(
         signers=len({each.signer for each in found}),
-        cards=len({each.card for each in found} - cards),
+        cards=len({each.run[0] for each in found} - cards),
         measurements=len(found),
         verdicts=len(judged),
         agree=sum(each.verdict == known[each.figure].verdict for each in judged),
@@ -88,17 +77,15 @@ def _replication(
 
 def again_between(reports: Sequence[GivenReport]) -> MeasuredAgain:
     """Return the same of the first of several reports against the others."""
-    found = [
+    own, *others = [
         [
-            measurement
-            for figure in report.figures.figures
-            for measurement in in_report(
-                report.measurer, report.figures.rules, figure, report.figures.machine(figure)
-            )
+            run
+            for figure in of.figures.figures
+            for run in in_report(of.measurer, of.figures.rules, figure, of.figures.machine(figure))
         ]
-        for report in reports
+        for of in reports
     ]
-    return measured_again(chain(*found[:1]), chain(*found[1:]))
+    return measured_again(own, chain(*others))
 
 
 def again_line(again: MeasuredAgain) -> str:
@@ -119,15 +106,11 @@ def _says(found: Replication) -> str:
 
 
 def again_in_history(lines: Iterable[HistoryLine], signers: Sequence[str]) -> MeasuredAgain:
-    """Return the same of one claim's history: its newest measurements against all before.
-
-    ``signers``: of each report by its place.
-    """
+    """Return the same of a claim's newest measurements and all before; ``signers``: by place."""
     newest: dict[str, list[FigureRun]] = {}
     rest: list[FigureRun] = []
     for line in lines:
-        first = min(line.entries, key=lambda entry: entry.signed)
-        entry = line.last
+        first, entry = min(line.entries, key=lambda each: each.signed), line.last
         found = in_report(signers[first.place], entry.rules, entry.figure, entry.machine)
         if found:
             rest += newest.get(entry.target, [])

@@ -18,8 +18,7 @@ class GivenReport:
     """A report as a command got it, and whether it verified."""
 
     name: str
-    """Of its directory or archive; with the run's, where that is another, or the title of the
-    project whose run nobody named."""
+    """Of its directory or archive, with the run's if that is another, or with a project's title."""
     path: str
     figures: ReportFigures
     keyid: str | None
@@ -76,28 +75,20 @@ class ComparedFigure:
     figures: tuple[ReportFigure | None, ...]
     """One a report; None where it says nothing of it."""
     difference: float | None
-    """The last measured figure over the first, less 1; None where there are no two of one
-    question."""
+    """The last measured figure over the first, less 1; None without two of one question."""
     kind: str
     """What a page counts it as: one of ``findings.headline.KINDS``."""
     asked_otherwise: bool
     """Whether the reports measured different things for it."""
     one_measurement: bool
-    """Whether all reports that have a figure took it from the same measurement: what differs then
-    is how it was judged."""
+    """Whether all figures are of the same measurement: what differs then is how it was judged."""
 
     @property
     def shift(self) -> float:
-        """Return how far the figures of one question lie apart: the logarithm of the largest over
-        the smallest; 0 where there are no two.
-        """
+        """Return the logarithm of the largest figure of one question over the smallest, else 0."""
         if self.difference is None:
             return 0.0
-        values = [
-            linear(float(figure.measured or 0.0), figure.unit)
-            for figure in self.figures
-            if figure is not None and has_interval(figure)
-        ]
+        values = [_linear_figure(each) for each in self.figures if each and has_interval(each)]
         return math.log(max(values) / min(values)) if min(values) > 0 else 0.0
 
     @property
@@ -117,17 +108,12 @@ def has_interval(figure: ReportFigure | None) -> bool:
 
 
 def compare_figures(reports: Sequence[ReportFigures]) -> list[ComparedFigure]:
-    """Return every figure of the reports: changed ones first, then shifted ones, then the rest; of
-    each the one that lies furthest apart first.
-    """
+    """Return every figure, by standing, then by how far apart it lies in the reports."""
     by_key = [{(f.claim, f.target): f for f in report.figures} for report in reports]
     keys = dict.fromkeys(key for figures in by_key for key in figures)
     rows = [_compared(reports, tuple(figures.get(key) for figures in by_key)) for key in keys]
     order = list(Standing)
-    return sorted(
-        rows,
-        key=lambda row: (order.index(row.standing), -row.shift, row.claim, row.target or ""),
-    )
+    return sorted(rows, key=lambda r: (order.index(r.standing), -r.shift, r.claim, r.target or ""))
 
 
 HELD = frozenset({Status.REPRODUCED, Status.EXCEEDED})
@@ -137,8 +123,8 @@ def regressions(earlier: ReportFigures, later: ReportFigures) -> Iterator[tuple[
     """Yield each figure of ``later`` that is worse than in ``earlier``, and how: it held and does
     not, or its interval lies wholly on the worse side of the one before.
 
-    What ``later`` does not ask, or asks otherwise, is not looked at; what it asks and has no answer
-    to does not hold. Raises CheckFailed where the two have no figure in common.
+    What only one of them asks, or both ask otherwise, is not looked at; what has no answer does not
+    hold. Raises CheckFailed where the two have no figure in common.
     """
     rows = compare_figures([earlier, later])
     if not any(all(row.figures) for row in rows):
@@ -149,23 +135,14 @@ def regressions(earlier: ReportFigures, later: ReportFigures) -> Iterator[tuple[
             continue
         if (before.as_if or before.status) in HELD and (now.as_if or now.status) not in HELD:
             yield now, f"{before.said} before"
-        elif (
-            before.ci90 is not None
-            and now.ci90 is not None
-            and (
-                (now.better > 0 and now.ci90[1] < before.ci90[0])
-                or (now.better < 0 and now.ci90[0] > before.ci90[1])
-            )
-        ):
-            yield now, "the whole interval is worse than before"
+        elif before.ci90 is not None and now.ci90 is not None:
+            lower, higher = now.ci90[1] < before.ci90[0], now.ci90[0] > before.ci90[1]
+            if (now.better > 0 and lower) or (now.better < 0 and higher):
+                yield now, "the whole interval is worse than before"
 
 
 def counted_once(rows: Sequence[ComparedFigure]) -> list[ComparedFigure]:
-    """Return, of compared figures in their order, the first of each thing that reports count.
-
-    That is a measurement or a sentence, named by the first claim that it answers in the last report
-    that counts it.
-    """
+    """Return the first figure of each measurement or sentence, as the last report counts it."""
     names: dict[tuple[int, int], str] = {}
     found: dict[str, ComparedFigure] = {}
     for row in rows:
@@ -191,9 +168,8 @@ def _compared(
     taken = {machine and machine.measurement for machine in machines}
     said = [report.claims[first.claim] for report, _ in there if first.claim in report.claims]
     intervals = [figure.ci90 for _, figure in measured if figure.ci90]
-    apart = one_question and any(
-        one[1] < two[0] or two[1] < one[0] for one, two in combinations(intervals, 2)
-    )
+    pairs = combinations(intervals, 2)
+    apart = one_question and any(a[1] < b[0] or b[1] < a[0] for a, b in pairs)
     return ComparedFigure(
         first.claim,
         said[-1].title if said else first.claim,
@@ -217,23 +193,22 @@ def _standing(figures: Sequence[ReportFigure | None], *, apart: bool) -> Standin
     return Standing.SOME if answers and len(answers) < len(figures) else Standing.REST
 
 
+def _linear_figure(figure: ReportFigure) -> float:
+    return linear(float(figure.measured or 0.0), figure.unit)
+
+
 def _difference(measured: Sequence[ReportFigure]) -> float | None:
     if len(measured) < 2:
         return None
-    first, last = (
-        linear(float(figure.measured or 0.0), figure.unit) for figure in (measured[0], measured[-1])
-    )
+    first, last = (_linear_figure(figure) for figure in (measured[0], measured[-1]))
     difference = last / first - 1 if first > 0 and last > 0 else math.inf
     return difference if math.isfinite(difference) else None
 
 
 def differing_products(names: Sequence[str], reports: Sequence[ReportFigures]) -> str | None:
-    """Return what a reader must know first: that reports measured different GPU products.
-
-    None where all that measured anything measured the same ones.
-    """
+    """Return in words that reports measured different GPU products; None where they did not."""
     measured = {
-        name: tuple(dict.fromkeys(machine.product for machine in report.machines))
+        name: list(dict.fromkeys(machine.product for machine in report.machines))
         for name, report in zip(names, reports, strict=True)
         if report.machines
     }
@@ -242,10 +217,8 @@ def differing_products(names: Sequence[str], reports: Sequence[ReportFigures]) -
     told = "; ".join(f"{name}: {' and '.join(products)}" for name, products in measured.items())
     every = [product for products in measured.values() for product in products]
     if len(set(every)) == len(every):
-        return (
-            f"different GPU products, none of them in two reports ({told}): no measured figure is "
-            "held against another's"
-        )
+        held = "no measured figure is held against another's"
+        return f"different GPU products, none of them in two reports ({told}): {held}"
     return f"GPU products differ ({told}): figures are held together on one product alone"
 
 
@@ -264,12 +237,8 @@ def differing_conditions(names: Sequence[str], reports: Sequence[ReportFigures])
     if count := sum(map(_protocols_differ, once)):
         verb = agreeing(count, "was", "were")
         yield f"protocol differs: {counted(count, 'measurement')} {verb} made by another one"
-    if len({report.rules for report in reports}) == 1 and (
-        count := sum(
-            row.one_measurement and bool(row.difference) and not _protocols_differ(row)
-            for row in once
-        )
-    ):
+    other = [r for r in once if r.one_measurement and r.difference and not _protocols_differ(r)]
+    if (count := len(other)) and len({report.rules for report in reports}) == 1:
         has = agreeing(count, "has", "have")
         yield f"{counted(count, 'measurement')} of one GPU and one second {has} other samples"
     named = zip(names, reports, strict=True)
@@ -283,7 +252,6 @@ def _protocols_differ(row: ComparedFigure) -> bool:
 
 
 def _conditions(machines: Sequence[ReportMachine]) -> dict[str, str]:
-    """Return what the cards of one report were measured under."""
     found: dict[str, dict[str, None]] = {}
     for machine in machines:
         limit = machine.power_limit_w

@@ -1,8 +1,7 @@
 """Chosen configurations held against their sweeps: is each the fastest, by how much? Pure.
 
-The sweep is a comparison like any other: its arms pass the judge's gates, and ratios are paired
-within blocks. A choice holds when no rival is faster beyond the margin that
-``config/judging.yaml`` declares for ratios.
+A sweep passes the judge's gates like any comparison; ratios are paired within blocks. A choice
+holds when no rival is faster beyond the margin that ``config/judging.yaml`` declares for ratios.
 """
 
 import math
@@ -63,13 +62,12 @@ def outcomes(case: Case) -> tuple[SweepOutcome, ...]:
 
 def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
     target, name = choice.target, choice.evidence.comparison
-    own = measure_term(
-        case, target, Metric.TIME, Term(comparison=name, arm=choice.evidence.arm), None
-    )
+    own_term = Term(comparison=name, arm=choice.evidence.arm)
+    own = measure_term(case, target, Metric.TIME, own_term, None)
     if isinstance(own, Failure):
-        return _unmeasured(choice, own.explanation)
+        return unmeasured(choice, own.explanation)
     if own.broken is not None:
-        return _unmeasured(choice, f"{own.broken}.")
+        return unmeasured(choice, f"{own.broken}.")
     ratios: dict[str, Measured] = {}
     lacking: list[str] = []
     arms = {arm.id: arm for arm in case.catalog.comparisons[name].arms}
@@ -88,7 +86,7 @@ def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
         else:
             lacking.append(rival)
     if not ratios:
-        return _unmeasured(choice, "No rival of it has a result.")
+        return unmeasured(choice, "No rival of it has a result.")
     margin = case.catalog.judging.ratio_margin
     summaries = {rival: measured.summary for rival, measured in ratios.items()}
     kept = gate(own) or noisy(own, margin, case.catalog.judging)
@@ -102,19 +100,13 @@ def _outcome(case: Case, choice: TuningChoice) -> SweepOutcome:
     if objection is not None:
         standing = ChoiceStanding.CANNOT_TELL
     notes = [objection] if objection else []
-    if lacking:
-        notes.append(f"without a result: {', '.join(lacking)}")
-    return SweepOutcome(
-        choice=choice,
-        standing=standing,
-        rival=rival,
-        rival_variant=rivals[rival],
-        ratio=summaries[rival],
-        note="; ".join(notes),
-    )
+    notes += [f"without a result: {', '.join(lacking)}"] if lacking else []
+    held = rival, rivals[rival], summaries[rival]
+    return SweepOutcome(choice, standing, *held, note="; ".join(notes))
 
 
-def _unmeasured(choice: TuningChoice, why: str) -> SweepOutcome:
+def unmeasured(choice: TuningChoice, why: str) -> SweepOutcome:
+    """Return the outcome of a choice without a result, and why it has none."""
     return SweepOutcome(choice, ChoiceStanding.NOT_MEASURED, None, None, None, why)
 
 
@@ -128,9 +120,8 @@ def decide(ratios: Mapping[str, Summary], margin: float) -> tuple[ChoiceStanding
     edge = -math.log1p(margin)
     beaten = {rival: ratio for rival, ratio in ratios.items() if ratio.high < edge}
     if beaten:
-        return ChoiceStanding.ANOTHER_IS_FASTER, min(
-            beaten, key=lambda rival: beaten[rival].estimate
-        )
+        fastest = min(beaten, key=lambda rival: beaten[rival].estimate)
+        return ChoiceStanding.ANOTHER_IS_FASTER, fastest
     closest = min(ratios, key=lambda rival: ratios[rival].low)
     if ratios[closest].low < edge:
         return ChoiceStanding.CANNOT_TELL, closest

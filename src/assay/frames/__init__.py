@@ -1,8 +1,8 @@
 """Records as pandas data frames: verdicts, samples, telemetry, builds. Pure.
 
-A frame has exactly the columns of its table, in that order and with those dtypes, also where it has
-no row. Rows stand in the order of the records. ``NaN``, or ``None`` among texts, stands for what a
-record does not say. ``assay.open_report`` gives a report's.
+A frame has exactly the columns of its table, in order and with those dtypes, also without a row.
+Rows stand in the order of the records. ``NaN``, or ``None`` among texts, is what a record lacks.
+``assay.open_report`` gives a report's.
 """
 
 import math
@@ -30,33 +30,21 @@ class Column(NamedTuple):
     """Where a record has it, by attributes; under the column's name where not given."""
 
 
-def _frame_of_records(
-    columns: Sequence[Column], rows: Sequence[tuple[object, Mapping[str, object]]]
-) -> pd.DataFrame:
-    """Return a row a record; what stands beside it, by column, is no attribute of the record."""
-    return _frame_of_columns(
-        columns,
-        (
-            [beside[c.name] if c.name in beside else _at(record, c) for record, beside in rows]
-            for c in columns
-        ),
-    )
+def _frame(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> pd.DataFrame:
+    values = zip(*rows, strict=True) if rows else [()] * len(columns)
+    pairs = zip(columns, values, strict=True)
+    return pd.DataFrame({column.name: pd.Series(of, dtype=column.dtype) for column, of in pairs})
+
+
+def _row(columns: Sequence[Column], record: object, beside: Mapping[str, object]) -> list[object]:
+    """Return a record's row; what stands ``beside`` it, by column, is no attribute of it."""
+    return [beside[c.name] if c.name in beside else _at(record, c) for c in columns]
 
 
 def _at(record: object, column: Column) -> object:
     for name in (column.path or column.name).split("."):
         record = None if record is None else getattr(record, name)
     return record.value if isinstance(record, Enum) else record
-
-
-def _frame_of_columns(columns: Sequence[Column], values: Iterable[object]) -> pd.DataFrame:
-    """Return a frame of these columns and dtypes from the values of each."""
-    return pd.DataFrame(
-        {
-            column.name: pd.Series(of, dtype=column.dtype)
-            for column, of in zip(columns, values, strict=True)
-        }
-    )
 
 
 VERDICTS = (
@@ -109,10 +97,10 @@ VERDICTS = (
 def verdicts(entries: Iterable[tuple[str, bool, Verdict]]) -> pd.DataFrame:
     """Return (kind, whether it counts, verdict) entries with the columns ``VERDICTS``."""
     rows = [
-        (verdict, {"kind": kind, "counts": counts, **_beside(verdict)})
+        _row(VERDICTS, verdict, {"kind": kind, "counts": counts, **_beside(verdict)})
         for kind, counts, verdict in entries
     ]
-    return _frame_of_records(VERDICTS, rows)
+    return _frame(VERDICTS, rows)
 
 
 def _beside(verdict: Verdict) -> dict[str, object]:
@@ -158,7 +146,7 @@ LEADERBOARD = (
 
 def leaderboard(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
     """Return rows with the columns ``LEADERBOARD``."""
-    frame = _frame_of_records(LEADERBOARD, [(None, row) for row in rows])
+    frame = _frame(LEADERBOARD, [_row(LEADERBOARD, None, row) for row in rows])
     frame["rank"] = frame.groupby(["problem", "target"], observed=True).solution_ms.rank("min")
     task, took = [frame.submission, frame.target], np.log(frame.solution_ms)
     of_task = took.groupby(task, observed=True)
@@ -212,39 +200,28 @@ def samples(records: Iterable[BenchmarkRecord]) -> pd.DataFrame:
         for index, turn in enumerate(block.turns)
     ]  # fmt: skip
     rows = [(*head, launch, ms) for head, times in turns for launch, ms in enumerate(times)]
-    return _frame_of_columns(SAMPLES, map(list, zip(*rows, strict=True)) if rows else [[]] * 9)
+    return _frame(SAMPLES, rows)
 
 
 def telemetry(
     benchmarks: Iterable[BenchmarkRecord], programs: Mapping[tuple[str, str], ProgramRecord]
 ) -> pd.DataFrame:
-    """Return what NVML was asked meanwhile, with the columns ``TELEMETRY``.
-
-    ``programs``: by target and job.
-    """
+    """Return what NVML was asked meanwhile, as ``TELEMETRY``; ``programs``: by target and job."""
     told = [
         ((record.target, "benchmark", record.comparison, process.index), process.telemetry)
         for record in benchmarks
         for process in record.processes
     ]
     told += [((on, "program", job, 0), run.telemetry) for (on, job), run in programs.items()]
-    rows = [row for head, recording in told for row in _sampled(head, recording)]
-    return _frame_of_columns(TELEMETRY, map(list, zip(*rows, strict=True)) if rows else [[]] * 10)
+    return _frame(TELEMETRY, [row for head, recording in told for row in _sampled(head, recording)])
 
 
 def _sampled(head: tuple[object, ...], told: Telemetry) -> Iterator[tuple[object, ...]]:
     """Yield the rows of one recording; a quantity that NVML refused is NaN throughout."""
     count = len(told.at_s)
-    nothing = (float("nan"),) * count
-    columns = (
-        told.at_s,
-        told.clock_sm_mhz or nothing,
-        told.clock_memory_mhz or nothing,
-        told.power_w or nothing,
-        told.temperature_c or nothing,
-        told.event_reasons or (0,) * count,
-    )
-    for values in zip(*columns, strict=True):
+    quantities = told.clock_sm_mhz, told.clock_memory_mhz, told.power_w, told.temperature_c
+    columns = [each or (math.nan,) * count for each in quantities]
+    for values in zip(told.at_s, *columns, told.event_reasons or (0,) * count, strict=True):
         yield (*head, *values)
 
 
@@ -270,12 +247,11 @@ BUILDS = (
     Column("nvcc", "category", "release of the compiler", "toolchain.nvcc"),
     Column("lock_sha256", "category", "digest of the toolchain's lock", "toolchain.lock_sha256"),
 )
-"""One row a build record."""
 
 
 def builds(records: Iterable[tuple[str, BuildRecord]]) -> pd.DataFrame:
     """Return (of, record) pairs with the columns ``BUILDS``."""
-    return _frame_of_records(BUILDS, [(record, _most_of(of, record)) for of, record in records])
+    return _frame(BUILDS, [_row(BUILDS, record, _most_of(of, record)) for of, record in records])
 
 
 def _most_of(of: str, record: BuildRecord) -> dict[str, object]:
@@ -290,11 +266,10 @@ def _most_of(of: str, record: BuildRecord) -> dict[str, object]:
     }
 
 
-TABLES: dict[str, tuple[Column, ...]] = {
+TABLES = {
     "verdicts": VERDICTS,
     "leaderboard": LEADERBOARD,
     "samples": SAMPLES,
     "telemetry": TELEMETRY,
     "builds": BUILDS,
 }
-"""The frames of a report, by name."""

@@ -11,7 +11,6 @@ from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.judging.gates import timed_binaries
 from assay.records.side_evidence import CheatOutcome, CheatsRecord, Sanitized, SanitizerRecord
 from assay.report import formatting as fmt
-from assay.report.formatting import Row, link
 from assay.report.stopwatches import Agreement
 from assay.shared.counting import counted
 
@@ -27,7 +26,6 @@ CHECKS = {
     "own_check": "the problem's own check",
     "timed_run": "the timed launches against the oracle",
 }
-"""A check's name in a reader's words."""
 
 
 def alarms(catalog: Catalog, evidence: Evidence) -> Iterator[str]:
@@ -35,9 +33,8 @@ def alarms(catalog: Catalog, evidence: Evidence) -> Iterator[str]:
     for target, cheats in evidence.cheats.items():
         yield from (f"On {target} {words}." for words in _cheat_alarms(cheats))
     for target, record in evidence.sanitizers.items():
-        yield from (
-            f"On {target} {words}." for words in _sanitizer_alarms(catalog, evidence, record)
-        )
+        said = _tool_alarms(catalog, evidence, record)
+        yield from (f"On {target} {words}." for words in said)
 
 
 def _cheat_alarms(record: CheatsRecord) -> Iterator[str]:
@@ -49,18 +46,15 @@ def _cheat_alarms(record: CheatsRecord) -> Iterator[str]:
     if untried := [fmt.words(c.name) for c in record.cheats if _failed(c)]:
         yield f"kernels that cheat ended before the checks were done: {', '.join(untried)}"
     if any(c.meant is None and c.caught_by for c in record.cheats):
-        yield (
-            "the checks object to an honest kernel as well, so that what else they catch proves "
-            "nothing"
-        )
+        nothing = "so that what else they catch proves nothing"
+        yield f"the checks object to an honest kernel as well, {nothing}"
 
 
 def _failed(cheat: CheatOutcome) -> bool:
-    """Return whether its process came to no result; in earlier evidence every one came to one."""
-    return cheat.ended is False
+    return cheat.ended is False  # in earlier evidence every process came to a result
 
 
-def cheats_sections(evidence: Evidence) -> Iterator[Row]:
+def cheats_sections(evidence: Evidence) -> Iterator[fmt.Row]:
     """Yield the cheats of every target that has a record of them."""
     for target, record in evidence.cheats.items():
         cheats = [cheat for cheat in record.cheats if cheat.meant is not None]
@@ -72,11 +66,11 @@ def cheats_sections(evidence: Evidence) -> Iterator[Row]:
             "meant": sum(cheat.as_meant for cheat in cheats),
             "honest": [cheat for cheat in record.cheats if cheat.meant is None],
             "rows": [_cheat_row(cheat) for cheat in record.cheats],
-            "link": link(evidence.place(cheats_path(target))),
+            "link": fmt.link(evidence.place(cheats_path(target))),
         }
 
 
-def _cheat_row(cheat: CheatOutcome) -> Row:
+def _cheat_row(cheat: CheatOutcome) -> fmt.Row:
     if _failed(cheat):
         standing = "not known"
     elif cheat.meant is None:
@@ -107,13 +101,9 @@ def _foreign(catalog: Catalog, evidence: Evidence, record: SanitizerRecord) -> s
     }
 
 
-def _sanitizer_alarms(
-    catalog: Catalog, evidence: Evidence, record: SanitizerRecord
-) -> Iterator[str]:
-    """Yield what compute-sanitizer objects to, and what its silence says nothing of. That it came
-    to no result is no alarm: a guard is missing then.
-    """
-    for control in record.controls:
+def _tool_alarms(catalog: Catalog, evidence: Evidence, record: SanitizerRecord) -> Iterator[str]:
+    """Yield what compute-sanitizer objects to, and what its silence says nothing of."""
+    for control in record.controls:  # no result at all is no alarm: a guard is missing then
         if not control.caught:
             yield (
                 f"{control.tool} missed a kernel that does wrong on purpose: that it is silent of "
@@ -138,46 +128,45 @@ def _finding(run: Sanitized) -> str:
     return ", ".join(counted(number, noun) for number, noun in numbers if number) or run.status
 
 
-def sanitizer_sections(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
+def sanitizer_sections(catalog: Catalog, evidence: Evidence) -> Iterator[fmt.Row]:
     """Yield compute-sanitizer's findings of every target that has a record of them."""
     for target, record in evidence.sanitizers.items():
         foreign = _foreign(catalog, evidence, record)
         by_variant: dict[str, dict[str, Sanitized]] = {}
         for run in record.runs:
             by_variant.setdefault(run.variant, {})[run.tool] = run
+        clean = [all(r.status == "clean" for r in of.values()) for of in by_variant.values()]
         tools = list(dict.fromkeys(run.tool for run in record.runs))
         yield {
             "target": target,
             "record": record,
-            "clean": sum(
-                all(r.status == "clean" for r in of.values()) for of in by_variant.values()
-            ),
+            "clean": sum(clean),
             "variants": len(by_variant),
             "foreign": len(foreign),
             "missed": [control.tool for control in record.controls if not control.caught],
             "tools": tools,
             "rows": [_row(n, tools, runs, n in foreign) for n, runs in by_variant.items()],
-            "link": link(evidence.place(sanitizer_path(target))),
+            "link": fmt.link(evidence.place(sanitizer_path(target))),
         }
 
 
-def _row(variant: str, tools: Sequence[str], runs: dict[str, Sanitized], foreign: bool) -> Row:
-    words: dict[str, None] = {}
-    for run in runs.values():
-        for text in (*run.messages, *([run.detail] if run.detail else [])):
-            words[text if _good(run) else f"{run.tool}: {text}"] = None
-    if foreign:
-        words["another binary than this run's"] = None
+def _row(variant: str, tools: Sequence[str], runs: dict[str, Sanitized], foreign: bool) -> fmt.Row:
+    words = [
+        text if _good(run) else f"{run.tool}: {text}"
+        for run in runs.values()
+        for text in (*run.messages, run.detail)
+        if text
+    ]
+    words += ["another binary than this run's"] if foreign else []
+    cells = [
+        (_finding(run), _good(run) and not foreign) if run else (fmt.NOTHING, False)
+        for run in map(runs.get, tools)
+    ]
     return {
         "variant": variant,
-        "cells": [
-            (_finding(runs[tool]), _good(runs[tool]) and not foreign)
-            if tool in runs
-            else (fmt.NOTHING, False)
-            for tool in tools
-        ],
+        "cells": cells,
         "shapes": ", ".join(dict.fromkeys(shape for run in runs.values() for shape in run.shapes)),
-        "words": list(words),
+        "words": list(dict.fromkeys(words)),
     }
 
 
@@ -202,15 +191,10 @@ def guards(
     limit = catalog.judging.stopwatch_agreement
     yield _share(
         [(on, bool(c.caught_by)) for on, of in cheats for c in of.cheats if c.meant is not None],
-        "cheating kernels of Assay's own caught",
-        "cheating kernels of Assay's own not caught",
+        "cheating kernels of Assay's own {}caught",
     ) or GuardWords("no cheating kernel of Assay's own was tried", held=False)
-    clean = _share(
-        [(on, r.status == "clean") for on, of in watched for r in of.runs
-         if r.status != "unsupported"],
-        "sanitizer runs clean",
-        "sanitizer runs not clean",
-    )  # fmt: skip
+    ran = [(on, r) for on, of in watched for r in of.runs if r.status != "unsupported"]
+    clean = _share([(on, r.status == "clean") for on, r in ran], "sanitizer runs {}clean")
     failed = [
         GuardWords(f"compute-sanitizer came to no result on {on} ({of.detail})", held=False)
         for on, of in watched
@@ -222,25 +206,21 @@ def guards(
         yield GuardWords("compute-sanitizer was not run", held=False)
     if (binaries := binaries_guard(matches)) is not None:
         yield binaries
-    stopwatches = _share(
-        [(one.target, not one.disagrees(limit)) for one in agreed if one.off],
-        "timed kernels confirmed by a second stopwatch",
-        "timed kernels not confirmed by a second stopwatch",
-    )
-    if stopwatches is not None:
+    timed = [(one.target, not one.disagrees(limit)) for one in agreed if one.off]
+    if stopwatches := _share(timed, "timed kernels {}confirmed by a second stopwatch"):
         yield stopwatches
 
 
 def binaries_guard(matches: Sequence[BinaryMatch]) -> GuardWords | None:
-    """Return how many measured binaries, of those compiled again, have the same machine code; those
-    whose source was changed since are told apart.
+    """Return how many binaries have the same machine code when compiled again; those whose source
+    was changed since are told apart.
     """
     compiled = [match for match in matches if match.sameness is not Sameness.NOT_COMPILED]
     same = [match for match in compiled if match.sameness is not Sameness.CHANGED]
     guard = _share(
         [(match.target, match.sameness is not Sameness.OTHER) for match in same],
-        "measured binaries with the same machine code when compiled again",
-        "measured binaries with other machine code when compiled again",
+        "measured binaries with {} machine code when compiled again",
+        ("the same", "other"),
     )
     changed = len(compiled) - len(same)
     if guard is None or not changed:
@@ -248,15 +228,16 @@ def binaries_guard(matches: Sequence[BinaryMatch]) -> GuardWords | None:
     return replace(guard, words=f"{guard.words}, and {changed} whose source was changed since")
 
 
-def _share(found: Sequence[tuple[str, bool]], held: str, broken: str) -> GuardWords | None:
+def _share(
+    found: Sequence[tuple[str, bool]], words: str, outcomes: tuple[str, str] = ("", "not ")
+) -> GuardWords | None:
     """Return the words of a guard, by what held on which target; None where nothing was tried.
 
-    It names the targets that it speaks of: of a guard that did not hold those where it did not.
+    ``outcomes``: what ``{}`` in the words is where all held, and where not. A guard names its
+    targets; one that did not hold, those where it did not.
     """
-    if not found:
-        return None
     bad = [on for on, good in found if not good]
     on = ", ".join(dict.fromkeys(bad or (on for on, _ in found)))
-    if bad:
-        return GuardWords(f"{len(bad)} of {len(found)} {broken} ({on})", held=False)
-    return GuardWords(f"{len(found)} of {len(found)} {held} ({on})", held=True)
+    number = f"{len(bad) or len(found)} of {len(found)}"
+    said = f"{number} {words.format(outcomes[bool(bad)])} ({on})"
+    return GuardWords(said, held=not bad) if found else None

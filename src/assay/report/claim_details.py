@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
@@ -14,36 +14,32 @@ from assay.records.claims import Claim
 from assay.records.evaluations import PRIMARY, Benchmark, Metric
 from assay.records.measurements import ArmFacts
 from assay.records.units import margin_factor
-from assay.records.verdicts import Nearest, Verdict, VerdictReading
+from assay.records.verdicts import Verdict, VerdictReading
 from assay.report import formatting as fmt
-from assay.report.formatting import Fact, Link, Row, record_link
-from assay.report.verdict_text import VerdictText, entry_of, verdict_text
+from assay.report.verdict_text import VerdictText, verdict_text
 from assay.shared.counting import counted
 
 HOLDS = {True: "yes", False: "no", None: "open"}
 DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
-WORDS = 14
-"""Of a reading: what is longer is parted at its first colon, semicolon or bracket."""
+WORDS = 14  # of a reading: what is longer is parted at its first colon, semicolon or bracket
 
 
-@dataclass(frozen=True)
-class VerdictDetail:
+class VerdictDetail(NamedTuple):
     """What is folded below a line, of one verdict."""
 
     text: VerdictText
     told: str
     """Its explanation, without the figures, which stand above it."""
-    readings: tuple[Row, ...]
+    readings: tuple[fmt.Row, ...]
     """Every meaning of its words, the primary one first; none where they have but one."""
-    facts: tuple[Fact, ...]
+    facts: tuple[fmt.Fact, ...]
     nearest: tuple[str, ...]
-    links: tuple[Link, ...]
+    links: tuple[fmt.Link, ...]
 
     @property
     def shows(self) -> set[str]:
         """Return which columns of the table of readings have anything to say."""
-        shown = {key for key in ("products", "done") for row in self.readings
-                 if row[key] != fmt.NOTHING}  # fmt: skip
+        shown = {k for k in ("products", "done") for row in self.readings if row[k] != fmt.NOTHING}
         return shown | {"factor" for row in self.readings if row["ratio"] not in (None, 1)}
 
 
@@ -51,43 +47,34 @@ def verdict_details(
     catalog: Catalog, evidence: Evidence, rows: Sequence[Verdict]
 ) -> Iterator[VerdictDetail]:
     """Yield every verdict in full, the first with where its cause was found."""
+    machines = [evidence.place(platform_path(target)) for target in evidence.platforms]
     for row in rows:
         found = ""
         if row is rows[0] and row.why is not None and row.why_on is not None:
             on = catalog.targets[row.why_on].product
             found = f"Its cause, {row.why.short}, was found on {on} (below). "
-        yield _detail(catalog, evidence, row, found)
+        work = _work_by_reading(catalog, evidence, row)
+        records = (fmt.record_link(p, row.target) for p in row.evidence if p not in machines)
+        yield VerdictDetail(
+            text=verdict_text(catalog, row),
+            told=f"{found}{_explanation(row)}",
+            readings=tuple(_reading(row, each, work) for each in row.readings),
+            facts=tuple(_facts(row, catalog.claims.get(row.claim))),
+            nearest=tuple(_near(row)),
+            links=(*_samples(evidence, row), *records),
+        )
 
 
-def _detail(catalog: Catalog, evidence: Evidence, verdict: Verdict, found: str) -> VerdictDetail:
-    entry = entry_of(catalog, verdict)
-    machines = [evidence.place(platform_path(target)) for target in evidence.platforms]
-    work = _work_by_reading(catalog, evidence, verdict)
-    return VerdictDetail(
-        text=verdict_text(catalog, verdict),
-        told=f"{found}{_explanation(verdict)}",
-        readings=tuple(_reading(verdict, each, work) for each in verdict.readings),
-        facts=tuple(_facts(verdict, entry if isinstance(entry, Claim) else None)),
-        nearest=tuple(_near(near, verdict) for near in verdict.nearest),
-        links=(
-            *_samples(evidence, verdict),
-            *(record_link(p, verdict.target) for p in verdict.evidence if p not in machines),
-        ),
-    )
-
-
-def _samples(evidence: Evidence, verdict: Verdict) -> Iterator[Link]:
+def _samples(evidence: Evidence, verdict: Verdict) -> Iterator[fmt.Link]:
     """Yield where the samples, the clock and the power of a verdict's timings are drawn."""
     for path in verdict.evidence:
         *_, target, kind, name = ("", "", *path.removesuffix(".json.gz").split("/"))
         if kind == "benchmark" and (target, name) in evidence.benchmarks:
-            yield Link(f"samples of {name}", f"{APPENDIX}#comparison-{target}-{name}")
+            yield fmt.Link(f"samples of {name}", f"{APPENDIX}#comparison-{target}-{name}")
 
 
 def _explanation(verdict: Verdict) -> str:
-    """Return a verdict's explanation without what stands beside it: figures, which readings hold;
-    and with digests in short.
-    """
+    """Return a verdict's explanation without figures and readings that stand beside it."""
     text = verdict.explanation
     if verdict.ci90 is not None and (figures := FIGURES.search(text)) is not None:
         text = f"{text[: figures.start()]}{capital(text[figures.end() :])}"
@@ -96,34 +83,35 @@ def _explanation(verdict: Verdict) -> str:
     return DIGEST.sub(lambda found: f"{fmt.short_hash(found[0])}…", text)
 
 
-def _facts(verdict: Verdict, claim: Claim | None) -> Iterator[Fact]:
+def _facts(verdict: Verdict, claim: Claim | None) -> Iterator[fmt.Fact]:
     if claim and claim.configuration:
-        yield Fact("stated", fmt.shape(claim.configuration))
+        yield fmt.Fact("stated", fmt.shape(claim.configuration))
     if claim and claim.hardware.as_stated:
-        yield Fact("stated hardware", claim.hardware.as_stated)
+        yield fmt.Fact("stated hardware", claim.hardware.as_stated)
     if claim and claim.flop_formula:
-        yield Fact("FLOP formula", fmt.words(claim.flop_formula.value))
+        yield fmt.Fact("FLOP formula", fmt.words(claim.flop_formula.value))
     if verdict.ran:
-        yield Fact("ran", verdict.ran)
+        yield fmt.Fact("ran", verdict.ran)
     if verdict.artifact:
-        yield Fact("artifact", verdict.artifact)
+        yield fmt.Fact("artifact", verdict.artifact)
     if verdict.margin is not None:
-        yield Fact("margin", f"a factor of {margin_factor(verdict.margin)}")
+        yield fmt.Fact("margin", f"a factor of {margin_factor(verdict.margin)}")
     if verdict.noise_floor is not None:
-        yield Fact("same binary against itself", f"within {fmt.percent(verdict.noise_floor)}")
+        yield fmt.Fact("same binary against itself", f"within {fmt.percent(verdict.noise_floor)}")
     if verdict.samples is not None:
         discarded = verdict.discarded_blocks or 0
-        yield Fact("samples", f"{verdict.samples}, {counted(discarded, 'block')} discarded")
+        yield fmt.Fact("samples", f"{verdict.samples}, {counted(discarded, 'block')} discarded")
     if verdict.roofline_fraction is not None:
-        yield Fact("rate ÷ roofline bound", fmt.percent(verdict.roofline_fraction))
+        yield fmt.Fact("rate ÷ roofline bound", fmt.percent(verdict.roofline_fraction))
     if verdict.binary_sha256:
-        yield Fact("binary", fmt.short_hash(verdict.binary_sha256))
+        yield fmt.Fact("binary", fmt.short_hash(verdict.binary_sha256))
 
 
-def _near(near: Nearest, verdict: Verdict) -> str:
-    beside = verdict.claimed if near.unit == verdict.unit else None
-    figure = fmt.with_interval(near.measured, near.unit, near.ci90, beside)
-    return f"{near.what}{' on ' + near.target if near.target else ''}: {figure}"
+def _near(verdict: Verdict) -> Iterator[str]:
+    for near in verdict.nearest:
+        beside = verdict.claimed if near.unit == verdict.unit else None
+        figure = fmt.with_interval(near.measured, near.unit, near.ci90, beside)
+        yield f"{near.what}{' on ' + near.target if near.target else ''}: {figure}"
 
 
 def _work_by_reading(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> dict[str, ArmFacts]:
@@ -143,7 +131,7 @@ def _work_by_reading(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> 
     return found
 
 
-def _reading(verdict: Verdict, reading: VerdictReading, of: Mapping[str, ArmFacts]) -> Row:
+def _reading(verdict: Verdict, reading: VerdictReading, of: Mapping[str, ArmFacts]) -> fmt.Row:
     """Return one meaning of a claim's words: its figure, the work it counts, whether it holds."""
     work, ratio = of.get(reading.id), reading.work_ratio
     done = work.counts.get("products") if work else None

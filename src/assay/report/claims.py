@@ -9,24 +9,21 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.headline import FIGURES
 from assay.judging.counts import Outcome, kind_of, outcome, rows_by_claim
-from assay.records.claims import Audit, Claim
+from assay.records.claims import Audit, Claim, Relation
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.claim_details import VerdictDetail, verdict_details
 from assay.report.counts import Facet, came_out, count_words, facets, outcome_words
-from assay.report.formatting import Row
 from assay.report.verdict_text import (
     VerdictText,
     claimed_text,
     entry_of,
-    has_no_better_side,
     lead_of,
     toward_better,
     verdict_text,
 )
 
-BAR_OF = 8.0
-"""The factor at which a line's small bar ends, on either side of 1."""
+BAR_OF = 8.0  # the factor at which a line's small bar ends, on either side of 1
 TITLES = {
     "measured": ("Measured figures", "Measured"),
     "builds": ("Compile probes, counts and other statements", "Found"),
@@ -34,7 +31,6 @@ TITLES = {
     "assumed": ("Relations that rest on an assumption", "Recomputed"),
     "notrun": ("Not run", "Measured"),
 }
-"""Of each group its title, and the heading of what answers its claims."""
 FOLDED = {"probes": "builds", "arithmetic": "arithmetic", "assumed": "assumed"}
 """Which group has claims of a kind; all others were measured."""
 
@@ -44,18 +40,15 @@ class ClaimLine:
     """One claim: the verdict that it counts by, then every verdict on it in full."""
 
     entry: Claim | Audit
-    verdict: Verdict
-    """That it counts by."""
+    verdict: Verdict  # that it counts by
     lead: VerdictText
     place: str
     """In short: source and line, or page."""
     claimed: str
     bar: tuple[str, str] | None
-    """Where the bar begins and how long it is, in per cent of its room: to the right of its middle
-    for what is better than claimed, as in the strip; None of what is said to be the same."""
+    """Where the bar begins and its length, in per cent; right of the middle is better."""
     sort_keys: tuple[str, ...]
-    """Measured over claimed, the other way round where less is better, none of what is said to
-    be the same; the outcome's severity; the place."""
+    """Figure over claim, so that more is better; the outcome's severity; the place."""
     others: int
     """Further GPUs that have a figure of it."""
     facets: tuple[Facet, ...]
@@ -72,10 +65,7 @@ def claim_lines(
     counted_things: Sequence[Outcome],
     impossible: Mapping[str, str] | None = None,
 ) -> dict[str, ClaimLine]:
-    """Return one line a claim, in the order of the judge.
-
-    ``impossible``: of claims that cannot be right, why; their notes begin with it.
-    """
+    """Return one line a claim, in order; ``impossible``: why it cannot be, for its note."""
     rows = rows_by_claim(verdicts)
     counting = facets(rows, counted_things, {claim: lead_of(own) for claim, own in rows.items()})
     return {
@@ -84,24 +74,20 @@ def claim_lines(
     }
 
 
-def claim_groups(catalog: Catalog, lines: Mapping[str, ClaimLine]) -> list[Row]:
+def claim_groups(catalog: Catalog, lines: Mapping[str, ClaimLine]) -> list[fmt.Row]:
     """Return what was measured first, then what is folded below it, each claim in one of them."""
     groups: dict[str, list[ClaimLine]] = {name: [] for name in TITLES}
     for line in lines.values():
         group = FOLDED.get(kind_of(catalog, line.verdict), "measured")
         groups["notrun" if line.lead.status is Status.NOT_RUN else group].append(line)
-    return [
-        {
-            "id": name,
-            "title": TITLES[name][0],
-            "figure": TITLES[name][1],
-            "lines": found,
-            "counts": count_words(facet for line in found for facet in line.facets),
-            "tally": outcome_words(facet for line in found for facet in line.facets),
-        }
-        for name, found in groups.items()
-        if found
-    ]
+    rows: list[fmt.Row] = []
+    for name, found in groups.items():
+        every = [facet for line in found for facet in line.facets]
+        title, figure = TITLES[name]
+        counts, tally = count_words(every), outcome_words(every)
+        row = {"id": name, "title": title, "figure": figure, "lines": found}
+        rows += [{**row, "counts": counts, "tally": tally}] if found else []
+    return rows
 
 
 def source_rows(
@@ -109,30 +95,22 @@ def source_rows(
     sources: Sequence[str],
     counted_things: Sequence[Outcome],
     lines: Mapping[str, ClaimLine],
-) -> Iterator[Row]:
+) -> Iterator[fmt.Row]:
     """Yield each source, in the order of the plan: what counts of it, how its figures came out."""
     for source in sources:
         described = catalog.sources[source].source
         digest = described.sha256 and f"SHA-256 {fmt.short_hash(described.sha256)}…"
+        own = [each for each in counted_things if each.lead.source == source]
+        figures = [each for each in own if each.kind == FIGURES]
+        figures = figures or [each for each in own if each.kind == "own"]
+        of_source = (line for line in lines.values() if line.verdict.source == source)
         yield {
             "id": source,
             "title": described.title,
             "about": " · ".join(filter(None, (described.date, described.file, digest))),
-            "counts": count_words(
-                facet
-                for line in lines.values()
-                if line.verdict.source == source
-                for facet in line.facets
-            ),
-            "came_out": came_out(_figures(source, counted_things)) or fmt.NOTHING,
+            "counts": count_words(facet for line in of_source for facet in line.facets),
+            "came_out": came_out(figures) or fmt.NOTHING,
         }
-
-
-def _figures(source: str, counted_things: Sequence[Outcome]) -> list[Outcome]:
-    """Return the speed figures of a source, or this project's own claims."""
-    own = [each for each in counted_things if each.lead.source == source]
-    figures = [each for each in own if each.kind == FIGURES]
-    return figures or [each for each in own if each.kind == "own"]
 
 
 def _line(
@@ -146,7 +124,7 @@ def _line(
     entry, text = entry_of(catalog, lead), verdict_text(catalog, lead)
     claimed, place = claimed_text(catalog, lead), entry.place
     page, line = place.page, place.line
-    ratio = None if has_no_better_side(lead) else toward_better(catalog, lead)
+    ratio = None if lead.relation == Relation.SAME.value else toward_better(catalog, lead)
     share = math.log(ratio.value) / math.log(BAR_OF) if ratio else 0.0
     at = 50 + 50 * max(-1.0, min(1.0, share))
     gpus = {row.target for row in rows if row.target and row.measured_on}
@@ -181,8 +159,7 @@ def _notes(entry: Claim | Audit, verdict: Verdict) -> Iterator[str]:
 
 
 UNTITLED = "A project without a title"
-LONGEST_TITLE = 120
-"""Characters of a title that is shown as a heading: it is its author's."""
+LONGEST_TITLE = 120  # characters of a title that is shown as a heading: it is its author's
 
 
 @dataclass(frozen=True)

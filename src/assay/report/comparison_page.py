@@ -48,25 +48,18 @@ class ComparisonView:
         return comparing.counted_once(self.figures)
 
     def counts(self) -> tuple[str, ...]:
-        """Return how many measurements stand how: a sentence a kind of what a page counts apart,
-        each without its end, published speed figures first.
-        """
-        kinds = {kind: [m for m in self.measurements if m.kind == kind] for kind in KINDS}
-        return tuple(
-            f"{counted(len(of), *KINDS[kind])}: {_told(of)}" for kind, of in kinds.items() if of
-        )
+        """Return how many measurements stand how, a sentence a k, published figures first."""
+        kinds = {k: [m for m in self.measurements if m.kind == k] for k in KINDS}
+        return tuple(f"{counted(len(of), *KINDS[k])}: {_told(of)}" for k, of in kinds.items() if of)
 
     def heading(self, standing: Standing) -> str:
         """Return the title of a part, with how many it has."""
         rows = len(self.of(standing))
         once = sum(each.standing is standing for each in self.measurements)
-        return f"{TITLES[standing]}: {once}" + (
-            "" if once == rows else f" counted, in {rows} lines"
-        )
+        return f"{TITLES[standing]}: {once}{'' if once == rows else f' counted, in {rows} lines'}"
 
 
 def _told(leads: Sequence[ComparedFigure]) -> str:
-    """Return how many stand how, in words."""
     held = [row for row in leads if row.standing is Standing.REST and row.held_together]
     taken = sum(row.one_measurement for row in held)
     same = f" ({taken} of them one measurement, taken over)" if taken else ""
@@ -111,22 +104,17 @@ def cell(figure: ReportFigure | None) -> str:
 
 
 def carriers(line: HistoryLine, names: Mapping[int, str]) -> str:
-    """Return which reports a line stands in: whose run it is, and which took it over; ``names``: of
-    reports, by their place.
-    """
+    """Return which reports a line stands in, by whether they took it over; ``names``: by place."""
     own, later = (", ".join(names[entry.place] for entry in part) for part in line.by_run)
     return "; ".join([*([own] if own else []), *([f"taken over by {later}"] if later else [])])
 
 
 def difference(figure: ComparedFigure) -> str:
     """Return how far the last figure lies from the first."""
-    if figure.asked_otherwise:
-        return "measured otherwise"
-    if figure.one_measurement:
-        return "one measurement"
-    if figure.difference is None:
-        return ""
-    return f"{100 * figure.difference:+.2g}\N{NO-BREAK SPACE}%"
+    if figure.asked_otherwise or figure.one_measurement:
+        return "measured otherwise" if figure.asked_otherwise else "one measurement"
+    moved = figure.difference
+    return "" if moved is None else f"{100 * moved:+.2g}\N{NO-BREAK SPACE}%"
 
 
 def _page_row(row: ComparedFigure) -> tuple[ComparedFigure, str, str, list[str]]:
@@ -138,13 +126,8 @@ def _page_row(row: ComparedFigure) -> tuple[ComparedFigure, str, str, list[str]]
 def comparison_page(templates: Path, view: ComparisonView) -> str:
     """Return the page: no script, no link outside. Raises BadInput for a broken template."""
     parts = [
-        (view.heading(standing), TITLES[standing], [_page_row(row) for row in rows])
+        (view.heading(standing), TITLES[standing], [_page_row(row) for row in view.of(standing)])
         for standing in Standing
-        for rows in [view.of(standing)]
     ]
-    values = {
-        "view": view,
-        "parts": parts,
-        "again": again_line(again_between(view.reports)),
-    }
-    return shown(static_page(templates, "compare.html.j2", **values))
+    again = again_line(again_between(view.reports))
+    return shown(static_page(templates, "compare.html.j2", view=view, parts=parts, again=again))

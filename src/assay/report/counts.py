@@ -1,8 +1,7 @@
 """How a page counts: tallies in words, and how the lines of the table of claims count and filter.
 
-A line has a facet for each thing that counts by it; the line of a claim that counts with another
-has one, too, of a kind of its own. A choice of values shows as many facets as the number on which
-the choice stands.
+A line has a facet for each thing that counts by it, or one that says which claim it counts with. A
+choice of values shows as many facets as the number on which the choice stands.
 """
 
 from collections import Counter
@@ -20,10 +19,7 @@ NAMED_GPU = "on the GPU the source names"
 
 
 def told(numbers: Mapping[Status, int], away: Mapping[Status, int] | None = None) -> str:
-    """Return a tally in words: ``3 reproduced (1 on the GPU the source names), 2 exceeded``.
-
-    ``away``: how many of each were measured on another GPU alone.
-    """
+    """Return ``3 reproduced (1 on the GPU the source names)``; ``away``: on another GPU alone."""
     words = status_words(numbers, away or {})
     return ", ".join(f"{count} {words[status]}" for status, count in numbers.items())
 
@@ -37,9 +33,9 @@ def came_out(counted_things: Iterable[Outcome]) -> str:
 def status_words(
     numbers: Mapping[Status, int], away: Mapping[Status, int], named: str = f" {NAMED_GPU}"
 ) -> dict[Status, str]:
-    """Return what stands behind each number of a tally: its status and, where some of it were
-    measured on another GPU alone, in brackets how many were on the one ``named``, so called in the
-    first; where that is empty, a number alone.
+    """Return what stands behind each number of a tally: its status, and how many were not ``away``.
+
+    That is in brackets; the first ones are called ``named``. Where that is empty, a number alone.
     """
     found, of = {}, named
     for status, count in numbers.items():
@@ -52,11 +48,7 @@ def status_words(
 
 
 WITH = "with"
-"""The kind of a claim that is counted with another."""
-KIND_WORDS = {
-    **{kind: many for kind, (_, many) in KINDS.items()},
-    WITH: "counted with another claim",
-}
+KIND_WORDS = {**{k: many for k, (_, many) in KINDS.items()}, WITH: "counted with another claim"}
 NAMED, OTHER = "named", "other"
 
 
@@ -65,11 +57,9 @@ class Facet:
     """One thing that a line counts as."""
 
     kind: str
-    """One of ``KIND_WORDS``."""
     verdict: Verdict
     gpus: tuple[str, ...]
     counted_with: str | None = None
-    """The claim that it is counted with."""
 
     @property
     def status(self) -> Status:
@@ -136,15 +126,12 @@ def outcome_words(found: Iterable[Facet]) -> str:
 
 def choice_of(kind: str, *, status: Status | None = None, why: Why | None = None) -> str:
     """Return the choice of values that a number is told by, as the page's address has it."""
-    more = [f"&v={status.value}"] if status else []
-    return "".join([f"k={kind}", *more, *([f"&w={why.value}"] if why else [])])
+    values = {"k": kind, "v": status and status.value, "w": why and why.value}
+    return "&".join(f"{name}={value}" for name, value in values.items() if value)
 
 
 def filters(catalog: Catalog, every: Sequence[Facet]) -> Iterator[Row]:
-    """Yield what the table of claims can be filtered by, where there is something to choose.
-
-    Its values begin with ``prefix`` among a facet's tokens; options are (value, words).
-    """
+    """Yield the table's filters with two choices at least; ``prefix``: of the facets' tokens."""
     kinds = {facet.kind for facet in every}
     statuses = {facet.status for facet in every}
     causes = {facet.verdict.why for facet in every}

@@ -1,13 +1,10 @@
-"""The page's first screen: what came out, of what, and why not; where it was measured, and how
-that is guarded.
-"""
+"""The page's first screen: what came out and why; where it was measured, how that is guarded."""
 
 from collections.abc import Mapping, Sequence
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.findings import headline
-from assay.findings.headline import FIGURES, KINDS, OF_WHAT
+from assay.findings.headline import FIGURES, KINDS, OF_WHAT, Counts, causes, counts_of, headed
 from assay.judging.counts import Outcome
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
@@ -19,7 +16,6 @@ from assay.report.claims import ClaimLine, project_stamp
 from assay.report.counts import choice_of, status_words, told
 from assay.report.figures.strip import figure_strip
 from assay.report.figures.svg import mark_of
-from assay.report.formatting import Row
 from assay.shared.counting import agreeing, counted
 
 TREES = {True: "", False: " with uncommitted changes", None: " (tree state not known)"}
@@ -34,11 +30,12 @@ def first_screen(
     pipeline: PipelineRecord,
     guarded: Sequence[GuardWords],
     lines: Mapping[str, ClaimLine],
-) -> Row:
+) -> fmt.Row:
     """Return the first screen of one run's report."""
     plans = evidence.plan.targets
-    splits = headline.counts_of(counted_things)
-    kind = headline.headed(splits)
+    measured_first = sorted(plans, key=lambda plan: plan.provision.kind == "none")
+    splits = counts_of(counted_things)
+    kind = headed(splits)
     split = splits[kind]
     members = [each for each in counted_things if each.kind == kind]
     idle = [each for each in members if each.status is Status.NOT_RUN]
@@ -49,10 +46,7 @@ def first_screen(
         else "a commit that is not known",
         "lead": _lead(plans),
         "signer": pipeline.signing_key,
-        "machines": [
-            _machine(catalog, evidence, plan)
-            for plan in sorted(plans, key=lambda plan: plan.provision.kind == "none")
-        ],
+        "machines": [_machine(catalog, evidence, plan) for plan in measured_first],
         "own": kind == "own",
         "conclusion": conclusion(kind, split, sum(each.why in INFERRED for each in members)),
         "chips": [
@@ -76,15 +70,12 @@ def first_screen(
 
 
 def conclusion(kind: str, split: OutcomeCounts, inferred: int = 0) -> str:
-    """Return in one sentence how many of what the headline counts hold; of those that do not, how
-    many are ``inferred`` to be misstated.
-    """
+    """Return in a sentence how many figures hold; ``inferred``: how many are by inference not."""
     if not split.total:
         return NOTHING_COUNTS
-    facts = {status: status.facts for status in split.statuses}
-    fail = sum(number for status, number in split.statuses.items() if facts[status].strict)
-    hold = sum(number for status, number in split.statuses.items()
-               if facts[status].decided and not facts[status].strict)  # fmt: skip
+    numbers = split.statuses.items()
+    fail = sum(number for status, number in numbers if status.facts.strict)
+    hold = sum(n for status, n in numbers if status.facts.decided and not status.facts.strict)
     of = counted(split.total, *OF_WHAT[kind])
     parts = [f"{hold or 'None'} of {of} {agreeing(hold or 1, 'holds', 'hold')}"]
     seems = f" ({'' if inferred == fail else f'{inferred} '}by inference)" if inferred else ""
@@ -94,16 +85,13 @@ def conclusion(kind: str, split: OutcomeCounts, inferred: int = 0) -> str:
     return f"{', '.join(parts)}."
 
 
-def headline_words(splits: headline.Counts) -> str:
-    """Return the counts of published speed figures in one sentence, or of the signer's own where
-    there are none.
-    """
-    kind = headline.headed(splits)
+def headline_words(splits: Counts) -> str:
+    """Return the counts of published speed figures, or else of own claims, in one sentence."""
+    kind = headed(splits)
     split = splits[kind]
     if not split.total:
         return NOTHING_COUNTS
-    total = counted(split.total, *OF_WHAT[kind])
-    return f"{total}: {told(split.statuses, split.away)}."
+    return f"{counted(split.total, *OF_WHAT[kind])}: {told(split.statuses, split.away)}."
 
 
 def _lead(plans: Sequence[TargetPlan]) -> str:
@@ -119,9 +107,10 @@ def _lead(plans: Sequence[TargetPlan]) -> str:
 def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> tuple[str, str, str]:
     """Return a GPU; its driver, power limit and day, or why nothing was measured; by which run."""
     provision, platform = plan.provision, evidence.platforms.get(plan.target)
+    product = catalog.targets[plan.target].product
     if provision.kind == "none" or platform is None:
         detail = provision.detail if provision.kind == "none" else "no platform record"
-        return catalog.targets[plan.target].product, f"not measured: {detail}", ""
+        return product, f"not measured: {detail}", ""
     gpu = platform.device.gpu
     limit = "" if gpu.power_limit_w is None else f", {fmt.short(gpu.power_limit_w)} W"
     where = "measured in this run"
@@ -129,9 +118,9 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> tuple[st
         name = (provision.recorded_in or "").rsplit("/", 1)[-1].removesuffix(".tar.xz")
         where = f"taken from report {name}"
     facts = f"driver {platform.device.driver}{limit}, {fmt.moment(platform.recorded_at)}"
-    return (gpu.product if plan.timed else catalog.targets[plan.target].product), facts, where
+    return gpu.product if plan.timed else product, facts, where
 
 
 def cause_chips(of: Sequence[Outcome], kind: str = FIGURES) -> list[tuple[int, Why, str]]:
     """Return causes, the most frequent first, each with its number and the choice that shows it."""
-    return [(count, why, choice_of(kind, why=why)) for why, count in headline.causes(of).items()]
+    return [(count, why, choice_of(kind, why=why)) for why, count in causes(of).items()]

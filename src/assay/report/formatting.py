@@ -13,9 +13,9 @@ __all__ = ["number", "printed", "short"]
 NESTED = r"^evidence/(earlier/\w+/evidence/)*"
 """What the paths of all records begin with, of a report that is nested, too."""
 NOTHING = "\N{EN DASH}"
-"""What stands in a cell that has nothing to say."""
-Row = dict[str, object]
-"""What a template prints of one thing, by the names that it has there."""
+Value = float | str | None  # a figure, or the word in its place
+Ends = tuple[float, float] | None
+Row = dict[str, object]  # what a template prints of one thing, by the names that it has there
 
 
 class Fact(NamedTuple):
@@ -65,7 +65,7 @@ def with_unit(text: str, unit: str | None) -> str:
     return unbroken(units.with_unit(text, unit))
 
 
-def quantity(value: float | str | None, unit: str | None) -> str:
+def quantity(value: Value, unit: str | None) -> str:
     """Return a measured value with its unit, or a word as it stands."""
     if value is None:
         return NOTHING
@@ -74,47 +74,34 @@ def quantity(value: float | str | None, unit: str | None) -> str:
     return with_unit(units.in_digits(value, unit), unit)
 
 
-def figure(value: float | str | None, unit: str | None, beside: float | str | None = None) -> str:
+def figure(value: Value, unit: str | None, beside: Value = None) -> str:
     """Return a measured value in the unit that people read it in: 20.01 µs, 33.86 TFLOP/s.
 
-    ``beside``: the claimed figure that it stands beside. Where that is a number, which is told as
-    its source prints it, both have the source's unit.
+    ``beside``: the claimed figure beside it; where that is a number, both have the source's unit.
     """
     factor, better = _read_in(value, unit, beside)
     return quantity(value * factor if isinstance(value, float) else value, better)
 
 
-def _read_in(
-    value: float | str | None, unit: str | None, beside: float | str | None
-) -> tuple[float, str | None]:
+def _read_in(value: Value, unit: str | None, beside: Value) -> tuple[float, str | None]:
     if isinstance(beside, float) or not isinstance(value, float):
         return 1.0, unit
     return units.readable(value, unit)
 
 
-def interval_of(
-    value: float | str | None,
-    unit: str | None,
-    ci: tuple[float, float] | None,
-    beside: float | str | None = None,
-) -> str | None:
+def interval_of(value: Value, unit: str | None, ci: Ends, beside: Value = None) -> str | None:
     """Return the interval of a value that ``figure`` writes, in the same unit."""
     factor, _ = _read_in(value, unit, beside)
     return interval(ci and (ci[0] * factor, ci[1] * factor))
 
 
-def with_interval(
-    value: float | str | None,
-    unit: str | None,
-    ci: tuple[float, float] | None,
-    beside: float | str | None = None,
-) -> str:
+def with_interval(value: Value, unit: str | None, ci: Ends, beside: Value = None) -> str:
     """Return a value as ``figure`` writes it, and its interval where there is one."""
     ends = interval_of(value, unit, ci, beside)
     return f"{figure(value, unit, beside)}{f' {ends}' if ends else ''}"
 
 
-def interval(ci: tuple[float, float] | None) -> str | None:
+def interval(ci: Ends) -> str | None:
     """``[low, high]``, without a unit: it stands beside a value that has one."""
     return None if ci is None else f"[{number(ci[0])}, {number(ci[1])}]"
 
@@ -157,13 +144,10 @@ def short_hash(digest: str | None) -> str:
 
 def size(count: int) -> str:
     """Return bytes in the binary unit that fits, always named."""
-    if count < 1024:
-        return f"{count} B"
-    if count < 1024**2:
-        return f"{count / 1024:.1f} KiB"
-    if count < 1024**3:
-        return f"{count / 1024**2:.1f} MiB"
-    return f"{count / 1024**3:.1f} GiB"
+    for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if count >= 1024**power:
+            return f"{count / 1024**power:.1f} {unit}"
+    return f"{count} B"
 
 
 def yes_no(value: bool | None) -> str:
@@ -190,16 +174,16 @@ def link(path: str) -> Link:
 def record_link(path: str, target: str | None) -> Link:
     """Return a link to a record of a verdict on ``target``: ``build bsr_gemm_stage0``."""
     text, href = link(path)
-    parts = text.removeprefix(f"{target}/").split("/")
-    kind = {"builds": "build"}.get(parts[0], parts[0])
-    return Link(f"{kind} {parts[-1]}" if len(parts) > 1 else kind, href)
+    kind, *parts = text.removeprefix(f"{target}/").split("/")
+    kind = "build" if kind == "builds" else kind
+    return Link(f"{kind} {parts[-1]}" if parts else kind, href)
 
 
 def markdown(value: object) -> object:
     """Text so that Markdown shows it as it is, in a table cell too; other values as they are."""
     if not isinstance(value, str):
         return value
-    text = " ".join(value.split("\n"))
+    text = value.replace("\n", " ")
     text = re.sub(r"([\\`*\[\]|])", r"\\\1", text)
     text = re.sub(r"&(?=#|[A-Za-z][A-Za-z0-9]*;)", "&amp;", text)
     text = text.replace("<", "&lt;").replace(">", "&gt;")

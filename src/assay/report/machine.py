@@ -9,7 +9,6 @@ from assay.findings.binary_matches import BinaryMatch, Sameness
 from assay.records.builds import BuildRecord
 from assay.records.timings import Stage
 from assay.report import formatting as fmt
-from assay.report.formatting import Row, link
 
 BESIDE = {
     Sameness.FILE: "identical to {}",
@@ -24,10 +23,9 @@ MADE = {
     "registry": "pulled by digest",
     "host": "the GPU machine's own files",
 }
-"""Where the base of an image came from."""
 
 
-def build_rows(evidence: Evidence, measured: Sequence[BinaryMatch]) -> Iterator[Row]:
+def build_rows(evidence: Evidence, measured: Sequence[BinaryMatch]) -> Iterator[fmt.Row]:
     """Yield every compilation of the plan, each beside the measured binary of the same name."""
     for job in evidence.plan.builds:
         if (record := evidence.builds.get((job.id, job.arch))) is not None:
@@ -35,7 +33,7 @@ def build_rows(evidence: Evidence, measured: Sequence[BinaryMatch]) -> Iterator[
             yield _build(record, job.kind, beside)
 
 
-def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> Row:
+def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> fmt.Row:
     resources = record.resources
     where = [
         BESIDE.get(m.sameness, f"differs from {{}} ({fmt.short_hash(m.measured_sha256)})").format(
@@ -54,24 +52,23 @@ def _build(record: BuildRecord, kind: str, measured: Sequence[BinaryMatch]) -> R
         "stack": _span(r.stack_bytes for r in resources),
         "sha256": record.artifact.sha256 if record.artifact else "",
         "where": "; ".join(where),
-        "link": link(f"evidence/{stages.build_path(record.id, record.arch)}"),
+        "link": fmt.link(f"evidence/{stages.build_path(record.id, record.arch)}"),
     }
 
 
 def _span(values: Iterable[int]) -> str:
-    """Return one number, or the range over a binary's kernels."""
     found = sorted(set(values))
     return " to ".join(map(str, dict.fromkeys((found[0], found[-1])))) if found else fmt.NOTHING
 
 
-def image_rows(evidence: Evidence) -> Iterator[Row]:
+def image_rows(evidence: Evidence) -> Iterator[fmt.Row]:
     """Yield images that compiled, then images that measured."""
     for role, records, place in (
         ("compiles", evidence.toolchain_images, stages.toolchain_image_path),
         ("measures", evidence.runner_images, stages.runner_image_path),
     ):
         for target, record in records.items():
-            links = (link(evidence.place(place(target))),)
+            links = (fmt.link(evidence.place(place(target))),)
             yield {"record": record, "role": role, "links": links, "made": MADE[record.base.kind]}
 
 

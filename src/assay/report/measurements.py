@@ -7,21 +7,20 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.nsight_csv import CLOCK, DURATION, HZ, MS, ProfiledKernel, longest_kernel
 from assay.evidence.stages import benchmark_path, correctness_path, profile_path
+from assay.findings.report_figures import rate_of, timed_arm
 from assay.records.measurements import ArmCorrectness, ArmFacts, BenchmarkRecord
 from assay.records.workloads import Arm
 from assay.report import formatting as fmt
 from assay.report.figures.figure_traces import distribution, traces
-from assay.report.figures.rooflines import facts_of, rate_of
-from assay.report.formatting import Row, link
 from assay.report.stopwatches import ArmKey, ClockSpread
 from assay.shared.counting import counted
 from assay.statistics import roofline
-from assay.statistics.summaries import CONTROL, arm_time, floor_of, time_ratio
+from assay.statistics.summaries import CONTROL, floor_of, time_ratio
 
 
 def comparison_sections(
     catalog: Catalog, evidence: Evidence, clocks: Mapping[ArmKey, ClockSpread]
-) -> Iterator[Row]:
+) -> Iterator[fmt.Row]:
     """Yield every comparison that was at least checked, per target, in the order of the plan."""
     for plan in evidence.plan.targets:
         for name in plan.comparisons:
@@ -36,7 +35,7 @@ def _comparison(
     clocks: Mapping[ArmKey, ClockSpread],
     target: str,
     name: str,
-) -> Row:
+) -> fmt.Row:
     comparison = catalog.comparisons[name]
     gate = evidence.correctness.get((target, name))
     record = evidence.benchmarks.get((target, name))
@@ -50,7 +49,7 @@ def _comparison(
         }
         for arm in comparison.arms
     ]
-    section: Row = {
+    section: fmt.Row = {
         "comparison": comparison,
         "target": target,
         "arms": arms,
@@ -60,7 +59,7 @@ def _comparison(
         "discarded": fmt.NOTHING,
         "regimes": None,
         "figure": None,
-        "links": [link(evidence.place(path)) for there, path in paths if there is not None],
+        "links": [fmt.link(evidence.place(path)) for there, path in paths if there is not None],
     }
     if record:
         floor = floor_of(time_ratio(record, comparison.control, CONTROL, catalog.judging))
@@ -71,7 +70,7 @@ def _comparison(
     return section
 
 
-def _conduct(record: BenchmarkRecord) -> Row:
+def _conduct(record: BenchmarkRecord) -> fmt.Row:
     """Return how many blocks do not count and why, and how the GPU ran where not freely."""
     blocks = [block for process in record.processes for block in process.blocks]
     reasons = Counter(block.void for block in blocks if block.void is not None)
@@ -84,17 +83,14 @@ def _conduct(record: BenchmarkRecord) -> Row:
     }
 
 
-def _clock(clocks: ClockSpread | None) -> str:
-    """Return the mean SM clock of an arm's turns, and the lowest and highest of them."""
-    if clocks is None:
-        return fmt.NOTHING
-    return f"{clocks.median_mhz:.0f} MHz ({clocks.low_mhz:.0f} to {clocks.high_mhz:.0f})"
+def _clock(of: ClockSpread | None) -> str:
+    between = of and f"({of.low_mhz:.0f} to {of.high_mhz:.0f})"
+    return f"{of.median_mhz:.0f} MHz {between}" if of else fmt.NOTHING
 
 
-def _gated(catalog: Catalog, arm: Arm, check: ArmCorrectness | None) -> Row:
-    errors = (
-        [c.relative_error for c in check.checks if c.relative_error is not None] if check else []
-    )
+def _gated(catalog: Catalog, arm: Arm, check: ArmCorrectness | None) -> fmt.Row:
+    checks = check.checks if check else ()
+    errors = [each.relative_error for each in checks if each.relative_error is not None]
     return {
         "arm": arm.id,
         "title": catalog.variants[arm.variant].title,
@@ -105,12 +101,11 @@ def _gated(catalog: Catalog, arm: Arm, check: ArmCorrectness | None) -> Row:
     }
 
 
-def _timed(catalog: Catalog, target: str, arm: Arm, record: BenchmarkRecord | None) -> Row:
-    facts = facts_of(record, arm.id) if record else None
-    time = arm_time(record, arm.id, catalog.judging) if record and facts else None
+def _timed(catalog: Catalog, target: str, arm: Arm, record: BenchmarkRecord | None) -> fmt.Row:
+    facts, time = (timed_arm(record, arm.id, catalog.judging) if record else None) or (None, None)
     rate = bound = fmt.NOTHING
     if time and facts and facts.flop:
-        rate = fmt.quantity(rate_of(facts, time).value(), "tflop_per_s")
+        rate = fmt.quantity(rate_of(facts, time), "tflop_per_s")
         peaks, dtype = catalog.targets[target].peaks, catalog.workloads[arm.workload].dtype
         bound = fmt.percent(roofline.fraction(time.value(), facts, dtype, peaks))
     processes = record.processes if record else ()
@@ -120,8 +115,8 @@ def _timed(catalog: Catalog, target: str, arm: Arm, record: BenchmarkRecord | No
     samples = [ms for turn in turns for ms in turn.times_ms]
     chosen = dict.fromkeys(fmt.shape(each.swept.chosen) for each in every if each.swept is not None)
     return {
-        "time": fmt.quantity(time.value(), "ms") if time else fmt.NOTHING,
-        "interval": fmt.interval(time.interval()) if time else None,
+        "time": fmt.quantity(time.value() if time else None, "ms"),
+        "interval": fmt.interval(time.interval() if time else None),
         "samples": distribution(samples) if samples else "",
         "rate": rate,
         "bound": bound,
@@ -150,17 +145,14 @@ COLUMNS = (
     ("sm__warps_active.avg.pct_of_peak_sustained_active", "occupancy"),
     ("launch__registers_per_thread", "registers"),
 )
-COUNTED = ("", "register/thread")
-"""Units of what is counted, and told as it is."""
+COUNTED = ("", "register/thread")  # units of what is counted, and told as it is
 STALL = ("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio")
-ISSUING = "selected"
-"""What Nsight Compute counts beside stalls: the warp that issues."""
+ISSUING = "selected"  # what Nsight Compute counts beside stalls: the warp that issues
 BETWEEN_INSTRUCTIONS = "smsp__average_warp_latency_per_inst_issued.ratio"
-"""Cycles between two instructions of a warp."""
 STALLS_SHOWN = 3
 
 
-def profile_rows(evidence: Evidence) -> Iterator[Row]:
+def profile_rows(evidence: Evidence) -> Iterator[fmt.Row]:
     """Yield every profile of the plan; its cells stand under ``COLUMNS``."""
     for (target, comparison, arm), record in evidence.profiles.items():
         # All of its raw page: of that a record lifts out what its own version knew of.
@@ -177,7 +169,7 @@ def profile_rows(evidence: Evidence) -> Iterator[Row]:
             "detail": record.kernel or record.detail,
             "cells": [_metric(kernel, name) for name, _ in COLUMNS],
             "stalls": list(_stalls(kernel)),
-            "link": link(evidence.place(profile_path(target, comparison, arm))),
+            "link": fmt.link(evidence.place(profile_path(target, comparison, arm))),
         }
 
 

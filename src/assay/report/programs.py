@@ -12,13 +12,8 @@ from assay.records.claims import Claim
 from assay.records.evaluations import Invocation, Program
 from assay.records.kernels import OriginalProgram
 from assay.records.measurements import ProgramRecord, ProgramRun
-from assay.records.originals import (
-    LineRun,
-    OriginalRunRecord,
-    OriginalSource,
-)
+from assay.records.originals import LineRun, OriginalRunRecord, OriginalSource
 from assay.report import formatting as fmt
-from assay.report.formatting import Fact, Row, link
 from assay.shared.counting import counted
 from assay.shared.output_readers import parse_reader
 
@@ -38,7 +33,7 @@ def programs_of(claim: Claim) -> Iterator[tuple[str | None, Program]]:
             yield reading, evaluation
 
 
-def command_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
+def command_rows(catalog: Catalog, evidence: Evidence) -> Iterator[fmt.Row]:
     """Yield every program run that a claim of the plan, or a reading of one, calls for.
 
     The stated problem is the claim's; a reading's own where no claim runs that command.
@@ -61,53 +56,50 @@ def command_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
     for job, (program, arguments) in wanted.items():
         described = catalog.programs[program]
         name = described.source.rsplit("/", 1)[-1].removesuffix(".cu")
-        row: Row = {
+        row: fmt.Row = {
             "title": described.title,
             "command": " ".join((name, *arguments)),
             "roles": [f"{role}: {', '.join(claims)}" for role, claims in roles[job].items()],
         }
         shapes = [dict(each.shape) for each in stated.get(job, read.get(job, []))]
-        measured: list[tuple[str, ProgramRecord | None]] = [
-            (t, record) for (t, name), record in evidence.programs.items() if name == job
-        ]
-        for target, record in measured or [("", None)]:
-            ran = _ran(described, record, shapes)
-            where = evidence.place(program_path(target, job))
-            yield {**row, **ran, "target": target, "link": link(where) if record else None}
+        measured = {on: record for (on, name), record in evidence.programs.items() if name == job}
+        for target in measured or [""]:
+            record = measured.get(target)
+            where = fmt.link(evidence.place(program_path(target, job))) if record else None
+            yield {**row, **_ran(described, record, shapes), "target": target, "link": where}
 
 
 def _ran(
     program: OriginalProgram,
     record: ProgramRecord | None,
     stated: Sequence[Mapping[str, int | bool]],
-) -> Row:
-    """Return what one command printed, beside the stated shapes."""
-    shapes: list[outputs.Shape] = []
+) -> fmt.Row:
+    shapes: dict[str, outputs.Shape] = {}
     values: dict[str, list[float]] = {}
     problems: dict[str, None] = {}
-    for run in record.runs if record else ():
+    runs = record.runs if record else ()
+    for run in runs:
         try:
             parsed = outputs.parse(program.parser, run.stdout)
         except outputs.MalformedOutput as error:
             problems[str(error)] = None
             continue
-        if parsed.shape not in shapes:
-            shapes.append(parsed.shape)
+        shapes[fmt.shape(parsed.shape)] = parsed.shape
         for name, value in parsed.figures.items():
             values.setdefault(name, []).append(value)
     agrees = None
     if shapes and any(stated):
-        same = all(given.items() <= shape.items() for given in stated for shape in shapes)
-        agrees = "yes" if same else "no"
-    ran = "; ".join([*map(fmt.shape, shapes), *problems]) or "nothing printed"
+        ran_all = (given.items() <= ran.items() for given in stated for ran in shapes.values())
+        agrees = "yes" if all(ran_all) else "no"
     return {
-        "ran": ran if record else "not run here",
+        "ran": ("; ".join([*shapes, *problems]) or "nothing printed") if record else "not run here",
         "stated": "; ".join(dict.fromkeys(fmt.shape(each) for each in stated if each)) or None,
         "agrees": agrees,
         "figures": [
-            Fact(fmt.words(name), ", ".join(map(fmt.number, each))) for name, each in values.items()
+            fmt.Fact(fmt.words(name), ", ".join(map(fmt.number, each)))
+            for name, each in values.items()
         ],
-        "runs": _runs(record.runs if record else ()),
+        "runs": _runs(runs),
     }
 
 
@@ -117,7 +109,7 @@ def _runs(runs: Sequence[ProgramRun | LineRun]) -> str:
     return f"{len(runs)}{told}" if runs else "none"
 
 
-def own_program_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
+def own_program_rows(catalog: Catalog, evidence: Evidence) -> Iterator[fmt.Row]:
     """Yield every program that ran in a copy of a checkout, with whose lines built and ran it."""
     for (target, _), record in evidence.originals.items():
         described = catalog.sources[record.source].own_program(record.original)
@@ -139,12 +131,11 @@ def own_program_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
                 "agrees": None,
                 "figures": list(_figures(described, runs)),
                 "runs": _runs(runs),
-                "link": link(evidence.place(original_path(target, record.original))),
+                "link": fmt.link(evidence.place(original_path(target, record.original))),
             }
 
 
 def _roles(described: OriginalSource, record: OriginalRunRecord) -> Iterator[str]:
-    """Yield what compiled it, and the digests of what was compiled."""
     if record.image:
         yield f"in image {record.image}"
     if record.build_line is not None:
@@ -158,17 +149,17 @@ def _roles(described: OriginalSource, record: OriginalRunRecord) -> Iterator[str
     yield f"answers: {', '.join(figure.claim for figure in described.figures)}"
 
 
-def _figures(described: OriginalSource, runs: Sequence[LineRun]) -> Iterator[Fact]:
+def _figures(described: OriginalSource, runs: Sequence[LineRun]) -> Iterator[fmt.Fact]:
     """Yield each figure run by run, under the words that it was found by."""
     for figure in described.figures:
         pattern = parse_reader(figure.pattern)
         values = [pattern.values(run.stdout, figure.take) for run in runs]
         shown = ", ".join(" or ".join(map(fmt.number, value)) or "none" for value in values)
         if shown:
-            yield Fact(figure.pattern, shown)
+            yield fmt.Fact(figure.pattern, shown)
 
 
-def original_rows(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
+def original_rows(catalog: Catalog, evidence: Evidence) -> Iterator[fmt.Row]:
     """Yield how each program was built that a claim of the plan, or a reading, calls for."""
     named = {
         evaluation.program
@@ -201,7 +192,7 @@ def _own_check(program: OriginalProgram, record: ProgramRecord) -> bool | None:
     except outputs.MalformedOutput:
         return None
     figures = {name for output in found for name in (*output.figures, *output.failed)}
-    passed = [verification(program, record, found, name)[0] for name in sorted(figures)]
+    passed = {verification(program, record, found, name)[0] for name in figures}
     if False in passed:
         return False
     return None if None in passed or not passed else True
@@ -216,14 +207,14 @@ def _told(checks: Sequence[bool | None]) -> str:
     return "; ".join(parts) or "it did not run"
 
 
-def file_compile_rows(evidence: Evidence) -> Iterator[Row]:
+def file_compile_rows(evidence: Evidence) -> Iterator[fmt.Row]:
     """Yield every file that was compiled as published, in this run or where figures come from."""
     for key, record in sorted(evidence.file_compiles.items()):
-        path = evidence.file_compile_paths[key]
         facts = (
             f"SHA-256 {record.file_sha256}",
             f"nvcc {record.toolchain.nvcc}, {record.toolchain.host_compiler}",
             f"exit code {record.exit_code}",
             "the command line is ours",
         )
-        yield {"record": record, "facts": facts, "link": link(f"evidence/{path}")}
+        place = fmt.link(f"evidence/{evidence.file_compile_paths[key]}")
+        yield {"record": record, "facts": facts, "link": place}

@@ -1,7 +1,4 @@
-"""A report in other places: its badge, its verdicts in Markdown, its citation in BibTeX. Pure.
-
-All are derived from a report and no part of it: equal reports give equal bytes.
-"""
+"""A report in other places: its badge, its verdicts in Markdown, its citation in BibTeX. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -53,14 +50,12 @@ def badge_words(counts: Counts) -> str:
 def _said(shown: OutcomeCounts) -> tuple[str, str]:
     """Return the words on the badge, and the colour of what they come to.
 
-    Green where every figure was had again, on the GPU that its source names; that of what was not
-    reproduced where none was.
+    Green: every figure holds on the GPU that its source names; as not reproduced: none holds.
     """
     statuses, total = shown.statuses, shown.total
-    if not total:
-        return "no speed figure", Status.NOT_RUN.facts.light
     if total == statuses.get(Status.NOT_RUN, 0):
-        return "nothing measured", Status.NOT_RUN.facts.light
+        words = "nothing measured" if total else "no speed figure"
+        return words, Status.NOT_RUN.facts.light
     reproduced, exceeded = (statuses.get(each, 0) for each in (Status.REPRODUCED, Status.EXCEEDED))
     held = reproduced + exceeded
     state = Status.INCONCLUSIVE if held else Status.NOT_REPRODUCED
@@ -88,9 +83,7 @@ def outcome_lines(figures: ReportFigures) -> list[str]:
 
 
 def markdown_summary(figures: ReportFigures, targets: Mapping[str, Target]) -> str:
-    """Return what a report says, and a row for each figure that it answers; of a target where
-    nothing is timed that it is one.
-    """
+    """Return counts, a row a figure that is answered, and targets on which nothing is timed."""
     rows = ["| verdict | claim | on | claimed | measured |", "|---|---|---|---|---|"]
     answered = [figure for figure in figures.figures if figure.status is not Status.NOT_RUN]
     rows += [_markdown_row(figures, each) for each in answered]
@@ -106,13 +99,9 @@ def markdown_summary(figures: ReportFigures, targets: Mapping[str, Target]) -> s
 
 def _markdown_row(figures: ReportFigures, figure: ReportFigure) -> str:
     said = figures.claims.get(figure.claim)
-    cells = (
-        figure.said,
-        said.title if said else figure.claim,
-        figure.target or "",
-        said.claimed if said else "",
-        fmt.with_interval(figure.measured, figure.unit, figure.ci90, figure.claimed),
-    )
+    measured = fmt.with_interval(figure.measured, figure.unit, figure.ci90, figure.claimed)
+    named, claimed = (said.title, said.claimed) if said else (figure.claim, "")
+    cells = figure.said, named, figure.target or "", claimed, measured
     return f"| {' | '.join(str(fmt.markdown(cell)) for cell in cells)} |"
 
 
@@ -122,24 +111,17 @@ SPECIAL = {
     "^": r"\textasciicircum{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
-"""Characters that TeX reads otherwise than they stand."""
 
 
 def bibtex(report: OpenReport, authors: Sequence[str], version: str) -> str:
-    """Return the entry of a signed report, which ends in a newline.
-
-    ``authors``: who stands for it, by name; ``version``: of Assay.
-    """
+    """Return the entry of a signed report; ``authors`` stand for it, ``version`` is of Assay."""
     assert report.signed is not None
     signed, stamp = report.signed, project_stamp(report.contents.catalog)
     targets, measured = report.contents.catalog.targets, report.verdicts.dropna(subset="gpu")
+    on_targets = zip(measured.gpu, measured.target, strict=True)
     # Where nothing is timed, the target's own name, which says so.
-    products = sorted(
-        {
-            gpu if name is None or targets[name].timed else targets[name].product
-            for gpu, name in zip(measured.gpu, measured.target, strict=True)
-        }
-    )
+    products = sorted({g if n is None or targets[n].timed else targets[n].product
+                       for g, n in on_targets})  # fmt: skip
     what = f"Figures of {stamp.title}" if stamp else "Published GPU-kernel figures"
     on = f" on {' and '.join(products)}" if products else ""
     day = date.fromisoformat(signed.statement.predicate.created[:10])

@@ -25,14 +25,12 @@ from assay.report.view import build_view
 from assay.shared.files import write_bytes
 
 SCRIPT = "claims.js"
-"""The page's script, among the templates."""
 
 
 def render(root: Path, run_dir: Path, out_dir: Path) -> None:
-    """Build the report of ``run_dir`` (with verdicts.json in it) as directory ``out_dir``.
+    """Build the unsigned report ``out_dir`` of ``run_dir``, which has verdicts.json.
 
-    ``root`` is the repository, for the templates. The report is built beside its
-    place and swapped in whole; an existing one stays until then. It is not signed yet.
+    ``root``: this repository, for the templates. An existing report stays until it is replaced.
     Raises BadInput for missing or malformed records, and where what is there is no report.
     """
     require_replaceable(out_dir)
@@ -44,9 +42,7 @@ def render(root: Path, run_dir: Path, out_dir: Path) -> None:
 def _build(root: Path, run_dir: Path, report: Path) -> None:
     evidence_dir = report / "evidence"
     plan = read_record(Plan, run_dir / stages.plan_path())
-    for path in sorted(set(_evidence_files(run_dir, plan))):
-        _copy(run_dir / path, evidence_dir / path)
-    for path in catalog_files(run_dir):
+    for path in sorted({*_evidence_files(run_dir, plan), *catalog_files(run_dir)}):
         _copy(run_dir / path, evidence_dir / path)
     _copy_lock(root, evidence_dir, plan)
     timings = collect_timings(run_dir, plan)
@@ -59,10 +55,7 @@ def _build(root: Path, run_dir: Path, report: Path) -> None:
 
 
 def render_contents(root: Path, contents: ReportContents) -> dict[str, str]:
-    """Return both pages and the text of what a report holds; ``root`` is the repository.
-
-    Raises BadInput when a template is missing or broken.
-    """
+    """Return pages and text of a report; ``root``: this repository. Raises BadInput (templates)."""
     view = build_view(contents.catalog, contents.evidence, contents.verdicts, contents.pipeline)
     templates = root / "reports" / "templates"
     told = {"view": view, "statuses": tuple(Status), "symbols": symbols()}
@@ -78,10 +71,7 @@ def render_contents(root: Path, contents: ReportContents) -> dict[str, str]:
 
 
 def slim(page: str) -> str:
-    """Return a page without the end tags that HTML lets one leave out: a sixteenth of its bytes.
-
-    Text of records holds none: there a ``<`` is escaped.
-    """
+    """Return a page without end tags that HTML leaves out; records' ``<`` are escaped."""
     return re.sub(r"</(?:td|th|tr|thead|tbody|dt|dd|li|option)>", "", page)
 
 
@@ -103,11 +93,10 @@ def _evidence_files(run_dir: Path, plan: Plan) -> Iterator[str]:
 
 
 def _copy_lock(root: Path, evidence_dir: Path, plan: Plan) -> None:
-    """Add the lock that the compilers came by, where it is the one that the build records name."""
     lock, paths = root / TOOLCHAIN_LOCK, stages.BUILDS.paths(plan).values()
     builds = [evidence_dir / path for path in paths if (evidence_dir / path).is_file()]
     locked = {read_record(stages.BUILDS.record, path).toolchain.lock_sha256 for path in builds}
-    if lock.is_file() and locked == {lock_digest(lock)}:
+    if lock.is_file() and locked == {lock_digest(lock)}:  # the one that the compilers came by
         _copy(lock, evidence_dir / TOOLCHAIN_LOCK)
 
 

@@ -1,6 +1,4 @@
-"""Which folders a report may take the place of (an empty one, or a report's, whole or half made),
-and how what was built beside its place takes it.
-"""
+"""Which folders a report may replace: an empty one, or a whole or half-made report; and how."""
 
 import shutil
 import tempfile
@@ -21,9 +19,8 @@ def require_replaceable(folder: Path) -> None:
     if not folder.exists() and not folder.is_symlink():
         return
     ours = not folder.is_symlink() and folder.is_dir()
-    if not ours or (
-        any(folder.iterdir()) and not any((folder / name).is_file() for name in HELD_BY_REPORTS)
-    ):
+    a_report = ours and any((folder / name).is_file() for name in HELD_BY_REPORTS)
+    if not (a_report or (ours and not any(folder.iterdir()))):
         raise BadInput(
             f"{folder}: is there, and is neither an empty folder nor a report: move it away, or "
             "name another run with --run"
@@ -34,10 +31,7 @@ def require_replaceable(folder: Path) -> None:
 def built_beside(
     place: Path, take_over: Callable[[Path], object] = lambda before: None
 ) -> Iterator[Path]:
-    """Yield an empty directory that takes a place at the end, whole or not at all.
-
-    ``take_over`` is called with what was there, before that is removed.
-    """
+    """Yield a directory that replaces a place whole or not at all; ``take_over`` what was there."""
     place.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
     before = building.with_name(f"{building.name}.before")

@@ -1,9 +1,6 @@
-"""A static site over many reports: what they claim, what was measured, and who measured it again.
+"""A static site over many reports: plain HTML, no scripts, no links outside; equal bytes."""
 
-A report is read once, into one record. Pages are plain HTML without scripts, and link to nothing
-outside; equal reports give equal bytes.
-"""
-
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +19,6 @@ from assay.report import formatting as fmt
 from assay.report.comparison_page import cell
 from assay.report.figures.svg import symbols, verdict_mark
 from assay.report.figures.trend import TrendPoint, trend
-from assay.report.formatting import Row
 from assay.report.quoted_report import outcome_lines
 from assay.report.static_page import static_page
 from assay.shared.counting import counted
@@ -32,14 +28,11 @@ from assay.verification.report_archive import SUFFIX
 TITLE = "GPU-kernel figures, measured again"
 INDEX = "assay-site.json"
 """Names every report, claim and page for programs; a folder that has it holds a site."""
-RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
-"""In which order claims are listed."""
+RANKS = {kind: rank for rank, kind in enumerate(KINDS)}  # in which order claims are listed
 ROW_A_CLAIM = 6
 """The first rules by which a page has one row for a claim; before, each GPU had its own."""
-SHOWN = 100
-"""Measurements on a claim's page, and in its picture: the newest."""
+SHOWN = 100  # measurements on a claim's page, and in its picture: the newest
 FED = 50
-"""Reports in the feed."""
 
 
 @dataclass
@@ -61,11 +54,14 @@ class SiteReport:
         return given.signer if given.holder == given.keyid else given.holder
 
     @property
+    def folder(self) -> str:
+        """Return where it lies on the site."""
+        return report_folder(self.given)
+
+    @property
     def page(self) -> str:
         """Return where its own page lies; empty where nobody vouches for it."""
-        if not self.given.intact:
-            return ""
-        return f"{report_folder(self.given)}/{self.given.figures.run}/{PAGE}"
+        return f"{self.folder}/{self.given.figures.run}/{PAGE}" if self.given.intact else ""
 
     def row(self, claim: str, target: str) -> str:
         """Return what a claim's row is called on its page; ``target``: empty where it has none."""
@@ -76,13 +72,12 @@ class SiteReport:
     def archive(self) -> str:
         """Return where it lies as one file; empty where it was given as a folder."""
         name = Path(self.given.path).name
-        packed = self.given.intact and name.endswith(SUFFIX)
-        return f"{report_folder(self.given)}/{quote(name)}" if packed else ""
+        return f"{self.folder}/{quote(name)}" if self.given.intact and name.endswith(SUFFIX) else ""
 
     @property
     def record(self) -> str:
         """Return where its figures lie for programs."""
-        return f"{report_folder(self.given)}/record.json" if self.given.intact else ""
+        return f"{self.folder}/record.json" if self.given.intact else ""
 
     @property
     def counts(self) -> list[str]:
@@ -93,10 +88,9 @@ class SiteReport:
     def products(self) -> list[str]:
         """Return its GPU products, with how many cards of each."""
         cards = {m.gpu_uuid: m.product for m in self.given.figures.machines}
-        of = list(cards.values())
-        return [f"{each} ({counted(of.count(each), 'card')})" for each in dict.fromkeys(of)]
+        return [f"{name} ({counted(n, 'card')})" for name, n in Counter(cards.values()).items()]
 
-    def listed(self) -> Row:
+    def listed(self) -> fmt.Row:
         """Return it for programs."""
         figures = self.given.figures
         return {
@@ -130,8 +124,7 @@ class SiteClaim:
     @property
     def measured(self) -> list[HistoryLine]:
         """Return the measurements, the oldest first."""
-        found = (line for line in self.lines if line.last.machine)
-        return sorted(found, key=lambda line: line.last.at)
+        return sorted((e for e in self.lines if e.last.machine), key=lambda e: e.last.at)
 
     @property
     def newest(self) -> list[HistoryEntry]:
@@ -154,37 +147,23 @@ class SiteClaim:
     def agreeing(self) -> str:
         """Return how many earlier verdicts by the same rules agree with the newest, in words."""
         again = again_in_history(self.lines, self.holders)
-        verdicts = again.by_others.verdicts + again.by_signer.verdicts
-        agree = again.by_others.agree + again.by_signer.agree
-        return f"{agree} of {verdicts} agree" if verdicts else ""
+        by = again.by_others, again.by_signer
+        verdicts = sum(each.verdicts for each in by)
+        return f"{sum(each.agree for each in by)} of {verdicts} agree" if verdicts else ""
 
     def picture(self) -> str | None:
         """Return its measurements over time, in the unit of the newest; None without a number."""
-        lines = [each for each in self.measured if isinstance(each.last.figure.measured, float)]
-        if not lines:
+        entries = [line.last for line in self.measured]
+        entries = [each for each in entries if isinstance(each.figure.measured, float)]
+        if not entries:
             return None
-        newest = lines[-1].last.figure
-        points = [
-            TrendPoint(
-                target=entry.target,
-                question=figure.question,
-                value=value,
-                interval=figure.ci90 or (value, value),
-                status=figure.as_if or figure.status,
-                hollow=figure.status is Status.ELSEWHERE,
-                day=entry.at[:10],
-                commit=((entry.machine.commit if entry.machine else None) or "")[:8],
-                words=f"{entry.target}, {entry.at[:16].replace('T', ' ')}: {cell(figure)}",
-            )
-            for line in lines
-            for entry in [line.last]
-            for figure in [entry.figure]
-            if isinstance(value := figure.measured, float) and figure.unit == newest.unit
-        ]
+        newest = entries[-1].figure
+        of_unit = [each for each in entries if each.figure.unit == newest.unit]
         claimed = newest.claimed if isinstance(newest.claimed, float) else None
-        return trend(points[-SHOWN:], claimed, SYMBOLS.get(newest.unit or "", newest.unit or ""))
+        unit = SYMBOLS.get(newest.unit or "", newest.unit or "")
+        return trend([_point(each) for each in of_unit[-SHOWN:]], claimed, unit)
 
-    def listed(self) -> Row:
+    def listed(self) -> fmt.Row:
         """Return it for programs."""
         return {
             "claim": self.claim, "title": self.said.title, "claimed": self.said.claimed,
@@ -200,6 +179,23 @@ class SiteClaim:
         }  # fmt: skip
 
 
+def _point(entry: HistoryEntry) -> TrendPoint:
+    figure, machine = entry.figure, entry.machine
+    value = figure.measured
+    assert isinstance(value, float)
+    return TrendPoint(
+        target=entry.target,
+        question=figure.question,
+        value=value,
+        interval=figure.ci90 or (value, value),
+        status=figure.as_if or figure.status,
+        hollow=figure.status is Status.ELSEWHERE,
+        day=entry.at[:10],
+        commit=((machine and machine.commit) or "")[:8],
+        words=f"{entry.target}, {entry.at[:16].replace('T', ' ')}: {cell(figure)}",
+    )
+
+
 @dataclass(frozen=True)
 class Ranking:
     """One problem of a comparison on one card: all ran in turns, so times can be compared."""
@@ -207,20 +203,18 @@ class Ranking:
     machine: ReportMachine
     rates: tuple[ArmRate, ...]
     page: str
-    """Of the report that measured it."""
 
     @property
     def first(self) -> ArmRate:
         """Return one that says what all have in common."""
         return self.rates[0]
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[fmt.Row]:
         """Return its arms, the fastest first; a rank is one more than those wholly faster."""
         slowest = max(rate.time_ms for rate in self.rates)
-        ranked = [
-            (1 + sum(other.ci90_ms[1] < rate.ci90_ms[0] for other in self.rates), rate)
-            for rate in self.rates
-        ]
+        lasts = [rate.ci90_ms[1] for rate in self.rates]
+        ranks = [1 + sum(last < rate.ci90_ms[0] for last in lasts) for rate in self.rates]
+        ranked = zip(ranks, self.rates, strict=True)
         return [
             {
                 "rank": rank,
@@ -269,17 +263,15 @@ class Site:
             self.entries.setdefault(entry.figure.claim, []).append(entry)
 
     def pages(self, templates: Path) -> Iterator[tuple[str, str]]:
-        """Yield (path, content) of every file but the reports' own. Raises BadInput for a broken
-        template.
-        """
+        """Yield (path, content) of all but reports' files. Raises BadInput: a broken template."""
 
         def page(path: str, template: str, **values: object) -> tuple[str, str]:
             shared = {"root": "../" * path.count("/"), "site": self, "symbols": symbols()}
-            return path, shown(static_page(templates, template, **shared, **values))
+            return path, shown(static_page(templates, f"site_{template}.j2", **shared, **values))
 
         claims = self.summaries()
         for claim in claims:
-            yield page(f"claims/{claim.claim}.html", "site_claim.html.j2", claim=claim,
+            yield page(f"claims/{claim.claim}.html", "claim.html", claim=claim,
                        lines=_told(claim), more=max(0, len(claim.lines) - SHOWN),
                        picture=claim.picture(),
                        again=again_line(again_in_history(claim.lines, claim.holders)))  # fmt: skip
@@ -287,30 +279,28 @@ class Site:
             (each, [(e, verdict_mark(e.figure), cell(e.figure)) for e in each.newest])
             for each in claims
         ]
-        yield page("claims.html", "site_claims.html.j2", rows=rows)
+        yield page("claims.html", "claims.html", rows=rows)
         rankings = self.rankings()
         targets = sorted({each.machine.target for each in rankings})
         kernels = sorted({each.first.operation for each in rankings})
         for target in targets:
             of = [each for each in rankings if each.machine.target == target]
-            cards = self._cards(target)
             title = f"{of[0].machine.product}: kernels ranked"
-            yield page(f"gpus/{target}.html", "site_ranking.html.j2", heading=title, rankings=of,
-                       cards=cards)  # fmt: skip
-        for kernel in kernels:
-            of = [each for each in rankings if each.first.operation == kernel]
-            title = f"{kernel}: implementations ranked"
-            yield page(f"kernels/{kernel}.html", "site_ranking.html.j2", heading=title,
-                       rankings=of, cards={})  # fmt: skip
+            yield page(f"gpus/{target}.html", "ranking.html", heading=title, rankings=of,
+                       cards=self._cards(target))  # fmt: skip
+        for op in kernels:
+            of = [each for each in rankings if each.first.operation == op]
+            title = f"{op}: implementations ranked"
+            yield page(f"kernels/{op}.html", "ranking.html", heading=title, rankings=of, cards={})
         newest = sorted(self.reports, key=lambda report: report.created, reverse=True)
         measured = [each for each in claims if each.measured]
-        yield page("index.html", "site_index.html.j2", reports=newest, targets=targets,
+        yield page("index.html", "index.html", reports=newest, targets=targets,
                    kernels=kernels, claims=len(claims), measured=len(measured),
                    others=sum(len(each.signers) > 1 for each in measured),
                    cards=sum(len(each.cards) > 1 for each in measured))  # fmt: skip
-        yield page("submit.html", "site_submit.html.j2")
+        yield page("submit.html", "submit.html")
         fed = [report for report in newest if report.given.intact][:FED]
-        yield page("feed.xml", "site_feed.xml.j2", reports=fed)
+        yield page("feed.xml", "feed.xml", reports=fed)
         yield "site.css", static_page(templates, "site.css.j2")
         listed = {
             "schema": "assay/site/2",
@@ -348,14 +338,12 @@ class Site:
         return [ranking for _, ranking in order]
 
     def _cards(self, target: str) -> dict[str, ReportMachine]:
-        """Return the cards of a target, as they were recorded last."""
         every = [m for report in self.reports if report.given.intact
                  for m in report.given.figures.machines if m.target == target]  # fmt: skip
         return {m.gpu_uuid: m for m in sorted(every, key=lambda m: m.recorded_at)}
 
 
 def _told(claim: SiteClaim) -> list[tuple[HistoryLine, object, str]]:
-    """Return the newest lines of a claim with their marks and what they say, the newest first."""
     lines = sorted(claim.lines, key=lambda line: line.last.at, reverse=True)[:SHOWN]
     return [
         (line, verdict_mark(figure), "; ".join([cell(figure), *line.judged_otherwise()]))

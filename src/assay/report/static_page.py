@@ -23,7 +23,6 @@ def static_page(templates: Path, name: str, **values: object) -> str:
 
 @cache
 def _environments(templates: Path) -> tuple[Environment, Environment]:
-    """Return those of HTML and of Markdown."""
     loader = FileSystemLoader(templates)
     html = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     markdown = Environment(

@@ -7,6 +7,7 @@ compared, too: they tell a stopwatch that is wrong from a GPU that ran at anothe
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
@@ -14,15 +15,12 @@ from assay.evidence.nsight_csv import launch_clock_mhz, launch_ms
 from assay.evidence.stages import stopwatch_path
 from assay.records.measurements import BenchmarkRecord
 from assay.report import formatting as fmt
-from assay.report.formatting import Row, link
 from assay.statistics import summaries as stats
 
-ArmKey = tuple[str, str, str]
-"""(target, comparison, arm)."""
+ArmKey = tuple[str, str, str]  # (target, comparison, arm)
 
 
-@dataclass(frozen=True)
-class ClockSpread:
+class ClockSpread(NamedTuple):
     """Mean SM clock of an arm's turns in MHz, by cycles over time."""
 
     median_mhz: float
@@ -48,7 +46,6 @@ class StopwatchReading:
 
     ms: float | None = None
     mhz: float | None = None
-    """Mean SM clock of what was timed."""
 
     def off(self, judged: "StopwatchReading") -> tuple[float | None, float | None]:
         """Return how far it lies from the judged reading, in time and in cycles: ratios less 1."""
@@ -77,13 +74,9 @@ class Agreement:
 
     @property
     def off(self) -> list[tuple[float, float]]:
-        """Return how far each other stopwatch is off, in time and in cycles.
-
-        Where a clock is not known, nothing explains a difference in time.
-        """
+        """Return how far others are off, in t and in cycles; without a clock twice in t."""
         offs = (each.off(self.judged) for each in (self.nvbench, self.nsight))
-        return [(time, time if cycles is None else cycles) for time, cycles in offs
-                if time is not None]  # fmt: skip
+        return [(t, t if cycles is None else cycles) for t, cycles in offs if t is not None]
 
     def in_time(self, limit: float) -> bool:
         """Return whether a stopwatch differs in time by more than ``limit``, a fraction."""
@@ -101,16 +94,14 @@ def agreements(evidence: Evidence, clocks: Mapping[ArmKey, ClockSpread]) -> Iter
         for arm in record.arms:
             profile = evidence.profiles.get((target, comparison, arm.arm))
             clock = clocks.get((target, comparison, arm.arm))
+            judged_ms = stats.median_ms(benchmark, arm.arm) if benchmark else None
             # What follows an error's first line is advice to whoever debugs; the record has it.
             why = f" ({arm.detail.splitlines()[0]})" if arm.detail else ""
             yield Agreement(
                 target,
                 comparison,
                 arm.arm,
-                judged=StopwatchReading(
-                    stats.median_ms(benchmark, arm.arm) if benchmark else None,
-                    clock.median_mhz if clock else None,
-                ),
+                judged=StopwatchReading(judged_ms, clock.median_mhz if clock else None),
                 nvbench=StopwatchReading(arm.nvbench_cold_ms, arm.nvbench_clock_mhz),
                 nsight=StopwatchReading(launch_ms(profile), launch_clock_mhz(profile))
                 if profile
@@ -121,7 +112,7 @@ def agreements(evidence: Evidence, clocks: Mapping[ArmKey, ClockSpread]) -> Iter
 
 def agreement_section(
     catalog: Catalog, evidence: Evidence, found: Sequence[Agreement]
-) -> Row | None:
+) -> fmt.Row | None:
     """Return the table of stopwatches; None where no other stopwatch was asked."""
     if not found:
         return None
@@ -138,7 +129,7 @@ def agreement_section(
                 "times": [_cells(each, one.judged) for each in (one.nvbench, one.nsight)],
                 "judged": _cells(one.judged, one.judged)[:2],
                 "disagrees": one.disagrees(limit),
-                "link": link(evidence.place(stopwatch_path(one.target, one.comparison))),
+                "link": fmt.link(evidence.place(stopwatch_path(one.target, one.comparison))),
             }
             for one in found
         ],
@@ -147,7 +138,7 @@ def agreement_section(
 
 def _cells(reading: StopwatchReading, judged: StopwatchReading) -> tuple[str, ...]:
     """Return time, clock, and the distance from the judged time in time and in cycles."""
-    clock = "" if reading.mhz is None else f"{reading.mhz:.0f}\N{NO-BREAK SPACE}MHz"
+    clock = "" if reading.mhz is None else fmt.unbroken(f"{reading.mhz:.0f} MHz")
     time, cycles = reading.off(judged)
     in_cycles = "" if cycles is None else f"{_deviation(cycles)} in cycles"
     return fmt.quantity(reading.ms, "ms"), clock, _deviation(time), in_cycles

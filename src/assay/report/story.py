@@ -1,12 +1,8 @@
-"""What a run says of its documents in sentences that people wrote. Pure.
-
-They stand with the claims (``findings`` of a source). One is left out where a verdict
-is another than it rests on, or a figure that it names was not measured.
-"""
+"""Sentences of people on documents: left out where a verdict or figure in them differs. Pure."""
 
 import math
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay.base.printable import capital
 from assay.catalog.model import Catalog
@@ -17,17 +13,14 @@ from assay.records.units import FigurePlace, places, split
 from assay.records.verdicts import Verdict
 from assay.report import formatting as fmt
 
-DIGITS = 3
-"""Significant digits of a figure in a sentence."""
+DIGITS = 3  # significant digits of a figure in a sentence
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     """One finding, with its figures filled in."""
 
     text: str
     rests_on: str
-    """The first claim that it rests on."""
 
 
 def documents(catalog: Catalog, sources: Sequence[str]) -> tuple[Source, ...]:
@@ -39,12 +32,8 @@ def documents(catalog: Catalog, sources: Sequence[str]) -> tuple[Source, ...]:
 def story(catalog: Catalog, verdicts: Sequence[Verdict]) -> tuple[Sentence, ...]:
     """Return the findings that hold in this run, source by source."""
     rows = rows_by_claim(verdicts)
-    told = (
-        _sentence(catalog, finding, rows)
-        for file in catalog.sources.values()
-        for finding in file.findings
-    )
-    return tuple(each for each in told if each is not None)
+    findings = (each for file in catalog.sources.values() for each in file.findings)
+    return tuple(filter(None, (_sentence(catalog, finding, rows) for finding in findings)))
 
 
 def _sentence(

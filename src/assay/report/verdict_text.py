@@ -1,11 +1,11 @@
 """A verdict in short: the figures and how they stand, as words and as a ratio."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay.catalog.model import Catalog
-from assay.findings.claimed_figures import claimed_figure
 from assay.findings.report_comparison import linear
+from assay.findings.report_figures import claimed_figure
 from assay.judging.counts import one_a_claim, outcome
 from assay.records.claims import TIME_UNITS, Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import PRINTED, Derived, Program
@@ -15,8 +15,7 @@ from assay.report import formatting as fmt
 from assay.report.figures.svg import Mark, verdict_mark
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(NamedTuple):
     """One figure over its claim; of times, claimed over measured."""
 
     value: float
@@ -40,8 +39,8 @@ def ratio_of(verdict: Verdict) -> Ratio | None:
 def toward_better(catalog: Catalog, verdict: Verdict) -> Ratio | None:
     """Return a figure's ratio so that more is better by what its claim says; None as ``ratio_of``.
 
-    That is claimed over measured where less is better: of times, of a figure that is at most so
-    much, and of a rival's lead. A range is the end that is nearer: what exceeds it, its upper one.
+    Of times, of what is at most so much, and of a rival's lead it is claimed over measured. Of a
+    range it is the nearer end.
     """
     ratio = ratio_of(_beyond_its_range(catalog, verdict))
     if ratio is None or verdict.unit in LESS:
@@ -61,17 +60,8 @@ def _beyond_its_range(catalog: Catalog, verdict: Verdict) -> Verdict:
     return verdict.model_copy(update={"claimed": verdict.claimed * claim.to / claim.value})
 
 
-def has_no_better_side(verdict: Verdict) -> bool:
-    """Return whether a claim says that two things are alike: more is above, and not ahead."""
-    return verdict.relation == Relation.SAME.value
-
-
 def _is_a_rivals_lead(catalog: Catalog, name: str) -> bool:
-    """Return whether a claim says how much faster a rival is than what its source is about.
-
-    The rival is the claim that its source compares with, else what another project's program
-    answers where a kernel answers the other side.
-    """
+    """Return whether a claim is a comparator's, or a program's, lead over the source's subject."""
     claim = catalog.claims.get(name)
     if claim is None or not isinstance(claim.evaluation, Derived):
         return False
@@ -84,8 +74,7 @@ def _is_a_rivals_lead(catalog: Catalog, name: str) -> bool:
     return tuple(rivals) == leads
 
 
-@dataclass(frozen=True)
-class VerdictText:
+class VerdictText(NamedTuple):
     """A verdict in short: the figures and how they stand."""
 
     target: str
@@ -98,9 +87,7 @@ class VerdictText:
     """What the author's program gives, with its interval, where that is a reading beside it."""
     interval: str | None
     factor: str | None
-    """Measured over claimed, and claimed over measured where less is better, in words; None where
-    there is no ratio. Of a ratio that is claimed to be 1 it is the measured one, and as that is
-    told; of what is said to be the same, with the side on which it lies."""
+    """Measured over claimed so that more is better, in words; None without a ratio."""
     status: Status
     """Of a figure measured elsewhere, what it would be on the GPU named."""
     mark: Mark
@@ -113,10 +100,8 @@ class VerdictText:
 
 
 def lead_of(rows: Sequence[Verdict]) -> Verdict:
-    """Return the verdict that a claim's line shows, which is the one that it counts by.
-
-    That is the worst on hardware that the source names, else the first that was measured
-    elsewhere, else the first.
+    """Return the verdict that a claim's line shows, and counts by: the worst on hardware that is
+    named, else the first that was measured elsewhere, else the first.
     """
     return min(one_a_claim(rows), key=lambda row: row.status.facts.severity)
 
@@ -145,11 +130,12 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
         spelt = "/".join(hardware.targets) or None
         instead_of = hardware.as_stated if hardware.stand_in else spelt
     shown, printed = _shown(verdict), by_program(verdict)
+    published = catalog.sources[verdict.source].source.file is not None
     return VerdictText(
         target=verdict.target or "",
         gpu=target.product if target and measured else "",
         measured=shown,
-        rebuilt=is_rebuilt(catalog, verdict),
+        rebuilt=verdict.artifact == "reimplemented" and bool(verdict.ci90) and published,
         printed=fmt.with_interval(printed.measured, printed.unit, printed.ci90, printed.claimed)
         if printed
         else None,
@@ -164,20 +150,11 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
 
 
 def by_program(verdict: Verdict) -> Verdict | None:
-    """Return a verdict with the figure that the author's program gives in place of its own; None
-    where that is no reading beside it.
-    """
+    """Return a verdict with what the author's program gives instead; None without that reading."""
     found = next((each for each in verdict.readings if each.id == PRINTED), None)
     if found is None or found.measured is None:
         return None
     return verdict.model_copy(update={"measured": found.measured, "ci90": found.ci90})
-
-
-def is_rebuilt(catalog: Catalog, verdict: Verdict) -> bool:
-    """Return whether a figure is of what was rebuilt here from what its source says of it."""
-    published = catalog.sources[verdict.source].source.file is not None
-    measured = verdict.measured is not None and verdict.ci90 is not None
-    return verdict.artifact == "reimplemented" and measured and published
 
 
 def _shown(verdict: Verdict) -> str:
@@ -194,6 +171,6 @@ def _factor(catalog: Catalog, verdict: Verdict, shown: str) -> str | None:
         return None
     to_one = verdict.unit == Unit.RATIO.value and verdict.claimed == 1
     factor = shown if to_one and ratio.value == verdict.measured else fmt.factor(ratio.value)
-    if has_no_better_side(verdict) and ratio.value != 1:
+    if verdict.relation == Relation.SAME.value and ratio.value != 1:
         return f"{factor} {'above' if ratio.value > 1 else 'below'}"
     return factor

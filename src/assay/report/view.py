@@ -1,8 +1,4 @@
-"""Everything the report's templates print, built from catalog, evidence and verdicts.
-
-Builders pick, order and format. The numbers come from the verdicts, from the findings, and
-from the pure functions of ``statistics.summaries``; the templates hold no arithmetic at all.
-"""
+"""Everything the report's templates print: picked, ordered and formatted, nothing computed."""
 
 from collections.abc import Iterator
 
@@ -21,7 +17,6 @@ from assay.report.claims import claim_groups, claim_lines, source_rows
 from assay.report.counts import filters
 from assay.report.figures.rooflines import rooflines
 from assay.report.first_screen import first_screen
-from assay.report.formatting import Row, link
 from assay.report.measurements import COLUMNS, comparison_sections, profile_rows
 from assay.report.stopwatches import agreement_section, agreements, clocks_of
 from assay.report.story import documents, impossible_figures, story
@@ -31,7 +26,7 @@ from assay.shared.limits import MAX_SAMPLES, MAX_SETTLING
 
 def build_view(
     catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile, pipeline: PipelineRecord
-) -> Row:
+) -> fmt.Row:
     """Return what the templates print of a run."""
     every, plan = verdicts.verdicts, evidence.plan
     clocks = clocks_of(evidence.benchmarks.values())
@@ -69,14 +64,14 @@ def build_view(
         "sanitizers": list(sanitizer_sections(catalog, evidence)),
         "images": list(machine.image_rows(evidence)),
         "platforms": [
-            (target, platform, link(evidence.place(platform_path(target))))
+            (target, platform, fmt.link(evidence.place(platform_path(target))))
             for target, platform in evidence.platforms.items()
         ],
         "stages": machine.stage_rows(evidence),
     }
 
 
-def _method_section(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> Row:
+def _method_section(catalog: Catalog, evidence: Evidence, verdicts: VerdictsFile) -> fmt.Row:
     """Return margins, protocols, causes, and what the verdicts of a run rest on."""
     every, judging, plan = verdicts.verdicts, catalog.judging, evidence.plan
     judged = [v for v in every if v.ci90 is not None and v.status is not Status.ELSEWHERE]

@@ -24,7 +24,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     keys.mkdir()
     for path in OURS.glob("*.pub"):
         shutil.copy(path, keys)
-    monkeypatch.setattr("assay.cli.project_folder.trusted_keys", lambda _: [])
+    monkeypatch.setattr("assay.cli.options.trusted_keys", lambda _: [])
     monkeypatch.setattr("assay.cli.given_reports.trusted_keys", lambda _: [])
 
 

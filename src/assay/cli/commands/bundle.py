@@ -64,15 +64,14 @@ def bundle(
     if place.suffix != ".tar":
         raise BadInput(f"--out {place}: name a file that ends in .tar: nothing is compressed")
     require_tracked(checkout.ROOT, [target])
-    sources, wish = tuple(source or defaults.sources), runtime or defaults.runtime
-    root = checkout.ROOT
+    sources, root = tuple(source or defaults.sources), checkout.ROOT
     catalog = load_catalog(root)
     catalog.check_selection(sources, [target])
     options = Options(
         run=f"bundle_{target}",
         sources=sources,
         targets=(target,),
-        runtime=wish,
+        runtime=runtime or defaults.runtime,
         executor="local",
         device_python="python3",
         signing_key=default_signing_key(),
@@ -83,7 +82,7 @@ def bundle(
     plan = make_plan(catalog, request)
     run_workflow(root, catalog, request, plan, cores=cores or os.cpu_count() or 1, goal="portable")
     run_dir = root / "results" / request.run
-    versions = [*(python or (f"{sys.version_info.major}.{sys.version_info.minor}",))]
+    versions = list(python or [f"{sys.version_info.major}.{sys.version_info.minor}"])
     image, image_id = None, ""
     if request.runtime != "host":
         record = read_record(ImageRecord, run_dir / toolchain_image_path(target))
@@ -120,11 +119,7 @@ _ENTRY = re.compile(
 
 
 def fetch(lock: Path, python: str, folder: Path) -> None:
-    """Put every distribution that ``lock`` pins for ``python`` ("3.12") into ``folder``.
-
-    What is published as source only arrives as source: installing builds it, with the build tools
-    of ``requirements/build.txt``. Raises as ``download`` does.
-    """
+    """Download what ``lock`` pins for ``python`` ("3.12"), sources too. Raises as ``download``."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="assay-lock-") as scratch:
         chosen = Path(scratch) / lock.name
@@ -134,11 +129,8 @@ def fetch(lock: Path, python: str, folder: Path) -> None:
 
 def entries_for(lock: str, python: str) -> Iterator[str]:
     """Yield the entries of a lock that apply to ``python`` on Linux, without their markers."""
-    environment: dict[str, str] = {
-        **{name: str(value) for name, value in default_environment().items()},
-        "python_version": python,
-        "python_full_version": f"{python}.0",
-    }
+    environment = {name: str(value) for name, value in default_environment().items()}
+    environment |= {"python_version": python, "python_full_version": f"{python}.0"}
     for entry in _ENTRY.finditer(lock):
         marker = entry["marker"]
         if marker is None or Marker(marker.strip()).evaluate(environment):
@@ -188,9 +180,8 @@ def bundle_files(
 ) -> Iterator[tuple[str, Path]]:
     """Yield the name inside the bundle and the path of every file, the run script first.
 
-    ``wheels``: folder of the host environment's distributions; ``run_dir``: ``results/<run>`` with
-    builds, inspections and the images' records; ``image``: folder of the toolchain's image;
-    ``builds``: which to pack, for other bundles' may lie there.
+    ``wheels``: the host environment's distributions; ``run_dir``: ``results/<run>``, which may hold
+    builds of other bundles; ``image``: folder of the toolchain's image; ``builds``: which to pack.
     """
     yield "run.sh", root / "tools" / "bundle_run.sh"
     for name in source_files(root):

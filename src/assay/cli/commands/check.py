@@ -10,8 +10,7 @@ from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.console import say
-from assay.cli.options import from_here
-from assay.cli.project_folder import ProjectOption, project_folder
+from assay.cli.options import ProjectOption, from_here, project_folder
 from assay.pipeline.project_check import (
     ProjectProblem,
     every_problem,
@@ -45,7 +44,6 @@ def check(project: ProjectOption = None) -> None:
 
 
 def _tell_sources(catalog: Catalog) -> None:
-    """Say what cannot be right in Assay's own sources."""
     read: dict[str, PlacedYaml] = {}
     folder = from_here(checkout.ROOT / OWN_CLAIMS)
 

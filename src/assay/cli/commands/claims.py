@@ -13,10 +13,9 @@ from assay.base.yaml_problems import suggest
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
-from assay.cli.console import TableColumn
-from assay.cli.project_folder import ProjectOption, project_folder
-from assay.findings.claimed_figures import claimed_figure
+from assay.cli.options import ProjectOption, project_folder
 from assay.findings.headline import KINDS, outcomes
+from assay.findings.report_figures import claimed_figure
 from assay.judging import RULES
 from assay.judging.causes import with_known_causes
 from assay.judging.counts import outcome, rows_by_claim
@@ -37,17 +36,16 @@ OF_VERDICT: dict[str, Any] = {
     ),
     "readings": {"__all__": {"id", "holds"}},
 }
-"""What is told of a verdict, in this order."""
 COLUMNS = (
-    TableColumn("claim"),
-    TableColumn("claimed"),
-    TableColumn("predicted", prose=True),
-    TableColumn("measured"),
-    TableColumn("verdict", prose=True),
-    TableColumn("why", prose=True),
-    TableColumn("source:line"),
-    TableColumn("target"),
-    TableColumn("statement", prose=True, alone=True),
+    console.TableColumn("claim"),
+    console.TableColumn("claimed"),
+    console.TableColumn("predicted", prose=True),
+    console.TableColumn("measured"),
+    console.TableColumn("verdict", prose=True),
+    console.TableColumn("why", prose=True),
+    console.TableColumn("source:line"),
+    console.TableColumn("target"),
+    console.TableColumn("statement", prose=True, alone=True),
 )
 
 
@@ -102,9 +100,7 @@ def claims(
 
 
 def _newest(reports: Sequence[Path], claims: Sequence[str]) -> dict[Path, Sequence[Verdict]]:
-    """Return the first report that speaks of all ``claims``, if any, with its verdicts, of which
-    nothing is verified; before others one by today's rules.
-    """
+    """Return the first report on all ``claims``, by today's rules or else by any, unverified."""
     found: dict[Path, Sequence[Verdict]] = {}
     for report in (r for r in reports if all(may_speak_of(r, claim) for claim in claims)):
         with opened_report(report) as opened:
@@ -121,10 +117,9 @@ def claim_rows(
 ) -> list[Row]:
     """Return claims and audits of ``sources`` (all, when none is named), by source, in file order.
 
-    A row's ``kind`` is ``claim`` for a printed figure or statement and ``audit`` for a relation
-    between figures that the source does not print; both get a verdict under the id in ``claim``.
-    Its ``status`` is that of the verdict that it counts by, its ``outcome`` what its line on the
-    page says: of a figure measured elsewhere what it would be there. None without a verdict.
+    A row's ``kind`` is ``claim``, or ``audit`` for a relation that the source does not print. Its
+    ``status`` is that of the verdict that it counts by, its ``outcome`` what its line on the page
+    says: of a figure measured elsewhere what it would be there. None without a verdict.
     """
     rows = []
     for source, file in catalog.sources.items():
@@ -135,8 +130,8 @@ def claim_rows(
             lead = lead_of(verdicts) if verdicts else None
             row["status"], row["outcome"] = lead and lead.status, lead and outcome(lead)
             shown = (each.model_dump(mode="json", include=OF_VERDICT) for each in verdicts)
-            found = [{name: each[name] for name in OF_VERDICT} for each in shown]
-            rows.append({**row, "verdicts": found})
+            row["verdicts"] = [{name: each[name] for name in OF_VERDICT} for each in shown]
+            rows.append(row)
     return rows
 
 
@@ -161,11 +156,11 @@ def _row(catalog: Catalog, entry: Claim | Audit, source: str) -> Row:
     if isinstance(entry, Claim):
         own = {"value", "to", "about", "unit", "computed", "relation"}
         row |= entry.model_dump(mode="json", include=own)
-        foretold = (each for each in catalog.claims.values() if entry.id in each.predicts)
         row["predicted"] = [
             {"claim": each.id, "source": catalog.source_of[each.id]}
             | each.model_dump(mode="json", include={"value", "to", "unit", "computed"})
-            for each in foretold
+            for each in catalog.claims.values()
+            if entry.id in each.predicts
         ]
         return row | {"target": entry.hardware.target, "targets": list(entry.hardware.targets)}
     printed = entry.claimed

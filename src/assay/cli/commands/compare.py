@@ -9,10 +9,8 @@ from assay.base.errors import BadInput, CheckFailed
 from assay.base.writable import require_file_place
 from assay.base.yaml_problems import suggest
 from assay.cli import checkout, console
-from assay.cli.console import TableColumn, say
 from assay.cli.given_reports import given_reports
-from assay.cli.options import KeyOption, found_reports
-from assay.cli.project_folder import ProjectOption, project_folder
+from assay.cli.options import KeyOption, ProjectOption, found_reports, project_folder
 from assay.findings.replication import again_between, again_line
 from assay.findings.report_comparison import GivenReport, Standing, regressions
 from assay.report.comparison_page import cell, comparison_page, comparison_view, difference
@@ -73,15 +71,13 @@ def compare(
             rows.append((row.claim, row.title, how, target, row.claimed, difference(row), *cells))
     found = "Below: what changed or shifted, each measurement once" if rows else "Nothing changed"
     more = [] if every else [f"{found} (--all: all)"]
-    columns = [
-        TableColumn(head, head not in ("claim", "how", "target"), alone=head in view.names)
-        for head in heads
-    ]
+    kept = "claim", "how", "target"
+    columns = [console.TableColumn(h, h not in kept, alone=h in view.names) for h in heads]
     console.show_table("\n".join([*view.counts(), *more]), columns, rows)
     console.note(f"{view.names[0]}: {again_line(again_between(view.reports))}")
     if html is not None:
         write_bytes(html, comparison_page(checkout.ROOT / "reports" / "templates", view).encode())
-        say(f"page: {html}")
+        console.say(f"page: {html}")
     if fail:
         _require_no_regression(view.reports[0], view.reports[-1])
 
@@ -91,7 +87,6 @@ def _require_no_regression(earlier: GivenReport, later: GivenReport) -> None:
     found = list(regressions(earlier.figures, later.figures))
     for figure, how in found:
         where = f" on {figure.target}" if figure.target else ""
-        say(f"regression: {figure.claim}{where}: {cell(figure)}; {how}")
+        console.say(f"regression: {figure.claim}{where}: {cell(figure)}; {how}")
     if found:
-        problem = f"{later.name}: {counted(len(found), 'regression')} since {earlier.name}"
-        raise CheckFailed(problem)
+        raise CheckFailed(f"{later.name}: {counted(len(found), 'regression')} since {earlier.name}")

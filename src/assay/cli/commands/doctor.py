@@ -23,8 +23,7 @@ from assay.catalog.cluster import gpu_type_of, load_cluster
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
-from assay.cli.options import DevicePathOption
-from assay.cli.project_folder import ProjectOption, project_folder
+from assay.cli.options import DevicePathOption, ProjectOption, project_folder
 from assay.images.stage import objection
 from assay.measuring.device_process import device_python as named_python
 from assay.measuring.host_machine import (
@@ -45,12 +44,9 @@ DEVICE_PYTHON = (
     "python3 -m venv ~/assay-device && ~/assay-device/bin/pip install 'torch>=2.11' nvidia-ml-py "
     "&& export ASSAY_DEVICE_PYTHON=~/assay-device/bin/python"
 )
-"""What makes a Python that can measure."""
 NSIGHT_COMPUTE = "apt-get install -y nsight-compute  # of Ubuntu's multiverse, Debian's non-free"
 START = {"docker": "systemctl start docker", "podman": "systemctl --user start podman.socket"}
-"""What starts an engine that is installed."""
 PACKAGES = {"docker": "docker.io", "podman": "podman"}
-"""Debian's package of an engine."""
 
 
 def doctor(
@@ -117,16 +113,13 @@ class Machine:
     """Directories in which it looks for packages first."""
     driver: HostDriver | None
     runtimes: Mapping[RuntimeName, Runtime]
-    """Container runtimes that work."""
 
     def has_images(self, name: RuntimeName) -> bool:
         """Return whether a runtime's images can be had here."""
         return objection(self.root, None, name, host_image=False) is None
 
     def measures(self, project: Path | None = None) -> str:
-        """Return where it measures: here, on the host or in a container; else on the cluster that
-        it belongs to; else why it does not.
-        """
+        """Return where it measures: here, in a container, on its cluster; or why it does not."""
         targets, driver = self.catalog.targets, self.driver
         ways = {name: self._way(target) for name, target in targets.items()}
         if here := [f"{name} {way}" for name, way in ways.items() if isinstance(way, str)]:
@@ -174,14 +167,12 @@ class Machine:
         if driver is None:
             yield Finding("GPU", State.ABSENT)
             return
-        if driver.too_old:
-            too_old = f"{driver}: too old; {remedy_of_old_driver()}"
-            yield Finding("driver", State.WRONG, too_old)
-        else:
-            yield Finding("driver", State.OK, str(driver).removeprefix("driver "))
+        too_old = f"{driver}: too old; {remedy_of_old_driver()}"
+        here = Finding("driver", State.OK, str(driver).removeprefix("driver "))
+        yield Finding("driver", State.WRONG, too_old) if driver.too_old else here
         for product, count in Counter(gpu.product for gpu in driver.gpus).items():
             gpu = next(each for each in driver.gpus if each.product == product)
-            targets = [name for name, target in self.catalog.targets.items() if gpu.is_of(target)]
+            targets = [name for name, of in self.catalog.targets.items() if gpu.is_of(of)]
             which = f"target {', '.join(targets)}" if targets else "no target of config/targets"
             yield Finding("GPU", State.OK, f"{count} x {product} ({which})")
         if lacking_packages(self.python, self.packages) is None:
@@ -202,8 +193,7 @@ def diagnose(
 ) -> tuple[dict[str, str], list[Finding]]:
     """Return what this machine can do, and every part that a run can use.
 
-    ``python`` is the device's, which looks for packages in the directories ``packages`` first;
-    ``project`` the folder of a project, whose own site file goes before the repository's.
+    ``python``: the device's, with directories that it looks into first; ``project``: its folder.
     """
     runtimes, engines = _engines()
     machine = Machine(root, load_catalog(root), python, packages, find_host_driver(), runtimes)
@@ -238,7 +228,6 @@ def _as_root(line: str) -> str:
 
 
 def _engines() -> tuple[dict[RuntimeName, Runtime], list[Finding]]:
-    """Return container runtimes that work, and a finding on each."""
     working: dict[RuntimeName, Runtime] = {}
     findings = []
     for name in RUNTIMES:

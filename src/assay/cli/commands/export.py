@@ -27,8 +27,14 @@ from assay.cli import checkout
 from assay.cli.commands.verify import SHORT
 from assay.cli.console import say
 from assay.cli.given_reports import figures_of_contents
-from assay.cli.options import KeyOption, ReportArgument, require_report
-from assay.cli.project_folder import ProjectOption, keys_of, project_folder
+from assay.cli.options import (
+    KeyOption,
+    ProjectOption,
+    ReportArgument,
+    keys_of,
+    project_folder,
+    require_report,
+)
 from assay.frames import TABLES
 from assay.report.quoted_report import badge, bibtex, markdown_summary
 from assay.shared.counting import counted
@@ -51,11 +57,6 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
     BIBTEX = "bibtex"
     SVG = "svg"
-
-    @property
-    def is_text(self) -> bool:
-        """Return whether it is one text, and no tables."""
-        return self in (Format.MARKDOWN, Format.BIBTEX, Format.SVG)
 
 
 def export(
@@ -87,7 +88,7 @@ def export(
 
     Its signature and every byte are checked; ./assay verify judges it again.
     """
-    if table_format.is_text:
+    if table_format in (Format.MARKDOWN, Format.BIBTEX, Format.SVG):
         if table:
             raise BadInput(f"--table goes with tables, not with --format {table_format.value}")
         if out is not None:
@@ -115,11 +116,7 @@ def export(
 
 
 def signed_report(path: Path, keys: Sequence[Path] | None, project: Path | None) -> OpenReport:
-    """Return a report whose files are what a trusted key signed.
-
-    A project's keys count for a project's report: of the folder ``project``, or that in which this
-    is typed. Raises AssayError.
-    """
+    """Return a report that a trusted key signed, a project's keys included. Raises AssayError."""
     require_report(path)
     own = project_folder(project)
     with opened_report(path) as folder:
@@ -133,35 +130,28 @@ def signed_report(path: Path, keys: Sequence[Path] | None, project: Path | None)
 
 
 def _text(report: OpenReport, wanted: Format) -> str:
-    """Return a summary, a citation or a badge."""
-    contents = report.contents
     if wanted is Format.BIBTEX:
         return report_bibtex(report)
-    figures = figures_of_contents(
-        contents, created=report.created, manifest_sha256=report.manifest_sha256
-    )
+    contents, digest = report.contents, report.manifest_sha256
+    figures = figures_of_contents(contents, created=report.created, manifest_sha256=digest)
     if wanted is Format.SVG:
         return badge(figures.counts)
     return markdown_summary(figures, contents.catalog.targets)
 
 
 def report_bibtex(report: OpenReport) -> str:
-    """Return the BibTeX entry of a report: by this repository's authors where one of its keys
-    signed, else by the signer, as the report or else the verifier names him.
-    """
+    """Return a BibTeX entry: by this repository's authors if its key signed, else by the signer."""
     assert report.signed is not None
     signer, stated = report.signed.signer, report.contents.pipeline.signing_key
-    named = stated.name if stated and stated.keyid == signer.keyid else None
-    authors: tuple[str, ...] = (named or signer.name,)
+    own = stated.name if stated and stated.keyid == signer.keyid else None
+    authors = [own or signer.name]
     if signer.keyid in {key.keyid for key in load_trusted_keys(trusted_keys(checkout.ROOT))}:
         told = parse_yaml(read_text(checkout.ROOT / CITATION))["authors"]
-        authors = tuple(author["name"] for author in told)
+        authors = [author["name"] for author in told]
     return bibtex(report, authors, __version__)
 
 
-def _write_tables(
-    report: OpenReport, wanted: Format, names: Sequence[str], out: Path | None
-) -> None:
+def _write_tables(report: OpenReport, form: Format, names: Sequence[str], out: Path | None) -> None:
     """Write the tables, all of them or none."""
     folder = out or Path(f"{report.run}_tables")
     require_folder_place(folder, folder / ABOUT)
@@ -171,8 +161,8 @@ def _write_tables(
     try:
         with tempfile.TemporaryDirectory(prefix=".", dir=folder) as made:
             for name in dict.fromkeys(names):
-                frame, file = getattr(report, name), f"{name}.{wanted.value}"
-                write_bytes(Path(made, file), table_bytes(frame, wanted))
+                frame, file = getattr(report, name), f"{name}.{form.value}"
+                write_bytes(Path(made, file), table_bytes(frame, form))
                 written.append(f"{folder / file}: {counted(len(frame), 'row')}")
             write_bytes(Path(made, ABOUT), about(report))
             for path in Path(made).iterdir():
@@ -189,10 +179,9 @@ def _write_tables(
 def table_bytes(frame: pd.DataFrame, wanted: Format) -> bytes:
     """Return a frame as a file's content: equal frames, equal bytes.
 
-    CSV has a line of headings, and nothing where a value is missing; JSON is a list of objects, one
-    a row, with null there. Floats are written so that they are read back as they were. What is
-    unseen in a text, as what steers a terminal, is spelled out: ``\\x1b`` in CSV, as JSON does in
-    JSON. A text that a spreadsheet would compute has an apostrophe before it in CSV.
+    A missing value is nothing in CSV and null in JSON, a list of objects. Floats are read back as
+    they were. The unseen is spelled out, as ``\\x1b``. In CSV an apostrophe is before what is
+    computed.
     """
     if wanted is Format.CSV:
         return _csv_frame(frame).to_csv(index=False, lineterminator="\n").encode()

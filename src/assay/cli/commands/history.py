@@ -9,10 +9,8 @@ from assay.base.errors import BadInput
 from assay.base.yaml_problems import meant_by
 from assay.catalog.load import load_catalog
 from assay.cli import checkout, console
-from assay.cli.console import TableColumn
 from assay.cli.given_reports import given_reports, reports_on
-from assay.cli.options import KeyOption, ReportsArgument
-from assay.cli.project_folder import ProjectOption, project_folder
+from assay.cli.options import KeyOption, ProjectOption, ReportsArgument, project_folder
 from assay.findings.claim_history import HistoryLine, claim_history
 from assay.findings.replication import again_in_history, again_line
 from assay.findings.report_comparison import GivenReport
@@ -21,18 +19,17 @@ from assay.report.comparison_page import carriers, cell
 from assay.shared.counting import counted
 
 COLUMNS = (
-    TableColumn("target"),
-    TableColumn("measured"),
-    TableColumn("figure", prose=True),
-    TableColumn("changed", prose=True),
-    TableColumn("card"),
-    TableColumn("driver"),
-    TableColumn("commit"),
-    TableColumn("reports", prose=True),
+    console.TableColumn("target"),
+    console.TableColumn("measured"),
+    console.TableColumn("figure", prose=True),
+    console.TableColumn("changed", prose=True),
+    console.TableColumn("card"),
+    console.TableColumn("driver"),
+    console.TableColumn("commit"),
+    console.TableColumn("reports", prose=True),
 )
 
 COMPILED = ("builds", "fails")
-"""What a compile probe finds."""
 
 
 def history(
@@ -57,11 +54,9 @@ def history(
 
 
 def _title(claim: str, lines: Sequence[HistoryLine], reports: Sequence[GivenReport]) -> str:
-    """Return what the claim is, and how much is told of it."""
     said = [r.figures.claims[claim] for r in reports if claim in r.figures.claims]
     figure = lines[-1].last.figure
-    title = f": {said[-1].title}" if said else ""
-    claimed = said[-1].claimed if said else ""
+    title, claimed = (f": {said[-1].title}", said[-1].claimed) if said else ("", "")
     measured = sum(line.last.machine is not None for line in lines)
     changes = sum(line.before is not None for line in lines)
     carried = len({entry.place for line in lines for entry in line.entries})
@@ -75,25 +70,20 @@ def _title(claim: str, lines: Sequence[HistoryLine], reports: Sequence[GivenRepo
 
 
 def _without_gpu(figure: ReportFigure) -> str:
-    """Return how a claim was answered that was measured on no GPU."""
-    if not figure.answered:
-        return "not measured"
     by = "by compiling" if figure.measured in COMPILED else "without a GPU"
-    return f"answered {by}"
+    return f"answered {by}" if figure.answered else "not measured"
 
 
 def _row(line: HistoryLine, reports: Sequence[GivenReport]) -> tuple[str, ...]:
-    last = line.last
-    on = last.machine
+    last, on = line.last, line.last.machine
     status = [] if line.before is None else [f"{line.before} before"]
     figure = f"{reports[last.place].mark}{cell(last.figure)}"
+    card = (on.gpu_uuid[:12], on.driver, (on.commit or "")[:12]) if on else ("", "", "")
     return (
         last.target,
         last.at[:16].replace("T", " ") if on else _without_gpu(last.figure),
         "; ".join([figure, *line.judged_otherwise()]),
         ", ".join([*status, *line.changed]),
-        on.gpu_uuid[:12] if on else "",
-        on.driver if on else "",
-        (on.commit or "")[:12] if on else "",
+        *card,
         carriers(line, {entry.place: reports[entry.place].name for entry in line.entries}),
     )

@@ -12,16 +12,9 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout
+from assay.cli import options as opt
 from assay.cli.commands.reproduce import finish
 from assay.cli.console import say
-from assay.cli.options import (
-    AlsoTrustedOption,
-    CoresOption,
-    ReportArgument,
-    SigningKeyOption,
-    require_report,
-)
-from assay.cli.project_folder import ProjectOption, keys_of, project_folder, use_own_cache
 from assay.evidence.stages import plan_path
 from assay.pipeline.project_check import sound_project
 from assay.pipeline.request import Options
@@ -33,31 +26,31 @@ from assay.verification.verify import VerificationLog, require_intact
 
 
 def judge(
-    report: ReportArgument,
+    report: opt.ReportArgument,
     run: Annotated[
         str | None,
         typer.Option(help="Name of the new report: reports/NAME.", show_default="RUN_judged"),
     ] = None,
-    key: AlsoTrustedOption = None,
-    signing_key: SigningKeyOption = None,
-    cores: CoresOption = None,
-    project: ProjectOption = None,
+    key: opt.AlsoTrustedOption = None,
+    signing_key: opt.SigningKeyOption = None,
+    cores: opt.CoresOption = None,
+    project: opt.ProjectOption = None,
 ) -> None:
     """Judge an earlier report by today's rules, and sign it anew.
 
     Nothing is compiled and no GPU is asked. The new report holds the earlier one whole.
     """
     keys = tuple(key or ())
-    require_report(report)
+    opt.require_report(report)
     with opened_report(report) as folder:
-        own = project_folder(project) if project_of(folder / "evidence") else None
+        own = opt.project_folder(project) if project_of(folder / "evidence") else None
         log = VerificationLog(called=(folder, report))
-        require_intact(folder, [*keys, *keys_of(own)], checkout.ROOT, log)
+        require_intact(folder, [*keys, *opt.keys_of(own)], checkout.ROOT, log)
         if own is None and project_of(folder / "evidence"):
             raise BadInput(f"{report}: is of a project: name its folder with --project")
         plan = read_record(Plan, folder / "evidence" / plan_path())
         measured = tuple(held_plans(folder))
-    use_own_cache(own)
+    opt.use_own_cache(own)
     catalog = load_catalog(checkout.ROOT) if own is None else sound_project(checkout.ROOT, own)
     sources, claims, targets = _still_there(report, catalog, plan, measured)
     options = Options(
@@ -79,10 +72,7 @@ def judge(
 def _still_there(
     report: Path, catalog: Catalog, plan: Plan, measured: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the sources, claims and targets of a report that there still are; says which are gone.
-
-    Raises BadInput where nothing is left to judge.
-    """
+    """Return what there still is of a report; say what is gone. Raises BadInput without any."""
     found = []
     for noun, names, known in (
         ("source", plan.sources, catalog.sources.keys()),

@@ -51,20 +51,14 @@ def new(path: PathArgument = None) -> None:
 def show(path: PathArgument = None) -> None:
     """Show key id and public half of a private or a public key."""
     place = path or default_signing_key()
-    if b"PRIVATE KEY" in _bytes(place):
-        _tell(TrustedKey(load_signer(place).public_key, str(place)))
-    else:
-        _tell(TrustedKey(load_public_key(place), str(place)))
-
-
-def _bytes(place: Path) -> bytes:
     if not place.is_file():
         raise BadInput(f"{place}: no such key file; ./assay key new {place} makes one")
-    return read_bytes(place, MOST_KEY_FILE)
+    private = b"PRIVATE KEY" in read_bytes(place, MOST_KEY_FILE)
+    public = load_signer(place).public_key if private else load_public_key(place)
+    _tell(TrustedKey(public, str(place)))
 
 
 def _tell(found: TrustedKey) -> None:
-    """Print what envelopes and this checkout call a key."""
     ours = load_trusted_keys(trusted_keys(checkout.ROOT))
     trusted = next((each for each in ours if each.keyid == found.keyid), None)
     say(f"key id:  {found.keyid}")

@@ -19,18 +19,10 @@ from assay.building import build as building
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
-from assay.cli.console import TableColumn, say
-from assay.cli.options import (
-    CoresOption,
-    DevicePathOption,
-    DevicePythonOption,
-    ExecutorOption,
-    RuntimeOption,
-    command_group,
-)
+from assay.cli import options as opt
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.findings.tuning_outcomes import ChoiceStanding, SweepOutcome, outcomes
+from assay.findings.tuning_outcomes import ChoiceStanding, SweepOutcome, outcomes, unmeasured
 from assay.images.stage import compiler_place, make_image
 from assay.judging.case import Case
 from assay.measuring.operator_kernels import kernel_entries, offered
@@ -44,7 +36,7 @@ from assay.report import formatting as fmt
 from assay.shared.counting import counted
 from assay.verification.sign import default_signing_key
 
-lab = command_group("lab", "For authors of kernels: compile them, tune them, make images.")
+lab = opt.command_group("lab", "For authors of kernels: compile them, tune them, make images.")
 TargetOption = Annotated[str, typer.Option(help="Target from config/targets.")]
 
 
@@ -54,14 +46,14 @@ def kernels(
     out: Annotated[
         Path | None, typer.Option(help="Folder.", show_default="results/kernels/TARGET")
     ] = None,
-    runtime: RuntimeOption = None,
+    runtime: opt.RuntimeOption = None,
 ) -> None:
     """Compile the kernels that PyTorch calls."""
     folder = out or Path("results", "kernels", target)
     wish = runtime or checkout.default_run().runtime
     index = make_kernel_set(checkout.ROOT, target, folder, wish)
-    say(f"{folder}: {', '.join(entry.variant for entry in index.kernels)}")
-    say(f'in Python: import assay.ops; assay.ops.load("{folder}")')
+    console.say(f"{folder}: {', '.join(entry.variant for entry in index.kernels)}")
+    console.say(f'in Python: import assay.ops; assay.ops.load("{folder}")')
 
 
 @lab.command()
@@ -79,8 +71,8 @@ def image(
     if runtime == "auto" or runtime == "host":  # noqa: PLR1714 - which mypy takes as a guard
         raise BadInput(f"--runtime {runtime}: name docker, podman or apptainer")
     record = make_image(checkout.ROOT, runtime, role, target)
-    say(f"{record.tag}: {record.image_id}")
-    say(
+    console.say(f"{record.tag}: {record.image_id}")
+    console.say(
         f"{fmt.size(record.bytes)}, {counted(len(record.debian_packages), 'Debian package')}, "
         f"{counted(len(record.python_packages), 'Python distribution')}; {record.engine}"
     )
@@ -89,12 +81,12 @@ def image(
 @lab.command()
 def tune(
     target: TargetOption,
-    runtime: RuntimeOption = None,
-    executor: ExecutorOption = None,
+    runtime: opt.RuntimeOption = None,
+    executor: opt.ExecutorOption = None,
     run: Annotated[str, typer.Option(help="Name of the run: results/NAME.")] = "tuning",
-    device_python: DevicePythonOption = None,
-    device_path: DevicePathOption = None,
-    cores: CoresOption = None,
+    device_python: opt.DevicePythonOption = None,
+    device_path: opt.DevicePathOption = None,
+    cores: opt.CoresOption = None,
 ) -> None:
     """Measure a target's sweeps; say which choices hold or change."""
     defaults = checkout.default_run()
@@ -112,7 +104,7 @@ def tune(
     )
     found = measure_choices(checkout.ROOT, options, cores or os.cpu_count() or 1)
     heads = ("choice", "variant", "its sweep says", "in full")
-    columns = [TableColumn(head, prose=head in heads[2:]) for head in heads]
+    columns = [console.TableColumn(head, prose=head in heads[2:]) for head in heads]
     rows = [
         (one.choice.id, one.choice.variant, fmt.words(one.standing.value), one.says)
         for one in found
@@ -121,9 +113,11 @@ def tune(
     made = {choice.id for choice in load_catalog(checkout.ROOT).tuning.choices}
     for one in found:
         if one.standing is ChoiceStanding.ANOTHER_IS_FASTER:
-            say(f"{one.choice.id}: {one.choice.variant} -> {one.rival_variant} (arm {one.rival})")
+            console.say(
+                f"{one.choice.id}: {one.choice.variant} -> {one.rival_variant} (arm {one.rival})"
+            )
         elif one.standing is ChoiceStanding.CONFIRMED and one.choice.id not in made:
-            say(f"{one.choice.id}: none in config/tuning.yaml -> {one.choice.variant}")
+            console.say(f"{one.choice.id}: none in config/tuning.yaml -> {one.choice.variant}")
 
 
 @lab.command()
@@ -146,19 +140,17 @@ def docs(
     ended = subprocess.run(command, cwd=checkout.ROOT, env=environment, check=False)
     if ended.returncode != 0:
         raise CheckFailed("the documents make no site; the lines above say why")
-    say(f"site: {folder / 'index.html'}")
+    console.say(f"site: {folder / 'index.html'}")
 
 
-INDEX = "kernels.json"
-"""As assay.ops.kernel_set says; that module belongs to PyTorch's side."""
+INDEX = "kernels.json"  # as assay.ops.kernel_set says; that module belongs to PyTorch's side
 
 
 def make_kernel_set(root: Path, target: str, output: Path, runtime: RuntimeWish) -> KernelSetRecord:
-    """Compile what PyTorch's operators call on ``target`` into ``output``; returns its index.
+    """Compile what PyTorch's operators call on ``target`` into ``output``; return its index.
 
     A kernel that does not compile is left out, and named. Raises BadInput (unknown target),
-    MissingEnvironment (no compiler, or nothing can be written), CheckFailed (nothing compiled, or
-    the compiler is not what its wheel holds).
+    MissingEnvironment (no compiler, or no place to write), CheckFailed (nothing compiled).
     """
     catalog = load_catalog(root)
     catalog.check_selection((), [target])
@@ -194,10 +186,7 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: RuntimeWish)
 
 
 def measure_choices(root: Path, options: Options, cores: int) -> tuple[SweepOutcome, ...]:
-    """Run the sweeps of ``options.targets`` (one target); sources are left out of the plan.
-
-    Raises BadInput for a target without sweeps, MissingEnvironment where no figure is to be had.
-    """
+    """Run a target's sweeps. Raises BadInput without any, MissingEnvironment without figures."""
     catalog = load_catalog(root)
     catalog.check_selection((), options.targets)
     (target,) = options.targets
@@ -223,6 +212,5 @@ def of_target(catalog: Catalog, evidence: Evidence, target: str) -> tuple[SweepO
     known = {outcome.choice.id for outcome in found}
     for choice in (each for each in held if each.id not in known):
         words = f"No result of {choice.evidence.comparison} is among the evidence."
-        standing = ChoiceStanding.NOT_MEASURED
-        found.append(SweepOutcome(choice, standing, None, None, None, words))
+        found.append(unmeasured(choice, words))
     return tuple(found)

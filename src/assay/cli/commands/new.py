@@ -12,7 +12,7 @@ from assay.base.writable import require_folder_place
 from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.console import say
-from assay.cli.project_folder import is_free
+from assay.cli.options import is_free
 from assay.importing.formats import BenchmarkFormat, imported_from
 from assay.importing.imported import write_project
 from assay.shared.counting import counted

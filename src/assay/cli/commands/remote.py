@@ -17,17 +17,10 @@ from assay.base.errors import BadInput, CheckFailed, Interrupted, MissingEnviron
 from assay.base.progress import say
 from assay.base.signals import SignalledExit
 from assay.catalog.load import load_catalog
-from assay.cli import checkout, console
+from assay.cli import checkout, console, remote_machine
 from assay.cli.commands.reproduce import reproduce, tell_outcome
-from assay.cli.project_folder import home, project_folder, use_own_cache
-from assay.cli.remote_machine import (
-    END_S,
-    NODE_SCRIPT,
-    Answers,
-    RemoteMachine,
-    require_place,
-    settle,
-)
+from assay.cli.options import home, project_folder, use_own_cache
+from assay.cli.remote_machine import NODE_SCRIPT, Answers, RemoteMachine
 from assay.pipeline.failures import ERRORS
 from assay.pipeline.run_files import REPORTS, RESULTS
 from assay.pipeline.snakemake_run import only_run
@@ -39,16 +32,12 @@ from assay.verification.sign import default_signing_key, load_or_create_signer
 
 NOT_THERE = frozenset({"executor", "unsigned_for"})
 """Options of ``reproduce`` that are not offered: one machine has no queue."""
-HERE = frozenset({"signing_key", "strict", "project"})
-"""Those that hold on this machine."""
-PATHS = frozenset({"prebuilt", "recorded", "key"})
-"""Those that name what is copied."""
+HERE = frozenset({"signing_key", "strict", "project"})  # those that hold on this machine
+PATHS = frozenset({"prebuilt", "recorded", "key"})  # those that name what is copied
 KEPT = ("/results", "/.venv*", "/.toolchain", "__pycache__")
 """What a run there made below the checkout, which no copy removes."""
-OF_PROJECT = ("results", "reports", ".git")
-"""What of a project stays: a run there makes its own."""
-MOST_FETCHED = 2_000_000_000
-"""Bytes of a file of a run that is fetched."""
+OF_PROJECT = ("results", "reports", ".git")  # what of a project stays: a run there makes its own
+MOST_FETCHED = 2_000_000_000  # bytes of a file of a run that is fetched
 RUN_SCRIPT = """\
 #!/bin/sh
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -112,11 +101,11 @@ def remote(
         raise BadInput("--resume, --remove and --dry-run do not go together")
     project = project_folder(given["project"])
     if remove:
-        if machine.ask("remove", patience=str(END_S)).get("state") == ["foreign"]:
+        if machine.ask("remove", patience=str(remote_machine.END_S)).get("state") == ["foreign"]:
             raise BadInput(f"{host}: {place} was not made by ./assay remote, and stays")
         say(f"{host}: {place} is removed")
         return
-    require_place(home(project), run)
+    remote_machine.require_place(home(project), run)
     use_own_cache(project)
     key = given["signing_key"] or default_signing_key()
     if dry_run:
@@ -141,7 +130,6 @@ def remote(
 
 
 def _options_of_reproduce(context: typer.Context) -> tuple[Mapping[str, Any], Typed]:
-    """Return all options of ``reproduce``, and those that were typed."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(reproduce)
     command = typer.main.get_command(app)
@@ -183,7 +171,6 @@ class Copies:
 
 
 def _copies(given: Mapping[str, Any], typed: Typed, project: Path | None) -> Copies:
-    """Return what is to be copied for the options that were typed."""
     catalog = load_catalog(checkout.ROOT, project)
     catalog.check_selection(given["source"] or (), given["target"] or ())
     require_tracked(checkout.ROOT, given["target"] or catalog.targets)
@@ -282,7 +269,6 @@ def _start_again(machine: RemoteMachine) -> None:
 def _fetched(
     machine: RemoteMachine, project: Path | None, run: str, key: Path, trusted: Sequence[Path]
 ) -> Request:
-    """Fetch, sign and verify what a run made; return its request, as of here."""
     place = home(project)
     below = "source" if project is None else f"given/1/{project.name}"
     (place / RESULTS).mkdir(exist_ok=True)
@@ -295,7 +281,7 @@ def _fetched(
         ):
             machine.fetch(name, Path(scratch) / to, MOST_FETCHED)
         say("signing with the key here, and verifying")
-        return settle(checkout.ROOT, place, run, Path(scratch), key, trusted)
+        return remote_machine.settle(checkout.ROOT, place, run, Path(scratch), key, trusted)
 
 
 def _require_end(host: str, now: Answers) -> None:

@@ -15,39 +15,15 @@ from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
-from assay.cli.console import say
-from assay.cli.options import (
-    AlsoTrustedOption,
-    CoresOption,
-    DevicePathOption,
-    DevicePythonOption,
-    ExecutorOption,
-    RuntimeOption,
-    SigningKeyOption,
-    found_reports,
-    from_here,
-)
+from assay.cli import options as opt
 from assay.cli.plan_words import claim_lines, guessed_build_seconds, plan_lines
-from assay.cli.project_folder import (
-    ProjectOption,
-    TrustOption,
-    default_project_run,
-    home,
-    project_folder,
-    require_trust,
-    use_own_cache,
-)
 from assay.evidence.load import load_evidence
 from assay.evidence.timings import step_timings
 from assay.judging.counts import failing_strict
 from assay.pipeline.failures import inspections_to_retry, outputs_to_retry
 from assay.pipeline.original_requests import given_by_source
 from assay.pipeline.plan import make_plan
-from assay.pipeline.preconditions import (
-    name_of_run,
-    require_compiler,
-    require_kept_report,
-)
+from assay.pipeline.preconditions import name_of_run, require_compiler, require_kept_report
 from assay.pipeline.request import Options, make_request
 from assay.pipeline.run_files import RESULTS, report_path, require_own_places, run_path
 from assay.pipeline.snakemake_run import run_workflow
@@ -62,7 +38,6 @@ from assay.verification.policy import Policy, check_policy
 from assay.verification.sign import default_signing_key, public_key_path
 
 STRICT = fmt.either([status.word for status in Status if status.facts.strict])
-"""What ``--strict`` does not let pass."""
 
 
 def reproduce(
@@ -83,8 +58,8 @@ def reproduce(
             "repeatable."
         ),
     ] = None,
-    runtime: RuntimeOption = None,
-    executor: ExecutorOption = None,
+    runtime: opt.RuntimeOption = None,
+    executor: opt.ExecutorOption = None,
     rebuild: Annotated[
         bool,
         typer.Option(
@@ -125,8 +100,8 @@ def reproduce(
         bool,
         typer.Option("--strict", help=f"Exit 1 when a claim is {STRICT}."),
     ] = False,
-    device_python: DevicePythonOption = None,
-    device_path: DevicePathOption = None,
+    device_python: opt.DevicePythonOption = None,
+    device_path: opt.DevicePathOption = None,
     prebuilt: Annotated[
         Path | None,
         typer.Option(help="results/<run> of a machine with a compiler, for a node without one."),
@@ -136,11 +111,11 @@ def reproduce(
         typer.Option(
             help="Signed report, its archive, or its name here, whose measurements stand in for a "
             "GPU; repeatable.",
-            callback=found_reports,
+            callback=opt.found_reports,
         ),
     ] = None,
-    key: AlsoTrustedOption = None,
-    signing_key: SigningKeyOption = None,
+    key: opt.AlsoTrustedOption = None,
+    signing_key: opt.SigningKeyOption = None,
     unsigned_for: Annotated[
         Path | None,
         typer.Option(
@@ -189,21 +164,21 @@ def reproduce(
             "with --dry-run, name every claim and build.",
         ),
     ] = False,
-    cores: CoresOption = None,
-    project: ProjectOption = None,
-    trust_project: TrustOption = False,
+    cores: opt.CoresOption = None,
+    project: opt.ProjectOption = None,
+    trust_project: opt.TrustOption = False,
 ) -> None:
     """Build, check, measure, judge, report, sign and verify."""
     if claim and source:
         raise BadInput("--claim names its source by itself: leave --source out")
-    folder = project_folder(project)
-    require_own_places(home(folder))
-    use_own_cache(folder)
+    folder = opt.project_folder(project)
+    require_own_places(opt.home(folder))
+    opt.use_own_cache(folder)
     root = checkout.ROOT
     catalog = load_catalog(root) if folder is None else _checked_project(root, folder)
-    defaults = checkout.default_run() if folder is None else default_project_run(catalog)
+    defaults = checkout.default_run() if folder is None else opt.default_project_run(catalog)
     options = Options(
-        run=run or name_of_run(home(folder), claim or ()),
+        run=run or name_of_run(opt.home(folder), claim or ()),
         sources=catalog.sources_of(claim) if claim else tuple(source or defaults.sources),
         claims=tuple(dict.fromkeys(claim or ())),
         targets=tuple(target or defaults.targets),
@@ -234,7 +209,7 @@ def reproduce(
         require_compiler(request, plan, starts=False)
         _tell_plan(plan, request.prebuilt)
         for line in claim_lines(catalog, plan, every=verbose):
-            say(line)
+            console.say(line)
     else:
         began = time.time()
         try:
@@ -245,16 +220,14 @@ def reproduce(
 
 
 def _checked_project(root: Path, folder: Path) -> Catalog:
-    """Return the catalog of a project that passes ``check``; say what its figures mean, and which
-    cannot be right. Raises BadInput.
-    """
+    """Return a project's catalog, checked; say what its figures mean, and which are impossible."""
     # It computes, and numpy takes a fifth of a second to load: other runs do without.
     from assay.pipeline import project_check  # noqa: PLC0415
 
     catalog = project_check.sound_project(root, folder)
-    remarks = project_check.project_remarks(catalog), project_check.impossible_remarks(catalog)
-    for remark in (each for of in remarks for each in of):
-        progress.say(remark)
+    for told in (project_check.project_remarks, project_check.impossible_remarks):
+        for remark in told(catalog):
+            progress.say(remark)
     return catalog
 
 
@@ -277,7 +250,7 @@ def finish(
     plan = make_plan(catalog, request)
     require_kept_report(root, request, plan, narrowed=narrowed)
     _tell_plan(plan, request.prebuilt)
-    require_trust(catalog, plan, trusted=trusted)
+    opt.require_trust(catalog, plan, trusted=trusted)
     goal = "unsigned" if request.unsigned_for else None
     done = root / run_path(request)
     again = outputs_to_retry(done, plan) + inspections_to_retry(done, catalog, request)
@@ -299,16 +272,12 @@ def tell_timings(root: Path, options: Options, began: float) -> None:
 
 
 def _tell_plan(plan: Plan, prebuilt: str | None) -> None:
-    """Say what a run is about to do."""
     for line in plan_lines(plan, guessed_build_seconds(checkout.ROOT, plan), prebuilt):
         console.note(line)
 
 
 def tell_outcome(request: Request, strict: bool, catalog: Catalog | None = None) -> None:
-    """Say where the report is and what it says; of an unsigned one, its signer's machine does.
-
-    ``catalog``: what the run was planned from, where it was read already.
-    """
+    """Say where the report is and what it says; ``catalog``: of the run, if it was read."""
     report = checkout.ROOT / report_path(request)
     verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
     catalog = catalog or load_catalog(report / "evidence")
@@ -316,12 +285,12 @@ def tell_outcome(request: Request, strict: bool, catalog: Catalog | None = None)
         from assay.cli.run_figures import tell_figures  # noqa: PLC0415 - it imports pandas
 
         tell_figures(catalog, load_evidence(report / "evidence"), verdicts)
-        say(f"report: {from_here(report / PAGE)}")
+        console.say(f"report: {opt.from_here(report / PAGE)}")
         if (report / SIGNER).is_file():
-            say(f"signed by: your key {load_public_key(report / SIGNER).keyid}")
+            console.say(f"signed by: your key {load_public_key(report / SIGNER).keyid}")
         console.say(f"verify: {shlex.join(_verify_command(report, request))}")
     else:
-        say(f"report, for the holder of {request.unsigned_for} to sign: {report / PAGE}")
+        console.say(f"report, for the holder of {request.unsigned_for} to sign: {report / PAGE}")
     failed = failing_strict(catalog, verdicts)
     if strict and failed:
         raise CheckFailed(
@@ -330,22 +299,15 @@ def tell_outcome(request: Request, strict: bool, catalog: Catalog | None = None)
 
 
 def _verify_command(report: Path, request: Request) -> list[str]:
-    """What verifies the report of a run here: its own key, and those its origins were trusted by.
+    """Return what verifies a run's report here: its key, and those that its origins need.
 
     The repository's keys need no naming for origins. Rules that no commit holds are this tree's.
     """
     own = public_key_path(Path(request.signing_key))
     paths = dict.fromkeys(map(str, (own, *request.extra_keys)))
     keys = [part for path in paths for part in ("--key", path)]
-    accepts = [] if _by_these_rules(report, request) else ["--accept-policy"]
-    return [checkout.command(), "verify", str(from_here(report)), *keys, *accepts]
-
-
-def _by_these_rules(report: Path, request: Request) -> bool:
-    """Return whether the configuration is the one that a run began with; a changed tree may hold
-    no more than somebody's notes.
-    """
     log = CheckLog()
-    if request.clean_tree is False:
+    if request.clean_tree is False:  # a changed tree may hold no more than somebody's notes
         check_policy(log, report, Policy(checkout.ROOT))
-    return not log.failed
+    accepts = ["--accept-policy"] if log.failed else []
+    return [checkout.command(), "verify", str(opt.from_here(report)), *keys, *accepts]

@@ -19,8 +19,14 @@ from assay.base.writable import require_folder_place
 from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.given_reports import given_reports
-from assay.cli.options import KeyOption, ReportsArgument
-from assay.cli.project_folder import ProjectOption, home, keys_of, project_folder
+from assay.cli.options import (
+    KeyOption,
+    ProjectOption,
+    ReportsArgument,
+    home,
+    keys_of,
+    project_folder,
+)
 from assay.findings.report_comparison import GivenReport
 from assay.records.base import Record
 from assay.report.quoted_report import badge
@@ -37,7 +43,6 @@ PARTS = frozenset(
     {INDEX, "claims", "claims.html", "feed.xml", "gpus", "index.html", "kernels", "reports",
      "site.css", "submit.html"}
 )  # fmt: skip
-"""What a site is made of, at the top of its folder."""
 
 
 class KeptReport(Record):
@@ -111,7 +116,6 @@ def _known_as(path: Path, by: list[str]) -> str | None:
 
 
 def _known(folder: Path) -> dict[str, GivenReport]:
-    """Return the reports that the site in a folder has, by what names them."""
     found = {}
     for path in folder.glob("reports/*/record.json"):
         with suppress(ValidationError, OSError):
@@ -154,10 +158,9 @@ def built(folder: Path, stays: Collection[str] = ()) -> AbstractContextManager[P
 
 def write_pages(made: Site, templates: Path, place: Path) -> str:
     """Write every page; return how much it is, in words."""
-    pages = 0
-    for name, text in made.pages(templates):
+    pages = dict(made.pages(templates))
+    for name, text in pages.items():
         path = place / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        pages += 1
-    return counted(pages, "page")
+    return counted(len(pages), "page")

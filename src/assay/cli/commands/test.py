@@ -13,8 +13,7 @@ from assay.shared.errors import ExitCode
 
 OWN = ("-n", "--numprocesses", "--pdb", "--trace", "--co", "-h", "--help", "--version")
 """Beginnings of options by which the caller chooses the processes, or wants one alone."""
-MOST = "16"
-"""Processes: each imports all that it tests."""
+MOST = "16"  # processes: each imports all that it tests
 
 
 def test(context: typer.Context) -> None:
@@ -29,10 +28,7 @@ def test(context: typer.Context) -> None:
 
 
 def processes(arguments: Sequence[str]) -> list[str]:
-    """Return options that spread the tests over the cores, unless the caller chooses.
-
-    Tests of one file share a cluster or a compiler, so they stay in one process.
-    """
+    """Return options that spread the tests over the cores, file by file, unless the caller's do."""
     if any(word.startswith(OWN) for word in arguments):
         return []
     return ["-n", "auto", "--maxprocesses", MOST, "--dist", "loadfile"]

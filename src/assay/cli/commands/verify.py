@@ -18,8 +18,7 @@ from assay.base.writable import unwritable_sentence
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout
 from assay.cli.console import say, show_json
-from assay.cli.options import ReportArgument, require_report
-from assay.cli.project_folder import ProjectOption, keys_of, project_folder
+from assay.cli.options import ProjectOption, ReportArgument, keys_of, project_folder, require_report
 from assay.evidence.load import ReportContents
 from assay.findings.replication import FigureRun, again_line, measured_again, measured_by
 from assay.records.images import RuntimeWish
@@ -89,7 +88,7 @@ def verify(
             check_report(folder, key, own, Policy(checkout.ROOT, accept_policy), log)
             if compare is not None:
                 compare(log)
-            again = _measured_again(folder, key, own)
+            again = _again(folder, key, own)
     except (AssayError, OSError) as failure:
         error = failure if isinstance(failure, AssayError) else _refused(failure)
     result = verification_record(str(report_dir), log, error)
@@ -115,9 +114,7 @@ def verify(
         say(f"{TIMES}{who} {RULE}")
 
 
-def _measured_again(
-    folder: Path, key: Sequence[Path] | None, project: Path | None
-) -> MeasuredAgain:
+def _again(folder: Path, key: Sequence[Path] | None, project: Path | None) -> MeasuredAgain:
     """Return who measured a report's figures again, by the reports that are published here."""
     keys = load_trusted_keys([*(key or ()), *keys_of(project)])
 
@@ -150,10 +147,7 @@ def check_report(
     policy: Policy,
     log: VerificationLog,
 ) -> None:
-    """Verify a report with everything that this checkout can check it by. Raises AssayError.
-
-    ``keys``: whom the caller trusts; none, those of config/trusted_keys and of a ``project``.
-    """
+    """Verify a report by ``keys``, else by this checkout's and a project's. Raises AssayError."""
     # A project's keys say nothing of reports of Assay's own sources.
     ours = keys_of(project if project_of(folder / "evidence") else None)
     verify_report(
@@ -168,7 +162,6 @@ def check_report(
 
 
 def _render(contents: ReportContents) -> dict[str, str]:
-    """Render the texts as this checkout does."""
     # What draws and tabulates is loaded once there is something to draw.
     from assay.report.render import render_contents  # noqa: PLC0415
 
@@ -178,11 +171,7 @@ def _render(contents: ReportContents) -> dict[str, str]:
 def _rebuilding(
     folder: Path, runtime: RuntimeWish | None, only: tuple[str, ...]
 ) -> Callable[[CheckLog], None]:
-    """Return what compiles the builds of the report in ``folder``, as checks of a log.
-
-    Where compilers run is settled now, before anything takes time. Raises MissingEnvironment where
-    there is none.
-    """
+    """Return what compiles the builds of ``folder`` as checks. Raises MissingEnvironment now."""
     # Compilers, containers and binaries: nothing else of verifying needs their modules.
     from assay.building import toolchain  # noqa: PLC0415
     from assay.images.stage import compiler_place  # noqa: PLC0415
@@ -205,7 +194,6 @@ RULE = (
     "Rely on a verdict if you trust that key, or if another signer's verdict agrees: "
     "./assay history CLAIM lists them."
 )
-"""What an auditor can go by."""
 
 
 def show_check(to: IO[str], check: CheckEntry) -> None:
@@ -252,9 +240,7 @@ def own_key() -> tuple[str | None, Path]:
 
 
 def failed_line(result: VerificationRecord, checks: Sequence[CheckEntry]) -> str:
-    """Return the last line where nothing verified: the first check that failed and what it found,
-    claims by their names; or what this machine lacks.
-    """
+    """Return the last line where nothing verified: the first failed check, or what is lacking."""
     failed = next((check for check in checks if check.state is ProofState.FAILED), None)
     error = (result.error or "nothing was checked").removeprefix(f"{result.report}: ")
     found = f"{failed.id}: {failed.says}" if failed else error

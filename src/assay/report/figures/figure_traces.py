@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,20 +19,14 @@ WIDTH, LEFT, RIGHT, TOP = 446.4, 58.0, 443.4, 5.0
 """In points, as are all lengths here; y grows downwards."""
 HEIGHTS = (56.0, 56.0, 95.0)
 GAP = 9.0
-"""Between panels."""
 LEGEND_SIZE = 7.5
-LETTER = 0.64
-"""Width of a letter over the size of its font, generously."""
-DOT, LEGEND_DOT = 1.35, 2.2
-"""Radii."""
-BINS, TALL = 24, 20
-"""Of a histogram: how many bars, and how high the highest is."""
-PROCESS_GAP_S = 0.3
-"""Drawn between the traces of two processes, so that they read as two."""
+LETTER = 0.64  # width of a letter over the size of its font, generously
+DOT, LEGEND_DOT = 1.35, 2.2  # radii
+BINS, TALL = 24, 20  # of a histogram: how many bars, and how high the highest is
+PROCESS_GAP_S = 0.3  # drawn between the traces of two processes, so that they read as two
 
 
-@dataclass(frozen=True)
-class TracePanel:
+class TracePanel(NamedTuple):
     """One of the three: what it is called, and where it lies."""
 
     label: tuple[str, ...]
@@ -56,10 +50,7 @@ def distribution(times_ms: Sequence[float]) -> str:
 
 
 def traces(record: BenchmarkRecord, limit_w: float | None, name: str) -> str | None:
-    """Return a picture of all processes end to end, turn times over their arm's median.
-
-    Its ids start with ``name``; ``limit_w``: the power limit. None without samples.
-    """
+    """Return all processes end to end, or None without samples; its ids begin with ``name``."""
     clock_at: list[tuple[Sequence[float], Sequence[float], Sequence[float]]] = []
     spans: list[tuple[float, float]] = []
     turns: dict[str, list[tuple[float, float]]] = {}
@@ -77,11 +68,9 @@ def traces(record: BenchmarkRecord, limit_w: float | None, name: str) -> str | N
                 turns.setdefault(turn.arm, []).append((middle, median(turn.times_ms)))
         ended = [turn.ended_s for block in process.blocks for turn in block.turns]
         start += max([*telemetry.at_s, *ended], default=0.0) + PROCESS_GAP_S
-    if not clock_at and not turns:
-        return None
     middles = {arm: median(time for _, time in of) for arm, of in turns.items()}
     series = {arm: [(at, time / middles[arm]) for at, time in of] for arm, of in turns.items()}
-    return drawn(clock_at, spans, series, limit_w, name)
+    return drawn(clock_at, spans, series, limit_w, name) if clock_at or turns else None
 
 
 def drawn(
@@ -91,9 +80,9 @@ def drawn(
     limit_w: float | None,
     name: str,
 ) -> str:
-    """Return clock, power and turn times below each other.
+    """Return clock, power and turn times below each other; ``spans``: discarded.
 
-    ``segments``: of each process times in s, SM clock in MHz, power in W; ``spans``: discarded.
+    ``segments``: of each process times in s, SM clock in MHz, power in W.
     """
     places = [place for each in series.values() for place in each]
     seconds = [second for at, *_ in segments for second in at] + [at for at, _ in places]
@@ -128,12 +117,11 @@ def drawn(
         dots = "".join(f'<use href="#{name}-0" x="{x}" y="{y}"/>' for x, y in points)
         parts.append(f'<g style="fill: {_colour(number)}">{dots}</g>')
     parts += [_shade(panel, *span) for panel in panels for span in spans]
-    parts += _legend(series, columns, foot)
+    parts += _names(series, columns, foot)
     return svg.inline_svg(TITLE, WIDTH, foot + 11 * math.ceil(len(series) / columns) + 3, parts)
 
 
 def _axes(panel: TracePanel, last: bool) -> Iterator[str]:
-    """Yield grid, ticks and labels; the last panel has those of the time axis."""
     bottom, top = panel.up.start, panel.up.end
     rows = [(short(panel.up(tick)), text) for tick, text in in_words(panel.up.ticks(4))]
     grid = "".join(f"M{LEFT:g} {y}H{RIGHT:g}" for y, _ in rows)
@@ -175,19 +163,15 @@ def _colour(number: int) -> str:
 
 
 def _shade(panel: TracePanel, start: float, end: float) -> str:
-    """Return the marking of a discarded block."""
-    x, until = panel.across(start), panel.across(end)
+    x, until, (bottom, top) = panel.across(start), panel.across(end), (panel.up.start, panel.up.end)
+    colour = svg.themed(Status.NOT_REPRODUCED.facts.light)
     return (
-        f'<rect x="{short(x)}" y="{panel.up.end:g}" width="{short(until - x)}" '
-        f'height="{panel.up.start - panel.up.end:g}" '
-        f'style="fill: {svg.themed(Status.NOT_REPRODUCED.facts.light)}; fill-opacity: 0.15"/>'
+        f'<rect x="{short(x)}" y="{top:g}" width="{short(until - x)}" height="{bottom - top:g}" '
+        f'style="fill: {colour}; fill-opacity: 0.15"/>'
     )
 
 
-def _legend(
-    labels: dict[str, list[tuple[float, float]]], columns: int, top: float
-) -> Iterator[str]:
-    """Yield a dot and a name for each series, row by row."""
+def _names(labels: dict[str, list[tuple[float, float]]], columns: int, top: float) -> Iterator[str]:
     for number, label in enumerate(labels):
         row, column = divmod(number, columns)
         x = LEFT + column * (RIGHT - LEFT) / columns

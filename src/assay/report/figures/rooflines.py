@@ -2,43 +2,29 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
+from assay.findings.report_figures import rate_of, timed_arm
 from assay.judging.needs import primary_terms
-from assay.records.measurements import ArmFacts, BenchmarkRecord
 from assay.records.platform import Target
 from assay.report.figures import svg
 from assay.report.figures.svg import LogScale, beside, line, marked, short, stroke, text_at
 from assay.report.formatting import Row
 from assay.shared.counting import counted
 from assay.statistics import roofline
-from assay.statistics.summaries import Summary, arm_time
 
-MOST_NAMED = 12
-"""Variants with a number in a roofline: those that most claims speak of."""
+MOST_NAMED = 12  # variants with a number in a roofline: those that most claims speak of
 
 
-@dataclass(frozen=True)
-class RooflinePoint:
+class RooflinePoint(NamedTuple):
     """The fastest arm of a variant: intensity in FLOP/byte, rate in TFLOP/s."""
 
     label: str
     intensity: float
     rate: float
     ours: bool
-
-
-def facts_of(record: BenchmarkRecord, arm: str) -> ArmFacts | None:
-    """Return what an arm's samples are samples of; None where it was not timed."""
-    found = (f for process in record.processes for f in process.arms if f.arm == arm)
-    return next(found, None)
-
-
-def rate_of(facts: ArmFacts, time: Summary) -> Summary:
-    """TFLOP/s from ms: FLOP over (ms * 1e-3 s) over 1e12."""
-    return time.inverse(facts.flop * 1e-9)
 
 
 def rooflines(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
@@ -52,17 +38,12 @@ def rooflines(catalog: Catalog, evidence: Evidence) -> Iterator[Row]:
             if record is None:
                 continue
             for arm in catalog.comparisons[comparison].arms:
-                facts = facts_of(record, arm.id)
-                time = arm_time(record, arm.id, catalog.judging) if facts else None
-                if facts is None or time is None or not (facts.bytes and facts.flop):
+                timed = timed_arm(record, arm.id, catalog.judging)
+                if timed is None or not (timed[0].bytes and timed[0].flop):
                     continue
-                variant = catalog.variants[arm.variant]
-                point = RooflinePoint(
-                    variant.title,
-                    facts.flop / facts.bytes,
-                    rate_of(facts, time).value(),
-                    variant.kind == "kernel",
-                )
+                variant, intensity = catalog.variants[arm.variant], timed[0].flop / timed[0].bytes
+                ours = variant.kind == "kernel"
+                point = RooflinePoint(variant.title, intensity, rate_of(*timed), ours)
                 dtype = catalog.workloads[arm.workload].dtype
                 same = best.setdefault(roofline.peak_tflop_per_s(target.peaks, dtype), {})
                 if arm.variant not in same or point.rate > same[arm.variant].rate:
@@ -89,10 +70,7 @@ def _claims_on(catalog: Catalog, evidence: Evidence) -> Counter[str]:
 def _roofline(
     target: Target, peak: float, points: dict[str, RooflinePoint], claims: Counter[str]
 ) -> Row:
-    """Return a picture, its caption, and what its numbers are.
-
-    Named are the variants that most claims speak of: only such have a number in the legend.
-    """
+    """Return a picture and its caption; the variants that most claims speak of have a number."""
     spoken = sorted((name for name in points if claims[name]), key=lambda name: -claims[name])
     chosen = {*spoken[:MOST_NAMED]}
     named = [point for name, point in points.items() if name in chosen]
@@ -155,7 +133,6 @@ def _drawn(
 
 
 def _axes(across: LogScale, up: LogScale) -> Iterator[str]:
-    """Yield the left and the lower axis, each with its grid, its ticks and their words."""
     left, right, bottom, top = map(short, (across.start, across.end, up.start, up.end))
     rows = [(short(up(tick)), text) for tick, text in _log_ticks(up)]
     columns = [(short(across(tick)), text) for tick, text in _log_ticks(across)]

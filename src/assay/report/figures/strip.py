@@ -1,7 +1,6 @@
 """The strip plot of all figures: how they stand to their claims, a lane a source, each dot a link.
 
-It is drawn twice, for a wide and for a narrow page; the style sheet shows the one that fits, so
-that its letters keep their size.
+It is drawn for a wide and for a narrow page, so that letters keep their size; the styles choose.
 """
 
 import textwrap
@@ -18,21 +17,15 @@ from assay.records.verdicts import Status, Why
 from assay.report import formatting as fmt
 from assay.report.claims import ClaimLine
 from assay.report.figures.svg import LogScale, Mark, mark_of, short, verdict_mark
-from assay.report.formatting import Row
 from assay.report.verdict_text import Ratio, by_program, toward_better
 
 DRAWN = (FIGURES, ELSEWHERE, "ratios", "own")
-"""Kinds that have a speed to draw."""
-DOT = 11.0
-"""Across, in pixels."""
+DOT = 11.0  # across, in pixels
 SMALL_WORDS = {False: "a ratio of two figures", True: "what the author's program prints"}
 """What is drawn small, by whether it is printed."""
-SMALL = 0.65
-"""Of a small dot, for each of the others'."""
-STROKE = 7.5
-"""From a mark's middle to the left: where the stroke of a bound stands."""
-LETTERS, LETTERS_ABOVE = 32, 46
-"""Of a label's line beside a lane, which has two, and above it."""
+SMALL = 0.65  # of a small dot, for each of the others'
+STROKE = 7.5  # from a mark's middle to the left: where the stroke of a bound stands
+LETTERS, LETTERS_ABOVE = 32, 46  # of a label's line beside a lane, which has two, and above it
 AXIS = "measured ÷ claimed; of times and a rival's lead, where less is better, claimed ÷ measured"
 TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 
@@ -44,9 +37,7 @@ class Sheet:
     name: str
     width: float
     left: float
-    """Where the lanes begin."""
     row: float
-    """Height of one row of dots."""
     text: float
     """Of its letters, for each of the wide drawing's: the style sheet sets their size."""
     beside: bool
@@ -66,16 +57,13 @@ class Dot:
     title: str
     """What it is, for a pointer and for a reader of the page aloud."""
     figure: str
-    """Measured for claimed, in words."""
     ratio: Ratio
     mark: Mark
     bound: bool = False
     """Of a claim of at least, or at most, a figure: drawn with a stroke beside it."""
     small: bool = False
-    """Drawn smaller: a ratio of two figures, which is no measurement of its own, and what the
-    author's program prints beside a rebuild."""
+    """Drawn smaller: a ratio of two figures, or what a program prints beside a rebuild."""
     printed: bool = False
-    """Of the latter."""
     by_parts: bool = False
     """Of a ratio right of 1 that is not reproduced: a figure that it is formed from is not."""
 
@@ -85,15 +73,16 @@ def figure_strip(
     sources: Sequence[str],
     counted_things: Sequence[Outcome],
     lines: Mapping[str, ClaimLine],
-) -> Row | None:
+) -> fmt.Row | None:
     """Return every figure that counts and was measured, a lane a source; None where none was."""
     of_kinds = [each for each in counted_things if each.kind in DRAWN]
+    stands = [(each, toward_better(catalog, each.lead)) for each in of_kinds]
+    drawn = [(each, ratio) for each, ratio in stands if ratio is not None]
     dots: dict[str, list[Dot]] = {source: [] for source in sources}
-    drawn = []
-    for each in of_kinds:
-        if (ratio := toward_better(catalog, each.lead)) is not None:
-            drawn.append(each)
-            dots[each.lead.source] += _dots(catalog, each, lines[each.lead.claim], ratio)
+    for each, ratio in drawn:
+        dots[each.lead.source] += _dots(catalog, each, lines[each.lead.claim], ratio)
+    if not drawn:
+        return None
     ours = "its own claims" if catalog.project else "our own claims"
     said = {source: catalog.sources[source].source for source in dots}
     several = sum(each.file is None for each in said.values()) > 1
@@ -102,10 +91,8 @@ def figure_strip(
         for source, found in dots.items()
         if found
     ]
-    if not lanes:
-        return None
     margins = catalog.judging.absolute_margin, catalog.judging.ratio_margin
-    seen = {each.status for each in drawn}
+    seen = {each.status for each, _ in drawn}
     every = [dot for _, found in lanes for dot in found]
     small = [SMALL_WORDS[printed] for printed in sorted({d.printed for d in every if d.small})]
     looks = (
@@ -122,7 +109,6 @@ def figure_strip(
 
 
 def _dots(catalog: Catalog, each: Outcome, line: ClaimLine, ratio: Ratio) -> Iterator[Dot]:
-    """Yield the dot of a figure, and a small one of what the author's program prints for it."""
     yield _dot(each, line, ratio)
     program = by_program(each.lead) if each.kind != "ratios" else None
     stands = toward_better(catalog, program) if program else None
@@ -149,10 +135,7 @@ def _dot(each: Outcome, line: ClaimLine, ratio: Ratio) -> Dot:
 def drawing(
     lanes: Sequence[tuple[str, Sequence[Dot]]], margins: tuple[float, float], sheet: Sheet
 ) -> str:
-    """Return the plot of lanes, each a label and its dots, for one kind of page.
-
-    ``margins``: of absolute figures and of ratios, as fractions.
-    """
+    """Return lanes of a label and dots each; ``margins``: of figures and of ratios, fractions."""
     values = [v for _, dots in lanes for dot in dots for v in (dot.ratio.low, dot.ratio.high)]
     left, width = sheet.left, sheet.width
     across = LogScale(min(*values, 0.5) / 1.12, max(*values, 2) * 1.12, left, width - 8)
@@ -176,9 +159,7 @@ def drawing(
             called = textwrap.shorten(lane, LETTERS_ABOVE, placeholder=" …")
             parts.append(_text(left, top + label - 2, called, "start", "lane-label"))
         middle = top + label + 4 + sheet.row / 2
-        parts += [
-            _link(dot, across, middle + sheet.row * row, tip=sheet.beside) for row, dot in rows
-        ]
+        parts += [_link(dot, across, middle + sheet.row * n, tip=sheet.beside) for n, dot in rows]
         top += high
     ticks = [tick for tick in TICKS if across.low <= tick <= across.high]
     if (across.end - across.start) / max(1.0, log(across.high / across.low)) <= 36:  # no room
@@ -224,10 +205,7 @@ def _rows(dots: Sequence[Dot], across: LogScale) -> list[tuple[int, Dot]]:
 
 
 def _link(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
-    """The link: its interval as a line, its mark, what it is.
-
-    Not a stop of the tab key: the same link stands in the table, with its words.
-    """
+    """Return the link. It is no stop of the tab key: the same stands in the table, with words."""
     x, low, high = (across(v) for v in (dot.ratio.value, dot.ratio.low, dot.ratio.high))
     inside = []
     if tip:
@@ -251,7 +229,5 @@ def _link(dot: Dot, across: LogScale, y: float, *, tip: bool) -> str:
 
 
 def _text(x: float, y: float, words: str, anchor: str, style: str = "") -> str:
-    styled = f' class="{style}"' if style else ""
-    return (
-        f'<text x="{short(x)}" y="{short(y)}" text-anchor="{anchor}"{styled}>{escape(words)}</text>'
-    )
+    place, styled = f'x="{short(x)}" y="{short(y)}"', f' class="{style}"' if style else ""
+    return f'<text {place} text-anchor="{anchor}"{styled}>{escape(words)}</text>'

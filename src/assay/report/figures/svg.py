@@ -1,8 +1,7 @@
 """Pictures as SVG by hand: scales, ticks, lines, marks and texts that all pictures share.
 
-A plotting library takes a tenth of a second for what is a few lines, dots and labels, and a report
-has dozens of pictures. Equal data gives equal bytes: no date, no random id, no address. All lengths
-are in points; y grows downwards.
+A plotting library takes a tenth of a second a picture, and a report has dozens. Equal data gives
+equal bytes: no date, no random id, no address. Lengths are in points; y grows downwards.
 """
 
 import math
@@ -10,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
+from typing import NamedTuple
 
 from assay.records.verdicts import Status, VerdictInShort
 
@@ -23,12 +23,9 @@ _VARIABLES = {
     **{colour: f"--series-{number}" for number, colour in enumerate(SERIES)},
 }
 FONT = "'DejaVu Sans', Verdana, sans-serif"
-SIZE = 8.5
-"""Of the font, where nothing else is said."""
-MARGIN = 0.05
-"""Free on either side of the data, as a fraction of its range."""
-STEPS = (1, 2, 5, 10)
-"""Between ticks, times a power of ten."""
+SIZE = 8.5  # of the font, where nothing else is said
+MARGIN = 0.05  # free on either side of the data, as a fraction of its range
+STEPS = (1, 2, 5, 10)  # between ticks, times a power of ten
 DASHES = "2.8 2.1"
 SHAPES = {
     "o": "M-{r} 0a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z",
@@ -134,13 +131,11 @@ def line(points: Iterable[tuple[float, float]], colour: str, width: float, dashe
     return f'<path d="M{places}" {stroke(colour, width, dashes)}/>'
 
 
-def marked(
-    x: float, y: float, shape: str, size: float, colour: str, *, hollow: bool = False
-) -> str:
+def marked(x: float, y: float, shape: str, size: float, tone: str, *, hollow: bool = False) -> str:
     """Return a mark, one of ``SHAPES``."""
-    paint = f"fill: {themed(colour)}"
+    paint = f"fill: {themed(tone)}"
     if hollow:
-        paint = f"fill: var(--page); stroke: {themed(colour)}; stroke-width: 1.2"
+        paint = f"fill: var(--page); stroke: {themed(tone)}; stroke-width: 1.2"
     return (
         f'<path d="{outline(shape, size)}" transform="translate({short(x)} {short(y)})" '
         f'style="{paint}"/>'
@@ -163,14 +158,12 @@ def inline_svg(title: str, width: float, height: float, parts: Iterable[str]) ->
     )
 
 
-MARK_SIZE = 8.0
-"""Of a mark's own drawing; what uses it scales it."""
+MARK_SIZE = 8.0  # of a mark's own drawing; what uses it scales it
 PLAIN = {"disc": "o", "square": "s", "diamond": "D", "ring": "o"}
 """The shape of a status that no picture draws, by its badge."""
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """How a verdict is marked."""
 
     symbol: str

@@ -1,27 +1,19 @@
-"""The picture of one claim over time: each measurement and its interval, beside what is claimed.
-
-Measurements stand in their order, at equal distances: they come in bursts, and a true scale of time
-would draw each burst as one dot.
-"""
+"""A claim over time: measurements at equal distances, as they come in bursts, and the claim."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from assay.records.verdicts import Status
 from assay.report.figures import svg
 from assay.report.figures.svg import PLAIN, Scale, in_words, line, marked, short, stroke, text_at
 
-WIDTH, LEFT, TOP, HEIGHT = 640.0, 62.0, 12.0, 170.0
-"""In points; y grows downwards."""
-RIGHT = 60.0
-"""Free behind the last measurement, for the names of lines."""
-LABELS = 8
-"""Dates that stand below, at most."""
+WIDTH, LEFT, TOP, HEIGHT = 640.0, 62.0, 12.0, 170.0  # in points; y grows downwards
+RIGHT = 60.0  # free behind the last measurement, for the names of lines
+LABELS = 8  # dates that stand below, at most
 
 
-@dataclass(frozen=True)
-class TrendPoint:
+class TrendPoint(NamedTuple):
     """One measurement."""
 
     target: str
@@ -37,14 +29,10 @@ class TrendPoint:
     commit: str
     """That measured, in short; empty where nobody says."""
     words: str
-    """What a pointer on it shows."""
 
 
 def trend(points: Sequence[TrendPoint], claimed: float | None, unit: str) -> str:
-    """Return the picture of measurements in their order; ``unit``: of all values.
-
-    ``claimed``: None where the source prints no number in that unit.
-    """
+    """Return measurements in order; ``unit``: of all; ``claimed``: None if it has another."""
     values = [value for point in points for value in (point.value, *point.interval)]
     up = svg.scale_of([*values, *([] if claimed is None else [claimed])], TOP + HEIGHT, TOP)
     across = Scale(-0.5, len(points) - 0.5, LEFT, WIDTH - RIGHT)
@@ -76,7 +64,6 @@ def trend(points: Sequence[TrendPoint], claimed: float | None, unit: str) -> str
 
 
 def _drawn(point: TrendPoint, x: float, up: Scale) -> str:
-    """Return a measurement: its interval, the mark of its verdict, and words for a pointer."""
     facts, (low, high) = point.status.facts, point.interval
     colour, shape = facts.light if facts.mark else svg.MUTED, facts.mark or PLAIN[facts.badge]
     return (
