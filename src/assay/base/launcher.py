@@ -23,15 +23,7 @@ from assay.base.checkout_root import installed_root
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.isolation import IGNORED, isolated
 from assay.base.pip_locks import lock_digest, lock_versions, pip_install, pip_remedy, stage, tail
-from assay.base.progress import (
-    TYPED,
-    exclusive,
-    quote,
-    say,
-    show_sentence,
-    typed_command,
-    watch,
-)
+from assay.base.progress import TYPED, exclusive, quote, say, show_sentence, typed_command, watch
 from assay.base.signals import SignalledExit, leave_on_signals
 from assay.shared.counting import counted
 from assay.shared.errors import ExitCode
@@ -47,10 +39,7 @@ TEST_LOCKS = ("torch", "parquet", "docs")
 
 
 def main(root: str, arguments: Sequence[str]) -> int:
-    """Prepare the environment and replace this process by the command line.
-
-    Returns an exit code only when that is impossible, after a sentence on stderr.
-    """
+    """Prepare the environment and become the command line; returns an exit code only on failure."""
     try:
         leave_on_signals()
         if os.environ.get("PYTHONPATH"):
@@ -88,10 +77,7 @@ def installed() -> int:
 def become(
     python: Path, root: Path, arguments: Sequence[str], environ: Mapping[str, str]
 ) -> NoReturn:
-    """Replace this process by ``python -m assay.cli``; the working directory stays the caller's.
-
-    The Python finds the repository's own modules first, then those that it has.
-    """
+    """Replace this process by ``python -m assay.cli`` of the repository; the directory stays."""
     environment = isolated(environ, [root / "src"])
     environment[TYPED] = typed_command(sys.argv[0], root / "assay")
     sys.stdout.flush()
@@ -209,10 +195,7 @@ def install(
     wanted_base: str | None,
     environ: Mapping[str, str],
 ) -> None:
-    """Bring the environment up to the locks; the stamp that declares it whole is written last.
-
-    Raises MissingEnvironment where a step fails.
-    """
+    """Bring the environment up to the locks, its stamp last. Raises MissingEnvironment."""
     missing = missing_locks(venv, locks, wanted_base)
     if missing == []:
         return  # the start we waited for did it

@@ -1,7 +1,4 @@
-"""Signals by which a process of ours is asked to end, and by which a deadline ends work.
-
-Standard library only: the launcher uses this before anything is installed.
-"""
+"""Signals that end our processes, and deadlines. Standard library only, for the launcher."""
 
 import signal
 import threading
@@ -14,19 +11,15 @@ from assay.base.errors import CheckFailed
 
 
 class SignalledExit(SystemExit):
-    """A signal asked this process to end; ``code`` is 128 and the signal's number, as shells say.
-
-    143 for SIGTERM, that is, and not Ctrl-C's 130: who sent it can tell the two apart.
+    """A signal asked this process to end; ``code`` as shells say: 143 for SIGTERM, not Ctrl-C's
+    130.
     """
 
     code: int
 
 
 def leave_on_signals() -> None:
-    """Let SIGTERM and SIGHUP end this process as Ctrl-C does: through every ``finally``.
-
-    Children are ended, containers removed and half-written files taken away on the way.
-    """
+    """Let SIGTERM and SIGHUP end this process as Ctrl-C does: through every ``finally``."""
 
     def leave(number: int, frame: FrameType | None) -> None:
         raise SignalledExit(128 + number)
@@ -44,8 +37,7 @@ class OutOfTime(CheckFailed):
 def deadline(seconds: float) -> Iterator[None]:
     """Raise OutOfTime in the body after ``seconds``, whatever it waits for. They do not nest.
 
-    Runtimes end what they started when the caller raises. Signals reach the main thread alone: in
-    any other there is no deadline.
+    Signals reach the main thread alone: in any other there is no deadline.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -90,10 +90,9 @@ def read_placed_yaml(path: Path) -> PlacedYaml:
 def read_part(
     model: type[R], value: Any, document: PlacedYaml, at: YamlPath, called: str = ""
 ) -> tuple[R | None, list[YamlProblem]]:
-    """Return a part of a document as a record, or all that is wrong with it.
+    """Return a part of a document as a record, or its problems, each with ``called`` ahead.
 
-    ``value`` stands for what the document has at ``at``, where that was changed before. ``called``:
-    what a person calls the part, ahead of each problem.
+    ``value`` stands for what the document has at ``at``, where that was changed before.
     """
     try:
         return model.model_validate_json(json.dumps(value)), []
@@ -120,9 +119,7 @@ def meant_by(name: str, known: Iterable[str]) -> str | None:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return what may be meant by a name that is none, or where nothing is like it and there are
-    few, all that there are, as an addition to a sentence.
-    """
+    """Return what may be meant by a name, or all that there are if few, to end a sentence."""
     names = list(islice(known, MOST_KNOWN))
     found = meant_by(name, names)
     if found is not None:
@@ -186,10 +183,7 @@ def _is_said_below(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:
 
 
 def _place(value: Any, loc: tuple[int | str, ...]) -> tuple[YamlPath, str]:
-    """Return the part of an error's place that is in the document, and the last name that is not.
-
-    Between its keys stand names of alternatives that were tried.
-    """
+    """Return the part of an error's place that the document has, and the last name it lacks."""
     path: list[int | str] = []
     missing = ""
     for number, name in enumerate(loc):

@@ -15,12 +15,7 @@ from assay.building.checkout_copy import copy_checkout
 from assay.building.nvcc import run_nvcc
 from assay.building.recipe import CHECKOUT, file_command
 from assay.building.toolchain import Toolchain
-from assay.records.originals import (
-    LONGEST_LINE,
-    MOST_LINES,
-    FileCompileJob,
-    FileCompileRecord,
-)
+from assay.records.originals import LONGEST_LINE, MOST_LINES, FileCompileJob, FileCompileRecord
 from assay.shared.files import sha256_file
 
 COMPILE_S = 900.0
@@ -39,13 +34,10 @@ _ERRORS = re.compile(
 def compile_file(
     checkout: Path, job: FileCompileJob, file: str, folder: Path, toolchain: Toolchain
 ) -> FileCompileRecord:
-    """Compile ``file`` of a copy of ``checkout`` in ``folder``, which must not be there yet.
+    """Compile ``file`` of a copy of ``checkout`` in ``folder``, new, whole, without links.
 
-    ``folder`` is a whole path without links, for words are kept without it.
-
-    A refusal of the compiler is an outcome. Raises CheckFailed where the checkout is no longer what
-    the job says, OutOfTime for what takes too long, MissingEnvironment for a machine that ran out
-    of memory or space.
+    A refusal is an outcome. Raises CheckFailed for a checkout that was changed, OutOfTime, and
+    MissingEnvironment for a machine without memory or space.
     """
     if copy_checkout(checkout, folder / CHECKOUT) != job.checkout:
         raise CheckFailed(f"{checkout}: was changed since this run was asked for")
@@ -73,11 +65,7 @@ def compile_file(
 
 
 def first_errors(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return the first lines of a compiler's output that state errors, and whether that is less
-    than all that it states.
-
-    What is no printable ASCII stands as an escape.
-    """
+    """Return the first lines of errors, in ASCII with escapes, and whether there are more."""
     stated = [line.rstrip() for line in text.splitlines() if _ERRORS.match(line)]
     spelled = [_spelled(line) for line in stated]
     kept = tuple(line[:LONGEST_LINE] for line in spelled[:MOST_LINES])

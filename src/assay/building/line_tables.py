@@ -1,6 +1,4 @@
-"""Machine code: its digest without line tables, in which a host compiler leaves its headers, and
-what its instructions and blocks are.
-"""
+"""Machine code: its digest without line tables, its instructions, and its blocks."""
 
 import math
 import re
@@ -53,9 +51,7 @@ SIZED = 0x04
 
 
 def block_threads(cubins: Iterable[bytes]) -> dict[str, int]:
-    """Return how many threads a block of each kernel may have at most, by the kernel's mangled
-    name, where the source bounds them (``__launch_bounds__``). Raises BadInput.
-    """
+    """Return most threads of a block by mangled name (``__launch_bounds__``). Raises BadInput."""
     found = {}
     for cubin in cubins:
         for name, start, size in _sections(cubin):
@@ -84,10 +80,9 @@ def symbol_sizes(data: bytes) -> dict[str, int]:
 
 
 def code_digest(cubins: Iterable[bytes]) -> str:
-    """Return the digest of machine code: equal for sources that compile to the same instructions.
+    """Return the digest of machine code, without line tables and nvcc's digests of sources.
 
-    Line tables are left out, and so is what nvcc makes of a source's content to tell its internal
-    names from those of other files. Raises BadInput for no ELF file.
+    Raises BadInput for no ELF file.
     """
     listed = []
     for cubin in cubins:
@@ -99,9 +94,7 @@ def code_digest(cubins: Iterable[bytes]) -> str:
 
 
 def _sections(data: bytes) -> list[tuple[str, int, int]]:
-    """Return name, offset and size of every section with contents that is no line table, in the
-    file's order. Raises BadInput.
-    """
+    """Return name, offset, size of sections but line tables, in order. Raises BadInput."""
     # It takes a tenth of a second to load, and a build from the cache needs none of it.
     from elftools.common.exceptions import ELFError  # noqa: PLC0415
     from elftools.elf.elffile import ELFFile  # noqa: PLC0415

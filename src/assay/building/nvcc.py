@@ -51,10 +51,9 @@ class Compiled:
 
 @contextmanager
 def compiled(job: Compilation, tree: Tree, toolchain: Toolchain) -> Iterator[Compiled]:
-    """Compile in the key's own directory, which is removed afterwards.
+    """Compile in the key's own directory, which is removed afterwards. A refusal is an outcome.
 
-    A refusal of the compiler is an outcome; a machine that ran out of memory or space raises
-    MissingEnvironment.
+    Raises MissingEnvironment for a machine that ran out of memory or space.
     """
     directory = SCRATCH / f"assay-build-{job.key[:12]}"
     try:
@@ -112,8 +111,7 @@ def run_nvcc(
     is_program: bool = False,
     most: int = 2**30,
 ) -> tuple[CommandOutcome, str]:
-    """Return how a compiler's call in ``directory`` ended, and what it printed, at most ``most``
-    characters, without this machine's path of the toolchain.
+    """Return how a compiler's call in ``directory`` ended, and ``most`` characters of its output.
 
     Raises MissingEnvironment for a machine that ran out of memory or space.
     """
@@ -209,10 +207,7 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def parse_ptxas(text: str) -> tuple[KernelResources, ...]:
-    """Return the resources of every kernel entry in what ``-Xptxas -v`` printed, sorted by name.
-
-    Device functions that were not inlined have properties of their own; they are no entries.
-    """
+    """Return resources of the kernel entries in ``-Xptxas -v``'s output, by name, no function's."""
     found: dict[str, KernelResources] = {}
     entry: str | None = None
     described: str | None = None

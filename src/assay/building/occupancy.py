@@ -42,10 +42,7 @@ MARK = "assay_shared_bytes_of_"
 
 
 def resident_blocks(arch: str, threads: int, registers: int, shared_bytes: int) -> int:
-    """Return how many blocks fit; 0 where not even one does.
-
-    ``registers``: of a thread; ``shared_bytes``: of a block, static and dynamic.
-    """
+    """Return how many blocks fit, by ``registers`` a thread and all shared bytes a block; or 0."""
     limits = MULTIPROCESSORS[arch]
     warps = -(-threads // WARP)
     of_a_warp = _rounded(registers * WARP, REGISTER_UNIT)
@@ -64,10 +61,9 @@ def _rounded(count: int, unit: int) -> int:
 def occupancy(
     job: Compilation, outcome: Compiled, constants: Mapping[str, str], toolchain: Toolchain
 ) -> tuple[Occupancy, ...] | None:
-    """Return that of each kernel whose launch is known, while its build directory is there; None
-    for PTX, or without ``constants`` (``dynamic_shared`` of kernel.yaml).
+    """Return it for kernels whose ``constants`` (``dynamic_shared``) are known; None for PTX.
 
-    Raises BadInput for a constant that the source does not have.
+    Its build directory must be there. Raises BadInput for an unknown constant.
     """
     if outcome.artifact is None or not constants or job.arch not in MULTIPROCESSORS:
         return None
@@ -96,9 +92,7 @@ def occupancy(
 def _shared_bytes(
     job: Compilation, outcome: Compiled, constants: Mapping[str, str], toolchain: Toolchain
 ) -> dict[str, int]:
-    """Return what each kernel is launched with, asked of the host compiler: behind the host code
-    that nvcc has kept stand arrays of that size.
-    """
+    """Return each kernel's dynamic shared bytes, asked of the host compiler as sizes of arrays."""
     assert outcome.artifact is not None
     directory = outcome.artifact.parent
     (host,) = (directory / KEEP).glob("*.cudafe1.cpp")

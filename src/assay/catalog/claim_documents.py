@@ -1,6 +1,4 @@
-"""Documents of claims, read entry by entry, and figures as people write them: with their unit, and
-the digits that say how exact they are.
-"""
+"""Documents of claims, read entry by entry, and figures as people write them, unit and digits."""
 
 import json
 import math
@@ -17,13 +15,7 @@ from pydantic import ValidationError
 
 from assay.base.io import plain_words
 from assay.base.strict_yaml import YamlPath
-from assay.base.yaml_problems import (
-    PlacedYaml,
-    YamlProblem,
-    beside,
-    read_part,
-    suggest,
-)
+from assay.base.yaml_problems import PlacedYaml, YamlProblem, beside, read_part, suggest
 from assay.records.base import Record
 from assay.records.claims import MOST_DECIMALS
 from assay.records.units import no_unit, unit_as_written
@@ -48,17 +40,12 @@ BOUNDS = ("at_least", "at_most")
 
 
 def last_digit(typed: str) -> float:
-    """Return one unit of the last digit of a number as it is typed: 0.01 for 3.64, 1 for 610.
-
-    Raises ValueError for what is no number.
-    """
+    """Return one unit of the last digit: 0.01 for 3.64, 1 for 610. Raises ValueError."""
     return float(f"1e{_exponent(typed)}")
 
 
 def decimals(typed: str) -> int:
-    """Return how many digits stand behind the point of a number as it is typed: 1 for 3.0; no more
-    than ``MOST_DECIMALS``. Raises ValueError for what is no number.
-    """
+    """Return the digits behind the point, up to ``MOST_DECIMALS``. Raises ValueError."""
     return min(max(0, -_exponent(typed)), MOST_DECIMALS)
 
 
@@ -85,10 +72,9 @@ def number_problem(typed: str) -> str | None:
 
 
 def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[YamlProblem]]:
-    """Return a claim with its value as a number, its unit as records have it, and its resolution.
+    """Return a claim with value as number, unit as records have it, and resolution; and problems.
 
-    ``at``: where the claim stands. What is given stays; what follows from the digits as they are
-    typed is added. The second part of the result is what is wrong.
+    ``at``: where it stands. What is given stays; what follows from the typed digits is added.
     """
     claim = dict(document.part(at))
     problems: list[YamlProblem] = []
@@ -134,10 +120,7 @@ def _not_taken(typed: str, problem: str) -> str:
 def read_document(
     model: type[R], parts: dict[str, type[Record]], document: PlacedYaml
 ) -> tuple[R | None, list[YamlProblem]]:
-    """Return a document with claims, or all that is wrong with it.
-
-    ``parts``: its lists, whose entries are read one by one: of a list pydantic tells one error.
-    """
+    """Return a document with claims, or all problems; ``parts``: its lists, read one by one."""
     if not isinstance(document.value, dict):
         return None, [YamlProblem(1, "is no mapping: schema, sources, claims")]
     problems: list[YamlProblem] = []

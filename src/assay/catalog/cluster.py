@@ -4,13 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from assay.base.yaml_problems import (
-    YamlProblem,
-    YamlProblems,
-    read_part,
-    read_placed_yaml,
-    suggest,
-)
+from assay.base.yaml_problems import YamlProblem, YamlProblems, read_part, read_placed_yaml, suggest
 from assay.records.cluster import (
     CLUSTER_FILE,
     NO_CLUSTER,
@@ -27,10 +21,7 @@ process with a CUDA context of its own; a timed process, its sampler and compile
 
 
 def load_cluster(root: Path, project: Path | None, targets: Iterable[str]) -> ClusterFile:
-    """Read what the site says: a project's own file, else the repository's.
-
-    ``targets``: the names that may stand there. Raises BadInput with all that is wrong.
-    """
+    """Read the project's own site file, else the repository's. Raises BadInput."""
     files = [root / CLUSTER_FILE]
     if project is not None:
         files.insert(0, project / PROJECT_CLUSTER_FILE)

@@ -1,6 +1,4 @@
-"""What a claim may name of a problem, in a formula for FLOPs (docs/claims.md says what each name
-stands for), and of what an original program prints.
-"""
+"""What formulas may name of a problem (docs/claims.md), and what original programs print."""
 
 from dataclasses import dataclass
 

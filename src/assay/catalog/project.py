@@ -77,8 +77,7 @@ class Project:
 def load_project(folder: Path) -> Project:
     """Read the project in ``folder``; what is wrong in it is in ``problems``, with lines.
 
-    What its names refer to is looked at once each entry is well formed, and what they refer to
-    outside of it with the whole catalog. Raises BadInput for what is no YAML.
+    Names are looked up once entries are well formed. Raises BadInput for what is no YAML.
     """
     try:
         document = read_placed_yaml(folder / PROJECT_FILE)
@@ -101,10 +100,7 @@ _READ: dict[str, dict[str, SourceClaims]] = {}
 
 
 def load_claims(path: Path) -> dict[str, SourceClaims]:
-    """Read a file of ``config/claims``: sources by id, their claims and their audits.
-
-    Raises BadInput with all that is wrong, and for code of its own: Assay's lies in ``kernels``.
-    """
+    """Read a file of ``config/claims``: sources by id. Raises BadInput with all that is wrong."""
     text = read_text(path)
     if text not in _READ:
         _READ[text] = _read_claims(path)
@@ -128,9 +124,7 @@ def _read_claims(path: Path) -> dict[str, SourceClaims]:
 
 
 def _of_today(value: Any) -> Any:
-    """Return a document of claims as it is written today: reports of up to November 2026 hold files
-    of one source each, with what it has beside its claims at their top.
-    """
+    """Return a document of claims as written today; up to November 2026 one file had one source."""
     if not isinstance(value, dict) or value.get("schema") != "assay/claims/1":
         return value
     below = ("claims", "audits")

@@ -58,10 +58,7 @@ def _evaluation(
     answer: ShortAnswer,
     read: ProjectDocument,
 ) -> dict[str, Any] | None:
-    """Return what an answer in short stands for; None where it names what there is not.
-
-    Whether a comparison has the arms is looked at with all other references.
-    """
+    """Return what an answer in short stands for; None, noted, where it names what there is not."""
     at = (*at, "answer")
     for noun, name, entries in (
         ("measurement", answer.measurement, read.measurements),

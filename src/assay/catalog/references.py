@@ -60,18 +60,14 @@ class ReferenceProblem:
 
 
 def check_references(catalog: Catalog) -> None:
-    """Raise BadInput for the first id that names nothing, or may not stand where it does, with the
-    number of the others.
-    """
+    """Raise BadInput for the first id that does not fit, with the number of the others."""
     if found := reference_problems(catalog):
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise BadInput(f"{found[0].says}{more}")
 
 
 def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
-    """Return what is wrong with entries whose names do not all fit, once for each part of one;
-    claims first after what they name.
-    """
+    """Return what is wrong with entries' names, once for each part of one."""
     found: list[ReferenceProblem] = []
 
     @contextmanager
@@ -112,9 +108,7 @@ def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
 
 
 def _file_of(catalog: Catalog, entry: str) -> str:
-    """Return how a message calls the file that a claim stands in; a project has one, that is said
-    already.
-    """
+    """Return how a message calls a claim's file; nothing of a project, which has one."""
     named = catalog.project is None and entry in catalog.source_of
     return f"{catalog.source_of[entry]}.yaml: " if named else ""
 
@@ -284,9 +278,7 @@ class _Names:
                 raise self.refuse(f"'{operand.claim}' carries no value to compute with")
 
     def check_figure(self, source: str, figure: FigurePattern) -> None:
-        """What a source's own program prints answers what that source claims to have measured, in a
-        unit of the claim's kind.
-        """
+        """Refuse a figure that its claim, by kind, unit or reading, is not answered by."""
         self.require("claim", figure.claim, self.catalog.claims)
         claim = self.catalog.claims[figure.claim]
         if not isinstance(claim.evaluation, Benchmark | Program | Unanswerable):
@@ -317,16 +309,12 @@ def _terms(evaluation: Evaluation) -> list[Term]:
 
 
 def _of_source(catalog: Catalog, source: str) -> str:
-    """Return how a message calls a source: by its file, or where a project has all of them, by its
-    id.
-    """
+    """Return how a message calls a source: by its file, in a project by its id."""
     return f"{source}.yaml" if catalog.project is None else f"source '{source}'"
 
 
 def _file_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
-    """Yield programs, and files that are compiled, whose id another one has, and claims on a file
-    or an architecture that their source does not list.
-    """
+    """Yield ids of programs and compiled files given twice, and claims on what no source lists."""
     owners: dict[tuple[str, str], str] = {}
     for source, claims_file in catalog.sources.items():
         listed = [*(("original", each.id) for each in claims_file.own_programs),
@@ -347,9 +335,7 @@ def _file_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
 
 
 def _finding_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
-    """Yield findings that rest on no claim or audit, or take a figure of another one, or one that
-    no verdict has.
-    """
+    """Yield findings that rest on no claim, or take a figure of another one or of none."""
     for source, claims_file in catalog.sources.items():
         for finding in claims_file.findings:
             where = f"{_of_source(catalog, source)}: finding '{finding.says[:40]}...'"

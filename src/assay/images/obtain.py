@@ -74,10 +74,7 @@ def prebuilt_folder(prebuilt: Path, target: str, role: Role) -> Path:
 
 
 def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> Path:
-    """Return the folder that holds a record's archive.
-
-    Raises MissingEnvironment when there is none any more.
-    """
+    """Return the folder of a record's archive. Raises MissingEnvironment when there is none."""
     folders = [image_folder(root, record.definition)]
     if prebuilt is not None:
         folders.insert(0, prebuilt_folder(prebuilt, record.target, record.role))
@@ -88,9 +85,8 @@ def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> 
 
 
 def make(definition: Definition, target: str, runtime: RuntimeName, folder: Path) -> None:
-    """Make an image into ``folder``: archive and record, whole or absent.
-
-    Raises MissingEnvironment, CheckFailed and OSError.
+    """Make ``folder``: archive and record, or nothing. Raises MissingEnvironment, CheckFailed,
+    OSError.
     """
     say(f"making the image {definition.tag} from Debian packages and wheels")
     with partial(folder, f"making the image {definition.tag}") as unfinished:
@@ -121,10 +117,9 @@ def make(definition: Definition, target: str, runtime: RuntimeName, folder: Path
 
 
 def image_record(listed: str, wheels: Iterable[Wheel], **facts: Any) -> ImageRecord:
-    """Return the record of an image; ``listed``: what lists its packages printed in it.
+    """Return an image's record, by what ``listed`` its packages, joined with ``wheels``' files.
 
-    What was installed from ``wheels`` is joined with their files and digests. Raises CheckFailed
-    when a wheel is not installed, or in another version.
+    Raises CheckFailed when a wheel is not installed, or in another version.
     """
     answer = json.loads(listed)
     files = {(wheel.name, wheel.path.name.split("-")[1]): wheel for wheel in wheels}
@@ -196,10 +191,7 @@ def _into_engine(engine: EngineRuntime, folder: Path, record: ImageRecord) -> Im
 
 
 def check_found(found: Mapping[str, Any], record: ImageRecord) -> None:
-    """Raise CheckFailed unless the engine's image under the tag has the record's layers.
-
-    Its id is the engine's own: where images lie in containerd it is a manifest's digest.
-    """
+    """Raise CheckFailed unless the tag has the record's layers; the id is the engine's own."""
     if found.get("Architecture") != record.architecture:
         raise CheckFailed(
             f"{record.tag} is for {found.get('Architecture')} and this machine needs "

@@ -43,8 +43,7 @@ class Wheel:
 def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[Wheel]:
     """Wheels of ``lock``, downloaded below ``cache`` unless they are there, each one checked.
 
-    Raises CheckFailed for a wheel with another hash, which is not used, MissingEnvironment when a
-    wheel cannot be had, OSError.
+    Raises CheckFailed for another hash, MissingEnvironment without a wheel, OSError.
     """
     folder = cache / lock_digest(lock)[:16]
     cache.mkdir(parents=True, exist_ok=True)
@@ -88,10 +87,9 @@ def download(
     environ: Mapping[str, str],
     *options: str,
 ) -> None:
-    """Put what ``lock`` pins for ``python`` ("3.12") and a glibc into ``folder``; pip checks each
-    file against the lock's hashes.
+    """Put what ``lock`` pins for ``python`` ("3.12") and a glibc into ``folder``, by its hashes.
 
-    Raises CheckFailed for a file with another hash, MissingEnvironment when one cannot be had.
+    Raises CheckFailed for another hash, MissingEnvironment when one cannot be had.
     """
     command = [*pip_download(lock, folder, python, glibc_minor, environ), *options]
     with tempfile.TemporaryDirectory(prefix="assay-wheels-") as scratch:

@@ -1,7 +1,4 @@
-"""FlashInfer-Bench: JSON of definitions, workloads and solutions, and safetensors beside them.
-
-The format is that of FlashInfer Trace (flashinfer-ai/flashinfer-bench, docs/flashinfer-trace).
-"""
+"""FlashInfer-Bench: JSON and safetensors (flashinfer-ai/flashinfer-bench, FlashInfer Trace)."""
 
 import json
 import re
@@ -38,9 +35,7 @@ class _Trace:
 
 
 def import_flashinfer_bench(paths: Sequence[Path]) -> Imported:
-    """Return each solution at each workload of its definition. Raises BadInput for a path that is
-    not there.
-    """
+    """Return each solution at each workload of its definition. Raises BadInput."""
     imported = Imported("Solutions to FlashInfer-Bench definitions", "flashinfer_bench.py")
     trace = _Trace()
     for path in below(paths, ".json", ".jsonl"):
@@ -202,9 +197,7 @@ def _with_tensors(imported: Imported, beside: Path, workload: dict[str, Any]) ->
 
 
 def _tensors(path: Path, data: bytes) -> dict[str, Any]:
-    """Return the table of a file of safetensors: its size in 8 bytes, then JSON. Raises BadInput
-    for another file, as Git LFS leaves one in the place of what was not fetched.
-    """
+    """Return a safetensors file's table: 8 bytes of size, then JSON. Raises BadInput."""
     try:
         return dict(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")]))
     except (TypeError, ValueError) as error:

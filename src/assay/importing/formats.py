@@ -35,11 +35,9 @@ _IMPORTERS: dict[BenchmarkFormat, Callable[[Sequence[Path]], Imported]] = {
 
 
 def imported_from(format_: BenchmarkFormat, paths: Sequence[Path], claimed: str | None) -> Imported:
-    """Return what the files of a format come to; ``claimed``: one number, for the one solution, or
-    the name of a CSV file with columns solution and speedup, whose rows name a solution by the last
-    parts of its path that tell it apart.
+    """Return what the files of a format come to. Raises BadInput for files not there or not of it.
 
-    Raises BadInput for files that are not there or not of the format.
+    ``claimed``: one number, or a CSV file with columns solution (last parts of a path) and speedup.
     """
     if not paths:
         raise BadInput(f"--from {format_.value}: name the files or folders to read")
@@ -70,9 +68,7 @@ def imported_from(format_: BenchmarkFormat, paths: Sequence[Path], claimed: str 
 
 
 def _rows(claimed: str) -> list[tuple[str, str, float]]:
-    """Return the rows of a CSV: a place for sentences, the solution's name without ending, and its
-    speed-up. Raises BadInput.
-    """
+    """Return the rows of a CSV: place, solution without ending, speed-up. Raises BadInput."""
     if re.fullmatch(r"[-+0-9.eE]+x?", claimed):
         raise BadInput(f"--claimed {claimed}: is no speed-up")
     text = read_source(Path(claimed)).decode("utf-8-sig", "replace")

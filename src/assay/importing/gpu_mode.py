@@ -1,5 +1,4 @@
-"""GPU MODE: a folder with ``task.yml`` and ``reference.py`` (``generate_input``, ``ref_kernel``,
-``check_implementation``), and submissions that define ``custom_kernel``.
+"""GPU MODE: folders with ``task.yml`` and ``reference.py``, and ``custom_kernel`` submissions.
 
 The format is that of the tasks in gpu-mode/reference-kernels.
 """
@@ -37,10 +36,9 @@ TRIAL = "-dev"
 
 
 def import_gpu_mode(paths: Sequence[Path]) -> Imported:
-    """Return each submission at each benchmark of its task: the one in its folder, or of the
-    leaderboard that its header names, or, where it names none, the only one.
+    """Return each submission at each benchmark of its task. Raises BadInput for a missing path.
 
-    Raises BadInput for a path that is not there.
+    The task is that of its folder, of its header's leaderboard, or the only one.
     """
     imported = Imported("Submissions to GPU MODE's tasks", "gpu_mode.py")
     listed = [path for path in below(paths, TASK) if path.name == TASK]
@@ -76,9 +74,7 @@ def import_gpu_mode(paths: Sequence[Path]) -> Imported:
 def _leaderboards(
     imported: Imported, paths: Sequence[Path], tasks: Iterable[Path]
 ) -> dict[str, set[Path]]:
-    """Return the folders of tasks by the names of their leaderboards: their own, and those that a
-    competition's list of problems gives them.
-    """
+    """Return folders of tasks by leaderboard: their own, and those of a competition's list."""
     found: dict[str, set[Path]] = {}
     for folder in tasks:
         found.setdefault(folder.name, set()).add(folder)

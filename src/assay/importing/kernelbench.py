@@ -1,7 +1,5 @@
-"""KernelBench: a problem defines ``Model``, ``get_inputs`` and ``get_init_inputs``, a solution
-``ModelNew``; and any Python file with a function and the function that it is held against.
-
-The format is that of the files in KernelBench's repository (ScalingIntelligence/KernelBench).
+"""KernelBench (ScalingIntelligence/KernelBench): ``Model`` and ``ModelNew``; and any Python
+function with the function that it is held against.
 """
 
 import re
@@ -35,9 +33,8 @@ LAZY = re.compile(rb"^[ \t]+(from|import)\b", re.MULTILINE)
 
 
 def import_kernelbench(paths: Sequence[Path]) -> Imported:
-    """Return every solution with its problem: the one in its file, the only one in its folder, or
-    the one that its name begins with, in its own folder or the nearest. Raises BadInput for a path
-    that is not there.
+    """Return every solution with its problem: in its file, alone in its folder, or by its name.
+    Raises BadInput for a path that is not there.
     """
     imported = Imported("Solutions to KernelBench problems", ADAPTER)
     sources: dict[Path, bytes] = {}
@@ -70,9 +67,7 @@ def import_kernelbench(paths: Sequence[Path]) -> Imported:
 
 
 def import_functions(given: Sequence[str]) -> Imported:
-    """Return one pair, of ``FILE.py:FUNCTION`` and the baseline ``FILE.py:FUNCTION``, whose file
-    defines ``get_inputs``. Raises BadInput.
-    """
+    """Return the pair of two ``FILE.py:FUNCTION``, solution and baseline. Raises BadInput."""
     imported = Imported("A function and its baseline", ADAPTER)
     places = [(Path(file), name) for file, _, name in (each.rpartition(":") for each in given)]
     if len(places) != 2 or not all(name.isidentifier() for _, name in places):
@@ -132,9 +127,8 @@ def _problem_of(
     solved: Set[Path],
     sources: Mapping[Path, bytes],
 ) -> Path:
-    """Return the nearest problem that fits a solution's name, a broken one, too; one that has a
-    solution in its file, and may be that one's own, only where there is no other. Raises BadInput
-    where there is none, or where others are as near.
+    """Return the nearest problem that fits a solution's name; one with its own solution comes last.
+    Raises BadInput where there is none, or where others are as near.
     """
     others = [path for path in problems if path != solution]
     every = [*others, *broken]
@@ -178,9 +172,7 @@ def _level_of(path: Path) -> int | None:
 
 
 def _nearness(problem: Path, solution: Path, *, named: bool) -> tuple[int, ...]:
-    """Return how near a problem is: more for the same folder, a longer name, folders of the same
-    names above both, and a longer way in common.
-    """
+    """Return how near a problem is: same folder, longer name, same folders above, common way."""
     ours, theirs = solution.parent.parts, problem.parent.parts
     ways = (zip(ours[::-1], theirs[::-1], strict=False), zip(ours, theirs, strict=False))
     alike = (len([*takewhile(lambda parts: len({*parts}) == 1, way)]) for way in ways)

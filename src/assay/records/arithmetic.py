@@ -67,10 +67,7 @@ class Formula(StrEnum):
 
 
 class Operand(Record):
-    """A number in an arithmetic check: a claim's value, a literal, or what a formula gives.
-
-    A claim may be one of another source.
-    """
+    """A number in an arithmetic check: any source's claim, a literal, or a formula's."""
 
     claim: Identifier | None = None
     value: Measurable | None = None

@@ -83,13 +83,11 @@ class Predicate(Record):
     verdicts: dict[Status, int]
     """Verdicts of each status; statuses without a verdict are left out."""
     counts: dict[str, dict[Status, int]] | None = None
-    """The same counted by measurement, speed figures, own claims, probes and arithmetic apart
-    (``judging.counts``); None in statements from before."""
+    """The same by ``judging.counts``; None in statements from before."""
     provenance: Sha256 | None = None
     """Of the payload of ``provenance.json``, which earlier versions signed beside it."""
     project: Sha256 | None = None
-    """Of all files of the project whose claims are judged, which are the signer's own; None where
-    they are those of this repository's sources."""
+    """Digest of the signer's own project that is judged; None for this repository's sources."""
     created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     """When the report was signed: UTC, or SOURCE_DATE_EPOCH where that is set."""
 
@@ -126,8 +124,7 @@ class TrustedKeyEntry(Record):
     name: KeyName
     """Of the key, as ``verify`` calls it."""
     holder: KeyName | None = None
-    """Who signs with it: keys of one holder count as one signer where figures were measured again.
-    """
+    """Who signs with it: keys of one holder count as one signer of repeated measurements."""
     from_: date | None = Field(None, alias="from")
     """First day, in UTC, on which a report may say that it was signed."""
     until: date | None = None

@@ -60,9 +60,7 @@ Scalar = str | int | float | bool
 
 
 def require(*rules: tuple[object, str]) -> None:
-    """Raise ValueError with the words of the first rule, (whether it holds, words), that does not
-    hold.
-    """
+    """Raise ValueError with the words of the first rule, (whether it holds, words), that fails."""
     for holds, words in rules:
         if not holds:
             raise ValueError(words)
@@ -93,8 +91,7 @@ def _fail_fast(schema: Any) -> None:
 class Record(BaseModel):
     """Base of all records. Validate from JSON text, so that strict mode reads enums and tuples.
 
-    The texts below the fields are read by ``tools.json_schemas`` alone, which asks pydantic for
-    them: it reads each class's source for that, at every start.
+    ``tools.json_schemas`` alone reads the texts below fields: pydantic would at every start.
     """
 
     model_config = ConfigDict(
@@ -108,10 +105,7 @@ class Record(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return the schema, in which a list's first wrong entry ends the reading of it.
-
-        A file of some 100 kB may hold 100,000 wrong entries, and each error takes a kilobyte.
-        """
+        """Return a schema that ends at a list's first wrong entry: each error takes a kilobyte."""
         schema = handler(source)
         _fail_fast(schema)
         return schema

@@ -1,7 +1,4 @@
-"""``config/cluster.yaml``: what one site's Slurm calls things, and what jobs may ask of it.
-
-Every key may be left out. The file is the site's: no report carries it along.
-"""
+"""``config/cluster.yaml``: what a site's Slurm calls things; no key is needed, no report has it."""
 
 from typing import Annotated, Literal
 
@@ -62,8 +59,7 @@ class ClusterFile(Record):
     """How often a job is submitted that fails: at its time limit, cancelled, with its node or its
     driver, or by a check of ours."""
     requeue: bool = True
-    """Whether Slurm itself puts a job back into the queue whose node failed, or that was
-    preempted."""
+    """Whether Slurm itself requeues a job that was preempted, or whose node failed."""
     status_command: Literal["squeue", "sacct"] = "squeue"
     """What tells how jobs ended; sacct needs Slurm's accounting database."""
     runtime: RuntimeWish | None = None

@@ -94,10 +94,7 @@ class Invocation(Record):
 
 
 class Program(Record):
-    """Answered by running the author's own program, as typed and as stated.
-
-    Of a support statement, by whether it passes its own check of what it computes.
-    """
+    """Answered by running the author's own program; of a support statement, by its own check."""
 
     kind: Literal["program"]
     program: Identifier
@@ -120,8 +117,7 @@ class Derived(Record):
     under: Identifier | None = None
     """Reading of the two that is meant; one without it is taken as it stands."""
     flops: Formulated | None = None
-    """FLOPs that both rates count in place of their own: by one count, say of the dense problem,
-    their quotient is one of times."""
+    """FLOPs that both rates count in place of their own: their quotient is then one of times."""
 
 
 class Support(Record):
@@ -158,14 +154,11 @@ class Execution(Record):
 
 
 class GateFigure(Record):
-    """Answered by the gate, whatever an arm's time: by the largest error of its outputs, or by how
-    many of the products that it should do it does.
-    """
+    """Answered by the gate: by the largest error, or the share of products that it does."""
 
     kind: Literal["accuracy", "completeness"]
     term: Term
-    """Of ``completeness`` an arm whose program misses products, on which no other claim may
-    rest."""
+    """Of ``completeness`` an arm that misses products, on which no other claim may rest."""
 
     @model_validator(mode="after")
     def _without_baseline(self) -> "GateFigure":
@@ -277,9 +270,8 @@ class Reading(Record):
     says: str
     """The meaning, in our own words, one line."""
     differs: Literal["work", "problem", "words", "build", "rival", "unstated"]
-    """What it takes otherwise than the primary reading: the FLOPs that are counted, the problem
-    that runs, what the text means, how the same program is built, whom it is held against, or what
-    the source leaves unsaid, so that one choice is as good as the other."""
+    """What it takes otherwise than the primary reading: FLOPs counted, problem run, meaning of the
+    text, build of the same program, rival, or a choice that the source leaves unsaid."""
     evaluation: Annotated[Benchmark | Program | Derived | Unanswerable, Field(discriminator="kind")]
     """Nothing here measures an unanswerable one: while it could hold, no verdict is final."""
     flop_formula: FlopFormula | None = None

@@ -4,12 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from assay.records.base import (
     CompilerWord,
@@ -76,8 +71,7 @@ class Variant(Record):
     built_from: str
     """The statements a kernel was rebuilt from, or the library it calls."""
     output_dtype: Literal["float32"] | None = None
-    """Of the output, where it is not the inputs': it runs workloads that say the same, and only
-    those."""
+    """Where it is not the inputs': it runs only workloads that say the same."""
     score_dtype: Literal["float16"] | None = None
     """Of attention's scores on their way from one launch to the next, where they are rounded; their
     log-sum-exps may then be off by as much (``assay.device.tasks.correctness``)."""

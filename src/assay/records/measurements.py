@@ -19,15 +19,13 @@ class Check(Record):
     max_abs_error: float | None
     detail: str
     limit: float | None = None
-    """Largest absolute error that passes, where it is the launch's own and not the problem's; None
-    elsewhere, and in records from before, which tell it in words."""
+    """Largest absolute error that passes, where the launch has its own; None from before."""
 
 
 class TrueProduct(Record):
-    """How far a program that is wrong by nature is from what it should compute.
+    """How far a program that is wrong by nature is from the product of the stored blocks.
 
-    Its checks hold it to what it really computes; this is about the product of the stored blocks,
-    on the timed shape.
+    On the timed shape; its checks hold it to what it really computes.
     """
 
     seed: int
@@ -57,13 +55,11 @@ class ArmCorrectness(Record):
     detail: str
     binary_sha256: Sha256 | None
     refused: tuple[Identifier, ...] | None = None
-    """Extra shapes of the gate that the kernel refuses to run, by name; None in records from before
-    this was one of their fields."""
+    """Extra shapes of the gate that the kernel refuses, by name; None in records from before."""
     true_product: TrueProduct | None = None
     """Of an arm whose problem makes its program miss products; of every other None."""
     fixed_inputs: bool = False
-    """Whether a problem draws the same inputs for every seed: a result that was kept is right then.
-    False in records from before."""
+    """Whether every seed draws the same inputs: a kept result is right then. False from before."""
     packages: dict[str, str] | None = None
     """Of an arm that calls a library: version of each distribution of which a module was imported
     in the process that checked it, wherever it is installed. None of kernels that are compiled
@@ -169,8 +165,7 @@ class ArmFacts(Record):
     launches_per_sample: Annotated[int, Field(ge=1)] = 1
     """Launches that one timed graph holds; a sample is the time of one launch all the same."""
     counts: dict[str, float] = {}
-    """What the problem has, by name, for formulas over it (``assay.shared.expressions``);
-    docs/claims.md lists them. Empty in records from before."""
+    """What a formula may name of the problem (docs/claims.md). Empty in records from before."""
     unwritten: UnwrittenMemory | None = None
     """Of a workload whose values are never written; no output of its turns was checked."""
     input_bytes: Annotated[int, Field(ge=0)] | None = None
@@ -183,10 +178,7 @@ class ArmFacts(Record):
 
 
 class Wall(Record):
-    """The wall time of one process by phases, in seconds; all sum up to its ``seconds``.
-
-    The GPU is at work in ``inputs``, ``oracle``, ``warm_up``, ``turns`` and ``checks``.
-    """
+    """The wall time of one process by phases, in seconds; all sum up to its ``seconds``."""
 
     start: float
     """CUDA's context."""
@@ -257,8 +249,7 @@ class BenchmarkRecord(GpuRecord):
     looks: tuple[int, ...] = ()
     """After how many processes a verdict was looked for; empty where their number was fixed."""
     alone: Process | None = None
-    """The control in a process without the other arms, where a project's code could slow it
-    down."""
+    """The control without the other arms, where a project's code could slow it down."""
 
     def __hash__(self) -> int:
         """Return a number of few of its fields, for a mapping among them has none."""
@@ -294,7 +285,6 @@ class ProgramRecord(GpuRecord):
     runs: tuple[ProgramRun, ...]
     """The timed ones."""
     verification: VerificationRun | None = None
-    """None for a program that checks its output in every run, and in records of versions that did
-    not ask for it."""
+    """None for a program that checks its output in every run, and in records from before."""
     telemetry: Telemetry
     """Of the timed runs."""

@@ -87,8 +87,7 @@ class OriginalSource(Record):
 
     id: Identifier
     file: PathInside | None
-    """As the source names it; the one that the record has the digest of. None where it names
-    none."""
+    """As the source names it, with its digest in the record; None where it names none."""
     place: SourcePlace
     """Where it is named."""
     directory: PathInside = "."
@@ -188,8 +187,7 @@ class OriginalRunRecord(GpuRecord):
     """None where the source names no file; the checkout's own digest covers all of them."""
     checkout: CheckoutCopy
     compiler: LineRun | None
-    """What the compiler that the build line names says to --version; None where nothing is built,
-    or it names none."""
+    """The build line's compiler's --version; None where nothing is built, or it names none."""
     build_line: GivenLine | None
     build: LineRun | None
     run_line: GivenLine

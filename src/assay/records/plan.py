@@ -40,11 +40,9 @@ class Provision(Record):
     reason: NotRun | None = None
     """Code of why nothing is measured, for ``none``; ``no_device`` where it is not said."""
     gpus: tuple[str, ...] = ()
-    """UUID of the machine's GPU that it is measured on, for ``device``; none named where a
-    scheduler gives one. Earlier versions measured on several."""
+    """UUID of the GPU that is measured, for ``device``; none where a scheduler gives one."""
     absence: str | None = None
-    """Why the target cannot be measured on this machine, where its figures are recorded ones, or
-    were measured by an earlier start of the run."""
+    """Why it cannot be measured here, where figures are recorded, or of an earlier start."""
 
     recorded_paths: Unread = None
     earlier_builds: Unread = None

@@ -15,9 +15,7 @@ PTX = "compute_"
 
 
 def is_for(archs: Collection[str], arch: str) -> bool:
-    """Return whether what is built for ``archs`` is built for ``arch``, too: what is machine code
-    for sm_89 is PTX for compute_89.
-    """
+    """Return whether what is built for ``archs`` is for ``arch``: sm_89's is compute_89's PTX."""
     return arch.replace(PTX, "sm_") in archs
 
 

@@ -1,8 +1,6 @@
-"""A document of claims: sources, figures, and what answers them. ``assay.yaml`` of a project is
-one, and so is each file of ``config/claims``.
+"""A document of claims: ``assay.yaml`` of a project, or a file of ``config/claims``.
 
-``catalog.project`` makes of it the records that judging, planning and verifying know. No field here
-is known to any of them.
+``catalog.project`` makes of it what judging, planning and verifying know: no field of these.
 """
 
 from datetime import date
@@ -21,14 +19,7 @@ from assay.records.base import (
     Record,
     Symbol,
 )
-from assay.records.claims import (
-    Audit,
-    ClaimKind,
-    ClaimText,
-    Hardware,
-    Source,
-    SourceExtras,
-)
+from assay.records.claims import Audit, ClaimKind, ClaimText, Hardware, Source, SourceExtras
 from assay.records.evaluations import Evaluation, Formulated, Metric
 from assay.records.kernels import Arch
 from assay.records.originals import ImageDigest, PathInside, Patterned
@@ -136,10 +127,9 @@ class CudaArm(Record):
 
 
 class Measurement(Record):
-    """Arms that a Python function of the project makes, measured by the built-in arms' protocol.
+    """Arms that a Python function of the project makes, measured as the built-in arms are.
 
-    The function is called with the parameters and ``device``; docs/assay-yaml.md says what it
-    returns.
+    It is called with the parameters and ``device``; docs/assay-yaml.md says what it returns.
     """
 
     id: Identifier
@@ -148,8 +138,7 @@ class Measurement(Record):
     parameters: dict[Symbol, CodeParameter] = {}
     """Of the problem, as the function takes them; formulas name those that are numbers."""
     small: dict[Symbol, CodeParameter] = {}
-    """Parameters of a small problem, where they differ: for compiled arms in the gate, and for
-    compute-sanitizer."""
+    """Other parameters of a small problem: for compiled arms in the gate, and compute-sanitizer."""
     arms: Annotated[dict[Identifier, str | CudaArm], Field(min_length=1)]
     """What each arm is, in words, its key in what the function returns; or a CUDA file."""
     control: Identifier | None = None
@@ -157,8 +146,7 @@ class Measurement(Record):
     dtype: ProjectDtype
     """Of the inputs: by it the roofline's rate is taken."""
     flops: Formulated | None = None
-    """Floating-point operations of one launch, over the parameters; what answers a rate needs
-    them."""
+    """Floating-point operations of one launch, over the parameters; needed to answer a rate."""
     bytes: Formulated | None = None
     """Least bytes that one launch moves, over the parameters; a bandwidth needs them."""
     relative_tolerance: Annotated[float, Field(gt=0)]
@@ -184,10 +172,7 @@ class StatedSize(Record):
 
 
 class ProjectCommand(Record):
-    """A program of the project that prints figures, by its build line and its run line.
-
-    It runs in a copy of the project's files, as often as config/judging.yaml says.
-    """
+    """A program of the project that prints figures; it runs in a copy of the project's files."""
 
     id: Identifier
     source: Identifier | None = None
@@ -214,8 +199,7 @@ class ShortAnswer(Record):
     command: Identifier | None = None
     """Likewise."""
     reads: Patterned | None = None
-    """What finds the figure in the command's output: ``GFLOPs: {value}``, ``json: ...``
-    or ``csv: ...``."""
+    """What finds the figure: ``GFLOPs: {value}``, ``json: ...`` or ``csv: ...``."""
     take: Take = Take.ONLY
     """Which number counts where the command prints several."""
     unit: str | None = None
@@ -245,9 +229,7 @@ class ShortAnswer(Record):
 
 
 class ProjectClaim(ClaimText):
-    """One published figure. Units stand as people write them; what follows from the rest may be
-    left out.
-    """
+    """One published figure, with units as people write them; what follows may be left out."""
 
     source: Identifier | None = None
     """Not needed where the project has one source."""

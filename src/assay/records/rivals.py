@@ -5,13 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from assay.records.base import (
-    FileName,
-    Identifier,
-    PackageName,
-    Record,
-    Sha256,
-)
+from assay.records.base import FileName, Identifier, PackageName, Record, Sha256
 from assay.records.kernels import Arch, OperatorKernel
 from assay.records.workloads import Operation, Workload
 
@@ -67,10 +61,7 @@ class Rival(Record):
         )
 
     def how_to_get(self) -> str:
-        """Return a sentence on how a run finds it; PYTHON stands for the device's.
-
-        In a new run: what one has measured without it stays as it is.
-        """
+        """Return how a new run finds it; PYTHON stands for the device's; an old run stays."""
         return (
             f"To have it: {self.install_line()}, then a new run: ./assay reproduce --run NAME "
             "--runtime host --device-python PYTHON."

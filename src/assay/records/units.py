@@ -153,10 +153,7 @@ def short(value: float, digits: int = DIGITS) -> str:
 
 
 def printed(value: float, resolution: float | None) -> str:
-    """Return a figure with as many decimals as its source prints.
-
-    ``resolution``: the step of its last digit; None or 0 for a figure that is exact.
-    """
+    """Return a figure as its source prints it; ``resolution``: last digit's step, or None, 0."""
     if not resolution or resolution < 0:
         text = f"{value:.{EXACT}g}"
         return f"{value:.0f}" if "e" in text and 1 <= abs(value) < 1e15 else text
@@ -197,10 +194,7 @@ def margin_factor(fraction: float) -> str:
 
 
 def readable(value: float, unit: Unit | str | None) -> tuple[float, str | None]:
-    """Return what a measured value is to be multiplied by, and the unit that people read it in.
-
-    A figure that a source prints stays in the source's own unit.
-    """
+    """Return a measured value's factor and unit to read it in; printed figures keep their own."""
     for own, (least, below, other) in READ_IN.items():
         if unit == own.value and value and least <= abs(value) < below:
             return own.facts.factor / other.facts.factor, other.value

@@ -30,11 +30,7 @@ class StatusFacts:
 
 
 class Status(StrEnum):
-    """The status of a verdict, in the order in which tables list them.
-
-    This is the one table of statuses: an entry here is coloured, counted, listed and drawn
-    everywhere. A figure is held by equivalence within a declared margin, never by a mean alone.
-    """
+    """The status of a verdict, in the order of tables: the one table to colour, count, draw."""
 
     facts: StatusFacts
 
@@ -45,46 +41,22 @@ class Status(StrEnum):
         member.facts = facts
         return member
 
-    REPRODUCED = (
-        "reproduced",
-        StatusFacts("#00574f", "#7ff0cd", "disc", 5, "o"),
-    )
-    EXCEEDED = (
-        "exceeded",
-        StatusFacts("#1c46c4", "#5a9bff", "disc", 6, "^"),
-    )
+    REPRODUCED = ("reproduced", StatusFacts("#00574f", "#7ff0cd", "disc", 5, "o"))
+    EXCEEDED = ("exceeded", StatusFacts("#1c46c4", "#5a9bff", "disc", 6, "^"))
     NOT_REPRODUCED = (
         "not_reproduced",
         StatusFacts("#c0351a", "#ff8266", "square", 1, "v", strict=True),
     )
-    MISSTATED = (
-        "misstated",
-        StatusFacts("#6e4a00", "#e8c23a", "square", 2, "s", strict=True),
-    )
-    ELSEWHERE = (
-        "elsewhere",
-        StatusFacts("#4b5f8a", "#9db2e0", "ring", 5, mark="P", decided=False),
-    )
+    MISSTATED = ("misstated", StatusFacts("#6e4a00", "#e8c23a", "square", 2, "s", strict=True))
+    ELSEWHERE = ("elsewhere", StatusFacts("#4b5f8a", "#9db2e0", "ring", 5, mark="P", decided=False))
     INCONCLUSIVE = (
         "inconclusive",
         StatusFacts("#706b7a", "#a39ca3", "diamond", 4, "D", decided=False),
     )
-    INCORRECT = (
-        "incorrect",
-        StatusFacts("#86179b", "#ea86ee", "square", 0, mark="X", strict=True),
-    )
-    CONSISTENT = (
-        "consistent",
-        StatusFacts("#00574f", "#7ff0cd", "disc", 5),
-    )
-    INCONSISTENT = (
-        "inconsistent",
-        StatusFacts("#c0351a", "#ff8266", "square", 1, strict=True),
-    )
-    NOT_RUN = (
-        "not_run",
-        StatusFacts("#5f6773", "#9aa4b1", "ring", 3, decided=False),
-    )
+    INCORRECT = ("incorrect", StatusFacts("#86179b", "#ea86ee", "square", 0, mark="X", strict=True))
+    CONSISTENT = ("consistent", StatusFacts("#00574f", "#7ff0cd", "disc", 5))
+    INCONSISTENT = ("inconsistent", StatusFacts("#c0351a", "#ff8266", "square", 1, strict=True))
+    NOT_RUN = ("not_run", StatusFacts("#5f6773", "#9aa4b1", "ring", 3, decided=False))
 
     @property
     def word(self) -> str:
@@ -98,10 +70,9 @@ class Status(StrEnum):
 
 
 class Why(StrEnum):
-    """The cause of a verdict that is not plainly that the figure holds, with its words.
+    """The cause of a verdict that does not plainly hold: the one table of causes, with its words.
 
-    This is the one table of causes: each is told everywhere in the words beside it, or in the
-    short ones where a column has no room.
+    ``short`` is for columns without room.
     """
 
     words: str
@@ -268,8 +239,7 @@ class Verdict(VerdictInShort):
     why_on: Identifier | None = None
     """The target whose verdict on the same claim found the cause; None where this one did."""
     readings: tuple[VerdictReading, ...] = ()
-    """Every meaning of the claim's words that was tried, the primary one first; none where the
-    words have but one."""
+    """Every meaning that was tried, the primary one first; none where the words have but one."""
 
 
 class VerdictsFile(Record):

@@ -44,8 +44,7 @@ class GuaranteeEntry(Record):
     id: str
     """Its name in docs/verifying.md."""
     state: ProofState
-    """Failed where one of its checks did; else not checked where one was not made; else unproven
-    where one left something; else proven."""
+    """The worst of its checks: failed, then not checked, then unproven, then proven."""
     says: str
 
 
@@ -96,8 +95,7 @@ class VerificationRecord(Record):
     commit: str | None
     created: str | None
     project: str | None = None
-    """SHA-256 of the project whose claims are judged, which are the signers' own; None where they
-    are those of Assay's sources."""
+    """SHA-256 of the signers' own project that is judged; None where it is Assay's own sources."""
     project_title: str | None = None
     """Its name, as its signers wrote it."""
     signers: tuple[SignerEntry, ...]

@@ -44,11 +44,10 @@ class Workload(Record):
     output_dtype: Literal["float32"] | None = None
     """Of the output, where it is another; its variants say the same."""
     distribution: Literal["normal", "zeros", "unwritten", "own"]
-    """``normal``: independent standard normals (attention), or scaled by 1/sqrt(k) for B (GEMM).
-    In FP8 both operands are scaled by 32 instead (see assay.device.kernels.drawn_inputs).
-    ``unwritten``: memory as the driver handed it out, never written, as a program leaves it that
-    allocates and launches. Timed only: the gate checks the same binary on normal values, and what
-    the memory held is recorded."""
+    """``normal``: standard normals, B of a GEMM scaled by 1/sqrt(k), FP8 operands by 32
+    (assay.device.kernels.drawn_inputs). ``unwritten``: memory as the driver handed it out, timed
+    only: the gate checks the same binary on normal values, and records have what the memory held.
+    """
     seed: Annotated[int, Field(ge=0)]
     m: Dimension | None = None
     n: Dimension | None = None
@@ -78,13 +77,11 @@ class Workload(Record):
     window_right: Annotated[int, Field(ge=0, le=MOST)] | None = None
     """And only where j - i is at most this; 0 is causal."""
     code: CodeSpec | None = None
-    """Of ``callable``: what draws the inputs (their distribution is its ``own``) and knows the
-    right answer."""
+    """Of ``callable``: draws the inputs (distribution ``own``) and knows the right answer."""
     parameters: dict[Symbol, CodeParameter] = {}
     """What that function is called with."""
     small: dict[Symbol, CodeParameter] = {}
-    """Of ``callable``: parameters of a small problem, in the place of those above; compiled kernels
-    are checked at it, too, and run by compute-sanitizer."""
+    """Of ``callable``: a small problem, for compiled kernels in the gate and compute-sanitizer."""
     flops: str | None = None
     """FLOPs of one launch of it, by the grammar of ``assay.shared.expressions`` over its
     parameters; None where nobody counted them, and so of ``bytes``: it has no roofline."""
@@ -213,8 +210,7 @@ class Protocol(Record):
     turn_min_ms: Annotated[float, Field(gt=0)] | None = None
     """Launches are added to ``samples`` until they fill this time, up to ``shared.limits``."""
     settle_ms: Annotated[float, Field(gt=0)] | None = None
-    """Before each turn, launches of the same arm that are not counted fill this time, so that the
-    clock a power limit allows is the arm's own and not that of the arm before."""
+    """Uncounted launches of the same arm before each turn, so that its clock is the arm's own."""
 
     @property
     def looks(self) -> tuple[int, ...]:
@@ -230,9 +226,8 @@ class ProtocolsFile(Record):
 
 
 class Judging(Record):
-    """``config/judging.yaml``: margins declared before a run and bound into its signature.
-
-    Fields with a default were added later; the default is what earlier evidence is judged by.
+    """``config/judging.yaml``: margins declared before a run, and signed. Defaults: earlier
+    evidence's.
     """
 
     schema_: Literal["assay/judging/1"] = Field(alias="schema")

@@ -68,9 +68,8 @@ class EngineRuntime:
     def __init__(self, name: EngineName) -> None:
         """Ask the engine what it is, and remove what earlier callers left when they were killed.
 
-        Docker is looked for where its command line looks, Podman's service at CONTAINER_HOST, the
-        user's socket, or the system's. Raises MissingEnvironment with one sentence where none
-        listens, this user may not talk to it, or it runs another architecture.
+        Raises MissingEnvironment where none listens at ``address``, this user may not talk to it,
+        or it runs another architecture.
         """
         self.name: RuntimeName = name
         self._variables = {
@@ -130,10 +129,7 @@ class EngineRuntime:
         return self._access
 
     def ask(self, *words: str, doing: str = "", given: IO[bytes] | None = None) -> str:
-        """Return what the engine's command line prints.
-
-        ``given``: its standard input. Raises EngineFailed with what failed while ``doing``.
-        """
+        """Return what the engine prints, by input ``given``. Raises EngineFailed for ``doing``."""
         done = subprocess.run(
             [self.name, *words],
             env=self._variables,
@@ -167,10 +163,9 @@ class EngineRuntime:
         return {**found, "Id": image_digest(found["Id"])}
 
     def find_image(self, reference: str) -> FoundImage:
-        """Return the image of a digest; one with a name is pulled where the engine lacks it.
+        """Return an image by NAME@sha256:DIGEST, pulled if need be, or an engine's id, sha256:ID.
 
-        ``reference``: NAME@sha256:DIGEST, or the id that an engine gave it, sha256:ID. A digest
-        names the bytes, whoever sends them. Raises MissingEnvironment where it cannot be had.
+        Raises MissingEnvironment where it cannot be had.
         """
         try:
             if (found := self.image(reference)) is None and "@" in reference:
@@ -304,9 +299,7 @@ def address(name: str) -> str:
 
 
 def environment_of(task: Task, access: Access) -> dict[str, str]:
-    """Return a container's variables: HOME in its own /tmp, the GPUs', and the task's before
-    those.
-    """
+    """Return a container's variables: HOME in /tmp, the GPUs', the task's before those."""
     merged = {"HOME": "/tmp", **access.environment, **task.environment}  # noqa: S108 - its own
     folders = [one.get(LIBRARY_PATH) for one in (task.environment, access.environment)]
     if present := [folder for folder in folders if folder]:

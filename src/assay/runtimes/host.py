@@ -77,11 +77,7 @@ def _ended(process: "subprocess.Popen[str]") -> CommandOutcome:
 
 
 def _end(process: "subprocess.Popen[str]", mark: str) -> None:
-    """Ask a task's processes to end, and see to it that they do: all that were started with this
-    mark in their environment, or forked from such.
-
-    One that not even a kill ends, for a driver holds it, is left to itself.
-    """
+    """Ask a task's processes, by their mark, to end, and then end them; a driver may hold one."""
     wanted = f"{MARK}={mark}".encode()
     for number in (signal.SIGTERM, signal.SIGKILL):
         for pid, variables in environments():

@@ -1,7 +1,4 @@
-"""Lists of key blocks for attention: which are full, which a window cuts, and what it leaves.
-
-Pure: numpy and nothing else.
-"""
+"""Lists of key blocks for attention: full, cut by a window, and what is left. Pure: numpy alone."""
 
 import math
 from dataclasses import dataclass

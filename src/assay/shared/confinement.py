@@ -51,9 +51,7 @@ def available() -> bool:
 
 
 def beside(protected: Sequence[Path]) -> Iterator[Path]:
-    """Yield every file and folder that is neither in one of ``protected`` nor around one: rules
-    can only say what is allowed.
-    """
+    """Yield files and folders neither in ``protected`` nor around one: rules only allow."""
     held = {path.resolve() for path in protected}
     around = {parent for path in held for parent in path.parents}
     for folder in around - held:
@@ -91,9 +89,7 @@ class Confinement:
 
 
 def _allow(rules: int, path: Path, every: int, files: int) -> None:
-    """Allow to change what is in a folder, or a file. A link stands for nothing: what it names is
-    allowed where it lies.
-    """
+    """Allow to change a file or what is in a folder; of a link where its target lies."""
     if path.is_symlink():
         return
     try:
@@ -109,9 +105,7 @@ def _allow(rules: int, path: Path, every: int, files: int) -> None:
 
 
 def confinement(writable: Iterable[Path], more: Iterable[Path] = ()) -> Confinement | None:
-    """Return what keeps a process from changing the folders that the host names, and ``more``, but
-    for what is ``writable`` in them; None where nothing can or need be kept from it.
-    """
+    """Return what keeps a process from changing host folders and ``more``, but ``writable``."""
     named = (Path(name) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name)
     protected = tuple(path for path in (*named, *more) if path.exists())
     return Confinement(protected, tuple(writable)) if protected and available() else None

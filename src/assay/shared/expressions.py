@@ -63,9 +63,8 @@ class Expression:
     """The facts that it asks for."""
 
     def value(self, facts: Mapping[str, float]) -> float:
-        """Return its value over ``facts``.
-
-        Raises BadExpression for a fact that is missing, or a value that is no finite number.
+        """Return its value over ``facts``. Raises BadExpression for a missing fact or no finite
+        value.
         """
         missing = sorted(self.names - facts.keys())
         if missing:
@@ -80,10 +79,7 @@ class Expression:
         return result
 
     def counts_something(self) -> bool:
-        """Return whether it has a value above zero for any of several problems.
-
-        Tried are problems whose facts are alike, rise or fall, and one with shares below one.
-        """
+        """Return whether it is above zero for any of several problems, alike or not, shares too."""
         names = sorted(self.names)
         every = [dict.fromkeys(names, size) for size in SAMPLE_SIZES]
         for order in (names, names[::-1]):

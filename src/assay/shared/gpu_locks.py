@@ -1,8 +1,4 @@
-"""The GPUs' locks, one a GPU, for jobs on the host and in containers alike.
-
-They keep Assay's own jobs apart, whatever user or container they run as, as long as they see one
-folder.
-"""
+"""The GPUs' locks, one a GPU: they part Assay's jobs of any user or container of one folder."""
 
 import contextlib
 import fcntl
@@ -48,9 +44,7 @@ def _say(text: str) -> None:
 
 
 def _open_lock(path: Path) -> int:
-    """Return a descriptor to lock; read-only, for the file may be another user's. Raises
-    OSError.
-    """
+    """Return a descriptor, read-only: the file may be another user's. Raises OSError."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     for _ in range(3):
         try:
@@ -82,8 +76,7 @@ def hold_gpu(
 ) -> Iterator[Lock]:
     """Hold the lock of a GPU, waiting for it with one sentence. Raises NoDevice after ``wait_s``.
 
-    A directory that takes no lock file is no reason not to measure: the Lock says so. Children
-    inherit the descriptor, so the lock outlives a parent that is killed until they are gone too.
+    Without a lock file the Lock says so. Children inherit it: it outlives a killed parent.
     """
     path = lock_path(uuid)
     try:

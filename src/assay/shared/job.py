@@ -7,14 +7,7 @@ The host makes them of its records (``assay.measuring.device_jobs``); ``specs`` 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from assay.shared.specs import (
-    ArmSpec,
-    ArtifactSpec,
-    ComparisonSpec,
-    Json,
-    ProtocolSpec,
-    TargetSpec,
-)
+from assay.shared.specs import ArmSpec, ArtifactSpec, ComparisonSpec, Json, ProtocolSpec, TargetSpec
 
 
 @dataclass(frozen=True)
@@ -100,10 +93,7 @@ class ProgramRunsJob(DeviceJob):
 
 @dataclass(frozen=True)
 class OriginalRunsJob(DeviceJob):
-    """Build and run an author's own program by the lines that were given, in a copy of a checkout.
-
-    A line is given to a shell as it stands: it is a stranger's, or the user's own.
-    """
+    """Build and run an author's own program in a copy of a checkout; a shell gets its lines."""
 
     task = "original_run"
     source: str

@@ -88,9 +88,8 @@ def _load(w: WorkloadSpec) -> tuple[int, int]:
 
 
 def _gemm_counts(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> dict[str, float]:
-    """Counts of a product: twice those ``OF_A_PRODUCT`` are its FLOPs.
-
-    A dense operand is one block: a dense B has one block row for each block column of A.
+    """Counts of a product: twice ``OF_A_PRODUCT`` are its FLOPs. A dense operand is one block, and
+    has block rows of B as A has block columns.
     """
     block_m, block_k = (a.block_rows, a.block_cols) if a else (w.m, w.k)
     rows_b = a.grid_cols if a else 1
@@ -144,10 +143,7 @@ def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float
 
 
 def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks | None) -> Facts:
-    """Return facts of one launch. The hash covers A's pattern, and B's too where B is sparse.
-
-    Its counts are what a FLOP formula may name of the problem; docs/claims.md explains each.
-    """
+    """Return facts of one launch: a hash of A's and B's patterns, and counts (docs/claims.md)."""
     counts: dict[str, float]
     if workload.attends:
         flop, bytes_ = _attention(workload, blocks)

@@ -1,7 +1,4 @@
-"""Stored blocks of sparse matrices: what a workload's pattern and seed give, on host and device.
-
-Pure: numpy and nothing else.
-"""
+"""Stored blocks by a workload's pattern and seed, on host and device. Pure: numpy alone."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,10 +43,7 @@ class Blocks:
 
 
 def make_blocks(pattern: PatternSpec, rows: int, cols: int, seed: int, thrown: int = 0) -> Blocks:
-    """Return the stored blocks of a ``rows`` x ``cols`` matrix under ``pattern``.
-
-    ``thrown``: how many numbers of its generator other matrices took (``mt19937``).
-    """
+    """Return stored blocks of a ``rows`` x ``cols`` matrix; ``thrown``: numbers used before."""
     grid = patterns.block_grid(rows, cols, pattern.block_rows, pattern.block_cols)
     row_ptr, col_idx = patterns.generate(pattern.kind, *grid, pattern.blocks_per_row, seed, thrown)
     shape = pattern.block_rows, pattern.block_cols
@@ -66,9 +60,7 @@ def ragged_blocks(pattern: PatternSpec, grid_rows: int, grid_cols: int, seed: in
 
 
 def scored(workload: WorkloadSpec) -> tuple[int, int]:
-    """Return rows and columns of the matrix that a workload's first pattern is of: A, or the
-    scores of attention.
-    """
+    """Return rows and columns of the first pattern's matrix: A, or the scores of attention."""
     w = workload
     return (w.seq_q, w.seq_kv) if w.attends else (w.m, w.k)
 
