@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from assay.base.io import load_yaml
-from assay.building.recipe import program_command
+from assay.building.recipe import command_of
 from assay.building.toolchain import Toolchain
+from assay.catalog.load import load_catalog
 from assay.records.kernels import UNSAID, KernelManifest, OriginalProgram
 
 ROOT = Path(__file__).parents[2]
@@ -16,6 +17,7 @@ PROGRAMS = {
     for path in sorted((ROOT / "kernels").glob("*/kernel.yaml"))
     for program in load_yaml(KernelManifest, path).programs
 }
+CATALOG = load_catalog(ROOT)
 RELEASE = [program for program in PROGRAMS.values() if program.build == "release"]
 TYPED = [program for program in PROGRAMS.values() if program.build == "typed"]
 
@@ -34,7 +36,7 @@ class TestEveryOriginal:
     ) -> None:
         """Asserts left in cost example 88 a fifth of its rate."""
         for arch in program.archs:
-            given = "-DNDEBUG" in program_command(program, arch)
+            given = "-DNDEBUG" in command_of(CATALOG, "program", program.id, arch)[0]
             assert given is (program.build == "release")
 
 

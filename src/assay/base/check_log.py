@@ -49,16 +49,12 @@ class CheckUnderWay:
             self.refusals.append((code, says))
 
 
-def _tell_nobody(_: CheckEntry) -> None:
-    """Pass over a check."""
-
-
 @dataclass
 class CheckLog:
     """Collects checks; a check that raises is a failed one, whatever it raises."""
 
     checks: list[CheckEntry] = field(default_factory=list)
-    tell: Callable[[CheckEntry], None] = _tell_nobody
+    tell: Callable[[CheckEntry], None] = lambda _: None
     """Called with every check that was made, as soon as its outcome is known."""
     called: tuple[Path, Path] | None = None
     """A folder that details name, and what its reader calls it."""

@@ -11,7 +11,6 @@ from assay.base.errors import BadInput, MissingEnvironment
 COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 """A whole id, of SHA-1 or SHA-256; to be matched in full."""
 
-
 SITE_FILES = ("config/cluster.yaml", "config/kubernetes.yaml")
 """Where a site's jobs run, which changes no figure; commits in reports hold the second one."""
 MEANT = ("--", ".", *(f":(exclude){path}" for path in SITE_FILES))

@@ -26,7 +26,6 @@ SEPARATORS = os.pathsep + ",\n"
 """What a directory of packages cannot have in its name: lists of paths and of mounts are cut there.
 """
 
-
 DEVICE_PATH = "--device-path"
 """The option that names directories of packages for the GPU's Python."""
 IGNORED = (

@@ -183,7 +183,6 @@ def read_stamp(venv: Path) -> dict[str, str]:
 
 
 Step = tuple[str, list[str], str]
-"""What is done, by which command, and the name of its log."""
 
 
 def install(

@@ -29,7 +29,6 @@ LONGEST_LINE = 4000
 NAMED = 4
 """Names of a group that are told where nobody asks for all."""
 LONG_NAME = re.compile(r"'([^'\s]{120})[^'\s]{40,}([^'\s]{20})'")
-"""What is quoted and longer than any id."""
 
 
 def shown(text: str) -> str:

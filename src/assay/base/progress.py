@@ -159,7 +159,6 @@ def exclusive(path: Path, waiting: str) -> Iterator[None]:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Return whether an open file is the one that stands at ``path`` now."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

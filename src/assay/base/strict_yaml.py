@@ -194,7 +194,6 @@ def _plain(text: str) -> tuple[Any, str | None, str]:
 
 
 def _in_1_1(text: str) -> str:
-    """Return what a plain word is to PyYAML, and to most others that read YAML 1.1."""
     for tag, pattern in yaml.SafeLoader.yaml_implicit_resolvers.get(text[:1], ()):
         if pattern.match(text):
             return str(tag.rpartition(":")[2])

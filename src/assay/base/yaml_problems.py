@@ -30,7 +30,6 @@ FEW_KNOWN = 8
 MOST_KNOWN = 2000
 """Names of which one may be meant: to compare with each takes a tenth of a millisecond."""
 
-
 MUST_BE = {
     "string": "a text", "model": "a mapping", "dict": "a mapping", "tuple": "a list",
     "int": "a whole number", "float": "a number", "bool": "true or false",

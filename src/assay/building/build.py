@@ -11,19 +11,18 @@ from typing import TypeAlias
 from assay.base.errors import BadInput, CheckFailed
 from assay.base.io import read_record, write_record
 from assay.base.progress import exclusive
-from assay.building.nvcc import Compiled, compiled, file_digest
+from assay.building.nvcc import compiled, file_digest
 from assay.building.occupancy import occupancy
 from assay.building.recipe import Compilation, Kind, Tree, describe
 from assay.building.toolchain import Toolchain, ensure_toolchain, toolchain_lock_digest
 from assay.catalog.model import Catalog
-from assay.records.builds import BuildRecord, Occupancy, ToolchainRecord
+from assay.records.builds import BuildRecord
 from assay.runtimes.base import Place
 from assay.shared.files import sha256_file, whole_file
 
 Built: TypeAlias = tuple[BuildRecord, Path | None]
 """A record, and the artifact that it describes, if there is one."""
 RECORD = "record.json"
-"""Name of a build's record in the cache."""
 
 
 def build(
@@ -99,7 +98,6 @@ def _from_elsewhere(job: Compilation, folder: Path) -> Built | None:
 def _compile(
     job: Compilation, tree: Tree, cached: Path, toolchain: Toolchain, constants: Mapping[str, str]
 ) -> Built:
-    """Compile and put the outcome into the cache, the record last."""
     shutil.rmtree(cached, ignore_errors=True)
     file: Path | None = None
     with compiled(job, tree, toolchain) as outcome:
@@ -107,22 +105,11 @@ def _compile(
             file = cached / job.output
             _copy(outcome.artifact, file)
         held = occupancy(job, outcome, constants, toolchain)
-    record = _record(job, outcome, file, toolchain.record, held)
-    write_record(record, cached / RECORD)
-    return record, file
-
-
-def _record(
-    job: Compilation,
-    outcome: Compiled,
-    file: Path | None,
-    toolchain: ToolchainRecord,
-    held: tuple[Occupancy, ...] | None,
-) -> BuildRecord:
     artifact = None
     if file is not None:
         artifact = file_digest(file).model_copy(update={"path": f"{job.arch}/{job.output}"})
-    return BuildRecord(
+    said = {name: value for name, value in vars(outcome).items() if name != "artifact"}
+    record = BuildRecord(
         schema="assay/build/1",
         id=job.id,
         kind=job.kind,
@@ -132,17 +119,13 @@ def _record(
         sources=job.sources,
         key=job.key,
         artifact=artifact,
-        cubins=outcome.cubins,
-        resources=outcome.resources,
-        asserts=outcome.asserts,
-        code_sha256=outcome.code_sha256,
-        instructions=outcome.instructions,
         occupancy=held,
-        toolchain=toolchain,
-        diagnostics=outcome.diagnostics,
+        toolchain=toolchain.record,
         built_elsewhere=False,
-        cost=outcome.cost,
+        **said,
     )
+    write_record(record, cached / RECORD)
+    return record, file
 
 
 def _copy(source: Path, target: Path) -> None:

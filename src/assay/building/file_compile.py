@@ -21,7 +21,6 @@ from assay.shared.files import sha256_file
 COMPILE_S = 900.0
 """Seconds after which a compilation is given up: a stranger's templates may never end."""
 MOST_OUTPUT = 2**22
-"""Characters of the compiler's output that are looked at."""
 _ERRORS = re.compile(
     r"\S.{0,400}?\(\d+\): (?:catastrophic |internal )?error\b"  # nvcc's front end
     r"|\S.{0,400}?:\d+(?::\d+)?: (?:fatal |internal compiler )?error:"  # the host's compiler

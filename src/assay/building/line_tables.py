@@ -24,7 +24,6 @@ _FILE_ID = re.compile(rb"(?<=_GLOBAL__N__)[0-9a-f]{8}(?=_)")
 """In the mangled names of what has internal linkage: eight digits, by what the file holds."""
 _NO_FILE_ID = b"0" * 8
 
-
 OPERATIONS = {
     0x03C: "HMMA", 0x1F0: "HGMMA", 0x1F3: "QGMMA",
     0x03B: "LDSM", 0x1AE: "LDGSTS", 0x1B4: "UTMALDG",

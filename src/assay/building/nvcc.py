@@ -37,7 +37,7 @@ OUT_OF_RESOURCES = ("Killed", "No space left on device", "Cannot allocate memory
 
 @dataclass(frozen=True)
 class Compiled:
-    """Outcome of one call; paths are valid only inside ``compiled``."""
+    """Outcome of one call, as its record has it; ``artifact`` lies inside ``compiled`` alone."""
 
     artifact: Path | None
     cubins: tuple[FileDigest, ...]
@@ -72,7 +72,6 @@ def compiled(job: Compilation, tree: Tree, toolchain: Toolchain) -> Iterator[Com
 
 
 def _stage(job: Compilation, tree: Tree, directory: Path) -> None:
-    """Lay out the sources in an empty directory of ours."""
     if directory.exists():  # left behind by a killed process: we hold its lock
         shutil.rmtree(directory)
     directory.mkdir(mode=0o700)

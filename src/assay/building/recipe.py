@@ -17,7 +17,7 @@ from assay.catalog.model import Catalog
 from assay.catalog.project_folder import EVIDENCE_FOLDER
 from assay.records.base import PATH_PATTERN
 from assay.records.builds import BuildRecord, FileDigest, is_safe_word
-from assay.records.kernels import OriginalProgram, Probe, Variant
+from assay.records.kernels import Variant
 from assay.records.platform import PTX
 from assay.shared.files import sha256_bytes
 
@@ -114,13 +114,20 @@ def command_of(
         variant = _named(catalog.variants, artifact, kind)
         if variant.source is None:
             raise BadInput(f"variant '{artifact}' is a library: there is nothing to compile")
-        return variant_command(variant, arch, source_of(catalog, variant)), variant.flags
-    if kind == "program":
+        source, words = source_of(catalog, variant), variant.flags
+        defines = tuple(f"-D{name}={value}" for name, value in sorted(variant.defines.items()))
+        includes = (f"-I{source.partition('/')[0]}", *_tool_includes(VARIANT_INCLUDES))
+        flags = (*SHARED, *defines, *_new(words), *includes)
+    elif kind == "program":
         program = _named(catalog.programs, artifact, kind)
-        return program_command(program, arch), program.words
-    probe = _named(catalog.probes, artifact, kind)
-    source = f"{KERNELS}/{catalog.kernel_folder[artifact]}/{probe.source}"
-    return probe_command(probe, arch, source), probe.flags
+        source, words = f"{TOOL}/{program.source}", program.words
+        flags = (*_new(words), *_tool_includes((*program.includes, *PROGRAM_INCLUDES)))
+    else:
+        probe = _named(catalog.probes, artifact, kind)
+        source = f"{KERNELS}/{catalog.kernel_folder[artifact]}/{probe.source}"
+        words = probe.flags
+        flags = ("-cubin", *_new(words), *_tool_includes(VARIANT_INCLUDES))
+    return (*COMMON, gencode(arch), *flags, "-o", artifact + SUFFIX[kind], source), words
 
 
 def command_problem(record: BuildRecord, catalog: Catalog) -> str | None:
@@ -181,27 +188,6 @@ class Tree:
             if candidate.startswith(f"{top}/") and self.file(candidate).is_file():
                 return candidate
         return None
-
-
-def variant_command(variant: Variant, arch: str, source: str) -> tuple[str, ...]:
-    """Return what compiles a shared library with the variant's launcher."""
-    defines = tuple(f"-D{name}={value}" for name, value in sorted(variant.defines.items()))
-    includes = (f"-I{source.partition('/')[0]}", *_tool_includes(VARIANT_INCLUDES))
-    flags = (*SHARED, *defines, *_new(variant.flags), *includes)
-    return (*COMMON, gencode(arch), *flags, "-o", variant.id + SUFFIX["variant"], source)
-
-
-def program_command(program: OriginalProgram, arch: str) -> tuple[str, ...]:
-    """Return what compiles an executable from the package's own source."""
-    flags = (*_new(program.words), *_tool_includes((*program.includes, *PROGRAM_INCLUDES)))
-    output = program.id + SUFFIX["program"]
-    return (*COMMON, gencode(arch), *flags, "-o", output, f"{TOOL}/{program.source}")
-
-
-def probe_command(probe: Probe, arch: str, source: str) -> tuple[str, ...]:
-    """Return what compiles device code alone: whether it compiles is the answer."""
-    flags = (*_new(probe.flags), *_tool_includes(VARIANT_INCLUDES))
-    return (*COMMON, gencode(arch), "-cubin", *flags, "-o", probe.id + SUFFIX["probe"], source)
 
 
 def file_command(file: str, arch: str) -> tuple[str, ...]:

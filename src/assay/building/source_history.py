@@ -11,7 +11,6 @@ from assay.records.builds import FileDigest
 from assay.shared.files import sha256_bytes
 
 MOST_COMMITS = 200
-"""How far back the history of one file is searched."""
 
 
 class SourceMissing(CheckFailed):

@@ -8,17 +8,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.base import pip_locks
 from assay.base.errors import MissingEnvironment
 from assay.base.isolation import isolated
-from assay.base.pip_locks import (
-    TOOLCHAIN_LOCK,
-    lock_digest,
-    lock_versions,
-    pip_install,
-    pip_remedy,
-    stage,
-    tail,
-)
 from assay.base.progress import exclusive, quote, say, watch
 from assay.base.writable import own_cache
 from assay.records.builds import ToolchainRecord
@@ -26,7 +18,7 @@ from assay.runtimes.base import Place, Task
 from assay.runtimes.host import HostRuntime
 from assay.shared.counting import counted
 
-LOCK = TOOLCHAIN_LOCK
+LOCK = pip_locks.TOOLCHAIN_LOCK
 FOLDER = ".toolchain"
 CUDA = "nvidia/cu13"
 """Where the wheels of CUDA 13 unpack to, below the site directory."""
@@ -53,7 +45,6 @@ class Toolchain:
     """A compiler that was seen to start, with its host compiler."""
 
     place: Place
-    """Where it runs."""
     site: Path
     """Directory of its packages, as that place sees it."""
     record: ToolchainRecord
@@ -61,12 +52,12 @@ class Toolchain:
 
 def toolchain_lock_digest(root: Path) -> str:
     """Return the SHA-256 of the lock that the toolchain is installed from."""
-    return lock_digest(root / LOCK)
+    return pip_locks.lock_digest(root / LOCK)
 
 
 def locked_versions(root: Path) -> dict[str, str]:
     """Return the versions that the lock pins, by the distribution's name."""
-    return lock_versions(root / LOCK)
+    return pip_locks.lock_versions(root / LOCK)
 
 
 def toolchain_directory(root: Path) -> Path:
@@ -134,15 +125,15 @@ def _unpack(lock: Path, site: Path) -> None:
     if partial.exists():
         shutil.rmtree(partial)
     log = site.with_suffix(".log")
-    count = len(lock_versions(lock))
+    count = len(pip_locks.lock_versions(lock))
     say(f"unpacking the CUDA toolchain and CUTLASS ({counted(count, 'wheel')}, each by its hash)")
-    command = pip_install(Path(sys.executable), lock, os.environ)
+    command = pip_locks.pip_install(Path(sys.executable), lock, os.environ)
     command += ["--target", str(partial), "--only-binary", ":all:"]
-    if watch(command, log, isolated(os.environ), tick_s=TICK_S, describe=stage) != 0:
-        quote(tail(log))
+    if watch(command, log, isolated(os.environ), tick_s=TICK_S, describe=pip_locks.stage) != 0:
+        quote(pip_locks.tail(log))
         raise MissingEnvironment(
             f"the CUDA toolchain could not be installed from {LOCK}, see the lines above: "
-            f"{pip_remedy(log, site.parent)}"
+            f"{pip_locks.pip_remedy(log, site.parent)}"
         )
     for name, target in OUR_LINKS.items():
         (partial / name).symlink_to(target)

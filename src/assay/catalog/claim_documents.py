@@ -155,7 +155,6 @@ class ProjectReading:
     folder: Path
     document: PlacedYaml
     sources: tuple[str, ...] = ()
-    """Ids of its sources."""
     problems: list[YamlProblem] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
 

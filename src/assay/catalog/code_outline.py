@@ -57,7 +57,6 @@ def _parsed(text: str) -> list[ast.stmt]:
 
 
 def _call_problems(function: Function, workload: Workload) -> Iterator[str]:
-    """Yield how a call with the parameters and ``device`` does not fit."""
     given, arguments = [*workload.parameters, GIVEN], function.args
     if arguments.posonlyargs:
         yield f"takes '{arguments.posonlyargs[0].arg}' by its place alone"

@@ -11,7 +11,7 @@ from assay.base.io import load_yaml
 from assay.base.yaml_problems import YamlProblem, YamlProblems
 from assay.catalog.model import NO_TUNING, Catalog, ProjectFacts
 from assay.catalog.project import Project, load_claims, load_project
-from assay.catalog.project_folder import EVIDENCE_FOLDER, PROJECT_FILE, project_of
+from assay.catalog.project_folder import PROJECT_FILE, project_of
 from assay.catalog.references import check_references, reference_problems
 from assay.records.claims import Audit, Claim, SourceClaims
 from assay.records.kernels import KernelManifest
@@ -31,7 +31,6 @@ T = TypeVar("T", bound=_Named)
 KEYS = "config/trusted_keys/"
 """Where the keys lie that a checkout trusts."""
 OWN_CLAIMS = "config/claims/"
-"""Where the claims of Assay's own sources lie."""
 
 
 def load_catalog(root: Path, project: Path | None = None) -> Catalog:
@@ -123,7 +122,6 @@ def _taken_ids(base: Catalog, own: Project) -> Iterator[YamlProblem]:
 
 
 def _own_sources(root: Path) -> dict[str, SourceClaims]:
-    """Return the claims of ``config/claims``. Raises BadInput."""
     sources: dict[str, SourceClaims] = {}
     for path in _yaml_files(root / OWN_CLAIMS):
         found = load_claims(path)
@@ -135,7 +133,6 @@ def _own_sources(root: Path) -> dict[str, SourceClaims]:
 
 
 def _by_source(sources: dict[str, SourceClaims]) -> dict[str, Any]:
-    """Return the parts of a catalog that follow from its sources. Raises BadInput."""
     claims: dict[str, Claim] = {}
     audits: dict[str, Audit] = {}
     source_of: dict[str, str] = {}
@@ -204,7 +201,10 @@ def catalog_files(root: Path) -> list[str]:
     """Return the files that a report carries of a catalog; with a project's copy no claims of
     Assay's.
     """
-    return sorted([*base_files(root, claims=project_of(root) is None), *_project_files(root)])
+    copy = project_of(root)
+    own = [path for path in copy.rglob("*") if path.is_file()] if copy else []
+    names = [path.relative_to(root).as_posix() for path in own]
+    return sorted([*base_files(root, claims=copy is None), *names])
 
 
 def base_files(root: Path, *, claims: bool) -> list[str]:
@@ -216,14 +216,6 @@ def base_files(root: Path, *, claims: bool) -> list[str]:
     names = sorted(path.relative_to(root).as_posix() for path in found)
     left_out = (KEYS,) if claims else (KEYS, OWN_CLAIMS)
     return [name for name in names if name not in SITE_FILES and not name.startswith(left_out)]
-
-
-def _project_files(root: Path) -> Iterator[str]:
-    folder = root / EVIDENCE_FOLDER
-    if project_of(root) is not None:
-        yield from (
-            path.relative_to(root).as_posix() for path in folder.rglob("*") if path.is_file()
-        )
 
 
 def _yaml_files(folder: Path) -> list[Path]:

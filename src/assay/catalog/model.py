@@ -29,9 +29,7 @@ class ProjectFacts:
 
     title: str
     sha256: str
-    """Of all its files."""
     files: tuple[str, ...]
-    """Relative to its folder."""
     measures: frozenset[str] = frozenset()
     """Comparisons that run its code."""
 

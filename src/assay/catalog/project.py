@@ -10,39 +10,24 @@ from assay.base.io import read_text
 from assay.base.printable import shown_line
 from assay.base.strict_yaml import YamlPath
 from assay.base.yaml_problems import YamlProblem, YamlProblems, read_placed_yaml
+from assay.catalog import project_folder
 from assay.catalog.claim_documents import ProjectReading, placed, read_document
 from assay.catalog.project_claims import lower_audits, lower_claims, lower_commands
-from assay.catalog.project_folder import (
-    PROJECT_FILE,
-    bounds_problem,
-    code_by_name,
-    digest_of,
-    digests,
-    file_problem,
-)
 from assay.catalog.project_measurements import lower_measurements
+from assay.records import projects
 from assay.records.base import Record
 from assay.records.claims import Source, SourceClaims, SourceExtras
 from assay.records.kernels import Variant
 from assay.records.platform import Target
-from assay.records.projects import (
-    Measurement,
-    ProjectAudit,
-    ProjectClaim,
-    ProjectCommand,
-    ProjectDocument,
-    ProjectSource,
-    ProjectTarget,
-)
 from assay.records.workloads import Comparison, Workload
 
 PARTS: dict[str, type[Record]] = {
-    "sources": ProjectSource,
-    "targets": ProjectTarget,
-    "measurements": Measurement,
-    "commands": ProjectCommand,
-    "claims": ProjectClaim,
-    "audits": ProjectAudit,
+    "sources": projects.ProjectSource,
+    "targets": projects.ProjectTarget,
+    "measurements": projects.Measurement,
+    "commands": projects.ProjectCommand,
+    "claims": projects.ProjectClaim,
+    "audits": projects.ProjectAudit,
 }
 
 
@@ -71,7 +56,7 @@ class Project:
     @property
     def sha256(self) -> str:
         """Return one digest of all its files."""
-        return digest_of(self.files)
+        return project_folder.digest_of(self.files)
 
 
 def load_project(folder: Path) -> Project:
@@ -80,13 +65,13 @@ def load_project(folder: Path) -> Project:
     Names are looked up once entries are well formed. Raises BadInput for what is no YAML.
     """
     try:
-        document = read_placed_yaml(folder / PROJECT_FILE)
+        document = read_placed_yaml(folder / project_folder.PROJECT_FILE)
     except BadInput as error:
         if error.code == "yaml-empty":
             says = f"{error}: ./assay new DIR writes one to begin with"
             raise BadInput(says, code=error.code) from error
         raise
-    read, problems = read_document(ProjectDocument, PARTS, document)
+    read, problems = read_document(projects.ProjectDocument, PARTS, document)
     reading = ProjectReading(folder, document, problems=problems)
     named = document.value.get("files") if isinstance(document.value, dict) else None
     files = _files(reading, read.files if read else named if isinstance(named, list) else ())
@@ -110,7 +95,7 @@ def load_claims(path: Path) -> dict[str, SourceClaims]:
 def _read_claims(path: Path) -> dict[str, SourceClaims]:
     document = read_placed_yaml(path)
     document = replace(document, value=_of_today(document.value))
-    read, problems = read_document(ProjectDocument, PARTS, document)
+    read, problems = read_document(projects.ProjectDocument, PARTS, document)
     found = Project(path.parent, "", {}, problems=tuple(problems))
     if read is not None:
         reading = ProjectReading(path.parent, document)
@@ -140,7 +125,9 @@ def project_files(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(load_project(folder).files))
 
 
-def _lowered(reading: ProjectReading, read: ProjectDocument, files: dict[str, str]) -> Project:
+def _lowered(
+    reading: ProjectReading, read: projects.ProjectDocument, files: dict[str, str]
+) -> Project:
     reading.sources = tuple(source.id for source in read.sources)
     reading.require_ids({name: getattr(read, name) for name in PARTS})
     for at, source in placed("sources", read.sources):
@@ -191,17 +178,17 @@ def _files(reading: ProjectReading, listed: Sequence[object]) -> dict[str, str]:
     folder = reading.folder
     names: list[tuple[YamlPath, str]]
     names = [(("files", n), name) for n, name in enumerate(listed) if isinstance(name, str)]
-    names += [(("files",), name) for name in code_by_name(folder)]
+    names += [(("files",), name) for name in project_folder.code_by_name(folder)]
     there = set[str]()
     for at, name in names:
-        if (problem := file_problem(folder, name)) is None:
+        if (problem := project_folder.file_problem(folder, name)) is None:
             there.add(name)
         else:
             says = f"{shown_line(name)}: {problem}"
             reading.refuse(at, f"files: {says}" if at[1:] else says)
     try:
-        if (problem := bounds_problem(folder, there)) is None:
-            return digests(folder, [PROJECT_FILE, *sorted(there)])
+        if (problem := project_folder.bounds_problem(folder, there)) is None:
+            return project_folder.digests(folder, [project_folder.PROJECT_FILE, *sorted(there)])
     except BadInput as error:
         problem = str(error)
     reading.refuse(("files",), problem)

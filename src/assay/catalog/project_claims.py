@@ -6,21 +6,15 @@ from typing import Any
 from assay.base.strict_yaml import YamlPath
 from assay.catalog.claim_documents import ProjectReading, placed
 from assay.catalog.project_folder import PROJECT_FILE
+from assay.records import projects
 from assay.records.arithmetic import SourcePlace
 from assay.records.claims import METRIC_UNITS, Audit, Claim, ClaimKind, ClaimText
 from assay.records.evaluations import FlopFormula, Metric, NotRun
 from assay.records.originals import OriginalSource, ReportedSize, TypedLine
-from assay.records.projects import (
-    ProjectAudit,
-    ProjectClaim,
-    ProjectCommand,
-    ProjectDocument,
-    ShortAnswer,
-)
 from assay.records.units import Unit, no_unit, unit_as_written
 
 
-def lower_claims(reading: ProjectReading, read: ProjectDocument) -> dict[str, list[Claim]]:
+def lower_claims(reading: ProjectReading, read: projects.ProjectDocument) -> dict[str, list[Claim]]:
     """Return the claims of each source."""
     found: dict[str, list[Claim]] = {}
     for at, entry in placed("claims", read.claims):
@@ -38,7 +32,7 @@ def lower_claims(reading: ProjectReading, read: ProjectDocument) -> dict[str, li
 
 
 def lower_audits(
-    reading: ProjectReading, entries: tuple[ProjectAudit, ...]
+    reading: ProjectReading, entries: tuple[projects.ProjectAudit, ...]
 ) -> dict[str, list[Audit]]:
     """Return the audits of each source."""
     found: dict[str, list[Audit]] = {}
@@ -54,9 +48,9 @@ def _evaluation(
     reading: ProjectReading,
     at: YamlPath,
     called: str,
-    entry: ProjectClaim,
-    answer: ShortAnswer,
-    read: ProjectDocument,
+    entry: projects.ProjectClaim,
+    answer: projects.ShortAnswer,
+    read: projects.ProjectDocument,
 ) -> dict[str, Any] | None:
     """Return what an answer in short stands for; None, noted, where it names what there is not."""
     at = (*at, "answer")
@@ -97,7 +91,7 @@ def _metric(unit: Unit | None) -> Metric | None:
     return next((metric for metric in order if unit in METRIC_UNITS[metric]), None)
 
 
-def _plain_claim(entry: ProjectClaim, evaluation: Any) -> dict[str, Any]:
+def _plain_claim(entry: projects.ProjectClaim, evaluation: Any) -> dict[str, Any]:
     """Return a claim as Assay's own are written, what follows from the rest filled in."""
     unit = unit_as_written(entry.unit) if entry.unit else None
     uncounted = unit in METRIC_UNITS[Metric.RATE] and entry.flops is None
@@ -108,9 +102,10 @@ def _plain_claim(entry: ProjectClaim, evaluation: Any) -> dict[str, Any]:
         "as_stated": None,
         "also": tuple(targets[1:]),
     }
+    kind = ClaimKind.RATIO if unit in METRIC_UNITS[Metric.TIME_RATIO] else ClaimKind.MEASUREMENT
     return {
         **kept,
-        "kind": entry.kind or _kind(unit),
+        "kind": entry.kind or (kind if unit else ClaimKind.SUPPORT),
         "value": entry.value,
         "resolution": entry.resolution,
         "unit": unit,
@@ -120,18 +115,12 @@ def _plain_claim(entry: ProjectClaim, evaluation: Any) -> dict[str, Any]:
     }
 
 
-def _kind(unit: Unit | None) -> ClaimKind:
-    if unit is None:
-        return ClaimKind.SUPPORT
-    return ClaimKind.RATIO if unit in METRIC_UNITS[Metric.TIME_RATIO] else ClaimKind.MEASUREMENT
-
-
-Asked = tuple[YamlPath, ProjectClaim, ShortAnswer]
+Asked = tuple[YamlPath, projects.ProjectClaim, projects.ShortAnswer]
 """A claim that a command answers, where it stands, and its answer."""
 
 
 def lower_commands(
-    reading: ProjectReading, read: ProjectDocument, claims: dict[str, list[Claim]]
+    reading: ProjectReading, read: projects.ProjectDocument, claims: dict[str, list[Claim]]
 ) -> dict[str, list[OriginalSource]]:
     """Return the commands of each source, with the figures that claims ask for."""
     found: dict[str, list[OriginalSource]] = {}
@@ -158,7 +147,7 @@ def lower_commands(
 
 
 def _content(
-    entry: ProjectCommand, asked: list[Asked], lowered: Mapping[str, Claim], line: int
+    entry: projects.ProjectCommand, asked: list[Asked], lowered: Mapping[str, Claim], line: int
 ) -> dict[str, Any]:
     place = SourcePlace(section=PROJECT_FILE, line=line)
     figures = (
@@ -191,7 +180,6 @@ def _content(
 
 
 def _check_figure(reading: ProjectReading, asked: Asked, claim: Claim) -> None:
-    """Note a claim whose figure the command prints in no unit."""
     at, _, answer = asked
     here, called = (*at, "answer"), f"claim '{claim.id}'"
     if claim.unit is None:

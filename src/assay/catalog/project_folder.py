@@ -11,7 +11,6 @@ from assay.shared.files import sha256_bytes
 
 PROJECT_FILE = "assay.yaml"
 EVIDENCE_FOLDER = "project"
-"""Where a run, and a report's evidence, hold a copy of it."""
 CODE = (".py", ".cu", ".cuh", ".h", ".sh")
 """What is code by its name; other files that code reads are named under ``files``."""
 NOT_CODE = frozenset({"results", "reports", "trusted_keys"})

@@ -63,12 +63,10 @@ def lower_measurements(
 
 
 def _arm_id(measurement: str, arm: str) -> str:
-    """Return the id by which records know an arm."""
     return f"{measurement}_{arm}"
 
 
 def _variant(entry: Measurement, arm: str) -> Variant:
-    """Return an arm: what the function returns under its name, or what is compiled."""
     made = entry.arms[arm]
     common = {
         "id": _arm_id(entry.id, arm),
@@ -95,7 +93,6 @@ def _variant(entry: Measurement, arm: str) -> Variant:
 
 
 def _check_names(reading: ProjectReading, at: YamlPath, entry: Measurement) -> None:
-    """Note names that mean something else to the function."""
     called = f"measurement '{entry.id}'"
     if GIVEN in entry.parameters:
         says = f"the function is given '{GIVEN}' besides: name the parameter otherwise"
@@ -118,7 +115,6 @@ def _check_packages(reading: ProjectReading, at: YamlPath, entry: Measurement) -
 def _check_cuda(
     reading: ProjectReading, at: YamlPath, entry: Measurement, files: dict[str, str]
 ) -> None:
-    """Note what is wrong with compiled arms."""
     for name, arm in entry.arms.items():
         if isinstance(arm, str):
             continue

@@ -80,7 +80,6 @@ def mmdebstrap(definition: Definition, given: Sequence[Path], listing: Path) -> 
 
 
 def _failure(inputs: BaseInputs, source: str, code: int, log: Path) -> str:
-    """Return why mmdebstrap failed, and what helps."""
     if disk_is_full(log.read_text(errors="replace")):
         return (
             "the disk is full while making the image: free some space below the cache and the "

@@ -160,7 +160,6 @@ def read_image(folder: Path, definition: Definition) -> ImageRecord:
 
 
 def _verify(folder: Path, record: ImageRecord) -> None:
-    """Raise CheckFailed unless the archive holds what the record says."""
     path = folder / ARCHIVE
     try:
         image, layers = verify_archive(path, record.tag)

@@ -6,17 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.base import pip_locks
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.isolation import isolated
-from assay.base.pip_locks import (
-    lock_digest,
-    lock_hashes,
-    normal,
-    pip_download,
-    pip_remedy,
-    stage,
-    tail,
-)
 from assay.base.progress import exclusive, quote, say, watch
 from assay.images.archive import TICK_S, partial
 from assay.shared.files import sha256_file
@@ -37,7 +29,7 @@ class Wheel:
     @property
     def name(self) -> str:
         """Distribution, normalised as the index does."""
-        return normal(self.path.name.split("-")[0])
+        return pip_locks.normal(self.path.name.split("-")[0])
 
 
 def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[Wheel]:
@@ -45,12 +37,13 @@ def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[W
 
     Raises CheckFailed for another hash, MissingEnvironment without a wheel, OSError.
     """
-    folder = cache / lock_digest(lock)[:16]
+    folder = cache / pip_locks.lock_digest(lock)[:16]
     cache.mkdir(parents=True, exist_ok=True)
     waiting = "another process is downloading wheels; waiting for it"
     with exclusive(folder.with_name(folder.name + ".lock"), waiting):
         if not folder.is_dir():
-            say(f"fetching the wheels of {lock.name} ({len(set(lock_hashes(lock).values()))})")
+            wheels = set(pip_locks.lock_hashes(lock).values())
+            say(f"fetching the wheels of {lock.name} ({len(wheels)})")
             with partial(folder, "downloading wheels") as unfinished:
                 only = ("--only-binary", ":all:")
                 download(lock, unfinished, PYTHON, GLIBC_MINOR, environ, *only)
@@ -61,7 +54,7 @@ def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[W
 
 def check_wheels(folder: Path, lock: Path) -> list[Wheel]:
     """Return the folder's wheels. Raises CheckFailed for the first that the lock does not name."""
-    hashes = lock_hashes(lock)
+    hashes = pip_locks.lock_hashes(lock)
     wheels = []
     for path in sorted(folder.glob("*.whl")):
         wheel = Wheel(path, sha256_file(path))
@@ -91,10 +84,10 @@ def download(
 
     Raises CheckFailed for another hash, MissingEnvironment when one cannot be had.
     """
-    command = [*pip_download(lock, folder, python, glibc_minor, environ), *options]
+    command = [*pip_locks.pip_download(lock, folder, python, glibc_minor, environ), *options]
     with tempfile.TemporaryDirectory(prefix="assay-wheels-") as scratch:
         log = Path(scratch) / "log"
-        if watch(command, log, isolated(environ), tick_s=TICK_S, describe=stage) != 0:
+        if watch(command, log, isolated(environ), tick_s=TICK_S, describe=pip_locks.stage) != 0:
             _refuse(log, lock, folder.parent)
 
 
@@ -104,6 +97,6 @@ def _refuse(log: Path, lock: Path, folder: Path) -> None:
         named = re.search(r"^\s+(\S+==\S+|\S+) from (\S+)", text, re.M)
         what = named.group(0).strip() if named else "a wheel"
         raise CheckFailed(f"{what} has another SHA-256 than {lock.name} names; it is not used")
-    quote(tail(log))
+    quote(pip_locks.tail(log))
     says = f"the wheels of {lock.name} could not be had, see the lines above"
-    raise MissingEnvironment(f"{says}: {pip_remedy(log, folder)}")
+    raise MissingEnvironment(f"{says}: {pip_locks.pip_remedy(log, folder)}")

@@ -20,7 +20,6 @@ OTHER = {"float64", "float8_e5m2", "int64", "int32", "int16", "int8", "uint8", "
 OPEN = re.compile(r"\b(?:multinomial|topk|rand\w*)\b")
 """What leaves open which whole numbers an answer has."""
 ENTRIES = (".py", ".c", ".cc", ".cpp", ".cu", ".cxx")
-"""Endings of files whose functions can be measured."""
 
 
 @dataclass
@@ -114,7 +113,6 @@ def _unlike(definition: Mapping[str, Any]) -> str | None:
 
 
 def _take(imported: Imported, trace: _Trace, path: Path, solution: Mapping[str, Any]) -> None:
-    """Take a solution with each workload of its definition that can be drawn."""
     name, called = solution["definition"], str(solution.get("name", path.stem))
     definition, folder = trace.definitions[name], f"solutions/{identifier(name, called)}"
     described = f"definitions/{identifier(name)}.json"
@@ -148,7 +146,6 @@ def _take(imported: Imported, trace: _Trace, path: Path, solution: Mapping[str, 
 
 
 def _whole(definition: Mapping[str, Any], beside: Path, workload: Mapping[str, Any]) -> None:
-    """Raise BadInput for a workload that lacks what its definition needs."""
     words = f"{beside}: a workload of '{definition['name']}' has"
     if lacks := [each for each in ("uuid", "axes", "inputs") if each not in workload]:
         raise BadInput(f"{words} no '{lacks[0]}'")

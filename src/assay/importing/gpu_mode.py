@@ -28,7 +28,6 @@ from assay.importing.imported import (
 
 TASK = "task.yml"
 SUBMISSION = "@SUBMISSION@"
-"""Stands for the submission among a task's files."""
 HEADER = "#!POPCORN"
 """Begins a line for GPU MODE's bot among a submission's first comments."""
 TRIAL = "-dev"

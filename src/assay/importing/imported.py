@@ -46,13 +46,9 @@ class Pair:
     id: str
     """Of the measurement and of the claim."""
     title: str
-    """What is solved, in words."""
     solution: str
-    """Who solves it, in words."""
     parameters: Mapping[str, Any]
-    """What the adapter is called with."""
     file: str
-    """The solution, below the project."""
     dtype: str = "float32"
     relative_tolerance: float | None = None
     """By default that of the element type."""

@@ -75,7 +75,6 @@ class Operand(Record):
     """Upper end, where the source prints a range whose lower end is ``value``."""
     formula: Formula | None = None
     operands: tuple["Operand", ...] = ()
-    """Of ``formula``."""
     resolution: Measurable | None = None
     """One unit of the last printed digit of ``value``; 0 for exact counts. Beside a claim it takes
     the place of the claim's own."""

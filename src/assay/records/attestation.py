@@ -53,7 +53,6 @@ class PipelineRecord(Record):
     schema_: Literal["assay/pipeline/1"] = Field(alias="schema")
     commit: str | None
     clean_tree: bool | None
-    """None where no git told."""
     host_paths: tuple[PackageDirectory, ...] | None = None
     """Where the Python of the pipeline looked for packages before its own; None: not recorded."""
     signing_key: SigningKey | None = None
@@ -128,7 +127,6 @@ class TrustedKeyEntry(Record):
     from_: date | None = Field(None, alias="from")
     """First day, in UTC, on which a report may say that it was signed."""
     until: date | None = None
-    """The last such day."""
     revoked: Revocation | None = None
 
     @model_validator(mode="after")

@@ -10,7 +10,6 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     StringConstraints,
-    model_validator,
 )
 from pydantic_core import CoreSchema
 
@@ -20,7 +19,6 @@ Identifier = Annotated[str, StringConstraints(pattern=ID_PATTERN, max_length=80)
 
 SHA256_PATTERN = r"^[0-9a-f]{64}$"
 Sha256 = Annotated[str, StringConstraints(pattern=SHA256_PATTERN)]
-"""A SHA-256 digest in lower-case hexadecimal."""
 
 FileName = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$", max_length=120)
@@ -34,7 +32,6 @@ PathBelow = Annotated[str, StringConstraints(pattern=PATH_PATTERN, max_length=LO
 
 SYMBOL_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 Symbol = Annotated[str, StringConstraints(pattern=SYMBOL_PATTERN, max_length=120)]
-"""A name of C or Python: a launcher, a macro, a function."""
 
 CALLABLE_PATTERN = (
     r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*\.py:[A-Za-z_]\w*$"
@@ -47,7 +44,6 @@ CompilerWord = Annotated[str, StringConstraints(pattern=r"^-[!-~]+$", max_length
 
 PACKAGE_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$"
 PackageName = Annotated[str, StringConstraints(pattern=PACKAGE_PATTERN, max_length=120)]
-"""The name of a Python distribution."""
 
 SLURM_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 SlurmName = Annotated[str, StringConstraints(pattern=SLURM_PATTERN, max_length=64)]
@@ -128,12 +124,6 @@ class GpuSpan(Record):
         """Return how long it was."""
         began, ended = self.ends
         return ended - began
-
-    @model_validator(mode="after")
-    def _runs_forward(self) -> "GpuSpan":
-        if self.seconds < 0:
-            raise ValueError("a GPU is let go of after it was taken")
-        return self
 
 
 class GpuRecord(Record):

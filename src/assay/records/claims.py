@@ -95,7 +95,6 @@ METRIC_UNITS: dict[Metric, frozenset[Unit]] = {
 }
 
 MOST_DECIMALS = 12
-"""Beyond them no source prints a figure."""
 
 SPEED_UNITS = frozenset().union(*METRIC_UNITS.values())
 """Units of rates, times, bandwidths and their ratios."""
@@ -137,7 +136,6 @@ class ClaimText(Record):
     software: dict[str, str] = {}
     """Versions as stated: cutlass, cuda, driver, pytorch ..."""
     command: str | None = None
-    """Command line as typed."""
     flop_formula: FlopFormula | None = None
     """For rates: which operations were counted."""
     flops: Formulated | None = None
@@ -391,12 +389,10 @@ class Source(Record):
     file: str | None = None
     """File name of the document; None for a project's own statements."""
     sha256: Sha256 | None = None
-    """Of that file."""
     address: str | None = None
     """Where the document was had; None where that is not recorded."""
     author: str | None = None
     about: str | None = None
-    """What the document is about, in one sentence."""
 
 
 class SourceFinding(Record):
@@ -434,7 +430,6 @@ class SourceClaims(SourceExtras):
     claims: Annotated[tuple[Claim, ...], Field(min_length=1)]
     audits: tuple[Audit, ...] = ()
     commands: tuple[OriginalSource, ...] = ()
-    """Programs of a project, which run in a copy of its files."""
 
     @property
     def own_programs(self) -> tuple[OriginalSource, ...]:

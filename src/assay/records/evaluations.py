@@ -19,7 +19,6 @@ def _formula(text: str) -> str:
 
 
 Formulated = Annotated[str, AfterValidator(_formula)]
-"""A formula by the grammar of ``assay.shared.expressions``."""
 
 
 class NotRun(StrEnum):
@@ -144,7 +143,6 @@ class Execution(Record):
     terms: Annotated[tuple[Term, ...], Field(min_length=1)]
     """Arms that must all pass the gate; their times decide nothing."""
     nearest: tuple[Quantity, ...] = ()
-    """Measured quantities shown beside the outcome."""
 
     @model_validator(mode="after")
     def _without_baselines(self) -> "Execution":
@@ -172,7 +170,6 @@ class DeviceCode(Record):
 
     kind: Literal["device_code"]
     rival: Identifier
-    """In config/rivals.yaml."""
     arch: Annotated[str, Field(pattern=r"^sm_[0-9]{2,3}$")]
     """Of a GPU, which loads code of its own architecture and some of others."""
     kernels: Annotated[str, Field(min_length=1)]
@@ -241,7 +238,6 @@ Evaluation = Annotated[
     | Unanswerable,
     Field(discriminator="kind"),
 ]
-
 
 PRIMARY = "primary"
 """Id of the reading that a verdict rests on."""

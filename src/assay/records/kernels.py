@@ -20,7 +20,6 @@ from assay.records.workloads import Operation
 Arch = Literal["sm_80", "sm_89", "sm_90a"]
 """A build for sm_80 is made only where a target of the run has that architecture, as any is."""
 
-
 Abi = Literal[
     "bsr_gemm",
     "bsr_bsr_gemm",
@@ -30,7 +29,6 @@ Abi = Literal[
     "project",
 ]
 Artifact = Literal["original", "reimplemented"]
-
 
 HostConstant = Annotated[str, Field(pattern=r"^(0|[A-Za-z_]\w*(::[A-Za-z_]\w*)*)$")]
 """A constant of a source, by its name in C++, or 0."""
@@ -48,7 +46,6 @@ class Variant(Record):
     source: PathBelow | None = None
     """File beside kernel.yaml, for kernels; of a project below its folder."""
     symbol: Symbol | None = None
-    """The extern "C" launcher."""
     abi: Abi | None = None
     """Argument list of the launcher, as the operation's README.md fixes it; ``project``: that of
     docs/assay-yaml.md."""
@@ -91,7 +88,6 @@ class CitedFlag(Record):
     """File of the pinned package that sets it, where the package holds one."""
     line: Annotated[int, Field(ge=1)] | None = None
     why: str | None = None
-    """Why it is left out, for a flag that is."""
 
 
 def _cited(flag: Any) -> Any:
@@ -109,7 +105,6 @@ class OriginalProgram(Record):
     title: str
     package: PackageName
     source: PathBelow
-    """Path of the .cu inside the package."""
     archs: Annotated[tuple[Arch, ...], Field(min_length=1)]
     build: Literal["typed", "release"] | None = None
     """``typed``: by the build line that the source prints; ``release``: as the author's own build
@@ -119,7 +114,6 @@ class OriginalProgram(Record):
     left_out: tuple[CitedFlag, ...] = ()
     """Flags of the same command line that change no code, each with why it is not given."""
     includes: tuple[PathBelow, ...]
-    """Include directories inside the package."""
     parser: Literal["cutlass_41", "cutlass_43", "cutlass_47", "cutlass_57", "cutlass_88"]
     verify: tuple[str, ...] = ()
     """Arguments that make it check its output; none for a program that does so in every run."""
@@ -154,9 +148,7 @@ class OperatorKernel(Record):
     block: tuple[Annotated[int, Field(gt=0)], Annotated[int, Field(gt=0)]]
     """Rows and columns of a stored block of A, or of attention's scores."""
     block_b: tuple[Annotated[int, Field(gt=0)], Annotated[int, Field(gt=0)]] | None = None
-    """Of a sparse B."""
     head_dim: Annotated[int, Field(gt=0)] | None = None
-    """Of attention."""
 
 
 class KernelManifest(Record):
@@ -177,7 +169,6 @@ class KernelManifest(Record):
     @field_validator("variants", mode="plain")
     @classmethod
     def _members_are_whole(cls, entries: Any, info: ValidationInfo) -> tuple[Variant, ...]:
-        """Read each variant; a member of a family is put over it, its macros one by one."""
         if not isinstance(entries, list | tuple):
             raise ValueError("is no list")
         families = info.data.get("families", {})

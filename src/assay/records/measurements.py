@@ -30,7 +30,6 @@ class TrueProduct(Record):
 
     seed: int
     products: Annotated[int, Field(ge=0)]
-    """Block products that it does."""
     true_products: Annotated[int, Field(ge=0)]
     """Pairs of stored blocks that meet; one stored twice counts twice, for values add up."""
     relative_error: float | None
@@ -131,7 +130,6 @@ class TriedConfiguration(Record):
     ms: Annotated[float, Field(gt=0)] | None
     """Median time of a launch; None for one that did not run."""
     refused: str | None
-    """Why it did not."""
 
 
 class RivalSweep(Record):
@@ -181,7 +179,6 @@ class Wall(Record):
     """The wall time of one process by phases, in seconds; all sum up to its ``seconds``."""
 
     start: float
-    """CUDA's context."""
     inputs: float
     oracle: float
     prepare: float
@@ -192,7 +189,6 @@ class Wall(Record):
     turns: float
     """Timed turns, with what they settle in, L2 flushes and changes of contents."""
     checks: float
-    """Comparing outputs with the oracle."""
     rest: float
     """Forking, ending, and what lies between the phases."""
 
@@ -283,8 +279,6 @@ class ProgramRecord(GpuRecord):
     recorded_at: Moment
     binary_sha256: Sha256
     runs: tuple[ProgramRun, ...]
-    """The timed ones."""
     verification: VerificationRun | None = None
     """None for a program that checks its output in every run, and in records from before."""
     telemetry: Telemetry
-    """Of the timed runs."""

@@ -35,7 +35,6 @@ ImageDigest = Annotated[str, AfterValidator(_digest)]
 Patterned = Annotated[str, AfterValidator(_pattern)]
 """What reads a figure off an output, by the grammars of ``assay.shared.output_readers``."""
 PathInside = Annotated[str, AfterValidator(_inside)]
-"""A path of a checkout, below its top."""
 
 
 class FigurePattern(Record):
@@ -69,7 +68,6 @@ class TypedLine(Record):
     """A command line as the source types it."""
 
     line: str
-    """Its continuation lines joined."""
     place: SourcePlace
     lacks: str | None = None
     """What one would have to add before it can be given to a shell, in words; None for nothing."""
@@ -89,7 +87,6 @@ class OriginalSource(Record):
     file: PathInside | None
     """As the source names it, with its digest in the record; None where it names none."""
     place: SourcePlace
-    """Where it is named."""
     directory: PathInside = "."
     """Of a checkout, where its lines are typed."""
     build: TypedLine | None
@@ -140,7 +137,6 @@ class LineRun(Record):
     stdout: str
     stderr: str
     cut: bool
-    """Whether more was printed than is kept."""
 
 
 class CheckoutCopy(Record):
@@ -159,7 +155,6 @@ class OriginalJob(Record):
     original: Identifier
     checkout: CheckoutCopy
     build: GivenLine | None
-    """None where nothing is built."""
     run: GivenLine
     typed: GivenLine | None = None
     """Run too, after it; None where the source types no other line."""
@@ -206,9 +201,7 @@ class OriginalRunRecord(GpuRecord):
 
 
 MOST_LINES = 40
-"""Lines of the compiler's that are kept."""
 LONGEST_LINE = 300
-"""Characters of one of them."""
 
 CompilerLine = Annotated[str, StringConstraints(pattern=r"^[ -~]+$", max_length=LONGEST_LINE)]
 """A line that a compiler printed: it names a stranger's words, so that only ASCII is kept."""
@@ -222,7 +215,6 @@ class PublishedFile(Record):
     file: PathInside
     """Of a checkout, as it was published."""
     place: SourcePlace
-    """Where it is named."""
     public: str
     """Where it is to be had, in words."""
     archs: Annotated[tuple[CompiledArch, ...], Field(min_length=1)]

@@ -11,8 +11,6 @@ from assay.records.images import RuntimeName, RuntimeWish
 from assay.records.originals import FileCompileJob, FileCompileRequest, OriginalJob, OriginalRequest
 
 Executor = Literal["local", "slurm"]
-"""Who places the jobs."""
-
 
 NestedFolder = Annotated[
     str, Field(pattern=r"^earlier/[a-z0-9_]+/evidence(/earlier/[a-z0-9_]+/evidence)*$")
@@ -55,7 +53,6 @@ class EarlierReport(Record):
     """A signed report that a run takes over whole, below ``earlier/<name>``."""
 
     name: Identifier
-    """Of its run."""
     path: str
     """The directory or the archive of a report: it, or one in which it is nested."""
     folder: str
@@ -85,7 +82,6 @@ class TargetPlan(Record):
     stopwatches: tuple[Identifier, ...] = ()
     """Comparisons whose profiled arms other stopwatches time too."""
     cheats: bool = False
-    """Whether kernels that cheat are tried there."""
     sanitized: tuple[Identifier, ...] = ()
     """Compiled variants that compute-sanitizer watches."""
     operators: Unread = None

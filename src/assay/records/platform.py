@@ -48,7 +48,6 @@ class Peaks(Record):
     fp32_tflop_per_s: Annotated[float, Field(gt=0)]
     memory_gb_per_s: Annotated[float, Field(gt=0)]
     source: str
-    """Document that states them."""
 
 
 class Target(Record):
@@ -152,7 +151,6 @@ class PlatformRecord(Record):
     schema_: Literal["assay/platform/1"] = Field(alias="schema")
     target: str
     recorded_at: Moment
-    """UTC, ISO 8601."""
     hostname_sha256: str
     """Digest of the host name: tells machines apart without publishing their names. Of a cluster's
     node a salt stands before it, which the run keeps to itself."""
@@ -162,7 +160,6 @@ class PlatformRecord(Record):
     kernel: str
     distribution: str
     runtime: str
-    """Container runtime, or ``host``."""
     image_digest: str | None
     device: Device
     allocation: Allocation | None

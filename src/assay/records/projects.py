@@ -40,7 +40,6 @@ def _day(text: str) -> str:
 
 
 PublishedOn = Annotated[str, StringConstraints(max_length=10), AfterValidator(_day)]
-"""A year, a month or a day."""
 
 
 def _below(text: str) -> str:
@@ -83,8 +82,6 @@ CudaFile = Annotated[
         max_length=300,
     ),
 ]
-"""A file of the project, below its folder."""
-
 
 MOST_COMMAND = 2000
 """Characters of a command: somebody reads all of it before it runs."""
@@ -111,10 +108,8 @@ class CudaArm(Record):
     """
 
     title: str
-    """What it is, in words."""
     source: CudaFile
     symbol: Symbol
-    """The extern "C" launcher in it."""
     operands: Annotated[tuple[Symbol, ...], Field(min_length=1)]
     """Inputs whose addresses it takes, in its order."""
     sizes: tuple[Symbol, ...] = ()
@@ -197,7 +192,6 @@ class ShortAnswer(Record):
     measurement: Identifier | None = None
     """Of this project."""
     command: Identifier | None = None
-    """Likewise."""
     reads: Patterned | None = None
     """What finds the figure: ``GFLOPs: {value}``, ``json: ...`` or ``csv: ...``."""
     take: Take = Take.ONLY

@@ -78,7 +78,6 @@ class ReportMachine(Record):
     vbios: str | None
     power_limit_w: float | None
     recorded_at: str
-    """ISO 8601."""
     commit: str | None
     """Of this repository, that measured."""
 
@@ -94,7 +93,6 @@ class ArmRate(Record):
     target: Identifier
     comparison: Identifier
     title: str
-    """Of the comparison."""
     operation: str
     """That the comparison is about: its control's."""
     variant: str
@@ -124,7 +122,6 @@ class ReportFigures(Record):
     machines: tuple[ReportMachine, ...]
     figures: tuple[ReportFigure, ...]
     claims: dict[Identifier, ClaimInShort] = {}
-    """Of the claims that the figures are of."""
     counts: dict[str, OutcomeCounts] = {}
     """Outcomes by kind, one of ``findings.headline.KINDS``; none of a report nobody vouches for."""
     rates: tuple[ArmRate, ...] = ()

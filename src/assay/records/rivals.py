@@ -32,7 +32,6 @@ class Rival(Record):
     id: Identifier
     title: str
     purpose: str
-    """What it answers, one line."""
     module: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$")]
     """What the device side imports of it."""
     packages: Annotated[tuple[PinnedPackage, ...], Field(min_length=1)]
@@ -117,12 +116,10 @@ class TuningChoice(Record):
     dtype: Literal["float16", "bfloat16", "float8_e4m3"]
     block_rows: Annotated[int, Field(gt=0)]
     block_cols: Annotated[int, Field(gt=0)]
-    """Shape of a stored block of A."""
     shapes: ShapeClass
     variant: Identifier
     evidence: SweepArm
     why: str
-    """What the choice rests on, in a sentence or two."""
 
     def key(self) -> tuple[str, str, str, int, int]:
         """Return what two choices must share for their shape classes to compete."""
@@ -181,7 +178,6 @@ class KernelEntry(OperatorKernel):
     arch: str
     symbol: str
     path: str
-    """Relative to the index."""
     sha256: Sha256
 
 

@@ -24,7 +24,6 @@ class UnitFacts:
 
 
 def _rate(symbol: str, factor: float = 1.0) -> UnitFacts:
-    """Return the facts of a rate of FLOPs, which people spell in many ways."""
     name = symbol.removesuffix("/s").lower()
     spellings = (f"{name}s", f"{name}s/s", f"{name}/sec", f"{name}s/sec")
     return UnitFacts(symbol, "tflop_per_s", factor, written=spellings)
@@ -78,8 +77,6 @@ SPELLINGS = {
     for spelling in (unit.value, unit.facts.symbol, *unit.facts.written)
     if spelling
 }
-"""Units by every spelling of theirs, in lower case."""
-
 
 NEITHER = frozenset({Unit.LINES, Unit.COUNT})
 """Units of figures of which neither more nor less is better."""
@@ -109,7 +106,6 @@ def unit_as_written(text: str) -> Unit | None:
 
 SYMBOLS = {unit.value: unit.facts.symbol for unit in Unit}
 """By code, as records carry it."""
-
 
 DIGITS = 4
 """Significant ones of a measured figure, zeros at its end among them."""

@@ -14,9 +14,7 @@ class StatusFacts:
     """All that sets one status apart from the others, to judge, to count and to draw by."""
 
     light: str
-    """Colour on a light page, as #rrggbb."""
     dark: str
-    """The same on a dark page."""
     badge: Literal["disc", "square", "diamond", "ring"]
     """Shape before the word, so that colour alone never tells statuses apart."""
     severity: int
@@ -172,7 +170,6 @@ class Nearest(Record):
     """The nearest measured thing, shown beside a claim that has no answer of its own."""
 
     what: str
-    """Claim id, or "arm of comparison" in words."""
     target: Identifier | None
     measured: float | None
     unit: str | None
@@ -235,7 +232,6 @@ class Verdict(VerdictInShort):
     same_measurement: tuple[Identifier, ...] = ()
     """Other claims judged by the very same samples: their verdicts are not independent of this."""
     evidence: tuple[str, ...]
-    """Paths inside the report directory."""
     why_on: Identifier | None = None
     """The target whose verdict on the same claim found the cause; None where this one did."""
     readings: tuple[VerdictReading, ...] = ()

@@ -30,7 +30,6 @@ class CheckEntry(Record):
     says: str
     """What was found, in words, which may change; empty where nothing of it could be proven."""
     unproven: tuple[str, ...]
-    """What it could not prove."""
 
     @property
     def passed(self) -> bool:
@@ -53,7 +52,6 @@ class SignerEntry(Record):
 
     keyid: str
     name: str
-    """The verifier's own name for it."""
 
 
 class Replication(Record):
@@ -89,7 +87,6 @@ class VerificationRecord(Record):
     code: str | None
     """What ended it, for programs: of failed checks that of the first; None where it verified."""
     error: str | None
-    """The same in words."""
     run: str | None
     """As signed; like what follows None unless a trusted key vouches for all files."""
     commit: str | None

@@ -79,7 +79,6 @@ class Workload(Record):
     code: CodeSpec | None = None
     """Of ``callable``: draws the inputs (distribution ``own``) and knows the right answer."""
     parameters: dict[Symbol, CodeParameter] = {}
-    """What that function is called with."""
     small: dict[Symbol, CodeParameter] = {}
     """Of ``callable``: a small problem, for compiled kernels in the gate and compute-sanitizer."""
     flops: str | None = None
@@ -143,7 +142,6 @@ class Comparison(Record):
     control: Identifier
     """Arm that is measured twice under two names: the A/A control."""
     profile: tuple[Identifier, ...] = ()
-    """Arms that Nsight Compute profiles."""
 
     def arm(self, name: str) -> Arm:
         """Return an arm by its id. Raises StopIteration where there is none."""
@@ -168,11 +166,9 @@ class ComparisonsFile(Record):
 
 
 FEWEST_FIXED = 5
-"""Fewest processes of a design whose number is fixed."""
 
 
 def _rising(looks: tuple[int, ...]) -> tuple[int, ...]:
-    """Raise ValueError where a look has no more processes than the one before."""
     if any(later <= earlier for earlier, later in pairwise(looks)):
         raise ValueError(f"{list(looks)}: each look has more processes than the one before")
     return looks
@@ -195,7 +191,6 @@ class Protocol(Record):
     blocks: Annotated[int, Field(ge=2, le=1000)]
     """Blocks a process; in a block every arm has two turns (ABBA)."""
     samples: Annotated[int, Field(ge=1, le=100_000)]
-    """Timed launches a turn."""
     l2: Literal["cold", "warm"]
     timer: Literal["events", "graph"]
     """``events`` round single launches, L2 flushed between them when cold; ``graph``: events round

@@ -43,7 +43,6 @@ class Task:
     binds: tuple[Bind, ...] = ()
     """What a container sees of the host's files. ``directory`` must be covered by one."""
     gpu: bool = False
-    """Whether it needs the GPUs."""
     counters: bool = False
     """Whether it reads the GPU's performance counters, which drivers keep for administrators."""
 
@@ -95,7 +94,6 @@ class Place:
 
     runtime: Runtime
     image: ImageRecord | None = None
-    """None on the host."""
     python: str = "python3"
     """The Python that has PyTorch, as this place names it."""
     packages: tuple[Path, ...] = ()

@@ -11,7 +11,6 @@ from assay.runtimes.engine import EngineRuntime
 from assay.runtimes.host import HostRuntime
 
 RUNTIMES: tuple[RuntimeName, ...] = ("docker", "podman", "apptainer", "host")
-"""In the order in which auto tries them."""
 SifOf = Callable[[ImageRecord], Path]
 """Where the SIF file of an image lies."""
 

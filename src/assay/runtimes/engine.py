@@ -93,7 +93,6 @@ class EngineRuntime:
         self.reap()
 
     def _ask_info(self, name: EngineName) -> dict[str, Any]:
-        """Return what the engine says of itself. Raises MissingEnvironment."""
         says = ""
         try:
             info = json.loads(self.ask("info", "--format", "{{json .}}"))

@@ -96,7 +96,6 @@ class AttentionSizes:
     scale: float
     """Factor on the scores; usually 1 / sqrt(head_dim)."""
     strides: Mapping[str, Strides]
-    """Of each of TENSORS."""
     full_pitch: int
     """Columns that a row of the list has room for; 0 without full blocks."""
     partial_pitch: int

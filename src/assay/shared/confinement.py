@@ -38,7 +38,6 @@ def _call(number: int, *arguments: object) -> int:
 
 
 def _version() -> int:
-    """Return the version of Landlock; 0 where there is none."""
     try:
         return _call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))
     except (OSError, AttributeError):

@@ -28,7 +28,6 @@ class FailureKind(StrEnum):
     """The reason why there is no result."""
 
     FAILED = "failed"
-    """The work itself went wrong."""
     BAD_JOB = "bad_job"
     NO_DEVICE = "no_device"
     """No usable GPU, the wrong one, or a library that drives it is missing."""
@@ -38,13 +37,11 @@ class FailureKind(StrEnum):
     """Memory of the GPU or of the host ran out."""
     UNSUPPORTED = "unsupported"
     NOT_INSTALLED = "not_installed"
-    """An optional library is not there."""
     NOT_CAPTURED = "not_captured"
     """Launches could not be captured into a CUDA graph."""
     KILLED = "killed"
     """Ended from outside by SIGKILL, as by a host short of memory."""
     CRASHED = "crashed"
-    """Ended by another signal, or without a word."""
     TIMED_OUT = "timed_out"
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 
 LONGEST = 300
-"""Characters of a formula."""
 DEEPEST = 30
 """Levels of nesting; the terms of a sum stand side by side."""
 LARGEST_EXPONENT = 8.0
@@ -45,7 +44,6 @@ _BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Pow: _power,
 }
 
-
 SAMPLE_SIZES = (1.0, 3.0, 64.0, 8192.0)
 """What names stand for where it is asked whether a formula ever has a value."""
 
@@ -60,7 +58,6 @@ class Expression:
 
     text: str
     names: frozenset[str]
-    """The facts that it asks for."""
 
     def value(self, facts: Mapping[str, float]) -> float:
         """Return its value over ``facts``. Raises BadExpression for a missing fact or no finite

@@ -92,7 +92,6 @@ def hold_gpu(
 
 
 def _acquire(handle: int, uuid: str, wait_s: float, say: Callable[[str], None]) -> float:
-    """Wait for the lock; returns the seconds it took."""
     began, told = time.monotonic(), False
     while True:
         try:

@@ -82,7 +82,6 @@ class ProgramRunsJob(DeviceJob):
     arguments: tuple[str, ...]
     runs: int
     timeout_s: float
-    """Of one run."""
     verify: tuple[str, ...] = ()
     """Further arguments of one run that checks the output; none, and there is no such run."""
 
@@ -111,10 +110,8 @@ class OriginalRunsJob(DeviceJob):
     run: str
     run_by: Literal["source", "user"]
     runs: int
-    """Of each line."""
     build_timeout_s: float
     run_timeout_s: float
-    """Of one run."""
     typed: str | None = None
     """The line as the source types it, where that is another than the one that runs the stated
     problem."""
@@ -163,7 +160,6 @@ class SanitizerJob(DeviceJob):
 
 
 PACKAGE = "assay.device.tasks"
-"""The modules' package."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +167,6 @@ class DeviceTask:
     """The function that does a task, and what it must find when it is called."""
 
     job: type[DeviceJob]
-    """Whose ``task`` names it."""
     module: str
     """Below PACKAGE."""
     function: str
@@ -182,7 +177,6 @@ class DeviceTask:
     forks: bool = False
     """Whether it measures in children, which profit from what their parent has imported."""
     holds_gpu: bool = True
-    """Whether it must have the GPU to itself."""
     needs_torch: bool = True
 
     @property

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MOST_OUTPUT = 2**20
-"""Bytes of each stream that are kept; the first ones."""
 POLL_S = 0.05
 PIECE = 2**16
 

@@ -25,12 +25,10 @@ class Kernel:
     block: Block
     """Of A, or of scores."""
     block_b: Block | None
-    """Of a sparse B."""
     symbol: str
     path: str
     sha256: str
     head_dim: int | None = None
-    """Of attention."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ OPERANDS = {
 """Input pointers of each ABI, in order; c, m, n, k, workspace, its size and the stream follow.
 A size that an operation does not have is 0."""
 
-
 PROJECT = "project"
 """ABI of a project's kernel: its operands, the output, its sizes, workspace, its size, stream."""
 

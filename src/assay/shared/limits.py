@@ -8,7 +8,6 @@ MAX_SAMPLES = 64
 """Timed launches, unless the protocol itself asks for more: a short kernel's turn must not fill
 the evidence with samples."""
 MAX_SETTLING = 512
-"""Launches before them that are not counted."""
 SETTLES_ITSELF = 10
 """A launch that lasts so many times as long as settling needs none before it: the clock of the arm
 before it rules at most a tenth of it."""

@@ -122,7 +122,6 @@ class _WordsReader:
     before: tuple[str, ...]
     """What stands before the number: literals, between which anything may stand."""
     after: tuple[str, ...]
-    """What stands behind it, likewise."""
 
     def values(self, output: str, take: Take = Take.ALL) -> tuple[float, ...]:
         lines = _plain(output.replace("\r", "\n")).split("\n")

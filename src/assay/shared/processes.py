@@ -27,7 +27,7 @@ def tied_to_parent(number: signal.Signals = signal.SIGKILL) -> Callable[[], None
 
         prctl = ctypes.CDLL(None).prctl
     except (ImportError, AttributeError, OSError):  # a Python without it, another kernel
-        return _stay
+        return lambda: None
     parent = os.getpid()
 
     def tie() -> None:
@@ -36,10 +36,6 @@ def tied_to_parent(number: signal.Signals = signal.SIGKILL) -> Callable[[], None
             os.kill(os.getpid(), number)
 
     return tie
-
-
-def _stay() -> None:
-    pass
 
 
 def run_to_end(

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 from assay.shared.expressions import parse
 
 Json = dict[str, Any]
-"""An object of parsed JSON."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,6 @@ class WorkloadSpec:
     code: CodeSpec | None = None
     """Of operation ``callable``: what makes inputs, arms and the right answer."""
     parameters: Json = field(default_factory=dict)
-    """What it is called with."""
     small: Json = field(default_factory=dict)
     """What of it is otherwise where kernels are tried at a small problem."""
     flops: str | None = None
@@ -169,7 +167,6 @@ class ArtifactSpec:
     """A compiled library or program, and the digest it must have."""
 
     path: str
-    """Absolute."""
     sha256: str
 
 
