@@ -70,8 +70,7 @@ from assay.records.side_evidence import (
     StopwatchArm,
     StopwatchRecord,
 )
-from assay.records.workload_specs import as_spec, workload_spec
-from assay.records.workloads import FEWEST_FIXED, Arm, Comparison
+from assay.records.workloads import FEWEST_FIXED, Arm, Comparison, as_spec, workload_spec
 from assay.report.render import render
 from assay.shared.files import sha256_bytes, write_bytes
 from assay.shared.launch_facts import launch_facts

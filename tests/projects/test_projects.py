@@ -21,7 +21,7 @@ from assay.device.tasks.correctness import check_arm
 from assay.judging.answers import Asked, make_answers
 from assay.judging.printed_figures import audit
 from assay.pipeline.project_check import every_problem
-from assay.records.workload_specs import as_spec, workload_spec
+from assay.records.workloads import as_spec, workload_spec
 from assay.shared import project_calls
 from assay.shared.specs import ArmSpec, Json, VariantSpec
 from tests import report_fixtures

@@ -13,13 +13,8 @@ from pathlib import Path
 from assay.base.errors import BadInput
 
 SEARCHED = (
-    "PATH",
-    "LD_LIBRARY_PATH",
-    "LIBRARY_PATH",
-    "CPATH",
-    "C_INCLUDE_PATH",
-    "CPLUS_INCLUDE_PATH",
-)
+    "PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH",
+)  # fmt: skip
 """Where programs, libraries and headers are looked for. An empty entry means the current directory,
 and so does a relative one (``./assay`` itself sees to the first two before it starts a Python)."""
 SEPARATORS = os.pathsep + ",\n"

@@ -24,10 +24,7 @@ LEAST_FREE = 2**20
 
 
 def pip_install(python: Path, lock: Path, environ: Mapping[str, str]) -> list[str]:
-    """Command that installs ``lock``, without a network from ASSAY_WHEELHOUSE.
-
-    Python compiles at import: most modules never are. Raises MissingEnvironment without it.
-    """
+    """Command that installs ``lock``. Raises MissingEnvironment without its ASSAY_WHEELHOUSE."""
     command = [str(python), "-m", "pip", "install", "--no-compile", *QUIET, *PINNED]
     return [*command, *_sources(environ), "-r", str(lock)]
 

@@ -11,9 +11,7 @@ from assay.base.errors import CheckFailed
 
 
 class SignalledExit(SystemExit):
-    """A signal asked this process to end; ``code`` as shells say: 143 for SIGTERM, not Ctrl-C's
-    130.
-    """
+    """A signal asked this process to end; ``code`` is 128 and its number, unlike Ctrl-C's."""
 
     code: int
 

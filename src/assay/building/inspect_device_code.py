@@ -182,9 +182,7 @@ def _run(*command: str) -> str | None:
 
 
 def count_code(listing: str, form: str, kernels: str) -> Counter[tuple[str, str, bool]]:
-    """Count cuobjdump's files (False), and kernels with ``kernels`` in the name (True), by arch,
-    form.
-    """
+    """Count files (False) and kernels named ``kernels`` (True), by architecture and form."""
     word, pattern = {"cubin": ("elf", _FUNCTION), "ptx": ("ptx", _ENTRY)}[form]
     counts: Counter[tuple[str, str, bool]] = Counter()
     sections = list(_SECTION.finditer(listing))

@@ -12,12 +12,9 @@ from assay.shared.files import sha256_bytes
 
 OPTION = "-lineinfo"
 SECTIONS = (
-    ".debug_line",
-    ".rel.debug_line",
-    ".rela.debug_line",
-    ".nv.merc.debug_line",
+    ".debug_line", ".rel.debug_line", ".rela.debug_line", ".nv.merc.debug_line",
     ".nv.merc.rela.debug_line",
-)
+)  # fmt: skip
 """The line tables and their relocations; from sm_100 on a cubin holds a second table."""
 
 _FILE_ID = re.compile(rb"(?<=_GLOBAL__N__)[0-9a-f]{8}(?=_)")
@@ -79,10 +76,7 @@ def symbol_sizes(data: bytes) -> dict[str, int]:
 
 
 def code_digest(cubins: Iterable[bytes]) -> str:
-    """Return the digest of machine code, without line tables and nvcc's digests of sources.
-
-    Raises BadInput for no ELF file.
-    """
+    """Return code's digest without line tables and digests of sources. Raises BadInput: no ELF."""
     listed = []
     for cubin in cubins:
         for name, start, size in _sections(cubin):

@@ -34,16 +34,8 @@ KERNELS = "kernels"
 PROJECT = EVIDENCE_FOLDER
 """Folder of a project's files in the build directory, as in evidence."""
 COMMON = (
-    "nvcc",
-    "-ccbin",
-    "g++",
-    "-O3",
-    "-std=c++17",
-    "-Xptxas",
-    "-v",
-    "--keep",
-    "--keep-dir=keep",
-)
+    "nvcc", "-ccbin", "g++", "-O3", "-std=c++17", "-Xptxas", "-v", "--keep", "--keep-dir=keep",
+)  # fmt: skip
 SHARED = ("-shared", "-Xcompiler", "-fPIC", "-Xlinker", "--exclude-libs=ALL")
 """A library that hides its static CUDA runtime: it must not bind to the one PyTorch loaded."""
 CUTLASS = "cutlass_library/source"

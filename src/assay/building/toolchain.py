@@ -25,8 +25,7 @@ CUDA = "nvidia/cu13"
 OUR_LINKS = {f"{CUDA}/lib64": "lib", f"{CUDA}/lib/libcudart.so": "libcudart.so.13"}
 """Links that nvcc's -Llib64 -lcudart needs and the wheels lack, below the site directory."""
 DRIVER_API = 13_000
-"""CUDA that a driver must offer (cuDriverGetVersion); it changes with nvcc, as does the next line.
-"""
+"""CUDA that a driver must offer (cuDriverGetVersion); changes with nvcc, as does the next line."""
 OLDEST_DRIVER = "580.65.06"
 """First Linux driver that offers it: CUDA 13.0's release notes, "CUDA Toolkit and Corresponding
 Driver Versions" (https://docs.nvidia.com/cuda/archive/13.0.0/cuda-toolkit-release-notes/)."""
@@ -68,10 +67,7 @@ def toolchain_directory(root: Path) -> Path:
 
 
 def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
-    """Return the compilers of ``place``, seen to start; the host's, by default, are unpacked.
-
-    Raises MissingEnvironment.
-    """
+    """Return the compilers of ``place`` (the host), seen to start. Raises MissingEnvironment."""
     if place is None or place.image is None:
         find_host_compiler()
         place, site = Place(HostRuntime()), ensure_packages(root).resolve()

@@ -198,9 +198,7 @@ def _catalog(root: Path, sources: dict[str, SourceClaims]) -> Catalog:
 
 
 def catalog_files(root: Path) -> list[str]:
-    """Return the files that a report carries of a catalog; with a project's copy no claims of
-    Assay's.
-    """
+    """Return the files that a report carries of a catalog; with a project's copy no own claims."""
     copy = project_of(root)
     own = [path for path in copy.rglob("*") if path.is_file()] if copy else []
     names = [path.relative_to(root).as_posix() for path in own]
@@ -208,9 +206,7 @@ def catalog_files(root: Path) -> list[str]:
 
 
 def base_files(root: Path, *, claims: bool) -> list[str]:
-    """Return Assay's configuration; ``claims``: with its own. A site's files and keys are none of
-    it.
-    """
+    """Return Assay's configuration; ``claims``: with its own. No site's files, no keys."""
     found = [path for path in (root / "config").rglob("*.yaml") if path.is_file()]
     found += (root / "kernels").glob("*/kernel.yaml")
     names = sorted(path.relative_to(root).as_posix() for path in found)

@@ -87,9 +87,7 @@ def verify_archive(path: Path, tag: str | None = None) -> tuple[str, tuple[str, 
 
 @contextmanager
 def alone(path: Path, tag: str, making: str) -> Iterator[None]:
-    """Hold the place of an image, waiting. Raises MissingEnvironment: disk full, read-only, no
-    locks.
-    """
+    """Hold the place of an image, waiting. Raises MissingEnvironment: disk, or no locks."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"another process makes {tag}; waiting for it"

@@ -30,11 +30,9 @@ FORMAT = 2
 EMPTY = {"dev": 0o755, "proc": 0o555, "run": 0o755, "sys": 0o555, "tmp": 0o1777, "var/tmp": 0o1777}
 """Directories an image must have, with their modes."""
 INSTALLED = (
-    "usr/lib/python3*/dist-packages",
-    "usr/local/lib/python3*/dist-packages",
-    "usr/local/lib/python3*/site-packages",
-    "opt/*/lib/python3*/site-packages",
-)
+    "usr/lib/python3*/dist-packages", "usr/local/lib/python3*/dist-packages",
+    "usr/local/lib/python3*/site-packages", "opt/*/lib/python3*/site-packages",
+)  # fmt: skip
 UNREADABLE = 1
 """tar's exit code for files that changed or could not be read, which is no reason to stop."""
 

@@ -85,9 +85,7 @@ def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> 
 
 
 def make(definition: Definition, target: str, runtime: RuntimeName, folder: Path) -> None:
-    """Make ``folder``: archive and record, or nothing. Raises MissingEnvironment, CheckFailed,
-    OSError.
-    """
+    """Make ``folder`` whole or not at all. Raises MissingEnvironment, CheckFailed, OSError."""
     say(f"making the image {definition.tag} from Debian packages and wheels")
     with partial(folder, f"making the image {definition.tag}") as unfinished:
         layer, listing = unfinished / LAYER, unfinished / "packages.json"

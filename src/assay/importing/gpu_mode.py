@@ -1,7 +1,4 @@
-"""GPU MODE: folders with ``task.yml`` and ``reference.py``, and ``custom_kernel`` submissions.
-
-The format is that of the tasks in gpu-mode/reference-kernels.
-"""
+"""GPU MODE: tasks (gpu-mode/reference-kernels), and submissions that define ``custom_kernel``."""
 
 import ast
 import json

@@ -311,10 +311,7 @@ def read_source(path: Path) -> bytes:
 
 
 def below(paths: Sequence[Path], *endings: str) -> list[Path]:
-    """Return files of these endings in ``paths`` and below, sorted, but for a project's own.
-
-    Raises BadInput for a path that is not there.
-    """
+    """Return files of these endings in ``paths``, sorted, no project's. Raises BadInput."""
     found: list[Path] = []
     for given in paths:
         path = given.resolve() if given.is_dir() else given.parent.resolve() / given.name

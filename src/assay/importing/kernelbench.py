@@ -33,9 +33,7 @@ LAZY = re.compile(rb"^[ \t]+(from|import)\b", re.MULTILINE)
 
 
 def import_kernelbench(paths: Sequence[Path]) -> Imported:
-    """Return every solution with its problem: in its file, alone in its folder, or by its name.
-    Raises BadInput for a path that is not there.
-    """
+    """Return every solution with its problem, by file, folder or name. Raises BadInput: no path."""
     imported = Imported("Solutions to KernelBench problems", ADAPTER)
     sources: dict[Path, bytes] = {}
     for path in below(paths, ".py"):

@@ -13,8 +13,7 @@ from assay.records.claims import Claim
 from assay.records.evaluations import Benchmark, FlopFormula, Metric, Program, Term
 from assay.records.measurements import ArmFacts
 from assay.records.units import Unit
-from assay.records.workload_specs import workload_spec
-from assay.records.workloads import Workload
+from assay.records.workloads import Workload, workload_spec
 from assay.shared.launch_facts import launch_facts
 from assay.shared.stored_blocks import workload_blocks
 from assay.statistics.roofline import Dtype

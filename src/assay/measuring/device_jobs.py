@@ -14,7 +14,7 @@ from assay.records.measurements import BenchmarkRecord, CorrectnessRecord
 from assay.records.originals import OriginalJob, OriginalSource
 from assay.records.plan import ProgramJob
 from assay.records.platform import Device, Target
-from assay.records.workload_specs import as_spec, workload_spec
+from assay.records.workloads import as_spec, workload_spec
 from assay.runtimes.base import Place
 from assay.shared.job import (
     BenchmarkJob,

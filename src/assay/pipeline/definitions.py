@@ -17,7 +17,7 @@ from assay.evidence.stages import TARGET_STAGES, AnyStage
 from assay.measuring.device_jobs import comparison_spec
 from assay.records.base import Record
 from assay.records.plan import Request, TargetPlan
-from assay.records.workload_specs import as_spec
+from assay.records.workloads import as_spec
 from assay.shared.files import sha256_bytes
 from assay.shared.job import TASKS
 from assay.shared.specs import ProtocolSpec, TargetSpec

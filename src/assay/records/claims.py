@@ -353,9 +353,7 @@ class Claim(ClaimText):
 
 
 class Audit(Record):
-    """A relation that a source states or relies on, phrased so that it is consistent where it
-    holds.
-    """
+    """A relation that a source states or relies on, phrased so that it agrees where it holds."""
 
     id: Identifier
     statement: str

@@ -96,10 +96,7 @@ def no_unit(typed: str) -> str:
 
 
 def unit_as_written(text: str) -> Unit | None:
-    """Return the unit that people write so ("TFLOP/s", "tflops", "x"); None where none is.
-
-    Bits are no bytes: "Gb/s" is none, whatever is meant by it.
-    """
+    """Return the unit that people write ("TFLOP/s", "x"); None for others, and bits ("Gb/s")."""
     compact = "".join(text.split())
     return None if BITS.match(compact) else SPELLINGS.get(compact.lower())
 

@@ -68,10 +68,7 @@ class Status(StrEnum):
 
 
 class Why(StrEnum):
-    """The cause of a verdict that does not plainly hold: the one table of causes, with its words.
-
-    ``short`` is for columns without room.
-    """
+    """The cause of a verdict that does not plainly hold: the one table, in words and short ones."""
 
     words: str
     short: str

@@ -1,15 +1,17 @@
 """Workloads (what is computed), comparisons (what is measured side by side), protocols (how)."""
 
-from enum import StrEnum
+from dataclasses import MISSING, fields
+from enum import Enum, StrEnum
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
 from assay.records.base import Identifier, Record, Symbol, require
 from assay.shared.expressions import parse
-from assay.shared.specs import MOST, CodeSpec, PatternSpec
+from assay.shared.specs import MOST, CodeSpec, PatternSpec, WorkloadSpec
 
+S = TypeVar("S")
 Dimension = Annotated[int, Field(gt=0, le=MOST)]
 
 
@@ -112,6 +114,29 @@ class Workload(Record):
         return {
             name: value for name, value in self.parameters.items() if isinstance(value, int | float)
         }
+
+
+GATES_OWN = ("logit_scale", "poison_unselected")
+"""Fields of a problem that no workload of a catalog has: the gate's further shapes set them."""
+
+
+def workload_spec(workload: Workload) -> WorkloadSpec:
+    """Return a problem; a dimension that its operation does not have is 0."""
+    gates_own = {name: WorkloadSpec.__dataclass_fields__[name].default for name in GATES_OWN}
+    return as_spec(WorkloadSpec, workload, **gates_own)
+
+
+def as_spec(kind: type[S], record: Record, **given: Any) -> S:
+    """Return the fields of ``kind`` as a record has them, its None being the field's default."""
+    values = dict(given)
+    for field in fields(kind):  # type: ignore[arg-type]
+        if field.name in given:
+            continue
+        value = getattr(record, field.name)
+        if value is None and field.default is not MISSING:
+            value = field.default
+        values[field.name] = value.value if isinstance(value, Enum) else value
+    return kind(**values)
 
 
 class WorkloadsFile(Record):
@@ -221,9 +246,7 @@ class ProtocolsFile(Record):
 
 
 class Judging(Record):
-    """``config/judging.yaml``: margins declared before a run, and signed. Defaults: earlier
-    evidence's.
-    """
+    """``config/judging.yaml``: margins, declared and signed; defaults are earlier evidence's."""
 
     schema_: Literal["assay/judging/1"] = Field(alias="schema")
     confidence: Annotated[float, Field(gt=0.5, lt=1)]

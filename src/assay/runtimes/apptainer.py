@@ -78,9 +78,7 @@ class ApptainerRuntime:
     def run(
         self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
     ) -> CommandOutcome:
-        """Run ``task`` in the image's SIF file. Raises CheckFailed for another digest than
-        recorded.
-        """
+        """Run ``task`` in the image's SIF file. Raises CheckFailed for another digest."""
         assert image is not None
         sif = self.sif_of(image)
         self._check(sif, image)
@@ -168,9 +166,7 @@ def outer_environment(program: str, inner: Mapping[str, str]) -> dict[str, str]:
 
 
 def make_sif(archive: Path, sif: Path) -> str:
-    """Make a SIF file of a docker archive, whole or not at all; its SHA-256. Raises
-    MissingEnvironment.
-    """
+    """Make a SIF file of a docker archive, or none; its SHA-256. Raises MissingEnvironment."""
     program = find_program()
     sif.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{sif.name}.", dir=sif.parent) as folder:

@@ -20,29 +20,16 @@ ALL = f"{KIND}=all"
 INSIDE = "/usr/local/nvidia/lib64"
 """Folder of the driver's libraries inside of containers."""
 LIBRARIES = (
-    "libcuda",
-    "libcudadebugger",
-    "libnvidia-allocator",
-    "libnvidia-cfg",
-    "libnvidia-gpucomp",
-    "libnvidia-ml",
-    "libnvidia-nvvm",
-    "libnvidia-nvvm70",
-    "libnvidia-ptxjitcompiler",
-    "libnvidia-sandboxutils",
-    "libnvidia-tileiras",
-)
+    "libcuda", "libcudadebugger", "libnvidia-allocator", "libnvidia-cfg", "libnvidia-gpucomp",
+    "libnvidia-ml", "libnvidia-nvvm", "libnvidia-nvvm70", "libnvidia-ptxjitcompiler",
+    "libnvidia-sandboxutils", "libnvidia-tileiras",
+)  # fmt: skip
 """What computing needs of a driver; graphics, video and OpenCL are left out."""
 LIBRARY_FOLDERS = (
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib64",
-    "/lib/x86_64-linux-gnu",
-    "/lib64",
-    "/usr/local/nvidia/lib64",
-    "/usr/local/nvidia/lib",
-    "/usr/lib/x86_64-linux-gnu/nvidia/current",
+    "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/lib/x86_64-linux-gnu", "/lib64",
+    "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/lib/x86_64-linux-gnu/nvidia/current",
     "/run/opengl-driver/lib",
-)
+)  # fmt: skip
 """Beside what ldconfig knows."""
 NODES = re.compile(r"nvidia(\d+|ctl|-uvm|-uvm-tools)")
 NO_DRIVER = (
@@ -63,10 +50,7 @@ class Access:
 
 
 def find_access(info: Mapping[str, Any], *, is_podman: bool) -> Access:
-    """Return the first way in which this engine can give a container all GPUs; CDI if it knows it.
-
-    Raises MissingEnvironment when none works.
-    """
+    """Return the first way to give a container all GPUs: CDI first. Raises MissingEnvironment."""
     if not is_podman:
         listed = [one.get("ID") for one in info.get("DiscoveredDevices") or ()]
         folders = map(Path, info.get("CDISpecDirs") or ())

@@ -109,9 +109,7 @@ class AttentionSizes:
 
 
 def stride_fields(names: Sequence[str], strides: Mapping[str, Strides]) -> dict[str, int]:
-    """Return the strides of some tensors as fields of a structure. Raises KeyError for one that has
-    none.
-    """
+    """Return the strides of tensors as fields of a structure. Raises KeyError without them."""
     return {
         f"{name}_{step}": stride
         for name in names

@@ -60,9 +60,7 @@ class Expression:
     names: frozenset[str]
 
     def value(self, facts: Mapping[str, float]) -> float:
-        """Return its value over ``facts``. Raises BadExpression for a missing fact or no finite
-        value.
-        """
+        """Return its value over ``facts``. Raises BadExpression: fact missing, not finite."""
         missing = sorted(self.names - facts.keys())
         if missing:
             known = ", ".join(sorted(facts)) or "none"

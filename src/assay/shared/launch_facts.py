@@ -94,18 +94,11 @@ def _gemm_counts(w: WorkloadSpec, a: Blocks | None, b: Blocks | None) -> dict[st
     block_m, block_k = (a.block_rows, a.block_cols) if a else (w.m, w.k)
     rows_b = a.grid_cols if a else 1
     counts: dict[str, float] = {
-        "m": w.m,
-        "n": w.n,
-        "k": w.k,
-        "groups": w.groups or 1,
-        "block_m": block_m,
-        "block_k": block_k,
-        "block_n": b.block_cols if b else w.n,
-        "stored_blocks_a": a.stored if a else 1,
-        "stored_blocks_b": b.stored if b else rows_b,
-        "density_a": a.density if a else 1.0,
-        "density_b": b.density if b else 1.0,
-    }
+        "m": w.m, "n": w.n, "k": w.k, "groups": w.groups or 1, "block_m": block_m,
+        "block_k": block_k, "block_n": b.block_cols if b else w.n,
+        "stored_blocks_a": a.stored if a else 1, "stored_blocks_b": b.stored if b else rows_b,
+        "density_a": a.density if a else 1.0, "density_b": b.density if b else 1.0,
+    }  # fmt: skip
     if a is None:
         counts["products"] = counts["true_products"] = counts["groups"]
     elif b is None:
@@ -128,18 +121,13 @@ def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float
     if blocks and w.windowed:
         products = seen_scores(blocks, w) / (blocks.block_rows * blocks.block_cols)
     return {
-        "b": w.batch,
-        "h": w.heads,
-        "q": w.seq_q,
-        "k_len": w.seq_kv,
-        "d": w.head_dim,
+        "b": w.batch, "h": w.heads, "q": w.seq_q, "k_len": w.seq_kv, "d": w.head_dim,
         "block_m": blocks.block_rows if blocks else w.seq_q,
         "block_n": blocks.block_cols if blocks else w.seq_kv,
         "stored_blocks_a": blocks.stored if blocks else 1,
-        "density_a": blocks.density if blocks else share,
-        "products": products,
+        "density_a": blocks.density if blocks else share, "products": products,
         "true_products": products,
-    }
+    }  # fmt: skip
 
 
 def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks | None) -> Facts:

@@ -103,9 +103,7 @@ def sliding_window(
 def sliding_window_sinks(
     grid_rows: int, grid_cols: int, blocks_per_row: int, sinks: int = 1
 ) -> tuple[Int32Array, Int32Array]:
-    """Return the first ``sinks`` blocks and a window up to the diagonal. Raises ValueError: no
-    window.
-    """
+    """Return the first ``sinks`` blocks and a window up to the diagonal, or raise ValueError."""
     if not 0 <= sinks < blocks_per_row:
         raise ValueError(f"{sinks} sinks leave a window of {blocks_per_row} blocks a row nothing")
     window = sliding_window(grid_rows, grid_cols, blocks_per_row - sinks)
@@ -141,9 +139,7 @@ REGULAR = {
 def generate(
     kind: str, grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int, thrown: int = 0
 ) -> tuple[Int32Array, Int32Array]:
-    """Pattern by the names of config/workloads (``sliding_window_sinks``: one sink). Raises
-    ValueError for any other.
-    """
+    """Pattern by the names of config/workloads; one sink. Raises ValueError for any other."""
     if kind == "mt19937":
         return twister_rows(grid_rows, grid_cols, blocks_per_row, seed, thrown)
     if kind in DRAWN:
@@ -165,9 +161,7 @@ def digest(row_ptr: Int32Array, col_idx: Int32Array) -> str:
 def count_products(
     a_row_ptr: Int32Array, a_col_idx: Int32Array, b_row_ptr: Int32Array, b_col_idx: Int32Array
 ) -> int:
-    """Block products of BSR x BSR: pairs of stored A(i, k), B(k, j); a block stored twice adds
-    twice.
-    """
+    """Block products of BSR x BSR: pairs of stored A(i, k), B(k, j), each as often as stored."""
     row_lengths = np.diff(b_row_ptr)
     return int(row_lengths[a_col_idx].sum())
 
