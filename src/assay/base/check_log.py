@@ -129,10 +129,10 @@ class CheckLog:
             )
 
 
-def listed(problems: Sequence[str], most: int = MOST_NAMED) -> str:
-    """Return the first problems, ``most`` of them, and how many more there are."""
-    rest = len(problems) - most
-    return "; ".join(problems[:most]) + (f"; and {rest} more" if rest > 0 else "")
+def listed(problems: Sequence[str]) -> str:
+    """Return the first MOST_NAMED problems, and how many more there are."""
+    rest = len(problems) - MOST_NAMED
+    return "; ".join(problems[:MOST_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
 
 
 def names(of: Iterable[str]) -> str:

@@ -65,13 +65,10 @@ def compile_file(
 
 def first_errors(text: str) -> tuple[tuple[str, ...], bool]:
     """Return the first lines of errors, in ASCII with escapes, and whether there are more."""
-    stated = [line.rstrip() for line in text.splitlines() if _ERRORS.match(line)]
-    spelled = [_spelled(line) for line in stated]
+    lines = text.splitlines()
+    stated = [line.rstrip().replace("\t", " ") for line in lines if _ERRORS.match(line)]
+    ascii_ = [line.encode("ascii", "backslashreplace").decode("ascii") for line in stated]
+    spelled = [shown_line(line) for line in ascii_]
     kept = tuple(line[:LONGEST_LINE] for line in spelled[:MOST_LINES])
     whole = len(text) < MOST_OUTPUT and len(spelled) <= MOST_LINES
     return kept, not (whole and all(len(line) <= LONGEST_LINE for line in spelled))
-
-
-def _spelled(line: str) -> str:
-    plain = line.replace("\t", " ").encode("ascii", "backslashreplace").decode("ascii")
-    return shown_line(plain)

@@ -55,13 +55,6 @@ Measurable = Annotated[float, Field(ge=0)]
 Scalar = str | int | float | bool
 
 
-def require(*rules: tuple[object, str]) -> None:
-    """Raise ValueError with the words of the first rule, (whether it holds, words), that fails."""
-    for holds, words in rules:
-        if not holds:
-            raise ValueError(words)
-
-
 def _moment(text: str) -> str:
     if datetime.fromisoformat(text).utcoffset() is None:
         raise ValueError(f"'{text}' is a time of no time zone")

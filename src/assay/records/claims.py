@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from assay.records import evaluations as ways
 from assay.records.arithmetic import Formula, Operand, SourcePlace
-from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256, require
+from assay.records.base import Identifier, Measurable, Record, Scalar, Sha256
 from assay.records.evaluations import Evaluation, FlopFormula, Formulated, Metric, Reading
 from assay.records.originals import OriginalSource, PublishedFile
 from assay.records.units import Unit, printed
@@ -69,13 +69,10 @@ class Hardware(Record):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Hardware":
-        require(
-            (
-                not self.stand_in or (self.target is not None and self.as_stated is not None),
-                "stand_in says of a target that it stands for what as_stated names",
-            ),
-            (len(set(self.targets)) == len(self.targets), "a target is named twice"),
-        )
+        if self.stand_in and (self.target is None or self.as_stated is None):
+            raise ValueError("stand_in says of a target that it stands for what as_stated names")
+        if len(set(self.targets)) < len(self.targets):
+            raise ValueError("a target is named twice")
         return self
 
     @property
@@ -105,13 +102,10 @@ NEVER_ZERO_UNITS = SPEED_UNITS - {Unit.PERCENT}
 def _check_baselines(evaluation: ways.Benchmark) -> None:
     ratio = evaluation.metric in (Metric.RATE_RATIO, Metric.TIME_RATIO)
     over = [term.over is not None for term in evaluation.terms]
-    require(
-        (not ratio or all(over), "a ratio names in over what it is compared with"),
-        (
-            ratio or not any(over),
-            "over is for ratios: leave it out, or give the value as a ratio (1.2x)",
-        ),
-    )
+    if ratio and not all(over):
+        raise ValueError("a ratio names in over what it is compared with")
+    if not ratio and any(over):
+        raise ValueError("over is for ratios: leave it out, or give the value as a ratio (1.2x)")
 
 
 class ClaimText(Record):
@@ -171,112 +165,77 @@ class Claim(ClaimText):
     evaluation: Evaluation
 
     @model_validator(mode="after")
-    def _fits_together(self) -> "Claim":
-        value, unit, answer = self.value, self.unit, self.evaluation
-        named, valued = unit.typed if unit else None, value is not None
-        rounded = unit is not None and not unit.facts.exact
-        same = self.relation is Relation.SAME
-        require(
-            (
-                valued == (unit is not None) == (self.resolution is not None),
-                "value, unit and resolution are given together or not at all",
-            ),
-            (
-                (self.kind is ClaimKind.SUPPORT) != valued,
-                "a support statement carries no value; every other claim carries one",
-            ),
-            (
-                value != 0 or unit not in NEVER_ZERO_UNITS,
-                f"value 0 cannot be a figure in {named}: nothing measured can be held against it",
-            ),
-            (
-                self.resolution != 0 or not self.relation.two_sided or not rounded,
-                "resolution 0 is for counts and for bounds (at_least, at_most): a printed figure "
-                "has a last digit",
-            ),
-            (
-                not same or (unit, value) == (Unit.RATIO, 1),
-                "what is the same as something else is claimed as a ratio of 1",
-            ),
-            (
-                not (same and isinstance(answer, ways.Benchmark) and len(answer.terms) > 1),
-                "of several terms none is the worst where no side is the better one",
-            ),
-            (
-                self.kind is ClaimKind.SUPPORT
-                or not isinstance(
-                    answer, ways.Support | ways.Execution | ways.DeviceCode | ways.Compiles
-                ),
-                "only a support statement is answered by a compilation, a run without a figure "
-                "or a look at device code",
-            ),
-        )
+    def _figure_fits(self) -> "Claim":
+        value, unit, valued = self.value, self.unit, self.value is not None
+        named = unit.typed if unit else None
+        if not valued == (unit is not None) == (self.resolution is not None):
+            raise ValueError("value, unit and resolution are given together or not at all")
+        if (self.kind is ClaimKind.SUPPORT) == valued:
+            raise ValueError("a support statement carries no value; every other claim carries one")
+        if value == 0 and unit in NEVER_ZERO_UNITS:
+            says = f"value 0 cannot be a figure in {named}"
+            raise ValueError(f"{says}: nothing measured can be held against it")
+        if self.resolution == 0 and self.relation.two_sided and unit and not unit.facts.exact:
+            says = "resolution 0 is for counts and for bounds (at_least, at_most)"
+            raise ValueError(f"{says}: a printed figure has a last digit")
+        if self.relation is Relation.SAME and (unit, value) != (Unit.RATIO, 1):
+            raise ValueError("what is the same as something else is claimed as a ratio of 1")
+        if self.to is not None and (value is None or self.to <= value):
+            raise ValueError("to is the upper end of a range that starts at value")
+        if self.to is not None and self.relation is not Relation.AT_LEAST:
+            raise ValueError("a range is reached from its lower end on: its relation is at_least")
+        if self.about and not self.resolution:
+            raise ValueError("a figure printed with a tilde has a resolution: what rounds to it")
+        if self.computed is not None and not (valued and self.computed.strip()):
+            raise ValueError("computed says how the value follows from what the source prints")
+        if self.predicts and self.kind is not ClaimKind.PREDICTION:
+            raise ValueError("only a prediction foretells the figures of other claims (predicts)")
+        return self
+
+    @model_validator(mode="after")
+    def _answer_fits(self) -> "Claim":
+        unit, answer = self.unit, self.evaluation
         if isinstance(answer, ways.Benchmark):
-            allowed = METRIC_UNITS[answer.metric]
-            names = " or ".join(sorted(each.typed for each in allowed))
-            metric = f"metric {answer.metric.value}, which is measured in {names}"
-            require((unit in allowed, f"unit {named} does not fit {metric}"))
+            if self.relation is Relation.SAME and len(answer.terms) > 1:
+                says = "of several terms none is the worst where no side is the better one"
+                raise ValueError(says)
+            if unit not in (allowed := METRIC_UNITS[answer.metric]):
+                names = " or ".join(sorted(each.typed for each in allowed))
+                metric = f"metric {answer.metric.value}, which is measured in {names}"
+                raise ValueError(f"unit {unit.typed if unit else None} does not fit {metric}")
             _check_baselines(answer)
+        figureless = ways.Support | ways.Execution | ways.DeviceCode | ways.Compiles
+        if self.kind is not ClaimKind.SUPPORT and isinstance(answer, figureless):
+            says = "only a support statement is answered by a compilation, a run without a figure"
+            raise ValueError(f"{says} or a look at device code")
+        if isinstance(answer, ways.Inspection) and unit not in (Unit.LINES, Unit.COUNT):
+            raise ValueError("an inspection counts lines or bytes: its unit is lines or count")
         accurate = (answer.kind == "accuracy") == (unit is Unit.MAX_ABS_ERROR)
-        require(
-            (
-                not isinstance(answer, ways.Inspection) or unit in (Unit.LINES, Unit.COUNT),
-                "an inspection counts lines or bytes: its unit is lines or count",
-            ),
-            (
-                accurate or isinstance(answer, ways.Unanswerable),
-                "accuracy is claimed in max_abs_error, and nothing else is",
-            ),
-            (
-                unit not in RATE_UNITS or self.flop_formula is not None or self.flops is not None,
-                "a rate says which FLOPs it counts (flops, or flop_formula, which may be unstated)",
-            ),
-            (
-                self.to is None or (value is not None and self.to > value),
-                "to is the upper end of a range that starts at value",
-            ),
-            (
-                self.to is None or self.relation is Relation.AT_LEAST,
-                "a range is reached from its lower end on: its relation is at_least",
-            ),
-            (
-                not self.about or self.resolution,
-                "a figure printed with a tilde has a resolution: what rounds to it",
-            ),
-            (
-                answer.kind != "completeness" or unit is Unit.PERCENT,
-                "completeness is a share, and claimed in percent",
-            ),
-            (
-                self.computed is None or (valued and self.computed.strip()),
-                "computed says how the value follows from what the source prints",
-            ),
-            (
-                not self.predicts or self.kind is ClaimKind.PREDICTION,
-                "only a prediction foretells the figures of other claims (predicts)",
-            ),
-        )
+        if not accurate and not isinstance(answer, ways.Unanswerable):
+            raise ValueError("accuracy is claimed in max_abs_error, and nothing else is")
+        if unit in RATE_UNITS and self.flop_formula is None and self.flops is None:
+            says = "a rate says which FLOPs it counts"
+            raise ValueError(f"{says} (flops, or flop_formula, which may be unstated)")
+        if answer.kind == "completeness" and unit is not Unit.PERCENT:
+            raise ValueError("completeness is a share, and claimed in percent")
         return self
 
     @model_validator(mode="after")
     def _readings_fit(self) -> "Claim":
         names = [reading.id for reading in self.readings]
-        measured = isinstance(self.evaluation, ways.Benchmark | ways.Program | ways.Derived)
-        require(
-            (
-                len(set(names)) == len(names) and not {ways.AS_TYPED, ways.PRIMARY} & set(names),
-                f"each reading has an id of its own; {ways.PRIMARY} and {ways.AS_TYPED} are taken",
-            ),
-            (
-                not names or self.reading is not None,
-                "a claim with several readings says which is the primary one (reading)",
-            ),
-            (not names or measured, "only what is measured has readings"),
-        )
+        if len(set(names)) < len(names) or {ways.AS_TYPED, ways.PRIMARY} & set(names):
+            taken = f"{ways.PRIMARY} and {ways.AS_TYPED} are taken"
+            raise ValueError(f"each reading has an id of its own; {taken}")
+        if names and self.reading is None:
+            raise ValueError(
+                "a claim with several readings says which is the primary one (reading)"
+            )
+        if names and not isinstance(self.evaluation, ways.Benchmark | ways.Program | ways.Derived):
+            raise ValueError("only what is measured has readings")
         for reading in self.readings:
             if isinstance(reading.evaluation, ways.Benchmark):
-                fits = self.unit in METRIC_UNITS[reading.evaluation.metric]
-                require((fits, f"reading '{reading.id}' is not measured in the claim's unit"))
+                if self.unit not in METRIC_UNITS[reading.evaluation.metric]:
+                    raise ValueError(f"reading '{reading.id}' is not measured in the claim's unit")
                 _check_baselines(reading.evaluation)
         return self
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from assay.records.base import Identifier, Record, Symbol, require
+from assay.records.base import Identifier, Record, Symbol
 from assay.shared.expressions import parse
 from assay.shared.specs import MOST, CodeSpec, PatternSpec, WorkloadSpec
 
@@ -103,9 +103,9 @@ class Workload(Record):
             formula = parse(getattr(self, what))
             for name in sorted(formula.names - self.numbers.keys()):
                 raise ValueError(f"{what} names '{name}', which is no parameter that is a number")
-            counts = formula.value(self.numbers) >= 1
-            says = f"'{formula.text}' comes to less than 1 for these parameters"
-            require((counts, f"{what}: {says}"))
+            if formula.value(self.numbers) < 1:
+                says = f"'{formula.text}' comes to less than 1 for these parameters"
+                raise ValueError(f"{what}: {says}")
         return self
 
     @property
@@ -176,10 +176,10 @@ class Comparison(Record):
     def _arms_known(self) -> "Comparison":
         ids = [arm.id for arm in self.arms]
         unknown = {self.control, *self.profile} - set(ids)
-        require(
-            (len(ids) == len(set(ids)), f"comparison {self.id} names an arm twice"),
-            (not unknown, f"comparison {self.id} has no arm {sorted(unknown)}"),
-        )
+        if len(ids) > len(set(ids)):
+            raise ValueError(f"comparison {self.id} names an arm twice")
+        if unknown:
+            raise ValueError(f"comparison {self.id} has no arm {sorted(unknown)}")
         return self
 
 

@@ -110,6 +110,6 @@ def outcome_of(
     return CommandOutcome(-number if signalled else code, image_id, out_of_memory=killed)
 
 
-def one_line(text: str, most: int = 300) -> str:
-    """Return another program's words on one line."""
-    return " ".join(text.split())[-most:]
+def one_line(text: str) -> str:
+    """Return another program's last words on one line."""
+    return " ".join(text.split())[-300:]

@@ -159,7 +159,8 @@ class EngineRuntime:
             if "no such image" in error.says.lower() or "image not known" in error.says:
                 return None
             raise
-        return {**found, "Id": image_digest(found["Id"])}
+        # Podman leaves the algorithm out in places.
+        return {**found, "Id": f"sha256:{found['Id'].removeprefix('sha256:')}"}
 
     def find_image(self, reference: str) -> FoundImage:
         """Return an image by NAME@sha256:DIGEST, pulled if need be, or an engine's id, sha256:ID.
@@ -314,8 +315,3 @@ def user_of(info: Mapping[str, Any]) -> tuple[str, str | None]:
     if "name=rootless" in options:
         return "0:0", None  # root of a rootless Docker is its owner
     return caller(), "host" if "name=userns" in options else None
-
-
-def image_digest(text: str) -> str:
-    """Return an image's id as Docker writes it; Podman leaves the algorithm out in places."""
-    return text if text.startswith("sha256:") else f"sha256:{text}"

@@ -143,10 +143,8 @@ def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks
         flop, bytes_ = workload.counted(workload.flops), workload.counted(workload.bytes)
         counts = workload.numbers
     else:
-        counts, bytes_ = (
-            _gemm_counts(workload, blocks, blocks_b),
-            _gemm_bytes(workload, blocks, blocks_b),
-        )
+        counts = _gemm_counts(workload, blocks, blocks_b)
+        bytes_ = _gemm_bytes(workload, blocks, blocks_b)
         flop = int(2 * math.prod(counts[name] for name in OF_A_PRODUCT))
     if blocks is None:
         return Facts(flop, bytes_, None, None, None, counts)
