@@ -86,8 +86,9 @@ class CheckLog:
 
     @contextmanager
     def check(self, name: str) -> Iterator[CheckUnderWay]:
-        """Run the body as a check; what is yielded takes what a pass says. MissingEnvironment
-        passes.
+        """Run the body as check ``name``; what is yielded takes what a pass says.
+
+        What this machine lacks says nothing of the report: MissingEnvironment passes through.
         """
         found = CheckUnderWay()
         try:

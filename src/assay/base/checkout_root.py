@@ -11,7 +11,9 @@ MARK = "Snakefile"
 
 
 def checkout_root() -> Path:
-    """Return ``ASSAY_ROOT``, or the repository this package stands in, or the installed tree."""
+    """Return the repository's root: ``ASSAY_ROOT``, or where this package stands in it, or the
+    installed tree.
+    """
     if named := os.environ.get("ASSAY_ROOT"):
         return Path(named)
     here = Path(__file__).resolve().parents[3]

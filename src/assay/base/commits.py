@@ -12,15 +12,18 @@ COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 """A whole id, of SHA-1 or SHA-256; to be matched in full."""
 
 SITE_FILES = ("config/cluster.yaml", "config/kubernetes.yaml")
-"""Where a site's jobs run, which changes no figure; commits in reports hold the second one."""
+"""In which a site says where its jobs run, which makes no figure another one. Commits that
+published reports name hold the second one."""
 MEANT = ("--", ".", *(f":(exclude){path}" for path in SITE_FILES))
 
 
 def git_state(root: Path) -> tuple[str | None, bool | None]:
-    """Commit and whether the tree is clean; neither is known of a tree without a git of its own.
+    """Commit and whether the tree is clean.
 
-    ``ASSAY_COMMIT`` names the commit of a tree whose git is not there or older. Raises BadInput
-    where it is none, or git knows this very tree, clean, as another.
+    ``ASSAY_COMMIT`` names the commit of a tree that came without git, or with the git of an older
+    one; whether it is clean is not known then. Raises BadInput where it is none, or where git knows
+    this very tree as another commit. A repository that the tree only lies in, or that the
+    environment names, says nothing of it.
     """
     named = os.environ.get("ASSAY_COMMIT") or None
     if named is not None and not COMMIT.fullmatch(named):
@@ -48,7 +51,10 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
 
 
 def source_files(root: Path) -> list[str]:
-    """Return what git tracks in ``root``, relative to it. Raises MissingEnvironment without git."""
+    """Return the project's own files, relative to ``root``: what git tracks, and nothing beside it.
+
+    Raises MissingEnvironment where git does not tell them from the user's.
+    """
     try:
         listed = subprocess.run(
             ["git", "-C", str(root), "ls-files", "-z"],

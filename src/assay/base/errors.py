@@ -1,4 +1,7 @@
-"""Errors of the host side, with the exit codes of the command line; a failed claim is data."""
+"""Errors of the host side, each with the exit code the command line owes its caller.
+
+A claim that fails is data and never an exception; these are for a pipeline that cannot go on.
+"""
 
 from collections.abc import Sequence
 
@@ -6,7 +9,10 @@ from assay.shared.errors import ExitCode
 
 
 class AssayError(Exception):
-    """Base of all errors on purpose: one sentence for the user, and a ``code`` for programs."""
+    """Base of every error Assay raises on purpose; its text is one sentence for the user.
+
+    ``code`` says the same for programs, in kebab-case; where nobody gives one it is the class's.
+    """
 
     exit_code: int = ExitCode.CHECK_FAILED
     code: str = "failed"

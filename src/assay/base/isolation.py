@@ -32,8 +32,9 @@ IGNORED = (
 def isolated(environ: Mapping[str, str], packages: Iterable[Path] = ()) -> dict[str, str]:
     """Return a caller's environment without what would run code that nobody put there for that.
 
-    No ``PYTHON...`` variable is kept: they name directories, files and modules. ``packages`` as for
-    ``python_variables``.
+    Every ``PYTHON...`` variable is left out: they name directories (PYTHONPATH, PYTHONHOME,
+    PYTHONUSERBASE, PYTHONPYCACHEPREFIX), files (PYTHONSTARTUP) and modules (PYTHONWARNINGS,
+    PYTHONBREAKPOINT). ``packages`` as for ``python_variables``.
     """
     kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
     for name in SEARCHED:
@@ -45,13 +46,19 @@ def isolated(environ: Mapping[str, str], packages: Iterable[Path] = ()) -> dict[
 
 
 def python_variables(packages: Iterable[Path] = ()) -> dict[str, str]:
-    """Return variables for a Python that looks into ``packages`` first, never where it stands."""
+    """Return variables for a Python that looks into ``packages`` first, and never where it stands.
+
+    Its own packages follow, those of the user's site among them.
+    """
     listed = os.pathsep.join(map(str, packages))
     return {"PYTHONSAFEPATH": "1"} | ({"PYTHONPATH": listed} if listed else {})
 
 
 def package_directory(option: str, name: str, *, present: bool = True) -> Path:
-    """Return the directory of packages that an option names; ``present``: here. Raises BadInput."""
+    """Return the directory of packages that an option names. Raises BadInput.
+
+    ``present``: whether it must be on this machine.
+    """
     path = Path(name)
     if not path.is_absolute():
         raise BadInput(f"{option} {name}: name an absolute directory")

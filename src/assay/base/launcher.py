@@ -39,7 +39,10 @@ TEST_LOCKS = ("torch", "parquet", "docs")
 
 
 def main(root: str, arguments: Sequence[str]) -> int:
-    """Prepare the environment and become the command line; returns an exit code only on failure."""
+    """Prepare the environment and replace this process by the command line.
+
+    Returns an exit code only when that is impossible, after a sentence on stderr.
+    """
     try:
         leave_on_signals()
         if os.environ.get("PYTHONPATH"):
@@ -77,7 +80,10 @@ def installed() -> int:
 def become(
     python: Path, root: Path, arguments: Sequence[str], environ: Mapping[str, str]
 ) -> NoReturn:
-    """Replace this process by ``python -m assay.cli`` of the repository; the directory stays."""
+    """Replace this process by ``python -m assay.cli``; the working directory stays the caller's.
+
+    The Python finds the repository's own modules first, then those that it has.
+    """
     environment = isolated(environ, [root / "src"])
     environment[TYPED] = typed_command(sys.argv[0], root / "assay")
     sys.stdout.flush()
@@ -194,7 +200,10 @@ def install(
     wanted_base: str | None,
     environ: Mapping[str, str],
 ) -> None:
-    """Bring the environment up to the locks, its stamp last. Raises MissingEnvironment."""
+    """Bring the environment up to the locks; the stamp that declares it whole is written last.
+
+    Raises MissingEnvironment where a step fails.
+    """
     missing = missing_locks(venv, locks, wanted_base)
     if missing == []:
         return  # the start we waited for did it

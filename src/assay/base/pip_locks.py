@@ -24,7 +24,11 @@ LEAST_FREE = 2**20
 
 
 def pip_install(python: Path, lock: Path, environ: Mapping[str, str]) -> list[str]:
-    """Command that installs ``lock``. Raises MissingEnvironment without its ASSAY_WHEELHOUSE."""
+    """Command that installs ``lock``.
+
+    With ASSAY_WHEELHOUSE nothing is downloaded. Python compiles what is imported, when it is: most
+    modules never are. Raises MissingEnvironment when that directory is missing.
+    """
     command = [str(python), "-m", "pip", "install", "--no-compile", *QUIET, *PINNED]
     return [*command, *_sources(environ), "-r", str(lock)]
 
@@ -32,7 +36,10 @@ def pip_install(python: Path, lock: Path, environ: Mapping[str, str]) -> list[st
 def pip_download(
     lock: Path, folder: Path, python: str, glibc_minor: int, environ: Mapping[str, str]
 ) -> list[str]:
-    """Command that fetches ``lock`` for ``python`` ("3.12") and a glibc; raises likewise."""
+    """Command that fetches ``lock`` into ``folder``, for ``python`` ("3.12") and that glibc.
+
+    Whichever Python runs pip. Raises MissingEnvironment as ``pip_install`` does.
+    """
     platforms = [f"manylinux_2_{minor}_x86_64" for minor in range(glibc_minor, 4, -1)]
     platforms += ["manylinux2014_x86_64", "manylinux1_x86_64", "linux_x86_64"]
     command = [
@@ -75,7 +82,9 @@ def lock_digest(lock: Path) -> str:
 
 
 def lock_versions(lock: Path) -> dict[str, str]:
-    """Return the version of each distribution in a lock (the last, where markers give several)."""
+    """Return the version of each distribution that a lock pins (the last one, where markers give
+    several).
+    """
     return dict(re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", lock.read_text(), re.MULTILINE))
 
 
@@ -97,7 +106,10 @@ def lock_hashes(lock: Path) -> dict[str, str]:
 
 
 def pip_remedy(log: Path, folder: Path) -> str:
-    """Return what helps where pip failed to write into ``folder``, by its log and free space."""
+    """Return what helps where pip failed to write into ``folder``, by its log.
+
+    On a full disk that is cut off, too, where it would say so.
+    """
     full = disk_is_full(log.read_text(errors="replace"))
     if full or shutil.disk_usage(folder).free < LEAST_FREE:
         return f"the disk is full: free some space below {folder} and start again"

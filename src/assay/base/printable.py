@@ -32,12 +32,18 @@ LONG_NAME = re.compile(r"'([^'\s]{120})[^'\s]{40,}([^'\s]{20})'")
 
 
 def shown(text: str) -> str:
-    r"""Return text with controls as ``\x1b`` and others as ``U+202E``, but newlines and tabs."""
+    """Return text whose every character is seen: controls as ``\\x1b``, others as ``U+202E``.
+
+    Newlines and tabs stay.
+    """
     return _NOT_SHOWN.sub(_spelled, text)
 
 
 def shown_line(text: str) -> str:
-    """Return the same as one line, newlines spelled, at most LONGEST_LINE characters of it."""
+    """Return the same as one line: a newline in a name would begin a line of its own.
+
+    Of a line that nobody reads to its end the beginning is shown, and how much more there is.
+    """
     if len(text) > LONGEST_LINE:
         text = f"{text[:LONGEST_LINE]}... ({len(text) - LONGEST_LINE:,} more characters)"
     return _NOT_IN_A_LINE.sub(_spelled, text)
@@ -50,7 +56,9 @@ def shortened(value: object, most: int) -> str:
 
 
 def with_short_names(text: str) -> str:
-    """Return a sentence whose absurdly long names are cut in their middle."""
+    """Return a sentence whose absurdly long names are cut in their middle: what is wrong with them
+    stands behind them.
+    """
     return LONG_NAME.sub(r"'\1...\2'", text)
 
 

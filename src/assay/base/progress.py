@@ -1,4 +1,5 @@
-"""Progress, the command as typed here, watched commands, and locks between processes.
+"""Lines of progress, the command as it is typed here, commands watched while they run, and locks
+between processes.
 
 Standard library only: the launcher uses this before anything is installed.
 """
@@ -34,7 +35,10 @@ if sys.stderr is None:  # closed: what is said there must not become a result
 
 
 def typed_command(called: str, script: Path) -> str:
-    """Return what starts Assay again: its name on PATH, ``called``, or ``script``."""
+    """Return what starts Assay again from this directory: its name on PATH, or its path.
+
+    ``called``: the path by which it was started; ``script``: its file, where that is none.
+    """
     name = Path(called).name
     if shutil.which(name) == called:
         return name
@@ -82,9 +86,10 @@ def watch(
     tick_s: float,
     describe: Callable[[str], str],
 ) -> int:
-    """Exit code of a command whose output goes to ``log``; ends it when interrupted.
+    """Exit code of a command whose output goes to ``log``.
 
-    Every ``tick_s`` seconds a line has the time and ``describe(output so far)``.
+    Every ``tick_s`` seconds a line says how long it has been running, with ``describe(output so
+    far)`` behind it. The command is ended when this process is interrupted.
     """
     with (
         log.open("w") as stream,
@@ -127,8 +132,9 @@ def ticking(tick_s: float, describe: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def exclusive(path: Path, waiting: str) -> Iterator[None]:
-    """Hold the lock file ``path``, then remove it; say ``waiting`` when another process holds it.
+    """Hold the lock file ``path``; say ``waiting`` when another process holds it first.
 
+    The file is removed at the end, so a waiter makes sure that what it locked still stands there.
     It is open for writing, which a lock over NFS takes. Raises OSError where it cannot be made,
     MissingEnvironment on a file system without locks.
     """

@@ -1,4 +1,7 @@
-"""Signals that end our processes, and deadlines. Standard library only, for the launcher."""
+"""Signals by which a process of ours is asked to end, and by which a deadline ends work.
+
+Standard library only: the launcher uses this before anything is installed.
+"""
 
 import signal
 import threading
@@ -11,13 +14,19 @@ from assay.base.errors import CheckFailed
 
 
 class SignalledExit(SystemExit):
-    """A signal asked this process to end; ``code`` is 128 and its number, unlike Ctrl-C's."""
+    """A signal asked this process to end; ``code`` is 128 and the signal's number, as shells say.
+
+    143 for SIGTERM, that is, and not Ctrl-C's 130: who sent it can tell the two apart.
+    """
 
     code: int
 
 
 def leave_on_signals() -> None:
-    """Let SIGTERM and SIGHUP end this process as Ctrl-C does: through every ``finally``."""
+    """Let SIGTERM and SIGHUP end this process as Ctrl-C does: through every ``finally``.
+
+    Children are ended, containers removed and half-written files taken away on the way.
+    """
 
     def leave(number: int, frame: FrameType | None) -> None:
         raise SignalledExit(128 + number)
@@ -35,7 +44,8 @@ class OutOfTime(CheckFailed):
 def deadline(seconds: float) -> Iterator[None]:
     """Raise OutOfTime in the body after ``seconds``, whatever it waits for. They do not nest.
 
-    Signals reach the main thread alone: in any other there is no deadline.
+    Runtimes end what they started when the caller raises. Signals reach the main thread alone: in
+    any other there is no deadline.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

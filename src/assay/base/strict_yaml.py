@@ -57,13 +57,18 @@ class YamlPlaces:
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the one document of ``text``. Raises Unreadable with a code and the line."""
+    """Return the one document of ``text``: mappings by text, lists, text, finite numbers, None.
+
+    Raises Unreadable with a code and one sentence that names the line.
+    """
     return parse_yaml_with_places(text)[0]
 
 
 @lru_cache(maxsize=64)
 def parse_yaml_with_places(text: str) -> tuple[Any, YamlPlaces]:
-    """Return a document as ``parse_yaml`` does, with its places; equal text, same objects."""
+    """Return a document as ``parse_yaml`` does, and where its values stand. The same text gives the
+    same objects again: nobody changes them.
+    """
     if len(text) > MOST_YAML:
         raise Unreadable("file-size", f"has more than {MOST_YAML:,} characters")
     try:

@@ -42,12 +42,17 @@ def unwritable_sentence(error: OSError, root: Path) -> str:
 
 
 def disk_is_full(text: str) -> bool:
-    """Return whether a message says that a disk is full, in the C library's words for ENOSPC."""
+    """Return whether somebody else's message says that a disk is full: every tool passes on the C
+    library's words for ENOSPC.
+    """
     return "no space left on device" in text.lower()
 
 
 def why_not_writable(path: Path) -> str | None:
-    """Return why no file can be made at ``path`` or in its folders; None if one can (tried)."""
+    """Return why no file can be made at ``path``, its folders included; None when one can.
+
+    A file without a name is made and gone: no look at permissions finds all that refuses one.
+    """
     for folder in path.parents:
         try:
             folder.stat()
@@ -66,7 +71,9 @@ def why_not_writable(path: Path) -> str | None:
 
 
 def require_file_place(path: Path) -> None:
-    """Raise BadInput where no plain file is, MissingEnvironment where none can be made."""
+    """Raise BadInput for a place that holds no plain file, MissingEnvironment for one where none
+    can be made.
+    """
     mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode):  # a device would be replaced by a file
         raise BadInput(f"{path}: is there, and is no plain file: name another")
@@ -110,7 +117,9 @@ def own_cache() -> Path | None:
 
 
 def project_cache(environ: Mapping[str, str]) -> Path:
-    """Return where a user keeps caches of projects. Raises MissingEnvironment: not writable."""
+    """Return where projects' runs keep such things: with their user, and never in a project, which
+    may be a stranger's. Raises MissingEnvironment where nothing can be written there.
+    """
     home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
     place = Path(environ.get(CACHE_VARIABLE) or Path(home) / "assay").absolute()
     if (why := why_not_writable(place / "builds")) is not None:

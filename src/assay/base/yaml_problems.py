@@ -89,9 +89,10 @@ def read_placed_yaml(path: Path) -> PlacedYaml:
 def read_part(
     model: type[R], value: Any, document: PlacedYaml, at: YamlPath, called: str = ""
 ) -> tuple[R | None, list[YamlProblem]]:
-    """Return a part of a document as a record, or its problems, each with ``called`` ahead.
+    """Return a part of a document as a record, or all that is wrong with it.
 
-    ``value`` stands for what the document has at ``at``, where that was changed before.
+    ``value`` stands for what the document has at ``at``, where that was changed before. ``called``:
+    what a person calls the part, ahead of each problem.
     """
     try:
         return model.model_validate_json(json.dumps(value)), []
@@ -118,7 +119,9 @@ def meant_by(name: str, known: Iterable[str]) -> str | None:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return what may be meant by a name, or all that there are if few, to end a sentence."""
+    """Return what may be meant by a name that is none, or where nothing is like it and there are
+    few, all that there are, as an addition to a sentence.
+    """
     names = list(islice(known, MOST_KNOWN))
     found = meant_by(name, names)
     if found is not None:

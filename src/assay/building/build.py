@@ -1,6 +1,7 @@
 """The build stage: a record and an artifact for every variant, program and probe.
 
-An artifact of the same sources, command and lock comes from the cache, or elsewhere.
+An artifact comes from the cache, or from a directory that another machine filled, when sources,
+command and toolchain lock are what this checkout would compile.
 """
 
 import shutil
@@ -40,10 +41,11 @@ def build(
 ) -> BuildRecord:
     """Write ``out_dir/<arch>/<id>.json`` and, when it compiles, the artifact beside it.
 
-    ``place``: where the compiler runs, with a cache of its own; ``prebuilt``: another machine's
-    ``out_dir``; ``project``: its files. A refusal is a record with status ``failed``. Raises
-    BadInput (no such artifact), CheckFailed (a prebuilt file that is not its record's),
-    MissingEnvironment (no compiler).
+    ``place`` is where the compiler runs; each image has a cache of its own, and so has the host.
+    ``prebuilt`` is the ``out_dir`` of another machine; the toolchain is asked for only when neither
+    it nor the cache has the artifact. ``project``: the folder of its files. A compiler's refusal is
+    a record with status ``failed``. Raises BadInput (no such artifact), CheckFailed (a prebuilt
+    file that is not what its record says), MissingEnvironment (no compiler).
     """
     job = describe(root, catalog, kind, artifact, arch, toolchain_lock_digest(root), project)
     image = f".{place.image.image_id.removeprefix('sha256:')[:12]}" if place.image else ""

@@ -21,17 +21,19 @@ LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__"})
 
 
 def describe_checkout(checkout: Path) -> CheckoutCopy:
-    """Return what a copy of ``checkout`` would hold; writes nothing.
+    """Return what a copy of the tree below ``checkout`` would hold; writes nothing.
 
-    Raises BadInput for an unreadable folder, a link out, a special file, or too much.
+    Raises BadInput for a folder that is none or cannot be read, a link that leads out, a special
+    file, or more than the bounds allow.
     """
     return describe_files(*_tree(checkout))
 
 
 def copy_checkout(checkout: Path, into: Path) -> CheckoutCopy:
-    """Copy the tree below ``checkout`` to ``into``, a new folder; links inside stay links.
+    """Copy the tree below ``checkout`` to ``into``, which must not be there yet.
 
-    Raises BadInput as ``describe_checkout`` does, and leaves nothing behind then.
+    Links inside the tree stay links. Raises BadInput as ``describe_checkout`` does, and leaves
+    nothing behind then.
     """
     top, names = _tree(checkout)
     if into.resolve().is_relative_to(top):

@@ -33,10 +33,13 @@ _ERRORS = re.compile(
 def compile_file(
     checkout: Path, job: FileCompileJob, file: str, folder: Path, toolchain: Toolchain
 ) -> FileCompileRecord:
-    """Compile ``file`` of a copy of ``checkout`` in ``folder``, new, whole, without links.
+    """Compile ``file`` of a copy of ``checkout`` in ``folder``, which must not be there yet.
 
-    A refusal is an outcome. Raises CheckFailed for a checkout that was changed, OutOfTime, and
-    MissingEnvironment for a machine without memory or space.
+    ``folder`` is a whole path without links, for words are kept without it.
+
+    A refusal of the compiler is an outcome. Raises CheckFailed where the checkout is no longer what
+    the job says, OutOfTime for what takes too long, MissingEnvironment for a machine that ran out
+    of memory or space.
     """
     if copy_checkout(checkout, folder / CHECKOUT) != job.checkout:
         raise CheckFailed(f"{checkout}: was changed since this run was asked for")
@@ -64,7 +67,11 @@ def compile_file(
 
 
 def first_errors(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return the first lines of errors, in ASCII with escapes, and whether there are more."""
+    """Return the first lines of a compiler's output that state errors, and whether that is less
+    than all that it states.
+
+    What is no printable ASCII stands as an escape.
+    """
     lines = text.splitlines()
     stated = [line.rstrip().replace("\t", " ") for line in lines if _ERRORS.match(line)]
     ascii_ = [line.encode("ascii", "backslashreplace").decode("ascii") for line in stated]

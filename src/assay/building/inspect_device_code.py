@@ -56,9 +56,12 @@ def inspect_device_code(
     python: str,
     packages: Sequence[Path] = (),
 ) -> tuple[DeviceCodeResult, ...]:
-    """Look into the packages that claims name, in ``python`` and ``packages`` before its own.
+    """Look into the packages that claims name, in ``python``; nothing of them is imported or run.
 
-    Nothing of them is run. What is missing or unreadable is told in the record.
+    ``packages``: directories into which that Python looks before its own.
+
+    A package that is not there, a missing cuobjdump and a binary that it cannot read are told in
+    the record: no claim on another machine's packages ends a run.
     """
     asked = [
         (claim.id, claim.evaluation) for claim in claims if isinstance(claim.evaluation, DeviceCode)
@@ -77,7 +80,10 @@ def inspect_device_code(
 def find_installed(
     python: str, rivals: Sequence[Rival], packages: Sequence[Path] = ()
 ) -> dict[str, Installed]:
-    """Return the ``rivals`` of a Python, by id, ``packages`` first; none if it does not start."""
+    """Return which of ``rivals`` a Python has, by id; a Python that does not start has none.
+
+    ``packages``: directories into which it looks before its own.
+    """
     if not rivals:
         return {}
     lines: list[str] = []
@@ -182,7 +188,10 @@ def _run(*command: str) -> str | None:
 
 
 def count_code(listing: str, form: str, kernels: str) -> Counter[tuple[str, str, bool]]:
-    """Count files (False) and kernels named ``kernels`` (True), by architecture and form."""
+    """Count what cuobjdump shows of one form, by (architecture, form, ...).
+
+    ``False``: embedded files; ``True``: their kernels with ``kernels`` in the name.
+    """
     word, pattern = {"cubin": ("elf", _FUNCTION), "ptx": ("ptx", _ENTRY)}[form]
     counts: Counter[tuple[str, str, bool]] = Counter()
     sections = list(_SECTION.finditer(listing))

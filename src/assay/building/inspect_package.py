@@ -17,8 +17,9 @@ def inspect_or_take(
 ) -> InspectionsRecord:
     """Inspect the packages, or take ``prebuilt/inspections.json`` where it answers the same.
 
-    A node without a network has no wheels; none are asked for where nothing is inspected. Raises
-    MissingEnvironment.
+    A node without a network has no wheels; the lock says which files the other machine read. Where
+    no claim inspects anything, no wheels are asked for.
+    Raises MissingEnvironment where neither is to be had.
     """
     wanted = [(c.id, c.evaluation) for c in claims if isinstance(c.evaluation, Inspection)]
     if not wanted:
@@ -36,7 +37,10 @@ def inspect_or_take(
 def inspect_packages(
     wanted: Iterable[tuple[str, Inspection]], site: Path, versions: Mapping[str, str]
 ) -> InspectionsRecord:
-    """Count lines, bytes and matches. Raises BadInput outside the lock or the packages."""
+    """Count lines (by their line feeds), bytes and matches of a text, which may be a folder's.
+
+    Raises BadInput for a package outside the lock or a path outside the packages.
+    """
     found = tuple(_inspect(claim, each, site, versions) for claim, each in wanted)
     return InspectionsRecord(schema="assay/inspections/1", inspections=found)
 

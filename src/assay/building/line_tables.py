@@ -1,4 +1,6 @@
-"""Machine code: its digest without line tables, its instructions, and its blocks."""
+"""Machine code: its digest without line tables, in which a host compiler leaves its headers, and
+what its instructions and blocks are.
+"""
 
 import math
 import re
@@ -47,7 +49,9 @@ SIZED = 0x04
 
 
 def block_threads(cubins: Iterable[bytes]) -> dict[str, int]:
-    """Return most threads of a block by mangled name (``__launch_bounds__``). Raises BadInput."""
+    """Return how many threads a block of each kernel may have at most, by the kernel's mangled
+    name, where the source bounds them (``__launch_bounds__``). Raises BadInput.
+    """
     found = {}
     for cubin in cubins:
         for name, start, size in _sections(cubin):
@@ -76,7 +80,11 @@ def symbol_sizes(data: bytes) -> dict[str, int]:
 
 
 def code_digest(cubins: Iterable[bytes]) -> str:
-    """Return code's digest without line tables and digests of sources. Raises BadInput: no ELF."""
+    """Return the digest of machine code: equal for sources that compile to the same instructions.
+
+    Line tables are left out, and so is what nvcc makes of a source's content to tell its internal
+    names from those of other files. Raises BadInput for no ELF file.
+    """
     listed = []
     for cubin in cubins:
         for name, start, size in _sections(cubin):

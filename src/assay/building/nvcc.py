@@ -51,9 +51,10 @@ class Compiled:
 
 @contextmanager
 def compiled(job: Compilation, tree: Tree, toolchain: Toolchain) -> Iterator[Compiled]:
-    """Compile in the key's own directory, which is removed afterwards. A refusal is an outcome.
+    """Compile in the key's own directory, which is removed afterwards.
 
-    Raises MissingEnvironment for a machine that ran out of memory or space.
+    A refusal of the compiler is an outcome; a machine that ran out of memory or space raises
+    MissingEnvironment.
     """
     directory = SCRATCH / f"assay-build-{job.key[:12]}"
     try:
@@ -110,7 +111,8 @@ def run_nvcc(
     is_program: bool = False,
     most: int = 2**30,
 ) -> tuple[CommandOutcome, str]:
-    """Return how a compiler's call in ``directory`` ended, and ``most`` characters of its output.
+    """Return how a compiler's call in ``directory`` ended, and what it printed, at most ``most``
+    characters, without this machine's path of the toolchain.
 
     Raises MissingEnvironment for a machine that ran out of memory or space.
     """
@@ -206,7 +208,10 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def parse_ptxas(text: str) -> tuple[KernelResources, ...]:
-    """Return resources of the kernel entries in ``-Xptxas -v``'s output, by name, no function's."""
+    """Return the resources of every kernel entry in what ``-Xptxas -v`` printed, sorted by name.
+
+    Device functions that were not inlined have properties of their own; they are no entries.
+    """
     found: dict[str, KernelResources] = {}
     entry: str | None = None
     described: str | None = None

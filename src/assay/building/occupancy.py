@@ -42,7 +42,10 @@ MARK = "assay_shared_bytes_of_"
 
 
 def resident_blocks(arch: str, threads: int, registers: int, shared_bytes: int) -> int:
-    """Return how many blocks fit, by ``registers`` a thread and all shared bytes a block; or 0."""
+    """Return how many blocks fit; 0 where not even one does.
+
+    ``registers``: of a thread; ``shared_bytes``: of a block, static and dynamic.
+    """
     limits = MULTIPROCESSORS[arch]
     warps = -(-threads // WARP)
     of_a_warp = _rounded(registers * WARP, REGISTER_UNIT)
@@ -61,9 +64,10 @@ def _rounded(count: int, unit: int) -> int:
 def occupancy(
     job: Compilation, outcome: Compiled, constants: Mapping[str, str], toolchain: Toolchain
 ) -> tuple[Occupancy, ...] | None:
-    """Return it for kernels whose ``constants`` (``dynamic_shared``) are known; None for PTX.
+    """Return that of each kernel whose launch is known, while its build directory is there; None
+    for PTX, or without ``constants`` (``dynamic_shared`` of kernel.yaml).
 
-    Its build directory must be there. Raises BadInput for an unknown constant.
+    Raises BadInput for a constant that the source does not have.
     """
     if outcome.artifact is None or not constants or job.arch not in MULTIPROCESSORS:
         return None

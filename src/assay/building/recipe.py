@@ -90,7 +90,8 @@ def describe(
 ) -> Compilation:
     """Return the compilation of a variant, program or probe for ``arch``, such as sm_90a.
 
-    ``project``: the folder of its files. Raises BadInput when it or its source is missing.
+    ``project``: the folder that holds the files of the project, where a kernel is one's. Raises
+    BadInput when there is no such thing or its source is missing.
     """
     command, _ = command_of(catalog, kind, artifact, arch)
     source = command[-1]
@@ -101,7 +102,9 @@ def describe(
 def command_of(
     catalog: Catalog, kind: Kind, artifact: str, arch: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what compiles it, the source last, and its file's flags. Raises BadInput."""
+    """Return what compiles a variant, program or probe, its source last, and the flags in it that
+    kernel.yaml or assay.yaml names. Raises BadInput when there is no such thing.
+    """
     if kind == "variant":
         variant = _named(catalog.variants, artifact, kind)
         if variant.source is None:
@@ -123,10 +126,11 @@ def command_of(
 
 
 def command_problem(record: BuildRecord, catalog: Catalog) -> str | None:
-    """Return why a recorded command may not be run, or None when it may.
+    """Return why a command that somebody else recorded may not be run, or None when it may.
 
-    nvcc runs other compilers, plugins, programs: so the command must be what this recipe makes of
-    ``catalog``, the evidence's own, with no flag that does more than compile.
+    nvcc runs what it is told to: another host compiler, a plugin, the program it has just made. So
+    it must be what this recipe makes of the kernel.yaml in the same evidence, ``catalog``, and that
+    may name no flag that does more than compile.
     """
     if _ARCH.fullmatch(record.arch) is None:
         return f"{record.arch!r} is no architecture"
@@ -162,7 +166,9 @@ class Tree:
     project: Path | None = None
 
     def file(self, path: str) -> Path:
-        """Return where a file of the build directory lies. Raises BadInput without its project."""
+        """Return where a file lies, by its path in the build directory. Raises BadInput for one of
+        a project where there is none.
+        """
         top, _, rest = path.partition("/")
         if top != PROJECT:
             return self.root / path
@@ -183,7 +189,10 @@ class Tree:
 
 
 def file_command(file: str, arch: str) -> tuple[str, ...]:
-    """Return what compiles a stranger's file, to see if it does: all ours, with CUDA's headers."""
+    """Return what compiles the device code of a stranger's file: whether it compiles is the answer.
+
+    All of it is ours. It finds the headers of CUDA and CUTLASS, and defines nothing.
+    """
     flags = (gencode(arch), "-cubin", *_tool_includes(VARIANT_INCLUDES))
     return ("nvcc", "-ccbin", "g++", "-O3", "-std=c++17", *flags, "-o", "file.cubin",
             f"{CHECKOUT}/{file}")  # fmt: skip
@@ -195,9 +204,11 @@ def gencode(arch: str) -> str:
 
 
 def local_sources(tree: Tree, source: str) -> tuple[FileDigest, ...]:
-    """Return ``source`` and all that it includes with quotes, beside it or below its top, by path.
+    """Return ``source`` and every file of its folder that it includes with quotes, sorted by path.
 
-    Other names belong to packages, which the lock pins. Raises BadInput without ``source``.
+    A quoted name is looked for beside the including file, then below ``kernels/`` (of a project:
+    its folder); a name found in neither belongs to a package, which the lock pins. Raises BadInput
+    for a missing ``source``.
     """
     if not tree.file(source).is_file():
         raise BadInput(f"{source}: no such file, though a kernel.yaml or assay.yaml names it")

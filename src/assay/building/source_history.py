@@ -18,9 +18,10 @@ class SourceMissing(CheckFailed):
 
 
 def find_source(root: Path, source: FileDigest, commit: str | None) -> bytes:
-    """Return the recorded content of a source: of ``root``, ``commit``, or the file's history.
+    """Return the recorded content of a source.
 
-    ``command_problem`` sees to a plain path. Raises SourceMissing.
+    Looks in the checkout ``root``, at ``commit``, then at every commit that changed the file.
+    ``source.path`` must be a plain path, which ``command_problem`` sees to. Raises SourceMissing.
     """
     for data in _versions(root, source.path, commit):
         if sha256_bytes(data) == source.sha256:

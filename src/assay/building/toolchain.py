@@ -25,7 +25,9 @@ CUDA = "nvidia/cu13"
 OUR_LINKS = {f"{CUDA}/lib64": "lib", f"{CUDA}/lib/libcudart.so": "libcudart.so.13"}
 """Links that nvcc's -Llib64 -lcudart needs and the wheels lack, below the site directory."""
 DRIVER_API = 13_000
-"""CUDA that a driver must offer (cuDriverGetVersion); changes with nvcc, as does the next line."""
+"""CUDA that a driver must offer to run what this toolchain compiles, as cuDriverGetVersion says it.
+
+Changes with the lock's release of nvcc, as does the next line."""
 OLDEST_DRIVER = "580.65.06"
 """First Linux driver that offers it: CUDA 13.0's release notes, "CUDA Toolkit and Corresponding
 Driver Versions" (https://docs.nvidia.com/cuda/archive/13.0.0/cuda-toolkit-release-notes/)."""
@@ -60,14 +62,21 @@ def locked_versions(root: Path) -> dict[str, str]:
 
 
 def toolchain_directory(root: Path) -> Path:
-    """Return where the lock's wheels are unpacked; a project takes the repository's, if there."""
+    """Return where the lock's wheels are unpacked; another lock has another directory.
+
+    A project's run takes those that are in the repository, and unpacks none there.
+    """
     name = toolchain_lock_digest(root)[:12]
     ours, other = root / FOLDER / name, own_cache()
     return ours if other is None or ours.is_dir() else other / "toolchain" / name
 
 
 def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
-    """Return the compilers of ``place`` (the host), seen to start. Raises MissingEnvironment."""
+    """Return the compilers of ``place`` (the host, by default), seen to start.
+
+    On the host the packages are unpacked where needed; an image holds them already. Raises
+    MissingEnvironment.
+    """
     if place is None or place.image is None:
         find_host_compiler()
         place, site = Place(HostRuntime()), ensure_packages(root).resolve()
@@ -98,7 +107,10 @@ def ensure_toolchain(root: Path, place: Place | None = None) -> Toolchain:
 
 
 def ensure_packages(root: Path) -> Path:
-    """Unpack the lock's wheels unless they are there. Raises MissingEnvironment; no compiler."""
+    """Unpack the lock's wheels into ``.toolchain/<digest>/``, unless they are there already.
+
+    Raises MissingEnvironment when a wheel cannot be had. Needs no compiler.
+    """
     site = toolchain_directory(root)
     if site.is_dir():
         return site

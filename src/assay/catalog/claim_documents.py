@@ -1,4 +1,6 @@
-"""Documents of claims, read entry by entry, and figures as people write them, unit and digits."""
+"""Documents of claims, read entry by entry, and figures as people write them: with their unit, and
+the digits that say how exact they are.
+"""
 
 import json
 import math
@@ -40,12 +42,17 @@ BOUNDS = ("at_least", "at_most")
 
 
 def last_digit(typed: str) -> float:
-    """Return one unit of the last digit: 0.01 for 3.64, 1 for 610. Raises ValueError."""
+    """Return one unit of the last digit of a number as it is typed: 0.01 for 3.64, 1 for 610.
+
+    Raises ValueError for what is no number.
+    """
     return float(f"1e{_exponent(typed)}")
 
 
 def decimals(typed: str) -> int:
-    """Return the digits behind the point, up to ``MOST_DECIMALS``. Raises ValueError."""
+    """Return how many digits stand behind the point of a number as it is typed: 1 for 3.0; no more
+    than ``MOST_DECIMALS``. Raises ValueError for what is no number.
+    """
     return min(max(0, -_exponent(typed)), MOST_DECIMALS)
 
 
@@ -72,9 +79,10 @@ def number_problem(typed: str) -> str | None:
 
 
 def write_out(document: PlacedYaml, at: YamlPath) -> tuple[dict[str, Any], list[YamlProblem]]:
-    """Return a claim with value as number, unit as records have it, and resolution; and problems.
+    """Return a claim with its value as a number, its unit as records have it, and its resolution.
 
-    ``at``: where it stands. What is given stays; what follows from the typed digits is added.
+    ``at``: where the claim stands. What is given stays; what follows from the digits as they are
+    typed is added. The second part of the result is what is wrong.
     """
     claim = dict(document.part(at))
     problems: list[YamlProblem] = []
@@ -120,7 +128,10 @@ def _not_taken(typed: str, problem: str) -> str:
 def read_document(
     model: type[R], parts: dict[str, type[Record]], document: PlacedYaml
 ) -> tuple[R | None, list[YamlProblem]]:
-    """Return a document with claims, or all problems; ``parts``: its lists, read one by one."""
+    """Return a document with claims, or all that is wrong with it.
+
+    ``parts``: its lists, whose entries are read one by one: of a list pydantic tells one error.
+    """
     if not isinstance(document.value, dict):
         return None, [YamlProblem(1, "is no mapping: schema, sources, claims")]
     problems: list[YamlProblem] = []

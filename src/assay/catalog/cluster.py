@@ -21,7 +21,10 @@ process with a CUDA context of its own; a timed process, its sampler and compile
 
 
 def load_cluster(root: Path, project: Path | None, targets: Iterable[str]) -> ClusterFile:
-    """Read the project's own site file, else the repository's. Raises BadInput."""
+    """Read what the site says: a project's own file, else the repository's.
+
+    ``targets``: the names that may stand there. Raises BadInput with all that is wrong.
+    """
     files = [root / CLUSTER_FILE]
     if project is not None:
         files.insert(0, project / PROJECT_CLUSTER_FILE)

@@ -1,4 +1,6 @@
-"""What formulas may name of a problem (docs/claims.md), and what original programs print."""
+"""What a claim may name of a problem, in a formula for FLOPs (docs/claims.md says what each name
+stands for), and of what an original program prints.
+"""
 
 from dataclasses import dataclass
 

@@ -36,8 +36,9 @@ OWN_CLAIMS = "config/claims/"
 def load_catalog(root: Path, project: Path | None = None) -> Catalog:
     """Read ``config/`` and ``kernels/*/kernel.yaml`` below ``root`` and check every reference.
 
-    ``root`` is the repository, a run's folder or evidence. The claims are ``config/claims``, or
-    those of the project in ``project``, or in the copy below ``root``. Raises BadInput.
+    The claims are those of ``config/claims``, or else of a project: of the folder ``project``, or
+    of the copy that a run or a report's evidence holds. Works on the repository, on a run's folder
+    and on evidence alike. Raises BadInput, which names all that is wrong with the claims.
     """
     folder = project or project_of(root)
     if folder is None:
@@ -51,7 +52,9 @@ def load_catalog(root: Path, project: Path | None = None) -> Catalog:
 
 
 def load_base(root: Path, *, claims: bool) -> Catalog:
-    """Return Assay's own configuration, unchecked; ``claims``: with its own. Raises BadInput."""
+    """Return Assay's own configuration below ``root``, no reference checked; ``claims``: its own
+    sources among it. Raises BadInput.
+    """
     return _catalog(root, _own_sources(root) if claims else {})
 
 
@@ -60,13 +63,16 @@ class CheckedProject:
     """A project together with Assay's own configuration, and what is wrong with its file."""
 
     catalog: Catalog
-    """Without claims and audits that do not fit; without the project where others need these."""
+    """Without the claims and audits whose names do not fit; without the project where its entries
+    are wrong, or others need such a claim."""
     own: Project
     problems: tuple[YamlProblem, ...]
 
 
 def check_project(root: Path, folder: Path) -> CheckedProject:
-    """Read the project in ``folder`` and, if sound, check its names. Raises BadInput: no YAML."""
+    """Read the project in ``folder``: its entries and, where all are well formed, what their names
+    refer to. Raises BadInput for what is no YAML.
+    """
     base, own = _catalog(root, {}), load_project(folder)
     problems = own.problems or tuple(_taken_ids(base, own))
     if problems:
@@ -198,7 +204,10 @@ def _catalog(root: Path, sources: dict[str, SourceClaims]) -> Catalog:
 
 
 def catalog_files(root: Path) -> list[str]:
-    """Return the files that a report carries of a catalog; with a project's copy no own claims."""
+    """Return what a catalog is read from and a report carries of it, relative to ``root``.
+
+    Of a folder that holds a project's copy that, and no claims of Assay's.
+    """
     copy = project_of(root)
     own = [path for path in copy.rglob("*") if path.is_file()] if copy else []
     names = [path.relative_to(root).as_posix() for path in own]
@@ -206,7 +215,11 @@ def catalog_files(root: Path) -> list[str]:
 
 
 def base_files(root: Path, *, claims: bool) -> list[str]:
-    """Return Assay's configuration; ``claims``: with its own. No site's files, no keys."""
+    """Return the files of Assay's configuration; ``claims``: its own sources among them.
+
+    What a site says of its cluster, and whose keys it trusts, is none: no figure means anything
+    else by it.
+    """
     found = [path for path in (root / "config").rglob("*.yaml") if path.is_file()]
     found += (root / "kernels").glob("*/kernel.yaml")
     names = sorted(path.relative_to(root).as_posix() for path in found)

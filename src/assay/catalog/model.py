@@ -78,7 +78,9 @@ class Catalog:
         return next((each for each in listed if each.id == name), None)
 
     def choices_to_hold(self, target: str) -> tuple[TuningChoice, ...]:
-        """Return a target's choices, and what its sweeps without one begin with."""
+        """Return a target's tuned choices, and for every sweep of its architecture that none of
+        them is for, the one that the sweep begins with.
+        """
         found = list(self.tuning.of(target))
         for sweep in self.tuning.sweeps:
             arms = {arm.id: arm for arm in self.comparisons[sweep.begin.comparison].arms}
@@ -91,7 +93,9 @@ class Catalog:
         return tuple(found)
 
     def program_of(self, claim: str) -> tuple[str, OriginalSource] | None:
-        """Return the program that prints a claim's figure, with its source, or None."""
+        """Return the author's program that prints a claim's figure, with the source that names it:
+        the claim's own, or another by the same author; None where none does.
+        """
         for source in (self.source_of[claim], *self.sources):
             if (program := self.sources[source].program_of(claim)) is not None:
                 return source, program
@@ -103,7 +107,9 @@ class Catalog:
             yield from (c for c in self.sources[source].claims if not only or c.id in only)
 
     def sources_of(self, claims: Iterable[str]) -> tuple[str, ...]:
-        """Return the sources of claims and audits, in file order. Raises BadInput."""
+        """Return the sources of claims and audits, in file order. Raises BadInput for one that
+        there is not.
+        """
         wanted = set()
         for name in claims:
             if name not in self.source_of:

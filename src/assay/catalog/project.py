@@ -62,7 +62,8 @@ class Project:
 def load_project(folder: Path) -> Project:
     """Read the project in ``folder``; what is wrong in it is in ``problems``, with lines.
 
-    Names are looked up once entries are well formed. Raises BadInput for what is no YAML.
+    What its names refer to is looked at once each entry is well formed, and what they refer to
+    outside of it with the whole catalog. Raises BadInput for what is no YAML.
     """
     try:
         document = read_placed_yaml(folder / project_folder.PROJECT_FILE)
@@ -85,7 +86,10 @@ _READ: dict[str, dict[str, SourceClaims]] = {}
 
 
 def load_claims(path: Path) -> dict[str, SourceClaims]:
-    """Read a file of ``config/claims``: sources by id. Raises BadInput with all that is wrong."""
+    """Read a file of ``config/claims``: sources by id, their claims and their audits.
+
+    Raises BadInput with all that is wrong, and for code of its own: Assay's lies in ``kernels``.
+    """
     text = read_text(path)
     if text not in _READ:
         _READ[text] = _read_claims(path)

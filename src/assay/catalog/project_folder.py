@@ -21,7 +21,9 @@ MOST_BYTES = 4_000_000
 
 
 def project_of(folder: Path) -> Path | None:
-    """Return the folder of the project that a run's or a report's evidence holds, or None."""
+    """Return the folder of the project that a run's or a report's evidence holds, if it holds
+    one.
+    """
     inside = folder / EVIDENCE_FOLDER
     return inside if (inside / PROJECT_FILE).is_file() else None
 

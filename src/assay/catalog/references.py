@@ -44,14 +44,18 @@ class ReferenceProblem:
 
 
 def check_references(catalog: Catalog) -> None:
-    """Raise BadInput for the first id that does not fit, with the number of the others."""
+    """Raise BadInput for the first id that names nothing, or may not stand where it does, with the
+    number of the others.
+    """
     if found := reference_problems(catalog):
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise BadInput(f"{found[0].says}{more}")
 
 
 def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
-    """Return what is wrong with entries' names, once for each part of one."""
+    """Return what is wrong with entries whose names do not all fit, once for each part of one;
+    claims first after what they name.
+    """
     found: list[ReferenceProblem] = []
 
     @contextmanager

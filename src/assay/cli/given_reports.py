@@ -1,4 +1,7 @@
-"""Reports that a command takes several of, verified first; of others nothing but that is told."""
+"""Reports that a command takes several of, each verified first.
+
+Of a report that nobody vouches for nothing is read: it is named, with what is wrong.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -40,8 +43,9 @@ def given_reports(
 ) -> Iterator[GivenReport]:
     """Yield the reports at ``paths``, verified, and say of each whether it is. Raises BadInput.
 
-    A ``project``'s keys count for its reports; no margins of another checkout fail one. ``keep`` is
-    called for each intact one, whose figures then have their rates.
+    The keys of a ``project`` count for its reports, beside this checkout's. Whose margins a report
+    was judged by fails nothing: reports of other checkouts are compared, too. ``keep`` is called
+    for each intact one, whose figures then have their rates.
     """
     trusted = load_trusted_keys(keys or keys_of(project), trusted_keys(checkout.ROOT))
     for path in paths:  # none is verified, which takes long, where another is not there
@@ -154,7 +158,9 @@ def _unverified(path: Path, wrong: str) -> GivenReport:
 
 def reports_on(claim: str, project: Path | None) -> list[Path]:
     """Return the reports that may speak of a claim: a project's own, or those published here, of
-    this repository or of one project. Raises BadInput where several projects have such a claim.
+    the repository's sources or of one project below it.
+
+    Raises BadInput where several of these projects have such a claim.
     """
     if project is not None:
         return project_reports(project)

@@ -1,4 +1,7 @@
-"""The parser of the command line, and the end of every error: one sentence and an exit code."""
+"""The parser of the command line, and the end of every error: one sentence and an exit code.
+
+The commands are in assay.cli.commands, exit codes in assay.shared.errors.
+"""
 
 import ast
 import errno
@@ -87,7 +90,9 @@ def everywhere(
 
 
 def application(names: Sequence[str] = COMMANDS, listed: bool = False) -> typer.Typer:
-    """Return the command line with these commands, or, where ``listed``, with their help alone."""
+    """Return the command line with these commands; only their modules are loaded, or none where
+    they are ``listed`` alone, as in help.
+    """
     app = typer.Typer(
         name="assay",
         cls=Grouped,

@@ -33,9 +33,10 @@ OF_PROJECT = ("reports", "reports/published")
 
 
 def found_report(path: Path) -> Path:
-    """Return where a report lies that is given by path or name, as a directory or an archive.
+    """Return where the report lies that is given by its name, as a directory or an archive; a name
+    alone is looked for in the folders that hold reports.
 
-    A name is looked for in the folders that hold reports. What no report is called stays as given.
+    What is there by that path, and what no report here is called, stays as it is given.
     """
     if os.path.lexists(path):
         return path
@@ -51,7 +52,10 @@ def found_report(path: Path) -> Path:
 
 
 def require_report(path: Path) -> None:
-    """Raise BadInput where nothing lies at a path, and for a folder that was never a report."""
+    """Raise BadInput where nothing lies at a path, with the report that may be meant, and for a
+    folder that was never one: of a report somebody may have taken a part away, and that is a
+    failed check.
+    """
     try:
         path.lstat()
         names = {each.name for each in path.iterdir()} if path.is_dir() else {MANIFEST}

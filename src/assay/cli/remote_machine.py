@@ -1,8 +1,9 @@
 """A machine that is reached by SSH, and a run that was fetched from it.
 
-Scripts ask it, rsync copies. ssh and rsync are the system's own, by the caller's configuration;
-what they say of a failing connection goes to the terminal. A fetched report is signed and verified
-here, in a folder that goes away, and then put in its place with the run.
+It is asked by scripts, copied to and from by rsync. ssh and rsync are the system's own, by the
+caller's configuration; what they say of a connection that fails goes to the terminal as it is. A
+fetched report is signed here, verified, and put in its place with the run; until then it lies in a
+folder that goes away.
 """
 
 import re
@@ -58,7 +59,10 @@ class RemoteMachine:
             )
 
     def ask(self, action: str, **values: str) -> Answers:
-        """Return answers by name. Raises MissingEnvironment: no connection, or it refuses."""
+        """Return what the machine answers: its lines "NAME VALUE" by name.
+
+        Raises MissingEnvironment without a connection, or where it refuses.
+        """
         command, script = [*SSH, "--", self.host, "sh -s"], self._script(action, **values)
         done = _checked(self.host, command, input=script, stdout=subprocess.PIPE)
         found: dict[str, list[str]] = {}
@@ -75,11 +79,16 @@ class RemoteMachine:
         self._copy(source, f"{self.host}:{self.folder}/{name}", "-E", *links, *options)
 
     def fetch(self, name: str, place: Path, most: int) -> None:
-        """Bring plain files of ``most`` bytes at most, without their permissions."""
+        """Bring a file or a folder: plain files only, none with a stranger's permissions, and none
+        of more than ``most`` bytes.
+        """
         self._copy(f"{self.host}:{self.folder}/{name}", str(place), f"--max-size={most}")
 
     def follow(self, show: Callable[[str], None]) -> None:
-        """Show the run's lines. Raises MissingEnvironment where the connection is lost."""
+        """Show the run's lines from its first to its end.
+
+        Raises MissingEnvironment where the connection is lost; the run goes on then.
+        """
         with subprocess.Popen(
             [*SSH, "--", self.host, "sh -s"],
             stdin=subprocess.PIPE,
@@ -153,7 +162,8 @@ def require_place(home: Path, run: str) -> None:
 def settle(
     root: Path, home: Path, run: str, fetched: Path, key: Path, trusted: Sequence[Path]
 ) -> Request:
-    """Sign what was fetched, verify it, and put it where runs lie; return its request, as of here.
+    """Sign what was fetched with ``key``, verify it, and put it where runs lie; return its request,
+    as of here.
 
     ``root``: this repository; ``trusted``: further keys that its reports may be signed by. Raises
     CheckFailed for what is no finished run or does not verify.

@@ -22,7 +22,9 @@ MOST_CLAIMS = 6  # claims that are shown; the page has all of them
 
 
 def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdict]) -> None:
-    """Say the headline, why figures do not hold, and what the most telling claims came to."""
+    """Say the headline, why figures do not plainly hold, and what the most telling claims came
+    to.
+    """
     counted_things = outcomes(catalog, verdicts)
     if (stamp := project_stamp(catalog)) is not None:
         say(f"{stamp.title}: its claims are its signer's own, not Assay's: project {stamp.sha256}")
@@ -47,7 +49,9 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
 
 
 def telling(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the verdict of each claim; where there are many, those that say most."""
+    """Return the verdict of each claim, or of those that say most where there are many: what the
+    findings rest on first.
+    """
     rows = rows_by_claim(verdicts)
     names = list(rows)
     if len(names) > MOST_CLAIMS:

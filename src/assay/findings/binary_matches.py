@@ -1,4 +1,7 @@
-"""Measured binaries beside those that a run compiled, by their build records. Pure."""
+"""Measured binaries beside those that a run compiled: the same file, the same device code, or not.
+
+Pure. The device code of a binary that was measured elsewhere is what its own build record says.
+"""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -19,7 +22,8 @@ class Sameness(StrEnum):
     INSTRUCTIONS = "instructions"
     """The same machine code, from another text of the source: line tables differ."""
     LINE_TABLES = "line_tables"
-    """Its line tables name another host compiler's headers; ``verify --rebuild`` looks further."""
+    """By another host compiler, whose headers the device code's line tables name: other digests,
+    which say nothing of the instructions. ``verify --rebuild`` looks inside."""
     CHANGED = "changed"
     """Its source has another text by now, and other machine code."""
     OTHER = "other"

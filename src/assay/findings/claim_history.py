@@ -27,13 +27,17 @@ class HistoryEntry:
 
     @property
     def at(self) -> str:
-        """Return when the machine was recorded; without one, when the report was signed."""
+        """Return when the machine was recorded; of what was not measured, when the report was
+        signed.
+        """
         return self.machine.recorded_at if self.machine else self.signed
 
 
 @dataclass(frozen=True)
 class HistoryLine:
-    """One measurement, or what was said in the same words without one, in all reports with it."""
+    """One measurement with every report that carries it; of what was not measured, what several
+    reports say in the same words.
+    """
 
     entries: tuple[HistoryEntry, ...]
     """In the order in which the reports were signed: the last one's verdict is the line's."""

@@ -1,7 +1,8 @@
 """The headline of a run, and everything else that a page counts: each thing once. Pure.
 
-``outcomes`` lists what counts. Headline, causes, findings and tables all count parts of that list,
-so that a number has one meaning wherever it stands.
+There is one rule of counting (``judging.counts``), and one list of what it gives, ``outcomes``. The
+headline, its causes, the findings, the tables of counts and the lines of the table of claims all
+count parts of that list, so that a number has one meaning wherever it stands.
 """
 
 from collections import Counter
@@ -61,7 +62,9 @@ def counts_of(counted: Iterable[Outcome]) -> dict[str, OutcomeCounts]:
 
 
 def headed(counts: Counts) -> str:
-    """Return the kind that headline and badge count: own claims where no figure is published."""
+    """Return the kind that the headline counts, and a badge, which shows no more: published speed
+    figures, or the signer's own claims where there are none.
+    """
     there = {kind for kind, of in counts.items() if of.total}
     return "own" if "own" in there and FIGURES not in there else FIGURES
 

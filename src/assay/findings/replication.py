@@ -1,4 +1,7 @@
-"""Who measured figures again, as a signature proves no time: signers, cards, agreement. Pure."""
+"""Who measured figures again: other signers, other cards, and whether their verdicts agree. Pure.
+
+A signature proves who says what. That times are true only measuring again shows, best by others.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -20,7 +23,8 @@ class FigureRun:
     """Claim, target, and what is claimed: another number is another figure."""
     verdict: tuple[object, ...]
     run: tuple[str, str]
-    """Card, and when it was recorded: the same in a copy, and where a figure was taken over."""
+    """Card, and when it was recorded: a report that was copied, and one that took the figure over
+    from another, have the same."""
     signer: str
     """Who signed it when it was measured: whoever judges it again measures nothing."""
     rules: int
@@ -106,7 +110,10 @@ def _says(found: Replication) -> str:
 
 
 def again_in_history(lines: Iterable[HistoryLine], signers: Sequence[str]) -> MeasuredAgain:
-    """Return the same of a claim's newest measurements and all before; ``signers``: by place."""
+    """Return the same of one claim's history: its newest measurements against all before.
+
+    ``signers``: of each report by its place.
+    """
     newest: dict[str, list[FigureRun]] = {}
     rest: list[FigureRun] = []
     for line in lines:

@@ -18,7 +18,8 @@ class GivenReport:
     """A report as a command got it, and whether it verified."""
 
     name: str
-    """Of its directory or archive, with the run's if that is another, or with a project's title."""
+    """Of its directory or archive; with the run's, where that is another, or the title of the
+    project whose run nobody named."""
     path: str
     figures: ReportFigures
     keyid: str | None
@@ -75,17 +76,21 @@ class ComparedFigure:
     figures: tuple[ReportFigure | None, ...]
     """One a report; None where it says nothing of it."""
     difference: float | None
-    """The last measured figure over the first, less 1; None without two of one question."""
+    """The last measured figure over the first, less 1; None where there are no two of one
+    question."""
     kind: str
     """What a page counts it as: one of ``findings.headline.KINDS``."""
     asked_otherwise: bool
     """Whether the reports measured different things for it."""
     one_measurement: bool
-    """Whether all figures are of the same measurement: what differs then is how it was judged."""
+    """Whether all reports that have a figure took it from the same measurement: what differs then
+    is how it was judged."""
 
     @property
     def shift(self) -> float:
-        """Return the logarithm of the largest figure of one question over the smallest, else 0."""
+        """Return how far the figures of one question lie apart: the logarithm of the largest over
+        the smallest; 0 where there are no two.
+        """
         if self.difference is None:
             return 0.0
         values = [_linear_figure(each) for each in self.figures if each and has_interval(each)]
@@ -108,7 +113,9 @@ def has_interval(figure: ReportFigure | None) -> bool:
 
 
 def compare_figures(reports: Sequence[ReportFigures]) -> list[ComparedFigure]:
-    """Return every figure, by standing, then by how far apart it lies in the reports."""
+    """Return every figure of the reports: changed ones first, then shifted ones, then the rest; of
+    each the one that lies furthest apart first.
+    """
     by_key = [{(f.claim, f.target): f for f in report.figures} for report in reports]
     keys = dict.fromkeys(key for figures in by_key for key in figures)
     rows = [_compared(reports, tuple(figures.get(key) for figures in by_key)) for key in keys]
@@ -123,8 +130,8 @@ def regressions(earlier: ReportFigures, later: ReportFigures) -> Iterator[tuple[
     """Yield each figure of ``later`` that is worse than in ``earlier``, and how: it held and does
     not, or its interval lies wholly on the worse side of the one before.
 
-    What only one of them asks, or both ask otherwise, is not looked at; what has no answer does not
-    hold. Raises CheckFailed where the two have no figure in common.
+    What ``later`` does not ask, or asks otherwise, is not looked at; what it asks and has no answer
+    to does not hold. Raises CheckFailed where the two have no figure in common.
     """
     rows = compare_figures([earlier, later])
     if not any(all(row.figures) for row in rows):
@@ -142,7 +149,11 @@ def regressions(earlier: ReportFigures, later: ReportFigures) -> Iterator[tuple[
 
 
 def counted_once(rows: Sequence[ComparedFigure]) -> list[ComparedFigure]:
-    """Return the first figure of each measurement or sentence, as the last report counts it."""
+    """Return, of compared figures in their order, the first of each thing that reports count.
+
+    That is a measurement or a sentence, named by the first claim that it answers in the last report
+    that counts it.
+    """
     names: dict[tuple[int, int], str] = {}
     found: dict[str, ComparedFigure] = {}
     for row in rows:
@@ -206,7 +217,10 @@ def _difference(measured: Sequence[ReportFigure]) -> float | None:
 
 
 def differing_products(names: Sequence[str], reports: Sequence[ReportFigures]) -> str | None:
-    """Return in words that reports measured different GPU products; None where they did not."""
+    """Return what a reader must know first: that reports measured different GPU products.
+
+    None where all that measured anything measured the same ones.
+    """
     measured = {
         name: list(dict.fromkeys(machine.product for machine in report.machines))
         for name, report in zip(names, reports, strict=True)

@@ -195,7 +195,9 @@ def _asked(catalog: Catalog, name: str, above: frozenset[str]) -> Any:
 
 
 def protocol_of(catalog: Catalog, evidence: Iterable[str]) -> str | None:
-    """Return the protocols of a verdict's records, with digests of their values; None without."""
+    """Return the protocols that a verdict's records were measured by, with digests of their values;
+    None where nothing was measured.
+    """
     found: set[str] = set()
     for path in evidence:
         if (match := _BENCHMARK.fullmatch(path)) and match[1] in catalog.comparisons:

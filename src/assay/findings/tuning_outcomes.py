@@ -1,7 +1,8 @@
 """Chosen configurations held against their sweeps: is each the fastest, by how much? Pure.
 
-A sweep passes the judge's gates like any comparison; ratios are paired within blocks. A choice
-holds when no rival is faster beyond the margin that ``config/judging.yaml`` declares for ratios.
+The sweep is a comparison like any other: its arms pass the judge's gates, and ratios are paired
+within blocks. A choice holds when no rival is faster beyond the margin that
+``config/judging.yaml`` declares for ratios.
 """
 
 import math

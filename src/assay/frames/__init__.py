@@ -1,8 +1,8 @@
 """Records as pandas data frames: verdicts, samples, telemetry, builds. Pure.
 
-A frame has exactly the columns of its table, in order and with those dtypes, also without a row.
-Rows stand in the order of the records. ``NaN``, or ``None`` among texts, is what a record lacks.
-``assay.open_report`` gives a report's.
+A frame has exactly the columns of its table, in that order and with those dtypes, also where it has
+no row. Rows stand in the order of the records. ``NaN``, or ``None`` among texts, stands for what a
+record does not say. ``assay.open_report`` gives a report's.
 """
 
 import math
@@ -206,7 +206,10 @@ def samples(records: Iterable[BenchmarkRecord]) -> pd.DataFrame:
 def telemetry(
     benchmarks: Iterable[BenchmarkRecord], programs: Mapping[tuple[str, str], ProgramRecord]
 ) -> pd.DataFrame:
-    """Return what NVML was asked meanwhile, as ``TELEMETRY``; ``programs``: by target and job."""
+    """Return what NVML was asked meanwhile, with the columns ``TELEMETRY``.
+
+    ``programs``: by target and job.
+    """
     told = [
         ((record.target, "benchmark", record.comparison, process.index), process.telemetry)
         for record in benchmarks

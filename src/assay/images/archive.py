@@ -61,8 +61,10 @@ def _json(document: object) -> bytes:
 
 
 def verify_archive(path: Path, tag: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """Image id and layers' digests of an archive's bytes. Raises OSError, tarfile.TarError,
-    ValueError, and KeyError where a part is missing, or loading would name another ``tag``.
+    """Image id and layers' digests, computed from an archive's own bytes.
+
+    Raises OSError, tarfile.TarError, and ValueError or KeyError where a part is missing, or where
+    loading it would name anything but ``tag``.
     """
     found: dict[str, str] = {}
     manifest: list[dict[str, Any]] = []
@@ -87,7 +89,10 @@ def verify_archive(path: Path, tag: str | None = None) -> tuple[str, tuple[str, 
 
 @contextmanager
 def alone(path: Path, tag: str, making: str) -> Iterator[None]:
-    """Hold the place of an image, waiting. Raises MissingEnvironment: disk, or no locks."""
+    """Hold the place of an image: whoever else wants it waits, and finds it.
+
+    Raises MissingEnvironment when the disk is full or cannot be written, or has no locks.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"another process makes {tag}; waiting for it"
@@ -99,7 +104,10 @@ def alone(path: Path, tag: str, making: str) -> Iterator[None]:
 
 @contextmanager
 def partial(path: Path, making: str) -> Iterator[Path]:
-    """A new folder that becomes ``path``, or is removed. Raises MissingEnvironment by the disk."""
+    """A new folder beside ``path`` to fill; it becomes ``path`` at the end, or is removed.
+
+    Raises MissingEnvironment when the disk is full or the directory cannot be written.
+    """
     unfinished = path.with_name(f".{path.name}.partial")
     try:
         shutil.rmtree(unfinished, ignore_errors=True)

@@ -27,10 +27,11 @@ NONE = "there is no mmdebstrap to make an image with (apt-get install mmdebstrap
 
 
 def make_layer(definition: Definition, layer: Path, listing: Path) -> list[Wheel]:
-    """Write an image's file system to ``layer``, its packages to ``listing``; return its wheels.
+    """Write an image's file system to ``layer``, and what is installed in it to ``listing``.
 
-    mmdebstrap sorts and dates the entries; containers/install.sh installs and cleans. Raises
-    MissingEnvironment, CheckFailed for a wheel that is not the lock's, OSError.
+    mmdebstrap sorts the entries and dates them; containers/install.sh installs and cleans. Returns
+    the wheels that it was made with. Raises MissingEnvironment, CheckFailed for a wheel that is not
+    the lock's, OSError.
     """
     root, environ = definition.root, dict(os.environ)
     if shutil.which("mmdebstrap") is None:
@@ -55,9 +56,10 @@ def make_layer(definition: Definition, layer: Path, listing: Path) -> list[Wheel
 
 
 def mmdebstrap(definition: Definition, given: Sequence[Path], listing: Path) -> list[str]:
-    """Return the command but for suite, output and mirror; auto: root and user make the same.
+    """Return the command but for suite, output and mirror.
 
-    ``given``: install.sh, the listing, the lock, pip's wheel and the folder of wheels.
+    ``given``: install.sh, the listing, the lock, pip's wheel and the folder of wheels. Mode auto
+    lets root and an ordinary user make the same archive.
     """
     packages = ",".join(sorted(definition.mine.debian_packages))
     command = ["mmdebstrap", "--mode=auto", "--variant=minbase", "--format=tar"]
@@ -94,7 +96,10 @@ def _failure(inputs: BaseInputs, source: str, code: int, log: Path) -> str:
 
 
 def debian_source(inputs: BaseInputs, environ: Mapping[str, str]) -> str:
-    """A line of sources.list: the mirror named, or this machine's. Raises MissingEnvironment."""
+    """One line of sources.list: the mirror this machine's own apt uses, or the one it is told.
+
+    Raises MissingEnvironment where apt knows no Debian mirror.
+    """
     mirror = environ.get(MIRROR_VARIABLE) or configured_mirror(inputs.suite)
     if mirror is None:
         raise MissingEnvironment(

@@ -46,10 +46,11 @@ def import_host(
     extra: Sequence[Path] = (),
     system: Path = Path("/"),
 ) -> ImageRecord:
-    """Record of a runner image of ``system``'s files, imported unless there with equal packages.
+    """Record of a runner image with the files of ``system``, imported unless the engine has it.
 
-    ``python``: lists its packages, and brings its directories where it is of this machine;
-    ``extra``: further directories. Raises MissingEnvironment and CheckFailed.
+    ``python`` is the interpreter that lists its packages, as the image names it: where it is one
+    of this machine, the directories it looks into come along. ``extra`` are further directories.
+    The image is made again when the packages change. Raises MissingEnvironment and CheckFailed.
     """
     inputs = load_inputs(root)
     if system == Path("/"):
@@ -94,7 +95,10 @@ def import_host(
 
 
 def places_of(python: str, inputs: ImagesFile) -> list[Path]:
-    """Outermost directories of an interpreter outside the import. Raises MissingEnvironment."""
+    """Directories an interpreter needs that an import would leave out, outermost only.
+
+    Raises MissingEnvironment when it does not start.
+    """
     code = "import sys; print('\\n'.join([sys.prefix, sys.base_prefix, *sys.path]))"
     try:
         run = subprocess.run(

@@ -74,7 +74,10 @@ def prebuilt_folder(prebuilt: Path, target: str, role: Role) -> Path:
 
 
 def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> Path:
-    """Return the folder of a record's archive. Raises MissingEnvironment when there is none."""
+    """Return the folder that holds a record's archive.
+
+    Raises MissingEnvironment when there is none any more.
+    """
     folders = [image_folder(root, record.definition)]
     if prebuilt is not None:
         folders.insert(0, prebuilt_folder(prebuilt, record.target, record.role))
@@ -85,7 +88,10 @@ def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> 
 
 
 def make(definition: Definition, target: str, runtime: RuntimeName, folder: Path) -> None:
-    """Make ``folder`` whole or not at all. Raises MissingEnvironment, CheckFailed, OSError."""
+    """Make an image into ``folder``: archive and record, whole or absent.
+
+    Raises MissingEnvironment, CheckFailed and OSError.
+    """
     say(f"making the image {definition.tag} from Debian packages and wheels")
     with partial(folder, f"making the image {definition.tag}") as unfinished:
         layer, listing = unfinished / LAYER, unfinished / "packages.json"
@@ -115,9 +121,10 @@ def make(definition: Definition, target: str, runtime: RuntimeName, folder: Path
 
 
 def image_record(listed: str, wheels: Iterable[Wheel], **facts: Any) -> ImageRecord:
-    """Return an image's record, by what ``listed`` its packages, joined with ``wheels``' files.
+    """Return the record of an image; ``listed``: what lists its packages printed in it.
 
-    Raises CheckFailed when a wheel is not installed, or in another version.
+    What was installed from ``wheels`` is joined with their files and digests. Raises CheckFailed
+    when a wheel is not installed, or in another version.
     """
     answer = json.loads(listed)
     files = {(wheel.name, wheel.path.name.split("-")[1]): wheel for wheel in wheels}
@@ -188,7 +195,10 @@ def _into_engine(engine: EngineRuntime, folder: Path, record: ImageRecord) -> Im
 
 
 def check_found(found: Mapping[str, Any], record: ImageRecord) -> None:
-    """Raise CheckFailed unless the tag has the record's layers; the id is the engine's own."""
+    """Raise CheckFailed unless the engine's image under the tag has the record's layers.
+
+    Its id is the engine's own: where images lie in containerd it is a manifest's digest.
+    """
     if found.get("Architecture") != record.architecture:
         raise CheckFailed(
             f"{record.tag} is for {found.get('Architecture')} and this machine needs "

@@ -27,11 +27,13 @@ def make_image(
     prebuilt: Path | None = None,
     host_python: str | None = None,
 ) -> ImageRecord:
-    """Return the record of an image that ``runtime`` can start now, perhaps of a bundle
-    ``prebuilt``.
+    """Return the record of an image that ``runtime`` can start now.
 
-    ``host_python``: make it of this machine's files; its Python with PyTorch. Raises
-    MissingEnvironment (no engine, mirror, space), CheckFailed (a changed file or tag).
+    ``prebuilt`` is a bundle that may hold it. With ``host_python`` it is made of this machine's own
+    files, and that is the Python there which has PyTorch.
+
+    Raises MissingEnvironment (no engine, no mirror, no space), CheckFailed (a file or a tag that
+    is not what it was).
     """
     engine = EngineRuntime(runtime) if is_engine(runtime) else None
     if host_python is not None:
@@ -67,9 +69,11 @@ def objection(
 
 
 def compiler_place(root: Path, wish: RuntimeWish) -> Place:
-    """The host, or a toolchain image that was made and loaded (one for all targets); says which.
+    """The host, or a toolchain image that was made and loaded; says which, and why not the others.
 
-    Raises MissingEnvironment when runtime, image or the host's compiler is not to be had.
+    Every target's toolchain image is the same, so the first target's will do. Raises
+    MissingEnvironment when the runtime asked for does not work, its image cannot be made, or the
+    host lacks what nvcc needs.
     """
     target = next(iter(load_catalog(root).targets))
     runtime, lines = choose(

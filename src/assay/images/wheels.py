@@ -35,7 +35,8 @@ class Wheel:
 def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[Wheel]:
     """Wheels of ``lock``, downloaded below ``cache`` unless they are there, each one checked.
 
-    Raises CheckFailed for another hash, MissingEnvironment without a wheel, OSError.
+    Raises CheckFailed for a wheel with another hash, which is not used, MissingEnvironment when a
+    wheel cannot be had, OSError.
     """
     folder = cache / pip_locks.lock_digest(lock)[:16]
     cache.mkdir(parents=True, exist_ok=True)
@@ -80,9 +81,10 @@ def download(
     environ: Mapping[str, str],
     *options: str,
 ) -> None:
-    """Put what ``lock`` pins for ``python`` ("3.12") and a glibc into ``folder``, by its hashes.
+    """Put what ``lock`` pins for ``python`` ("3.12") and a glibc into ``folder``; pip checks each
+    file against the lock's hashes.
 
-    Raises CheckFailed for another hash, MissingEnvironment when one cannot be had.
+    Raises CheckFailed for a file with another hash, MissingEnvironment when one cannot be had.
     """
     command = [*pip_locks.pip_download(lock, folder, python, glibc_minor, environ), *options]
     with tempfile.TemporaryDirectory(prefix="assay-wheels-") as scratch:

@@ -1,4 +1,7 @@
-"""FlashInfer-Bench: JSON and safetensors (flashinfer-ai/flashinfer-bench, FlashInfer Trace)."""
+"""FlashInfer-Bench: JSON of definitions, workloads and solutions, and safetensors beside them.
+
+The format is that of FlashInfer Trace (flashinfer-ai/flashinfer-bench, docs/flashinfer-trace).
+"""
 
 import json
 import re
@@ -34,7 +37,9 @@ class _Trace:
 
 
 def import_flashinfer_bench(paths: Sequence[Path]) -> Imported:
-    """Return each solution at each workload of its definition. Raises BadInput."""
+    """Return each solution at each workload of its definition. Raises BadInput for a path that is
+    not there.
+    """
     imported = Imported("Solutions to FlashInfer-Bench definitions", "flashinfer_bench.py")
     trace = _Trace()
     for path in below(paths, ".json", ".jsonl"):

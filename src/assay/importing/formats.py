@@ -35,9 +35,11 @@ _IMPORTERS: dict[BenchmarkFormat, Callable[[Sequence[Path]], Imported]] = {
 
 
 def imported_from(format_: BenchmarkFormat, paths: Sequence[Path], claimed: str | None) -> Imported:
-    """Return what the files of a format come to. Raises BadInput for files not there or not of it.
+    """Return what the files of a format come to; ``claimed``: one number, for the one solution, or
+    the name of a CSV file with columns solution and speedup, whose rows name a solution by the last
+    parts of its path that tell it apart.
 
-    ``claimed``: one number, or a CSV file with columns solution (last parts of a path) and speedup.
+    Raises BadInput for files that are not there or not of the format.
     """
     if not paths:
         raise BadInput(f"--from {format_.value}: name the files or folders to read")

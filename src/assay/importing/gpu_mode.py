@@ -1,4 +1,8 @@
-"""GPU MODE: tasks (gpu-mode/reference-kernels), and submissions that define ``custom_kernel``."""
+"""GPU MODE: a folder with ``task.yml`` and ``reference.py`` (``generate_input``, ``ref_kernel``,
+``check_implementation``), and submissions that define ``custom_kernel``.
+
+The format is that of the tasks in gpu-mode/reference-kernels.
+"""
 
 import ast
 import json
@@ -32,9 +36,10 @@ TRIAL = "-dev"
 
 
 def import_gpu_mode(paths: Sequence[Path]) -> Imported:
-    """Return each submission at each benchmark of its task. Raises BadInput for a missing path.
+    """Return each submission at each benchmark of its task: the one in its folder, or of the
+    leaderboard that its header names, or, where it names none, the only one.
 
-    The task is that of its folder, of its header's leaderboard, or the only one.
+    Raises BadInput for a path that is not there.
     """
     imported = Imported("Submissions to GPU MODE's tasks", "gpu_mode.py")
     listed = [path for path in below(paths, TASK) if path.name == TASK]

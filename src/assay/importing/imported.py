@@ -75,7 +75,9 @@ class Imported:
 
     @contextlib.contextmanager
     def leaving_out(self, path: Path, called: str = "") -> Iterator[None]:
-        """Leave ``path`` out, and say why, where the body fails; ``called`` as a pair has it."""
+        """Leave ``path`` out, and say why, where what is done with it fails: one file of a stranger
+        that is not of the format is no reason to take none. ``called`` as a pair has it.
+        """
         contents, pairs = dict(self.contents), list(self.pairs)
         try:
             yield
@@ -99,7 +101,9 @@ class Imported:
                 self.left_out.append(says)
 
     def add(self, name: str, content: bytes) -> None:
-        """Take a file along. Raises BadInput for a name that is none, or that is taken."""
+        """Take a file along. Raises BadInput for a name that no project can have, or that another
+        file has already.
+        """
         if not is_name(name) or any(part.startswith("_") for part in name.split("/")[:-1]):
             raise BadInput(f"'{name}' is no name that a file of a project can have")
         if self.contents.setdefault(name, content) != content:
@@ -107,9 +111,10 @@ class Imported:
 
 
 def write_project(folder: Path, imported: Imported, head: str) -> tuple[str, ...]:
-    """Write the project into an empty folder; return its own files' names. ``head``: first lines.
+    """Write the project into an empty folder; return the names of its own files. Raises BadInput
+    where there is nothing to measure, or more than a project holds.
 
-    Raises BadInput where there is nothing to measure, or more than a project holds.
+    ``head``: first lines of its assay.yaml.
     """
     if not imported.pairs:
         why = "; ".join(imported.left_out[:3]) or "there is no file of that format"
@@ -186,7 +191,9 @@ def _claim(pair: Pair) -> dict[str, Any]:
 
 
 def identifier(*words: str) -> str:
-    """Return an id made of words: lower case, ``_`` for the rest; a long one ends in a digest."""
+    """Return an id made of words: lower case, other characters as underscores; of long ones the
+    beginning, and what tells them apart.
+    """
     text = re.sub(r"[^a-z0-9]+", "_", "_".join(words).lower()).strip("_")
     text = text if re.match(r"[a-z]", text) else f"p{text}"
     if len(text) > LONGEST_ID:
@@ -210,7 +217,9 @@ def short_names(paths: Iterable[Path]) -> dict[Path, str]:
 
 
 def defined_names(data: bytes, missing: str) -> set[str]:
-    """Return the names that a Python file binds at its top; ``missing`` if unparsed but named."""
+    """Return the names that a Python file binds at its top, under a condition, too; ``missing``
+    where it does not parse and speaks of that: a solution that will fail.
+    """
     try:
         body = ast.parse(data).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -233,7 +242,9 @@ def defined_names(data: bytes, missing: str) -> set[str]:
 
 
 def helpers_of(path: Path, data: bytes) -> dict[str, bytes]:
-    """Return the files beside ``path`` that it needs, and theirs. Raises BadInput if elsewhere."""
+    """Return the files beside ``path`` that it imports or names, a CUDA source say, and those that
+    they do, by their names from its folder on. Raises BadInput for one that lies elsewhere.
+    """
     found: dict[str, bytes] = {}
     left = [("", data)]
     while left:
@@ -291,7 +302,9 @@ def _package(file: str, level: int) -> list[str]:
 
 
 def read_below(folder: Path, name: str, *, up: int = 0) -> bytes:
-    """Return a file below ``folder`` or ``up`` above it. Raises BadInput: imports are published."""
+    """Return a file that others name, below ``folder`` or so many folders above it. Raises BadInput
+    for one elsewhere: what is imported is published with the report.
+    """
     top, path = folder.resolve(), (folder / name).resolve()
     for _ in range(up):
         top = top.parent
@@ -311,7 +324,11 @@ def read_source(path: Path) -> bytes:
 
 
 def below(paths: Sequence[Path], *endings: str) -> list[Path]:
-    """Return files of these endings in ``paths``, sorted, no project's. Raises BadInput."""
+    """Return the files of these endings among ``paths`` and in the folders among them, sorted; none
+    of a project that one of these holds, as `./assay new` leaves one.
+
+    Raises BadInput for a path that is not there.
+    """
     found: list[Path] = []
     for given in paths:
         path = given.resolve() if given.is_dir() else given.parent.resolve() / given.name
@@ -332,7 +349,9 @@ def _hidden(path: Path, top: Path) -> bool:
 
 
 def dtype_in(data: bytes) -> str:
-    """Return the element type of inputs that a source names; float32 where it names none."""
+    """Return the element type that a source names for its inputs, as PyTorch's type or by a method
+    that converts to it; float32 where it names none.
+    """
     names = set[str]()
     with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         for node in ast.walk(ast.parse(data)):

@@ -1,5 +1,7 @@
-"""KernelBench (ScalingIntelligence/KernelBench): ``Model`` and ``ModelNew``; and any Python
-function with the function that it is held against.
+"""KernelBench: a problem defines ``Model``, ``get_inputs`` and ``get_init_inputs``, a solution
+``ModelNew``; and any Python file with a function and the function that it is held against.
+
+The format is that of the files in KernelBench's repository (ScalingIntelligence/KernelBench).
 """
 
 import re
@@ -33,7 +35,10 @@ LAZY = re.compile(rb"^[ \t]+(from|import)\b", re.MULTILINE)
 
 
 def import_kernelbench(paths: Sequence[Path]) -> Imported:
-    """Return every solution with its problem, by file, folder or name. Raises BadInput: no path."""
+    """Return every solution with its problem: the one in its file, the only one in its folder, or
+    the one that its name begins with, in its own folder or the nearest. Raises BadInput for a path
+    that is not there.
+    """
     imported = Imported("Solutions to KernelBench problems", ADAPTER)
     sources: dict[Path, bytes] = {}
     for path in below(paths, ".py"):
@@ -65,7 +70,9 @@ def import_kernelbench(paths: Sequence[Path]) -> Imported:
 
 
 def import_functions(given: Sequence[str]) -> Imported:
-    """Return the pair of two ``FILE.py:FUNCTION``, solution and baseline. Raises BadInput."""
+    """Return one pair, of ``FILE.py:FUNCTION`` and the baseline ``FILE.py:FUNCTION``, whose file
+    defines ``get_inputs``. Raises BadInput.
+    """
     imported = Imported("A function and its baseline", ADAPTER)
     places = [(Path(file), name) for file, _, name in (each.rpartition(":") for each in given)]
     if len(places) != 2 or not all(name.isidentifier() for _, name in places):

@@ -67,7 +67,10 @@ class Formula(StrEnum):
 
 
 class Operand(Record):
-    """A number in an arithmetic check: any source's claim, a literal, or a formula's."""
+    """A number in an arithmetic check: a claim's value, a literal, or what a formula gives.
+
+    A claim may be one of another source.
+    """
 
     claim: Identifier | None = None
     value: Measurable | None = None
@@ -75,6 +78,7 @@ class Operand(Record):
     """Upper end, where the source prints a range whose lower end is ``value``."""
     formula: Formula | None = None
     operands: tuple["Operand", ...] = ()
+    """Of ``formula``."""
     resolution: Measurable | None = None
     """One unit of the last printed digit of ``value``; 0 for exact counts. Beside a claim it takes
     the place of the claim's own."""

@@ -53,6 +53,7 @@ class PipelineRecord(Record):
     schema_: Literal["assay/pipeline/1"] = Field(alias="schema")
     commit: str | None
     clean_tree: bool | None
+    """None where no git told."""
     host_paths: tuple[PackageDirectory, ...] | None = None
     """Where the Python of the pipeline looked for packages before its own; None: not recorded."""
     signing_key: SigningKey | None = None
@@ -82,11 +83,13 @@ class Predicate(Record):
     verdicts: dict[Status, int]
     """Verdicts of each status; statuses without a verdict are left out."""
     counts: dict[str, dict[Status, int]] | None = None
-    """The same by ``judging.counts``; None in statements from before."""
+    """The same counted by measurement, speed figures, own claims, probes and arithmetic apart
+    (``judging.counts``); None in statements from before."""
     provenance: Sha256 | None = None
     """Of the payload of ``provenance.json``, which earlier versions signed beside it."""
     project: Sha256 | None = None
-    """Digest of the signer's own project that is judged; None for this repository's sources."""
+    """Of all files of the project whose claims are judged, which are the signer's own; None where
+    they are those of this repository's sources."""
     created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
     """When the report was signed: UTC, or SOURCE_DATE_EPOCH where that is set."""
 
@@ -123,10 +126,12 @@ class TrustedKeyEntry(Record):
     name: KeyName
     """Of the key, as ``verify`` calls it."""
     holder: KeyName | None = None
-    """Who signs with it: keys of one holder count as one signer of repeated measurements."""
+    """Who signs with it: keys of one holder count as one signer where figures were measured again.
+    """
     from_: date | None = Field(None, alias="from")
     """First day, in UTC, on which a report may say that it was signed."""
     until: date | None = None
+    """The last such day."""
     revoked: Revocation | None = None
 
     @model_validator(mode="after")

@@ -80,7 +80,8 @@ def _fail_fast(schema: Any) -> None:
 class Record(BaseModel):
     """Base of all records. Validate from JSON text, so that strict mode reads enums and tuples.
 
-    ``tools.json_schemas`` alone reads the texts below fields: pydantic would at every start.
+    The texts below the fields are read by ``tools.json_schemas`` alone, which asks pydantic for
+    them: it reads each class's source for that, at every start.
     """
 
     model_config = ConfigDict(

@@ -46,6 +46,7 @@ class ToolchainRecord(Record):
 
     schema_: Literal["assay/toolchain/1"] = Field(alias="schema")
     nvcc: str
+    """Its version."""
     host_compiler: str
     wheels: dict[str, str]
     """Distribution name to version."""
@@ -61,6 +62,7 @@ class CompileCost(Record):
     """The cost of one compilation, where it was compiled."""
 
     seconds: Annotated[float, Field(ge=0)]
+    """Wall clock."""
     cpu_seconds: Annotated[float, Field(ge=0)] | None
     """Processor time; None where a container runtime does not tell."""
     peak_bytes: Annotated[int, Field(ge=0)] | None
@@ -115,6 +117,7 @@ class BuildCost(Record):
     cpu_seconds: Measurable
     """Processor time: what a compiler takes alone on a core, whatever else the machine does."""
     peak_bytes: Annotated[int, Field(ge=0)]
+    """Resident memory of the largest process."""
 
 
 class BuildCosts(Record):
@@ -163,12 +166,14 @@ class InspectionResult(Record):
     text: str | None = None
     """What was counted beside lines and bytes."""
     matches: int | None = None
+    """How often ``text`` stands there."""
 
 
 class SharedObject(Record):
     """One binary of an optional package."""
 
     path: str
+    """As its package lists it."""
     bytes: Annotated[int, Field(ge=0)]
     sha256: Sha256
 

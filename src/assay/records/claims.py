@@ -1,7 +1,8 @@
 """Claims: published figures, where they stand, and how Assay answers them.
 
-``catalog.project`` makes them of ``records.projects``. A figure is transcribed as printed; its
-``resolution`` is one unit of the last printed digit, which makes an interval of it.
+``catalog.project`` makes them of a document of ``records.projects``. A figure is transcribed as
+the source prints it; its ``resolution`` is one unit of the last printed digit, so that arithmetic
+checks can treat it as the interval it is.
 """
 
 from enum import StrEnum
@@ -65,7 +66,8 @@ class Hardware(Record):
     only: bool = False
     """Of this product itself, its memory's bandwidth say: of another, a figure tells nothing."""
     stand_in: bool = False
-    """Whether the target stands for another product, ``as_stated``, that no target is of."""
+    """Whether the target stands for another product, as stated, that no target is of: a figure of
+    it, too, is one of another GPU than the source names."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Hardware":
@@ -130,12 +132,14 @@ class ClaimText(Record):
     software: dict[str, str] = {}
     """Versions as stated: cutlass, cuda, driver, pytorch ..."""
     command: str | None = None
+    """Command line as typed."""
     flop_formula: FlopFormula | None = None
     """For rates: which operations were counted."""
     flops: Formulated | None = None
     """For rates: FLOPs of one launch over the problem's facts, where no named formula counts so."""
     bytes: Formulated | None = None
-    """For bandwidths: bytes of one launch, where they are not the least traffic of the problem."""
+    """For bandwidths: bytes of one launch over the problem's facts, where they are not the least
+    traffic (inputs read once, output written once)."""
     reading: str | None = None
     """The primary reading, where the words have several: what ``evaluation`` takes them for."""
     readings: tuple[Reading, ...] = ()
@@ -245,7 +249,9 @@ class Claim(ClaimText):
 
     @property
     def as_printed(self) -> str:
-        """Return its figure as printed: digits, tilde, both ends of a range; empty without one."""
+        """Return its figure as the source prints it: its digits, a tilde, both ends of a range;
+        empty without one.
+        """
         if self.value is None:
             return ""
         ends = [self.digits(end) for end in (self.value, self.to) if end is not None]
@@ -253,14 +259,18 @@ class Claim(ClaimText):
 
     @property
     def rounding(self) -> float:
-        """Return the share by which a figure with a tilde may be off by rounding, or 0."""
+        """Return the share of its value by which a figure with a tilde may be off, rounded to its
+        last digit; 0 of any other.
+        """
         if not self.about or not self.value or not self.resolution:
             return 0.0
         return self.resolution / 2 / abs(self.value)
 
     @property
     def states_an_order(self) -> bool:
-        """Return whether it says which of two is more, and not by how much (at least 1, or 0 %)."""
+        """Return whether it says which of two is more, and not by how much: a bound of 1, or a gain
+        of at least 0 %.
+        """
         even = 0 if self.unit is Unit.PERCENT else 1
         return self.value == even and self.to is None and not self.relation.two_sided
 
@@ -272,7 +282,9 @@ class Claim(ClaimText):
 
     @property
     def counting(self) -> FlopFormula | Expression | None:
-        """Return what counts its FLOPs or bytes: its own formula, a named one, or None."""
+        """Return how its rate counts FLOPs, or its bandwidth bytes: a formula of its own, a named
+        one, or neither.
+        """
         own = self.flops or self.bytes
         return self.flop_formula if own is None else parse(own)
 
@@ -312,7 +324,10 @@ class Claim(ClaimText):
 
 
 class Audit(Record):
-    """A relation that a source states or relies on, phrased so that it agrees where it holds."""
+    """A relation that a source states or relies on between figures, its own or another source's.
+
+    It is phrased as the source has it: where the figures bear it out it is consistent.
+    """
 
     id: Identifier
     statement: str
@@ -346,10 +361,12 @@ class Source(Record):
     file: str | None = None
     """File name of the document; None for a project's own statements."""
     sha256: Sha256 | None = None
+    """Of that file."""
     address: str | None = None
     """Where the document was had; None where that is not recorded."""
     author: str | None = None
     about: str | None = None
+    """What the document is about, in one sentence."""
 
 
 class SourceFinding(Record):
@@ -375,7 +392,8 @@ class SourceExtras(Record):
     """The source's own program, where it is in no package pinned here; it runs from a checkout that
     the user gives, and only then."""
     other_builds: tuple[OriginalSource, ...] = ()
-    """The same program with other build settings, say for other tiles, built and run beside it."""
+    """The same program built with other settings, for figures of other tiles say; each is built and
+    run beside it."""
     compilations: tuple[PublishedFile, ...] = ()
     """Files of the source that are compiled as published, from such a checkout."""
 
@@ -387,6 +405,7 @@ class SourceClaims(SourceExtras):
     claims: Annotated[tuple[Claim, ...], Field(min_length=1)]
     audits: tuple[Audit, ...] = ()
     commands: tuple[OriginalSource, ...] = ()
+    """Programs of a project, which run in a copy of its files."""
 
     @property
     def own_programs(self) -> tuple[OriginalSource, ...]:

@@ -1,4 +1,7 @@
-"""``config/cluster.yaml``: what a site's Slurm calls things; no key is needed, no report has it."""
+"""``config/cluster.yaml``: what one site's Slurm calls things, and what jobs may ask of it.
+
+Every key may be left out. The file is the site's: no report carries it along.
+"""
 
 from typing import Annotated, Literal
 
@@ -27,7 +30,9 @@ class JobWishes(Record):
     qos: SlurmName | None = None
     constraint: Constraint | None = None
     nodes: tuple[SlurmName, ...] = ()
+    """The only nodes it may run on."""
     minutes: Annotated[int, Field(gt=0)] | None = None
+    """The time limit."""
     memory_mb: Annotated[int, Field(gt=0)] | None = None
     cores: Annotated[int, Field(gt=0)] | None = None
 
@@ -44,17 +49,21 @@ class ClusterFile(Record):
 
     schema_: Literal["assay/cluster/1"] = Field(alias="schema")
     jobs: JobWishes = JobWishes()
+    """Of every job."""
     targets: dict[str, TargetSite] = {}
     gpu_option: Literal["gpus", "gres"] = "gpus"
     """How a GPU is asked for: ``--gpus=TYPE:1``, or ``--gres=gpu:TYPE:1``."""
     reservation: SlurmName | None = None
     exclude_nodes: tuple[SlurmName, ...] = ()
+    """Nodes on which no job is to run."""
     max_jobs: Annotated[int, Field(gt=0)] = 16
+    """Jobs in the queue at once."""
     attempts: Annotated[int, Field(gt=0, le=10)] = 3
     """How often a job is submitted that fails: at its time limit, cancelled, with its node or its
     driver, or by a check of ours."""
     requeue: bool = True
-    """Whether Slurm itself requeues a job that was preempted, or whose node failed."""
+    """Whether Slurm itself puts a job back into the queue whose node failed, or that was
+    preempted."""
     status_command: Literal["squeue", "sacct"] = "squeue"
     """What tells how jobs ended; sacct needs Slurm's accounting database."""
     runtime: RuntimeWish | None = None

@@ -93,7 +93,10 @@ class Invocation(Record):
 
 
 class Program(Record):
-    """Answered by running the author's own program; of a support statement, by its own check."""
+    """Answered by running the author's own program, as typed and as stated.
+
+    Of a support statement, by whether it passes its own check of what it computes.
+    """
 
     kind: Literal["program"]
     program: Identifier
@@ -116,7 +119,8 @@ class Derived(Record):
     under: Identifier | None = None
     """Reading of the two that is meant; one without it is taken as it stands."""
     flops: Formulated | None = None
-    """FLOPs that both rates count in place of their own: their quotient is then one of times."""
+    """FLOPs that both rates count in place of their own: by one count, say of the dense problem,
+    their quotient is one of times."""
 
 
 class Support(Record):
@@ -143,6 +147,7 @@ class Execution(Record):
     terms: Annotated[tuple[Term, ...], Field(min_length=1)]
     """Arms that must all pass the gate; their times decide nothing."""
     nearest: tuple[Quantity, ...] = ()
+    """Measured quantities shown beside the outcome."""
 
     @model_validator(mode="after")
     def _without_baselines(self) -> "Execution":
@@ -152,11 +157,14 @@ class Execution(Record):
 
 
 class GateFigure(Record):
-    """Answered by the gate: by the largest error, or the share of products that it does."""
+    """Answered by the gate, whatever an arm's time: by the largest error of its outputs, or by how
+    many of the products that it should do it does.
+    """
 
     kind: Literal["accuracy", "completeness"]
     term: Term
-    """Of ``completeness`` an arm that misses products, on which no other claim may rest."""
+    """Of ``completeness`` an arm whose program misses products, on which no other claim may
+    rest."""
 
     @model_validator(mode="after")
     def _without_baseline(self) -> "GateFigure":
@@ -170,6 +178,7 @@ class DeviceCode(Record):
 
     kind: Literal["device_code"]
     rival: Identifier
+    """In config/rivals.yaml."""
     arch: Annotated[str, Field(pattern=r"^sm_[0-9]{2,3}$")]
     """Of a GPU, which loads code of its own architecture and some of others."""
     kernels: Annotated[str, Field(min_length=1)]
@@ -266,8 +275,9 @@ class Reading(Record):
     says: str
     """The meaning, in our own words, one line."""
     differs: Literal["work", "problem", "words", "build", "rival", "unstated"]
-    """What it takes otherwise than the primary reading: FLOPs counted, problem run, meaning of the
-    text, build of the same program, rival, or a choice that the source leaves unsaid."""
+    """What it takes otherwise than the primary reading: the FLOPs that are counted, the problem
+    that runs, what the text means, how the same program is built, whom it is held against, or what
+    the source leaves unsaid, so that one choice is as good as the other."""
     evaluation: Annotated[Benchmark | Program | Derived | Unanswerable, Field(discriminator="kind")]
     """Nothing here measures an unanswerable one: while it could hold, no verdict is final."""
     flop_formula: FlopFormula | None = None

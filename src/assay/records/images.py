@@ -37,6 +37,7 @@ class PythonPackage(Record):
     file: str | None
     """The wheel it was installed from; None for what a base or a host brought along."""
     sha256: Sha256 | None
+    """Digest of that wheel."""
 
 
 class ImageBase(Record):
@@ -69,6 +70,7 @@ class ImageRecord(Record):
     """Digests of the uncompressed layers, lowest first."""
     architecture: Literal["amd64"]
     bytes: Annotated[int, Field(ge=0)]
+    """Size of the unpacked layers."""
     base: ImageBase
     dockerfile_sha256: Sha256 | None
     """Digest of the rendered Dockerfile, of images that earlier versions made."""
@@ -79,6 +81,7 @@ class ImageRecord(Record):
     sif_sha256: Sha256 | None = None
     """Digest of the SIF file that Apptainer runs; SIF files of one image are never identical."""
     nsight_compute: str | None = None
+    """Path of ncu inside the image, where it holds one."""
 
 
 AbsolutePath = Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9@._+/-]*$")]
@@ -89,6 +92,7 @@ class BaseInputs(Record):
     """The inputs of the base that both images start from."""
 
     suite: Annotated[str, StringConstraints(pattern=r"^[a-z]+$")]
+    """Debian release."""
     component: Annotated[str, StringConstraints(pattern=r"^[a-z-]+$")]
     source_date_epoch: Annotated[int, Field(gt=0)]
     """Newest time stamp in an image, in seconds since 1970."""

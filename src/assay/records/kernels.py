@@ -46,6 +46,7 @@ class Variant(Record):
     source: PathBelow | None = None
     """File beside kernel.yaml, for kernels; of a project below its folder."""
     symbol: Symbol | None = None
+    """The extern "C" launcher."""
     abi: Abi | None = None
     """Argument list of the launcher, as the operation's README.md fixes it; ``project``: that of
     docs/assay-yaml.md."""
@@ -68,7 +69,8 @@ class Variant(Record):
     built_from: str
     """The statements a kernel was rebuilt from, or the library it calls."""
     output_dtype: Literal["float32"] | None = None
-    """Where it is not the inputs': it runs only workloads that say the same."""
+    """Of the output, where it is not the inputs': it runs workloads that say the same, and only
+    those."""
     score_dtype: Literal["float16"] | None = None
     """Of attention's scores on their way from one launch to the next, where they are rounded; their
     log-sum-exps may then be off by as much (``assay.device.tasks.correctness``)."""
@@ -88,6 +90,7 @@ class CitedFlag(Record):
     """File of the pinned package that sets it, where the package holds one."""
     line: Annotated[int, Field(ge=1)] | None = None
     why: str | None = None
+    """Why it is left out, for a flag that is."""
 
 
 def _cited(flag: Any) -> Any:
@@ -105,6 +108,7 @@ class OriginalProgram(Record):
     title: str
     package: PackageName
     source: PathBelow
+    """Path of the .cu inside the package."""
     archs: Annotated[tuple[Arch, ...], Field(min_length=1)]
     build: Literal["typed", "release"] | None = None
     """``typed``: by the build line that the source prints; ``release``: as the author's own build
@@ -114,6 +118,7 @@ class OriginalProgram(Record):
     left_out: tuple[CitedFlag, ...] = ()
     """Flags of the same command line that change no code, each with why it is not given."""
     includes: tuple[PathBelow, ...]
+    """Include directories inside the package."""
     parser: Literal["cutlass_41", "cutlass_43", "cutlass_47", "cutlass_57", "cutlass_88"]
     verify: tuple[str, ...] = ()
     """Arguments that make it check its output; none for a program that does so in every run."""
@@ -148,7 +153,9 @@ class OperatorKernel(Record):
     block: tuple[Annotated[int, Field(gt=0)], Annotated[int, Field(gt=0)]]
     """Rows and columns of a stored block of A, or of attention's scores."""
     block_b: tuple[Annotated[int, Field(gt=0)], Annotated[int, Field(gt=0)]] | None = None
+    """Of a sparse B."""
     head_dim: Annotated[int, Field(gt=0)] | None = None
+    """Of attention."""
 
 
 class KernelManifest(Record):

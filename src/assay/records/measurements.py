@@ -19,17 +19,20 @@ class Check(Record):
     max_abs_error: float | None
     detail: str
     limit: float | None = None
-    """Largest absolute error that passes, where the launch has its own; None from before."""
+    """Largest absolute error that passes, where it is the launch's own and not the problem's; None
+    elsewhere, and in records from before, which tell it in words."""
 
 
 class TrueProduct(Record):
-    """How far a program that is wrong by nature is from the product of the stored blocks.
+    """How far a program that is wrong by nature is from what it should compute.
 
-    On the timed shape; its checks hold it to what it really computes.
+    Its checks hold it to what it really computes; this is about the product of the stored blocks,
+    on the timed shape.
     """
 
     seed: int
     products: Annotated[int, Field(ge=0)]
+    """Block products that it does."""
     true_products: Annotated[int, Field(ge=0)]
     """Pairs of stored blocks that meet; one stored twice counts twice, for values add up."""
     relative_error: float | None
@@ -54,11 +57,13 @@ class ArmCorrectness(Record):
     detail: str
     binary_sha256: Sha256 | None
     refused: tuple[Identifier, ...] | None = None
-    """Extra shapes of the gate that the kernel refuses, by name; None in records from before."""
+    """Extra shapes of the gate that the kernel refuses to run, by name; None in records from before
+    this was one of their fields."""
     true_product: TrueProduct | None = None
     """Of an arm whose problem makes its program miss products; of every other None."""
     fixed_inputs: bool = False
-    """Whether every seed draws the same inputs: a kept result is right then. False from before."""
+    """Whether a problem draws the same inputs for every seed: a result that was kept is right then.
+    False in records from before."""
     packages: dict[str, str] | None = None
     """Of an arm that calls a library: version of each distribution of which a module was imported
     in the process that checked it, wherever it is installed. None of kernels that are compiled
@@ -130,6 +135,7 @@ class TriedConfiguration(Record):
     ms: Annotated[float, Field(gt=0)] | None
     """Median time of a launch; None for one that did not run."""
     refused: str | None
+    """Why it did not."""
 
 
 class RivalSweep(Record):
@@ -163,7 +169,8 @@ class ArmFacts(Record):
     launches_per_sample: Annotated[int, Field(ge=1)] = 1
     """Launches that one timed graph holds; a sample is the time of one launch all the same."""
     counts: dict[str, float] = {}
-    """What a formula may name of the problem (docs/claims.md). Empty in records from before."""
+    """What the problem has, by name, for formulas over it (``assay.shared.expressions``);
+    docs/claims.md lists them. Empty in records from before."""
     unwritten: UnwrittenMemory | None = None
     """Of a workload whose values are never written; no output of its turns was checked."""
     input_bytes: Annotated[int, Field(ge=0)] | None = None
@@ -176,9 +183,13 @@ class ArmFacts(Record):
 
 
 class Wall(Record):
-    """The wall time of one process by phases, in seconds; all sum up to its ``seconds``."""
+    """The wall time of one process by phases, in seconds; all sum up to its ``seconds``.
+
+    The GPU is at work in ``inputs``, ``oracle``, ``warm_up``, ``turns`` and ``checks``.
+    """
 
     start: float
+    """CUDA's context."""
     inputs: float
     oracle: float
     prepare: float
@@ -189,6 +200,7 @@ class Wall(Record):
     turns: float
     """Timed turns, with what they settle in, L2 flushes and changes of contents."""
     checks: float
+    """Comparing outputs with the oracle."""
     rest: float
     """Forking, ending, and what lies between the phases."""
 
@@ -245,7 +257,8 @@ class BenchmarkRecord(GpuRecord):
     looks: tuple[int, ...] = ()
     """After how many processes a verdict was looked for; empty where their number was fixed."""
     alone: Process | None = None
-    """The control without the other arms, where a project's code could slow it down."""
+    """The control in a process without the other arms, where a project's code could slow it
+    down."""
 
     def __hash__(self) -> int:
         """Return a number of few of its fields, for a mapping among them has none."""
@@ -279,6 +292,9 @@ class ProgramRecord(GpuRecord):
     recorded_at: Moment
     binary_sha256: Sha256
     runs: tuple[ProgramRun, ...]
+    """The timed ones."""
     verification: VerificationRun | None = None
-    """None for a program that checks its output in every run, and in records from before."""
+    """None for a program that checks its output in every run, and in records of versions that did
+    not ask for it."""
     telemetry: Telemetry
+    """Of the timed runs."""

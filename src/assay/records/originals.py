@@ -68,6 +68,7 @@ class TypedLine(Record):
     """A command line as the source types it."""
 
     line: str
+    """Its continuation lines joined."""
     place: SourcePlace
     lacks: str | None = None
     """What one would have to add before it can be given to a shell, in words; None for nothing."""
@@ -85,8 +86,10 @@ class OriginalSource(Record):
 
     id: Identifier
     file: PathInside | None
-    """As the source names it, with its digest in the record; None where it names none."""
+    """As the source names it; the one that the record has the digest of. None where it names
+    none."""
     place: SourcePlace
+    """Where it is named."""
     directory: PathInside = "."
     """Of a checkout, where its lines are typed."""
     build: TypedLine | None
@@ -137,6 +140,7 @@ class LineRun(Record):
     stdout: str
     stderr: str
     cut: bool
+    """Whether more was printed than is kept."""
 
 
 class CheckoutCopy(Record):
@@ -155,6 +159,7 @@ class OriginalJob(Record):
     original: Identifier
     checkout: CheckoutCopy
     build: GivenLine | None
+    """None where nothing is built."""
     run: GivenLine
     typed: GivenLine | None = None
     """Run too, after it; None where the source types no other line."""
@@ -182,7 +187,8 @@ class OriginalRunRecord(GpuRecord):
     """None where the source names no file; the checkout's own digest covers all of them."""
     checkout: CheckoutCopy
     compiler: LineRun | None
-    """The build line's compiler's --version; None where nothing is built, or it names none."""
+    """What the compiler that the build line names says to --version; None where nothing is built,
+    or it names none."""
     build_line: GivenLine | None
     build: LineRun | None
     run_line: GivenLine
@@ -215,6 +221,7 @@ class PublishedFile(Record):
     file: PathInside
     """Of a checkout, as it was published."""
     place: SourcePlace
+    """Where it is named."""
     public: str
     """Where it is to be had, in words."""
     archs: Annotated[tuple[CompiledArch, ...], Field(min_length=1)]

@@ -38,9 +38,11 @@ class Provision(Record):
     reason: NotRun | None = None
     """Code of why nothing is measured, for ``none``; ``no_device`` where it is not said."""
     gpus: tuple[str, ...] = ()
-    """UUID of the GPU that is measured, for ``device``; none where a scheduler gives one."""
+    """UUID of the machine's GPU that it is measured on, for ``device``; none named where a
+    scheduler gives one. Earlier versions measured on several."""
     absence: str | None = None
-    """Why it cannot be measured here, where figures are recorded, or of an earlier start."""
+    """Why the target cannot be measured on this machine, where its figures are recorded ones, or
+    were measured by an earlier start of the run."""
 
     recorded_paths: Unread = None
     earlier_builds: Unread = None
@@ -53,6 +55,7 @@ class EarlierReport(Record):
     """A signed report that a run takes over whole, below ``earlier/<name>``."""
 
     name: Identifier
+    """Of its run."""
     path: str
     """The directory or the archive of a report: it, or one in which it is nested."""
     folder: str
@@ -82,6 +85,7 @@ class TargetPlan(Record):
     stopwatches: tuple[Identifier, ...] = ()
     """Comparisons whose profiled arms other stopwatches time too."""
     cheats: bool = False
+    """Whether kernels that cheat are tried there."""
     sanitized: tuple[Identifier, ...] = ()
     """Compiled variants that compute-sanitizer watches."""
     operators: Unread = None

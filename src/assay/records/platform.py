@@ -15,7 +15,9 @@ PTX = "compute_"
 
 
 def is_for(archs: Collection[str], arch: str) -> bool:
-    """Return whether what is built for ``archs`` is for ``arch``: sm_89's is compute_89's PTX."""
+    """Return whether what is built for ``archs`` is built for ``arch``, too: what is machine code
+    for sm_89 is PTX for compute_89.
+    """
     return arch.replace(PTX, "sm_") in archs
 
 
@@ -48,6 +50,7 @@ class Peaks(Record):
     fp32_tflop_per_s: Annotated[float, Field(gt=0)]
     memory_gb_per_s: Annotated[float, Field(gt=0)]
     source: str
+    """Document that states them."""
 
 
 class Target(Record):
@@ -151,6 +154,7 @@ class PlatformRecord(Record):
     schema_: Literal["assay/platform/1"] = Field(alias="schema")
     target: str
     recorded_at: Moment
+    """UTC, ISO 8601."""
     hostname_sha256: str
     """Digest of the host name: tells machines apart without publishing their names. Of a cluster's
     node a salt stands before it, which the run keeps to itself."""
@@ -160,6 +164,7 @@ class PlatformRecord(Record):
     kernel: str
     distribution: str
     runtime: str
+    """Container runtime, or ``host``."""
     image_digest: str | None
     device: Device
     allocation: Allocation | None

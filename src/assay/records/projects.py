@@ -1,6 +1,8 @@
-"""A document of claims: ``assay.yaml`` of a project, or a file of ``config/claims``.
+"""A document of claims: sources, figures, and what answers them. ``assay.yaml`` of a project is
+one, and so is each file of ``config/claims``.
 
-``catalog.project`` makes of it what judging, planning and verifying know: no field of these.
+``catalog.project`` makes of it the records that judging, planning and verifying know. No field here
+is known to any of them.
 """
 
 from datetime import date
@@ -108,8 +110,10 @@ class CudaArm(Record):
     """
 
     title: str
+    """What it is, in words."""
     source: CudaFile
     symbol: Symbol
+    """The extern "C" launcher in it."""
     operands: Annotated[tuple[Symbol, ...], Field(min_length=1)]
     """Inputs whose addresses it takes, in its order."""
     sizes: tuple[Symbol, ...] = ()
@@ -122,9 +126,10 @@ class CudaArm(Record):
 
 
 class Measurement(Record):
-    """Arms that a Python function of the project makes, measured as the built-in arms are.
+    """Arms that a Python function of the project makes, measured by the built-in arms' protocol.
 
-    It is called with the parameters and ``device``; docs/assay-yaml.md says what it returns.
+    The function is called with the parameters and ``device``; docs/assay-yaml.md says what it
+    returns.
     """
 
     id: Identifier
@@ -133,7 +138,8 @@ class Measurement(Record):
     parameters: dict[Symbol, CodeParameter] = {}
     """Of the problem, as the function takes them; formulas name those that are numbers."""
     small: dict[Symbol, CodeParameter] = {}
-    """Other parameters of a small problem: for compiled arms in the gate, and compute-sanitizer."""
+    """Parameters of a small problem, where they differ: for compiled arms in the gate, and for
+    compute-sanitizer."""
     arms: Annotated[dict[Identifier, str | CudaArm], Field(min_length=1)]
     """What each arm is, in words, its key in what the function returns; or a CUDA file."""
     control: Identifier | None = None
@@ -141,7 +147,8 @@ class Measurement(Record):
     dtype: ProjectDtype
     """Of the inputs: by it the roofline's rate is taken."""
     flops: Formulated | None = None
-    """Floating-point operations of one launch, over the parameters; needed to answer a rate."""
+    """Floating-point operations of one launch, over the parameters; what answers a rate needs
+    them."""
     bytes: Formulated | None = None
     """Least bytes that one launch moves, over the parameters; a bandwidth needs them."""
     relative_tolerance: Annotated[float, Field(gt=0)]
@@ -167,7 +174,10 @@ class StatedSize(Record):
 
 
 class ProjectCommand(Record):
-    """A program of the project that prints figures; it runs in a copy of the project's files."""
+    """A program of the project that prints figures, by its build line and its run line.
+
+    It runs in a copy of the project's files, as often as config/judging.yaml says.
+    """
 
     id: Identifier
     source: Identifier | None = None
@@ -192,8 +202,10 @@ class ShortAnswer(Record):
     measurement: Identifier | None = None
     """Of this project."""
     command: Identifier | None = None
+    """Likewise."""
     reads: Patterned | None = None
-    """What finds the figure: ``GFLOPs: {value}``, ``json: ...`` or ``csv: ...``."""
+    """What finds the figure in the command's output: ``GFLOPs: {value}``, ``json: ...``
+    or ``csv: ...``."""
     take: Take = Take.ONLY
     """Which number counts where the command prints several."""
     unit: str | None = None
@@ -223,7 +235,9 @@ class ShortAnswer(Record):
 
 
 class ProjectClaim(ClaimText):
-    """One published figure, with units as people write them; what follows may be left out."""
+    """One published figure. Units stand as people write them; what follows from the rest may be
+    left out.
+    """
 
     source: Identifier | None = None
     """Not needed where the project has one source."""

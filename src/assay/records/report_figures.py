@@ -16,16 +16,19 @@ class ReportFigure(VerdictInShort):
     """One verdict, in short."""
 
     protocol: str | None
-    """The protocols that measured it, each with a digest of its values; None where nothing was."""
+    """The protocols of what it was measured by, each with a digest of its values; None where
+    nothing was."""
     question: str | None
-    """Digest of what is measured: other questions are not comparable; None where nothing was."""
+    """Digest of what is measured for the claim: figures of other questions are not comparable; None
+    where nothing was measured."""
     taken_over: bool = False
     """True where an earlier report's run measured it, and not this report's."""
     better: int = 0
     """1 where more is better, -1 where less is, 0 where neither is."""
     counted_as: int | None = None
-    """Number, from 0, that figures of one measurement or sentence share; None where the report
-    counts the claim by its figure on another target."""
+    """Number, from 0, of the thing that the report counts it as: figures of one measurement, or of
+    one sentence, share it. None where the report counts the claim by its figure on another
+    target."""
 
     @property
     def said(self) -> str:
@@ -34,7 +37,9 @@ class ReportFigure(VerdictInShort):
 
     @property
     def answered(self) -> bool:
-        """Return whether the claim is answered: by a failed build or run, too, not by absence."""
+        """Return whether the report answers the claim at all: that a build or a run failed is an
+        answer, that nobody asked or could is none.
+        """
         return self.status is not Status.NOT_RUN or self.reason in BROKEN
 
 
@@ -44,7 +49,8 @@ class ClaimInShort(Record):
     title: str
     """The statement, as the report's own catalog has it."""
     claimed: str
-    """The figure with unit and the source's digits; empty where there is none."""
+    """The figure with its unit and as many digits as the source prints; empty where there is none.
+    """
     kind: str = ""
     """What a page counts it as: one of ``findings.headline.KINDS``."""
 
@@ -78,6 +84,7 @@ class ReportMachine(Record):
     vbios: str | None
     power_limit_w: float | None
     recorded_at: str
+    """ISO 8601."""
     commit: str | None
     """Of this repository, that measured."""
 
@@ -93,6 +100,7 @@ class ArmRate(Record):
     target: Identifier
     comparison: Identifier
     title: str
+    """Of the comparison."""
     operation: str
     """That the comparison is about: its control's."""
     variant: str
@@ -122,8 +130,10 @@ class ReportFigures(Record):
     machines: tuple[ReportMachine, ...]
     figures: tuple[ReportFigure, ...]
     claims: dict[Identifier, ClaimInShort] = {}
+    """Of the claims that the figures are of."""
     counts: dict[str, OutcomeCounts] = {}
-    """Outcomes by kind, one of ``findings.headline.KINDS``; none of a report nobody vouches for."""
+    """How everything that a page counts came out, by its kind, one of ``findings.headline.KINDS``;
+    nothing of a report that nobody vouches for."""
     rates: tuple[ArmRate, ...] = ()
     """Every arm that was timed, where they were asked for."""
 

@@ -32,6 +32,7 @@ class Rival(Record):
     id: Identifier
     title: str
     purpose: str
+    """What it answers, one line."""
     module: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$")]
     """What the device side imports of it."""
     packages: Annotated[tuple[PinnedPackage, ...], Field(min_length=1)]
@@ -60,7 +61,10 @@ class Rival(Record):
         )
 
     def how_to_get(self) -> str:
-        """Return how a new run finds it; PYTHON stands for the device's; an old run stays."""
+        """Return a sentence on how a run finds it; PYTHON stands for the device's.
+
+        In a new run: what one has measured without it stays as it is.
+        """
         return (
             f"To have it: {self.install_line()}, then a new run: ./assay reproduce --run NAME "
             "--runtime host --device-python PYTHON."
@@ -116,10 +120,12 @@ class TuningChoice(Record):
     dtype: Literal["float16", "bfloat16", "float8_e4m3"]
     block_rows: Annotated[int, Field(gt=0)]
     block_cols: Annotated[int, Field(gt=0)]
+    """Shape of a stored block of A."""
     shapes: ShapeClass
     variant: Identifier
     evidence: SweepArm
     why: str
+    """What the choice rests on, in a sentence or two."""
 
     def key(self) -> tuple[str, str, str, int, int]:
         """Return what two choices must share for their shape classes to compete."""
@@ -178,6 +184,7 @@ class KernelEntry(OperatorKernel):
     arch: str
     symbol: str
     path: str
+    """Relative to the index."""
     sha256: Sha256
 
 

@@ -24,6 +24,7 @@ class ProfileRecord(GpuRecord):
     """Nsight Compute metric name to value, in the units of ``units``."""
     units: dict[str, str]
     raw_page: str | None
+    """The whole raw page as CSV."""
 
 
 class StopwatchArm(Record):

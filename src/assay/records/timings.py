@@ -42,6 +42,7 @@ class StepTiming(Record):
     arguments: dict[str, Identifier]
     """The rule's wildcards: target, comparison ..."""
     started: Moment
+    """With milliseconds."""
     seconds: Measurable
     """Wall clock inside the step; what a scheduler or Snakemake needs to start it is not in it."""
     gpus: dict[str, Measurable] = {}

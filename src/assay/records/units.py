@@ -96,7 +96,10 @@ def no_unit(typed: str) -> str:
 
 
 def unit_as_written(text: str) -> Unit | None:
-    """Return the unit that people write ("TFLOP/s", "x"); None for others, and bits ("Gb/s")."""
+    """Return the unit that people write so ("TFLOP/s", "tflops", "x"); None where none is.
+
+    Bits are no bytes: "Gb/s" is none, whatever is meant by it.
+    """
     compact = "".join(text.split())
     return None if BITS.match(compact) else SPELLINGS.get(compact.lower())
 
@@ -146,7 +149,10 @@ def short(value: float, digits: int = DIGITS) -> str:
 
 
 def printed(value: float, resolution: float | None) -> str:
-    """Return a figure as its source prints it; ``resolution``: last digit's step, or None, 0."""
+    """Return a figure with as many decimals as its source prints.
+
+    ``resolution``: the step of its last digit; None or 0 for a figure that is exact.
+    """
     if not resolution or resolution < 0:
         text = f"{value:.{EXACT}g}"
         return f"{value:.0f}" if "e" in text and 1 <= abs(value) < 1e15 else text
@@ -187,7 +193,10 @@ def margin_factor(fraction: float) -> str:
 
 
 def readable(value: float, unit: Unit | str | None) -> tuple[float, str | None]:
-    """Return a measured value's factor and unit to read it in; printed figures keep their own."""
+    """Return what a measured value is to be multiplied by, and the unit that people read it in.
+
+    A figure that a source prints stays in the source's own unit.
+    """
     for own, (least, below, other) in READ_IN.items():
         if unit == own.value and value and least <= abs(value) < below:
             return own.facts.factor / other.facts.factor, other.value

@@ -14,7 +14,9 @@ class StatusFacts:
     """All that sets one status apart from the others, to judge, to count and to draw by."""
 
     light: str
+    """Colour on a light page, as #rrggbb."""
     dark: str
+    """The same on a dark page."""
     badge: Literal["disc", "square", "diamond", "ring"]
     """Shape before the word, so that colour alone never tells statuses apart."""
     severity: int
@@ -28,7 +30,11 @@ class StatusFacts:
 
 
 class Status(StrEnum):
-    """The status of a verdict, in the order of tables: the one table to colour, count, draw."""
+    """The status of a verdict, in the order in which tables list them.
+
+    This is the one table of statuses: an entry here is coloured, counted, listed and drawn
+    everywhere. A figure is held by equivalence within a declared margin, never by a mean alone.
+    """
 
     facts: StatusFacts
 
@@ -68,7 +74,11 @@ class Status(StrEnum):
 
 
 class Why(StrEnum):
-    """The cause of a verdict that does not plainly hold: the one table, in words and short ones."""
+    """The cause of a verdict that is not plainly that the figure holds, with its words.
+
+    This is the one table of causes: each is told everywhere in the words beside it, or in the
+    short ones where a column has no room.
+    """
 
     words: str
     short: str
@@ -167,6 +177,7 @@ class Nearest(Record):
     """The nearest measured thing, shown beside a claim that has no answer of its own."""
 
     what: str
+    """Claim id, or "arm of comparison" in words."""
     target: Identifier | None
     measured: float | None
     unit: str | None
@@ -229,10 +240,12 @@ class Verdict(VerdictInShort):
     same_measurement: tuple[Identifier, ...] = ()
     """Other claims judged by the very same samples: their verdicts are not independent of this."""
     evidence: tuple[str, ...]
+    """Paths inside the report directory."""
     why_on: Identifier | None = None
     """The target whose verdict on the same claim found the cause; None where this one did."""
     readings: tuple[VerdictReading, ...] = ()
-    """Every meaning that was tried, the primary one first; none where the words have but one."""
+    """Every meaning of the claim's words that was tried, the primary one first; none where the
+    words have but one."""
 
 
 class VerdictsFile(Record):

@@ -30,6 +30,7 @@ class CheckEntry(Record):
     says: str
     """What was found, in words, which may change; empty where nothing of it could be proven."""
     unproven: tuple[str, ...]
+    """What it could not prove."""
 
     @property
     def passed(self) -> bool:
@@ -43,7 +44,8 @@ class GuaranteeEntry(Record):
     id: str
     """Its name in docs/verifying.md."""
     state: ProofState
-    """The worst of its checks: failed, then not checked, then unproven, then proven."""
+    """Failed where one of its checks did; else not checked where one was not made; else unproven
+    where one left something; else proven."""
     says: str
 
 
@@ -52,6 +54,7 @@ class SignerEntry(Record):
 
     keyid: str
     name: str
+    """The verifier's own name for it."""
 
 
 class Replication(Record):
@@ -87,12 +90,14 @@ class VerificationRecord(Record):
     code: str | None
     """What ended it, for programs: of failed checks that of the first; None where it verified."""
     error: str | None
+    """The same in words."""
     run: str | None
     """As signed; like what follows None unless a trusted key vouches for all files."""
     commit: str | None
     created: str | None
     project: str | None = None
-    """SHA-256 of the signers' own project that is judged; None where it is Assay's own sources."""
+    """SHA-256 of the project whose claims are judged, which are the signers' own; None where they
+    are those of Assay's sources."""
     project_title: str | None = None
     """Its name, as its signers wrote it."""
     signers: tuple[SignerEntry, ...]

@@ -46,10 +46,11 @@ class Workload(Record):
     output_dtype: Literal["float32"] | None = None
     """Of the output, where it is another; its variants say the same."""
     distribution: Literal["normal", "zeros", "unwritten", "own"]
-    """``normal``: standard normals, B of a GEMM scaled by 1/sqrt(k), FP8 operands by 32
-    (assay.device.kernels.drawn_inputs). ``unwritten``: memory as the driver handed it out, timed
-    only: the gate checks the same binary on normal values, and records have what the memory held.
-    """
+    """``normal``: independent standard normals (attention), or scaled by 1/sqrt(k) for B (GEMM).
+    In FP8 both operands are scaled by 32 instead (see assay.device.kernels.drawn_inputs).
+    ``unwritten``: memory as the driver handed it out, never written, as a program leaves it that
+    allocates and launches. Timed only: the gate checks the same binary on normal values, and what
+    the memory held is recorded."""
     seed: Annotated[int, Field(ge=0)]
     m: Dimension | None = None
     n: Dimension | None = None
@@ -79,10 +80,13 @@ class Workload(Record):
     window_right: Annotated[int, Field(ge=0, le=MOST)] | None = None
     """And only where j - i is at most this; 0 is causal."""
     code: CodeSpec | None = None
-    """Of ``callable``: draws the inputs (distribution ``own``) and knows the right answer."""
+    """Of ``callable``: what draws the inputs (their distribution is its ``own``) and knows the
+    right answer."""
     parameters: dict[Symbol, CodeParameter] = {}
+    """What that function is called with."""
     small: dict[Symbol, CodeParameter] = {}
-    """Of ``callable``: a small problem, for compiled kernels in the gate and compute-sanitizer."""
+    """Of ``callable``: parameters of a small problem, in the place of those above; compiled kernels
+    are checked at it, too, and run by compute-sanitizer."""
     flops: str | None = None
     """FLOPs of one launch of it, by the grammar of ``assay.shared.expressions`` over its
     parameters; None where nobody counted them, and so of ``bytes``: it has no roofline."""
@@ -167,6 +171,7 @@ class Comparison(Record):
     control: Identifier
     """Arm that is measured twice under two names: the A/A control."""
     profile: tuple[Identifier, ...] = ()
+    """Arms that Nsight Compute profiles."""
 
     def arm(self, name: str) -> Arm:
         """Return an arm by its id. Raises StopIteration where there is none."""
@@ -216,6 +221,7 @@ class Protocol(Record):
     blocks: Annotated[int, Field(ge=2, le=1000)]
     """Blocks a process; in a block every arm has two turns (ABBA)."""
     samples: Annotated[int, Field(ge=1, le=100_000)]
+    """Timed launches a turn."""
     l2: Literal["cold", "warm"]
     timer: Literal["events", "graph"]
     """``events`` round single launches, L2 flushed between them when cold; ``graph``: events round
@@ -230,7 +236,8 @@ class Protocol(Record):
     turn_min_ms: Annotated[float, Field(gt=0)] | None = None
     """Launches are added to ``samples`` until they fill this time, up to ``shared.limits``."""
     settle_ms: Annotated[float, Field(gt=0)] | None = None
-    """Uncounted launches of the same arm before each turn, so that its clock is the arm's own."""
+    """Before each turn, launches of the same arm that are not counted fill this time, so that the
+    clock a power limit allows is the arm's own and not that of the arm before."""
 
     @property
     def looks(self) -> tuple[int, ...]:
@@ -246,7 +253,10 @@ class ProtocolsFile(Record):
 
 
 class Judging(Record):
-    """``config/judging.yaml``: margins, declared and signed; defaults are earlier evidence's."""
+    """``config/judging.yaml``: margins declared before a run and bound into its signature.
+
+    Fields with a default were added later; the default is what earlier evidence is judged by.
+    """
 
     schema_: Literal["assay/judging/1"] = Field(alias="schema")
     confidence: Annotated[float, Field(gt=0.5, lt=1)]

@@ -212,8 +212,8 @@ def guards(
 
 
 def binaries_guard(matches: Sequence[BinaryMatch]) -> GuardWords | None:
-    """Return how many binaries have the same machine code when compiled again; those whose source
-    was changed since are told apart.
+    """Return how many measured binaries, of those compiled again, have the same machine code; those
+    whose source was changed since are told apart.
     """
     compiled = [match for match in matches if match.sameness is not Sameness.NOT_COMPILED]
     same = [match for match in compiled if match.sameness is not Sameness.CHANGED]

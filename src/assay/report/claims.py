@@ -46,9 +46,11 @@ class ClaimLine:
     """In short: source and line, or page."""
     claimed: str
     bar: tuple[str, str] | None
-    """Where the bar begins and its length, in per cent; right of the middle is better."""
+    """Where the bar begins and how long it is, in per cent of its room: to the right of its middle
+    for what is better than claimed, as in the strip; None of what is said to be the same."""
     sort_keys: tuple[str, ...]
-    """Figure over claim, so that more is better; the outcome's severity; the place."""
+    """Measured over claimed, the other way round where less is better, none of what is said to
+    be the same; the outcome's severity; the place."""
     others: int
     """Further GPUs that have a figure of it."""
     facets: tuple[Facet, ...]
@@ -65,7 +67,10 @@ def claim_lines(
     counted_things: Sequence[Outcome],
     impossible: Mapping[str, str] | None = None,
 ) -> dict[str, ClaimLine]:
-    """Return one line a claim, in order; ``impossible``: why it cannot be, for its note."""
+    """Return one line a claim, in the order of the judge.
+
+    ``impossible``: of claims that cannot be right, why; their notes begin with it.
+    """
     rows = rows_by_claim(verdicts)
     counting = facets(rows, counted_things, {claim: lead_of(own) for claim, own in rows.items()})
     return {

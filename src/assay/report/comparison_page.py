@@ -48,7 +48,9 @@ class ComparisonView:
         return comparing.counted_once(self.figures)
 
     def counts(self) -> tuple[str, ...]:
-        """Return how many measurements stand how, a sentence a k, published figures first."""
+        """Return how many measurements stand how: a sentence a kind of what a page counts apart,
+        each without its end, published speed figures first.
+        """
         kinds = {k: [m for m in self.measurements if m.kind == k] for k in KINDS}
         return tuple(f"{counted(len(of), *KINDS[k])}: {_told(of)}" for k, of in kinds.items() if of)
 
@@ -104,7 +106,9 @@ def cell(figure: ReportFigure | None) -> str:
 
 
 def carriers(line: HistoryLine, names: Mapping[int, str]) -> str:
-    """Return which reports a line stands in, by whether they took it over; ``names``: by place."""
+    """Return which reports a line stands in: whose run it is, and which took it over; ``names``: of
+    reports, by their place.
+    """
     own, later = (", ".join(names[entry.place] for entry in part) for part in line.by_run)
     return "; ".join([*([own] if own else []), *([f"taken over by {later}"] if later else [])])
 

@@ -1,7 +1,8 @@
 """How a page counts: tallies in words, and how the lines of the table of claims count and filter.
 
-A line has a facet for each thing that counts by it, or one that says which claim it counts with. A
-choice of values shows as many facets as the number on which the choice stands.
+A line has a facet for each thing that counts by it; the line of a claim that counts with another
+has one, too, of a kind of its own. A choice of values shows as many facets as the number on which
+the choice stands.
 """
 
 from collections import Counter
@@ -19,7 +20,10 @@ NAMED_GPU = "on the GPU the source names"
 
 
 def told(numbers: Mapping[Status, int], away: Mapping[Status, int] | None = None) -> str:
-    """Return ``3 reproduced (1 on the GPU the source names)``; ``away``: on another GPU alone."""
+    """Return a tally in words: ``3 reproduced (1 on the GPU the source names), 2 exceeded``.
+
+    ``away``: how many of each were measured on another GPU alone.
+    """
     words = status_words(numbers, away or {})
     return ", ".join(f"{count} {words[status]}" for status, count in numbers.items())
 
@@ -33,9 +37,9 @@ def came_out(counted_things: Iterable[Outcome]) -> str:
 def status_words(
     numbers: Mapping[Status, int], away: Mapping[Status, int], named: str = f" {NAMED_GPU}"
 ) -> dict[Status, str]:
-    """Return what stands behind each number of a tally: its status, and how many were not ``away``.
-
-    That is in brackets; the first ones are called ``named``. Where that is empty, a number alone.
+    """Return what stands behind each number of a tally: its status and, where some of it were
+    measured on another GPU alone, in brackets how many were on the one ``named``, so called in the
+    first; where that is empty, a number alone.
     """
     found, of = {}, named
     for status, count in numbers.items():
@@ -131,7 +135,10 @@ def choice_of(kind: str, *, status: Status | None = None, why: Why | None = None
 
 
 def filters(catalog: Catalog, every: Sequence[Facet]) -> Iterator[Row]:
-    """Yield the table's filters with two choices at least; ``prefix``: of the facets' tokens."""
+    """Yield what the table of claims can be filtered by, where there is something to choose.
+
+    Its values begin with ``prefix`` among a facet's tokens; options are (value, words).
+    """
     kinds = {facet.kind for facet in every}
     statuses = {facet.status for facet in every}
     causes = {facet.verdict.why for facet in every}

@@ -1,4 +1,6 @@
-"""The page's first screen: what came out and why; where it was measured, how that is guarded."""
+"""The page's first screen: what came out, of what, and why not; where it was measured, and how
+that is guarded.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -70,7 +72,9 @@ def first_screen(
 
 
 def conclusion(kind: str, split: OutcomeCounts, inferred: int = 0) -> str:
-    """Return in a sentence how many figures hold; ``inferred``: how many are by inference not."""
+    """Return in one sentence how many of what the headline counts hold; of those that do not, how
+    many are ``inferred`` to be misstated.
+    """
     if not split.total:
         return NOTHING_COUNTS
     numbers = split.statuses.items()

@@ -1,4 +1,7 @@
-"""A report in other places: its badge, its verdicts in Markdown, its citation in BibTeX. Pure."""
+"""A report in other places: its badge, its verdicts in Markdown, its citation in BibTeX. Pure.
+
+All are derived from a report and no part of it: equal reports give equal bytes.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -83,7 +86,9 @@ def outcome_lines(figures: ReportFigures) -> list[str]:
 
 
 def markdown_summary(figures: ReportFigures, targets: Mapping[str, Target]) -> str:
-    """Return counts, a row a figure that is answered, and targets on which nothing is timed."""
+    """Return what a report says, and a row for each figure that it answers; of a target where
+    nothing is timed that it is one.
+    """
     rows = ["| verdict | claim | on | claimed | measured |", "|---|---|---|---|---|"]
     answered = [figure for figure in figures.figures if figure.status is not Status.NOT_RUN]
     rows += [_markdown_row(figures, each) for each in answered]
@@ -114,7 +119,10 @@ SPECIAL = {
 
 
 def bibtex(report: OpenReport, authors: Sequence[str], version: str) -> str:
-    """Return the entry of a signed report; ``authors`` stand for it, ``version`` is of Assay."""
+    """Return the entry of a signed report, which ends in a newline.
+
+    ``authors``: who stands for it, by name; ``version``: of Assay.
+    """
     assert report.signed is not None
     signed, stamp = report.signed, project_stamp(report.contents.catalog)
     targets, measured = report.contents.catalog.targets, report.verdicts.dropna(subset="gpu")

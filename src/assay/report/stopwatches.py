@@ -74,7 +74,10 @@ class Agreement:
 
     @property
     def off(self) -> list[tuple[float, float]]:
-        """Return how far others are off, in t and in cycles; without a clock twice in t."""
+        """Return how far each other stopwatch is off, in time and in cycles.
+
+        Where a clock is not known, nothing explains a difference in time.
+        """
         offs = (each.off(self.judged) for each in (self.nvbench, self.nsight))
         return [(t, t if cycles is None else cycles) for t, cycles in offs if t is not None]
 

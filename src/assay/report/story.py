@@ -1,4 +1,8 @@
-"""Sentences of people on documents: left out where a verdict or figure in them differs. Pure."""
+"""What a run says of its documents in sentences that people wrote. Pure.
+
+They stand with the claims (``findings`` of a source). One is left out where a verdict
+is another than it rests on, or a figure that it names was not measured.
+"""
 
 import math
 from collections.abc import Container, Mapping, Sequence

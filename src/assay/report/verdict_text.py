@@ -39,8 +39,8 @@ def ratio_of(verdict: Verdict) -> Ratio | None:
 def toward_better(catalog: Catalog, verdict: Verdict) -> Ratio | None:
     """Return a figure's ratio so that more is better by what its claim says; None as ``ratio_of``.
 
-    Of times, of what is at most so much, and of a rival's lead it is claimed over measured. Of a
-    range it is the nearer end.
+    That is claimed over measured where less is better: of times, of a figure that is at most so
+    much, and of a rival's lead. A range is the end that is nearer: what exceeds it, its upper one.
     """
     ratio = ratio_of(_beyond_its_range(catalog, verdict))
     if ratio is None or verdict.unit in LESS:
@@ -87,7 +87,9 @@ class VerdictText(NamedTuple):
     """What the author's program gives, with its interval, where that is a reading beside it."""
     interval: str | None
     factor: str | None
-    """Measured over claimed so that more is better, in words; None without a ratio."""
+    """Measured over claimed, and claimed over measured where less is better, in words; None where
+    there is no ratio. Of a ratio that is claimed to be 1 it is the measured one, and as that is
+    told; of what is said to be the same, with the side on which it lies."""
     status: Status
     """Of a figure measured elsewhere, what it would be on the GPU named."""
     mark: Mark
@@ -100,8 +102,10 @@ class VerdictText(NamedTuple):
 
 
 def lead_of(rows: Sequence[Verdict]) -> Verdict:
-    """Return the verdict that a claim's line shows, and counts by: the worst on hardware that is
-    named, else the first that was measured elsewhere, else the first.
+    """Return the verdict that a claim's line shows, which is the one that it counts by.
+
+    That is the worst on hardware that the source names, else the first that was measured
+    elsewhere, else the first.
     """
     return min(one_a_claim(rows), key=lambda row: row.status.facts.severity)
 
@@ -150,7 +154,9 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
 
 
 def by_program(verdict: Verdict) -> Verdict | None:
-    """Return a verdict with what the author's program gives instead; None without that reading."""
+    """Return a verdict with the figure that the author's program gives in place of its own; None
+    where that is no reading beside it.
+    """
     found = next((each for each in verdict.readings if each.id == PRINTED), None)
     if found is None or found.measured is None:
         return None

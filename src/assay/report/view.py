@@ -1,4 +1,8 @@
-"""Everything the report's templates print: picked, ordered and formatted, nothing computed."""
+"""Everything the report's templates print, built from catalog, evidence and verdicts.
+
+Builders pick, order and format. The numbers come from the verdicts, from the findings, and
+from the pure functions of ``statistics.summaries``; the templates hold no arithmetic at all.
+"""
 
 from collections.abc import Iterator
 

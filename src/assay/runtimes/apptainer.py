@@ -28,7 +28,10 @@ Argument = tuple[str, ...]
 
 
 def isolations() -> tuple[tuple[Argument, str], ...]:
-    """Return arguments, strictest first, and what each goes without: not all users may."""
+    """Return arguments from the strictest isolation to the least, and what each goes without.
+
+    Networks and control groups take privileges that not every installation grants its users.
+    """
     network = ("--net", "--network", "none")
     limits = ("--memory", str(memory_limit()), "--pids-limit", str(PIDS))
     return (
@@ -62,7 +65,9 @@ class ApptainerRuntime:
         return cls(program, run.stdout.split()[-1], sif_of)
 
     def describe(self) -> str:
-        """Return the program with its version, and what it is known to go without here."""
+        """Return the program with its version, and what it goes without here, once that is
+        known.
+        """
         name = Path(self.program).name.capitalize()
         without = self._isolation[1] if self._isolation else ""
         return f"{name} {self.version}{f' ({without})' if without else ''}"
@@ -78,7 +83,10 @@ class ApptainerRuntime:
     def run(
         self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
     ) -> CommandOutcome:
-        """Run ``task`` in the image's SIF file. Raises CheckFailed for another digest."""
+        """Run ``task`` in the image's SIF file. Raises CheckFailed for another SIF than recorded.
+
+        A SIF file cannot be asked for the image it was made from, so its own digest is compared.
+        """
         assert image is not None
         sif = self.sif_of(image)
         self._check(sif, image)
@@ -137,7 +145,9 @@ def find_program() -> str:
 def command_line(
     program: str, isolation: Argument, task: Task, sif: Path, scratch: Path
 ) -> list[str]:
-    """Return the command that runs a task, with /tmp in ``scratch``: its own is tiny."""
+    """Return the command that runs a task. ``scratch`` holds the container's /tmp: its own is
+    tiny.
+    """
     binds = [
         argument
         for bind in task.binds
@@ -157,7 +167,10 @@ def command_line(
 
 
 def outer_environment(program: str, inner: Mapping[str, str]) -> dict[str, str]:
-    """Variables of Apptainer itself, with the container's: ``--env`` cuts values at commas."""
+    """Variables of Apptainer itself, with the container's as it wants them given.
+
+    Not by ``--env``, which cuts values at commas.
+    """
     prefix = f"{Path(program).name.upper()}ENV_"
     # Each of the two programs passes on what is meant for the other's containers, too.
     prefixes = tuple(f"{name.upper()}ENV_" for name in PROGRAMS)
@@ -166,7 +179,10 @@ def outer_environment(program: str, inner: Mapping[str, str]) -> dict[str, str]:
 
 
 def make_sif(archive: Path, sif: Path) -> str:
-    """Make a SIF file of a docker archive, or none; its SHA-256. Raises MissingEnvironment."""
+    """Make a SIF file from an image's docker archive, whole or not at all; its SHA-256.
+
+    Raises MissingEnvironment without Apptainer, on a full disk, and when it fails.
+    """
     program = find_program()
     sif.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{sif.name}.", dir=sif.parent) as folder:

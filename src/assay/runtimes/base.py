@@ -37,9 +37,12 @@ class Task:
     label: str
     """What it is, in a few words, for messages and for the engine's own list of containers."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables that are set, HOME (a container's /tmp) too; a container has but its own beside."""
+    """Variables that are set; a container has no others but its image's and its engine's own.
+
+    HOME is a container's /tmp unless it stands here."""
     inherit: bool = False
-    """On the host: whether other variables are passed on, as ``assay.base.isolation`` lets them."""
+    """On the host: whether the caller's other variables are passed on, but for those that would
+    have a Python, or any program, run code from elsewhere (see ``assay.base.isolation``)."""
     binds: tuple[Bind, ...] = ()
     """What a container sees of the host's files. ``directory`` must be covered by one."""
     gpu: bool = False
@@ -78,12 +81,14 @@ class Runtime(Protocol):
     def run(
         self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
     ) -> CommandOutcome:
-        """Run ``task`` in ``image`` (None on the host) and wait for its end; ``on_line`` gets each
-        line.
+        """Run ``task`` in ``image`` (None on the host) and wait for its end.
 
-        A container has no network, the caller's ids, a read-only root, a /tmp of its own, the
-        declared binds, limits on memory and processes; it is removed whatever happens. Raises
-        MissingEnvironment when it cannot be started at all.
+        ``on_line`` gets each line of standard output and standard error as it comes, without the
+        line's end. A container has no network, the caller's user and group ids, a read-only root,
+        a /tmp of its own, the declared binds, and limits on memory and processes; it is removed
+        whatever happens, an exception in the caller included.
+
+        Raises MissingEnvironment when the command or container cannot be started at all.
         """
         ...
 

@@ -18,7 +18,9 @@ SifOf = Callable[[ImageRecord], Path]
 def open_image(
     name: RuntimeName, reference: str
 ) -> Callable[[Task, Callable[[str], None]], CommandOutcome]:
-    """Return what runs a task in the image of a digest. Raises MissingEnvironment without one."""
+    """Return what runs a task in the image of a digest, with its lines as they come. Raises
+    MissingEnvironment where the runtime starts none, or this one cannot be had.
+    """
     if not is_engine(name):
         raise MissingEnvironment(
             f"it runs in image {reference}, and --runtime {name} starts none by its digest: "
@@ -41,11 +43,12 @@ def choose(
     sif_of: SifOf = no_sif,
     objection: Callable[[RuntimeName], str | None] = lambda name: None,
 ) -> tuple[Runtime, list[str]]:
-    """Return the runtime ``wish``, or for ``auto`` the first that works, and lines on all looked
-    at.
+    """Return the runtime ``wish``, open, or for ``auto`` the first that works on this machine; a
+    line on all that are not here, and one on each that was looked at, the chosen one last.
 
-    With ``gpu`` it must give GPUs; ``objection`` tells what else keeps ``auto`` from one. Raises
-    MissingEnvironment when the runtime asked for does not work.
+    With ``gpu`` a container runtime works only if it can give a container the GPUs; ``objection``
+    tells what else keeps ``auto`` from taking one. Raises MissingEnvironment when the runtime asked
+    for does not work.
     """
     lines: list[str] = []
     absent: list[str] = []

@@ -41,10 +41,12 @@ fi
 exit $code""",
     "sh",
 )
-"""Process 1 of every container, with the command as its child, which so gets all signals.
+"""Process 1 of every container, with the command as its child.
 
-One pipe for both streams keeps their lines in order. Not every engine has an init, and Podman tells
-of no lack of memory on older control groups."""
+One pipe for both streams keeps their lines in order. The command is no process 1 itself, since the
+kernel keeps most signals from one, those of abort() and kill included; engines have inits of their
+own, but not everywhere. And Podman tells of no lack of memory on older control groups.
+"""
 
 
 def memory_limit() -> int:
@@ -53,7 +55,11 @@ def memory_limit() -> int:
 
 
 def ulimits(*, is_podman: bool) -> dict[str, str]:
-    """Return limits as engines take them: defaults may exceed what they may give. No core files."""
+    """Return limits of processes as engines take them.
+
+    Explicit, since an engine's defaults may exceed what it may give: Podman's service asks for a
+    million processes when nothing is said. No core files are left.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     limits = {"nofile": f"{min(files, soft)}:{files}", "core": "0:0"}
@@ -67,7 +73,11 @@ def ulimits(*, is_podman: bool) -> dict[str, str]:
 def streamed(
     command: Sequence[str], environment: Mapping[str, str], on_line: Callable[[str], None]
 ) -> tuple[int, str, str]:
-    """Run a container's command; exit code, last line, standard error. It is killed with us."""
+    """Run a container's command line, each line to ``on_line`` as it comes.
+
+    Returns its exit code, the last line, and what it said on standard error. It is killed when this
+    process is interrupted.
+    """
     last = ""
     with (
         tempfile.TemporaryFile("w+", errors="replace") as errors,
@@ -101,7 +111,10 @@ def streamed(
 def outcome_of(
     task: Task, image_id: str, code: int, last: str, *, out_of_memory: bool = False
 ) -> CommandOutcome:
-    """Return how a task ended, by process 1's code and last line. Raises MissingEnvironment."""
+    """Return how a task in a container ended, by process 1's exit code and last line.
+
+    Raises MissingEnvironment where the image has no such command.
+    """
     if code == NO_COMMAND and last == NOT_FOUND:
         raise MissingEnvironment(f"{image_id[:19]} has no command {task.command[0]}")
     killed = code != 0 and (out_of_memory or last.endswith(NO_MEMORY))

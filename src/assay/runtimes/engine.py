@@ -128,7 +128,10 @@ class EngineRuntime:
         return self._access
 
     def ask(self, *words: str, doing: str = "", given: IO[bytes] | None = None) -> str:
-        """Return what the engine prints, by input ``given``. Raises EngineFailed for ``doing``."""
+        """Return what the engine's command line prints.
+
+        ``given``: its standard input. Raises EngineFailed with what failed while ``doing``.
+        """
         done = subprocess.run(
             [self.name, *words],
             env=self._variables,
@@ -163,9 +166,10 @@ class EngineRuntime:
         return {**found, "Id": f"sha256:{found['Id'].removeprefix('sha256:')}"}
 
     def find_image(self, reference: str) -> FoundImage:
-        """Return an image by NAME@sha256:DIGEST, pulled if need be, or an engine's id, sha256:ID.
+        """Return the image of a digest; one with a name is pulled where the engine lacks it.
 
-        Raises MissingEnvironment where it cannot be had.
+        ``reference``: NAME@sha256:DIGEST, or the id that an engine gave it, sha256:ID. A digest
+        names the bytes, whoever sends them. Raises MissingEnvironment where it cannot be had.
         """
         try:
             if (found := self.image(reference)) is None and "@" in reference:
@@ -299,7 +303,9 @@ def address(name: str) -> str:
 
 
 def environment_of(task: Task, access: Access) -> dict[str, str]:
-    """Return a container's variables: HOME in /tmp, the GPUs', the task's before those."""
+    """Return a container's variables: HOME in its own /tmp, the GPUs', and the task's before
+    those.
+    """
     merged = {"HOME": "/tmp", **access.environment, **task.environment}  # noqa: S108 - its own
     folders = [one.get(LIBRARY_PATH) for one in (task.environment, access.environment)]
     if present := [folder for folder in folders if folder]:

@@ -1,7 +1,8 @@
 """How a container of Docker or Podman gets this host's NVIDIA GPUs.
 
-By the engine's CDI (Container Device Interface), by NVIDIA's toolkit, or by us: the driver's nodes,
-and its libraries in one folder that LD_LIBRARY_PATH names.
+By the engine's own CDI (Container Device Interface), by the NVIDIA container toolkit, or by us: the
+driver's nodes and libraries, which are mounted under each of their names into one folder that
+LD_LIBRARY_PATH names.
 """
 
 import re
@@ -50,7 +51,11 @@ class Access:
 
 
 def find_access(info: Mapping[str, Any], *, is_podman: bool) -> Access:
-    """Return the first way to give a container all GPUs: CDI first. Raises MissingEnvironment."""
+    """Return the first way that this engine has of giving a container all GPUs.
+
+    Docker before 25 knows no CDI, and older Podmans no newer specification: they get the driver by
+    hand. Raises MissingEnvironment when none works.
+    """
     if not is_podman:
         listed = [one.get("ID") for one in info.get("DiscoveredDevices") or ()]
         folders = map(Path, info.get("CDISpecDirs") or ())
@@ -78,7 +83,9 @@ def _describes_gpus(folder: Path) -> bool:
 def find_driver(
     devices: Path = Path("/dev"), folders: tuple[str, ...] | None = None
 ) -> Access | None:
-    """Return access to this host's driver; None without GPU and control nodes, or libcuda.so.1."""
+    """Return what gives a container this host's driver; None without a GPU's node, a control node,
+    or a libcuda.so.1.
+    """
     names = [path.name for path in sorted(devices.glob("nvidia*")) if NODES.fullmatch(path.name)]
     folders = (*_folders_of_ldconfig(), *LIBRARY_FOLDERS) if folders is None else folders
     libraries = next(filter(None, (_libraries(Path(folder)) for folder in folders)), None)

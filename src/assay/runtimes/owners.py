@@ -30,7 +30,11 @@ POLL_S = 0.1
 
 
 def name_of(pid: int) -> str:
-    """Return a unique name of a process: machine, its start, namespace, id (reused), own start."""
+    """Return a name of one process, told apart from every other one: ids are used again.
+
+    Its machine, that machine's start, the namespace in which its id means something, the id, and
+    its own start.
+    """
     try:
         machine = Path("/etc/machine-id").read_text().strip()
     except OSError:
@@ -49,7 +53,8 @@ def myself() -> str:
 def is_gone(owner: str) -> bool:
     """Return whether a process certainly ended.
 
-    One of another machine or namespace counts as living, as does no name; none outlives a boot.
+    Of one on another machine or in another process-id namespace nothing is known, so it counts as
+    living; none outlives its machine's start. So does what is no name of ours.
     """
     host, boot, namespace, pid, started = (owner.split("/") + [""] * 5)[:5]
     our_host, our_boot, our_namespace, *_ = myself().split("/")
@@ -94,7 +99,10 @@ def leftovers(run_dir: Path) -> list[int]:
 
 
 def end_leftovers(run_dir: Path) -> None:
-    """Wait for a killed command's processes, then end them. Raises MissingEnvironment."""
+    """Wait for the processes of a killed command of this run, and end those that stay.
+
+    Raises MissingEnvironment for one that not even a kill ends.
+    """
     if not (left := leftovers(run_dir)):
         return
     say(f"run '{run_dir.name}' was killed before; waiting for what it left running")
@@ -115,7 +123,10 @@ def end_leftovers(run_dir: Path) -> None:
 
 
 def environments() -> Iterator[tuple[int, list[bytes]]]:
-    """Yield every process that may be looked into, with its variables; none once it has ended."""
+    """Yield every process that may be looked into, with the variables it was started with.
+
+    One that has ended and only waits to be told of has none any more.
+    """
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             yield int(folder.name), (folder / "environ").read_bytes().split(b"\0")

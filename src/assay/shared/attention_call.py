@@ -109,7 +109,9 @@ class AttentionSizes:
 
 
 def stride_fields(names: Sequence[str], strides: Mapping[str, Strides]) -> dict[str, int]:
-    """Return the strides of tensors as fields of a structure. Raises KeyError without them."""
+    """Return the strides of some tensors as fields of a structure. Raises KeyError for one that has
+    none.
+    """
     return {
         f"{name}_{step}": stride
         for name in names

@@ -1,4 +1,7 @@
-"""Lists of key blocks for attention: full, cut by a window, and what is left. Pure: numpy alone."""
+"""Lists of key blocks for attention: which are full, which a window cuts, and what it leaves.
+
+Pure: numpy and nothing else.
+"""
 
 import math
 from dataclasses import dataclass

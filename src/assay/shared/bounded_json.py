@@ -29,7 +29,8 @@ _STEP = [(byte in b"[{") - (byte in b"]}") for byte in range(256)]
 def parse_bounded(data: bytes) -> Any:
     """Return the value of a JSON text. Raises Unreadable with a code and one sentence.
 
-    Also for more than ``read_limits``, a key twice, NaN, infinities, another encoding.
+    Refused beside what is no JSON: more of anything than ``read_limits`` allows, a key that is
+    given twice, NaN and infinities, any encoding but UTF-8.
     """
     _measure(data)
     try:

@@ -50,7 +50,9 @@ def available() -> bool:
 
 
 def beside(protected: Sequence[Path]) -> Iterator[Path]:
-    """Yield files and folders neither in ``protected`` nor around one: rules only allow."""
+    """Yield every file and folder that is neither in one of ``protected`` nor around one: rules
+    can only say what is allowed.
+    """
     held = {path.resolve() for path in protected}
     around = {parent for path in held for parent in path.parents}
     for folder in around - held:
@@ -104,7 +106,9 @@ def _allow(rules: int, path: Path, every: int, files: int) -> None:
 
 
 def confinement(writable: Iterable[Path], more: Iterable[Path] = ()) -> Confinement | None:
-    """Return what keeps a process from changing host folders and ``more``, but ``writable``."""
+    """Return what keeps a process from changing the folders that the host names, and ``more``, but
+    for what is ``writable`` in them; None where nothing can or need be kept from it.
+    """
     named = (Path(name) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name)
     protected = tuple(path for path in (*named, *more) if path.exists())
     return Confinement(protected, tuple(writable)) if protected and available() else None

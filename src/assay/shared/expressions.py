@@ -60,7 +60,10 @@ class Expression:
     names: frozenset[str]
 
     def value(self, facts: Mapping[str, float]) -> float:
-        """Return its value over ``facts``. Raises BadExpression: fact missing, not finite."""
+        """Return its value over ``facts``.
+
+        Raises BadExpression for a fact that is missing, or a value that is no finite number.
+        """
         missing = sorted(self.names - facts.keys())
         if missing:
             known = ", ".join(sorted(facts)) or "none"
@@ -74,7 +77,10 @@ class Expression:
         return result
 
     def counts_something(self) -> bool:
-        """Return whether it is above zero for any of several problems, alike or not, shares too."""
+        """Return whether it has a value above zero for any of several problems.
+
+        Tried are problems whose facts are alike, rise or fall, and one with shares below one.
+        """
         names = sorted(self.names)
         every = [dict.fromkeys(names, size) for size in SAMPLE_SIZES]
         for order in (names, names[::-1]):

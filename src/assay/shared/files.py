@@ -35,13 +35,19 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def canonical_json(data: Mapping[str, Any]) -> bytes:
-    """Sorted keys, two-space indent, one trailing newline. Raises ValueError for NaN, infinity."""
+    """Sorted keys, two-space indent, one trailing newline.
+
+    Raises ValueError for a NaN or an infinity.
+    """
     text = json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return (text + "\n").encode()
 
 
 def write_json(data: Mapping[str, Any], path: Path) -> None:
-    """Write canonical JSON, gzip-compressed (without a time stamp) for .gz names. Raises as it."""
+    """Write canonical JSON, gzip-compressed (without a time stamp) for .gz names.
+
+    Raises ValueError for a NaN or an infinity.
+    """
     text = canonical_json(data)
     if path.suffix == ".gz":
         text = gzip.compress(text, compresslevel=9, mtime=0)

@@ -1,6 +1,7 @@
 """FLOP formulas, one place for host and device. Pure: no imports beyond the library.
 
-Stored blocks count ("nnz"), softmax does not; ``judging.formulas`` converts other counts.
+Headline FLOPs count stored blocks only ("nnz"). Softmax is not counted. Sources that counted
+otherwise are converted (``judging.formulas``) before anything is compared.
 """
 
 LOAD_TILE_COLS = 64
@@ -14,6 +15,8 @@ def score_elements(seq_q: int, seq_kv: int, causal: bool) -> int:
 
 
 def cutlass_41(batch: int, heads: int, seq_q: int, seq_kv: int, head_dim: int, causal: bool) -> int:
-    """Return what CUTLASS example 41 counts: a score 2 D + 2 + 1 + 2 D + D, less one a row."""
+    """Return what CUTLASS example 41 counts: per score element 2 D + 2 + 1 + 2 D + D, less one a
+    row.
+    """
     scores = score_elements(seq_q, seq_kv, causal)
     return batch * heads * (scores * (5 * head_dim + 3) - seq_q)

@@ -1,4 +1,8 @@
-"""The GPUs' locks, one a GPU: they part Assay's jobs of any user or container of one folder."""
+"""The GPUs' locks, one a GPU, for jobs on the host and in containers alike.
+
+They keep Assay's own jobs apart, whatever user or container they run as, as long as they see one
+folder.
+"""
 
 import contextlib
 import fcntl
@@ -76,7 +80,8 @@ def hold_gpu(
 ) -> Iterator[Lock]:
     """Hold the lock of a GPU, waiting for it with one sentence. Raises NoDevice after ``wait_s``.
 
-    Without a lock file the Lock says so. Children inherit it: it outlives a killed parent.
+    A directory that takes no lock file is no reason not to measure: the Lock says so. Children
+    inherit the descriptor, so the lock outlives a parent that is killed until they are gone too.
     """
     path = lock_path(uuid)
     try:

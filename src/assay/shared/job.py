@@ -92,7 +92,10 @@ class ProgramRunsJob(DeviceJob):
 
 @dataclass(frozen=True)
 class OriginalRunsJob(DeviceJob):
-    """Build and run an author's own program in a copy of a checkout; a shell gets its lines."""
+    """Build and run an author's own program by the lines that were given, in a copy of a checkout.
+
+    A line is given to a shell as it stands: it is a stranger's, or the user's own.
+    """
 
     task = "original_run"
     source: str

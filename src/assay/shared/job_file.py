@@ -1,4 +1,7 @@
-"""A job on disk, from host to device side of one checkout; its values were checked by records."""
+"""A job on disk: written by the host, read by the device side.
+
+Both are of one checkout, and the records that a job is made of have checked what a value may be.
+"""
 
 import types
 from dataclasses import asdict, dataclass, is_dataclass
@@ -67,7 +70,10 @@ def read_failure(path: Path) -> JobFailure:
 
 
 def build(declared: type[T], value: Any) -> T:
-    """Return parsed JSON as the declared type. Raises ValueError for fields that do not fit."""
+    """Return a value of parsed JSON as the declared type.
+
+    Raises ValueError where a field is missing, unknown or of another form.
+    """
     try:
         built: T = _build(declared, value)
     except (TypeError, AttributeError) as error:

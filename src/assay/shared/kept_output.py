@@ -33,7 +33,10 @@ class KeptOutput:
 
 @contextlib.contextmanager
 def kept_output(path: Path) -> Iterator[KeptOutput]:
-    """Make a pipe at ``path``, for containers too; keep what is written to it. Raises OSError."""
+    """Make a named pipe at ``path``, and keep what is written to it until the context ends.
+
+    A container writes to it as the host's own processes do. Raises OSError.
+    """
     os.mkfifo(path, 0o600)
     # Open for both ways: that writers come and go is no end.
     handle = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)

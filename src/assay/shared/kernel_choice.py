@@ -50,9 +50,10 @@ class Problem:
 
 
 def choose(choices: Iterable[Mapping[str, Any]], problem: Problem) -> str | None:
-    """Return the variant chosen for ``problem``, or None.
+    """Return the variant chosen for ``problem``, or None where no choice fits.
 
-    A problem known in full fits one choice (the catalog); else the first that fits counts.
+    At most one choice fits a problem that is known in full (the catalog sees to it); of several
+    that fit one of unknown ``blocks_per_row``, the first.
     """
     return next((str(choice["variant"]) for choice in choices if fits(choice, problem)), None)
 

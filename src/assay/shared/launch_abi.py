@@ -40,7 +40,10 @@ PROJECT = "project"
 
 
 def check_status(code: int, what: str) -> None:
-    """Raise for a cudaError_t: Unsupported for a refusal, NoRoom, else RuntimeError."""
+    """Raise for a cudaError_t: Unsupported for a refusal, RuntimeError for anything else.
+
+    The RuntimeError is a NoRoom where memory ran out.
+    """
     if code in REFUSALS:
         raise Unsupported(f"{what} refused: {REFUSALS[code]} ({code})")
     if code != 0:

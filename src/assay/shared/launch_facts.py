@@ -131,7 +131,10 @@ def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float
 
 
 def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks | None) -> Facts:
-    """Return facts of one launch: a hash of A's and B's patterns, and counts (docs/claims.md)."""
+    """Return facts of one launch. The hash covers A's pattern, and B's too where B is sparse.
+
+    Its counts are what a FLOP formula may name of the problem; docs/claims.md explains each.
+    """
     counts: dict[str, float]
     if workload.attends:
         flop, bytes_ = _attention(workload, blocks)

@@ -24,7 +24,9 @@ def turn_samples(rules: ProtocolSpec, median_ms: float) -> int:
 
 
 def settling_launches(rules: ProtocolSpec, median_ms: float) -> int:
-    """Launches that fill the protocol's settling time; 0 without one, or if one is long enough."""
+    """Launches that fill the protocol's time of settling; 0 where it asks for none, or where one
+    launch is long enough by itself.
+    """
     if rules.settle_ms <= 0 or median_ms <= 0 or median_ms >= SETTLES_ITSELF * rules.settle_ms:
         return 0
     return min(MAX_SETTLING, math.ceil(rules.settle_ms / median_ms))

@@ -19,8 +19,9 @@ POLL_S = 0.005
 def tied_to_parent(number: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
     """Return what a child of this process does first, to get ``number`` when this process ends.
 
-    Make it before the fork, call it before exec (``preexec_fn``): no lock, no import. What the
-    child executes stays tied; what that starts in turn does not.
+    Make it before the fork, and call it between fork and exec (``preexec_fn``). It takes no lock
+    and imports nothing, so it may stand behind a fork of a process with threads. What the child
+    executes stays tied; what that starts in turn does not.
     """
     try:
         import ctypes  # noqa: PLC0415 - a Python may lack it, and the launcher greets any
@@ -45,9 +46,10 @@ def run_to_end(
     before: Callable[[], object] = lambda: None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Run a command to its end: exit code, seconds, a remark where it outlived ``timeout_s``.
+    """Run a command to its end, calling ``tick`` meanwhile: exit code, seconds, and a remark where
+    it outlived ``timeout_s``. What is left of it is killed with its children.
 
-    ``before``: what it does first; ``options``: of Popen. What is left of it is killed.
+    ``before``: what its process does first. ``options``: of subprocess.Popen.
     """
     began, tie = time.monotonic(), tied_to_parent()
 

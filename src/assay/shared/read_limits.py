@@ -66,7 +66,10 @@ GZIP_END: Final = 4
 
 
 class Unreadable(ValueError):
-    """A text that no parser is given or understands; ``code`` says why for programs."""
+    """A text that no parser is given, or that none understands.
+
+    ``code`` says for programs what is wrong with it, the text says it in one sentence.
+    """
 
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -74,9 +77,10 @@ class Unreadable(ValueError):
 
 
 def whole_file_bytes(path: Path, most: int, *, follow: bool = True) -> bytes:
-    """Return the content of a plain file of at most ``most`` bytes; never waits, as for a pipe.
+    """Return the content of a plain file of at most ``most`` bytes.
 
-    A link is plain with ``follow``. Raises Unreadable, OSError where it cannot be read.
+    Never waits, as for a pipe without a writer. Without ``follow``, a link is no plain file. Raises
+    Unreadable for what is no plain file or has more, OSError where it cannot be read.
     """
     kind = os.stat(path, follow_symlinks=follow)  # noqa: PTH116 - of thousands, quickly
     if not stat.S_ISREG(kind.st_mode):  # opening a device may already do something
@@ -93,7 +97,10 @@ def whole_file_bytes(path: Path, most: int, *, follow: bool = True) -> bytes:
 
 
 def unpacked_size(path: Path) -> int:
-    """Return a record's unpacked bytes as it states them (see ``gunzipped``). Raises OSError."""
+    """Return the bytes that a record has after decompression, as far as it says so itself.
+
+    ``gunzipped`` refuses one whose end says another size than comes out. Raises OSError.
+    """
     size = path.stat().st_size
     if path.suffix != ".gz" or size < GZIP_END:
         return size
@@ -103,7 +110,10 @@ def unpacked_size(path: Path) -> int:
 
 
 def gunzipped(data: bytes) -> bytes:
-    """Return what one gzip member holds, within limits. Raises Unreadable; also if more follows."""
+    """Return what one gzip member holds, stopping where more comes out than a record may have.
+
+    Raises Unreadable; also for what follows the member, which no other reader need see alike.
+    """
     by_ratio = max(FREE_OF_RATIO, MOST_RATIO * len(data))
     most = min(MOST_DOCUMENT, by_ratio)
     reader = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)

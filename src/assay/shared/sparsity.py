@@ -43,7 +43,8 @@ def random_rows(
 ) -> tuple[Int32Array, Int32Array]:
     """``blocks_per_row`` distinct columns, uniform without replacement, in every block row.
 
-    row_ptr [grid_rows + 1], col_idx [grid_rows * blocks_per_row]. Raises ValueError: too many.
+    Shapes: row_ptr [grid_rows + 1], col_idx [grid_rows * blocks_per_row].
+    Raises ValueError when a row is asked for more blocks than it has.
     """
     if blocks_per_row > grid_cols:
         raise ValueError(f"{blocks_per_row} blocks a row do not fit {grid_cols} block columns")
@@ -54,9 +55,11 @@ def random_rows(
 def drawn_rows(
     grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
 ) -> tuple[Int32Array, Int32Array]:
-    """``blocks_per_row`` columns in every block row, uniform with replacement, unsorted.
+    """``blocks_per_row`` columns in every block row as a random generator throws them: uniform with
+    replacement, so some come twice, and unsorted.
 
-    A binary search misses some (``searched_blocks``). Shapes as ``random_rows``.
+    A kernel that looks for blocks by binary search misses some of these (see ``searched_blocks``).
+    Shapes: row_ptr [grid_rows + 1], col_idx [grid_rows * blocks_per_row].
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     col_idx = generator.integers(grid_cols, size=grid_rows * blocks_per_row, dtype=np.int32)
@@ -66,7 +69,11 @@ def drawn_rows(
 def twister_rows(
     grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int, thrown: int = 0
 ) -> tuple[Int32Array, Int32Array]:
-    """As ``drawn_rows``, by C++'s ``std::mt19937``: numbers by ``grid_cols`` after ``thrown``."""
+    """Columns as ``drawn_rows`` has them, but from C++'s ``std::mt19937``: each is the remainder of
+    its next number by ``grid_cols``, behind the first ``thrown``, which another matrix took.
+
+    Shapes: row_ptr [grid_rows + 1], col_idx [grid_rows * blocks_per_row].
+    """
     size = thrown + grid_rows * blocks_per_row
     numbers = np.random.RandomState(seed).randint(1 << 32, size=size, dtype=np.uint32)[thrown:]
     row_ptr = np.arange(grid_rows + 1, dtype=np.int32) * np.int32(blocks_per_row)
@@ -76,9 +83,10 @@ def twister_rows(
 def ragged_rows(
     grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int
 ) -> tuple[Int32Array, Int32Array]:
-    """Rows of 0 to ``2 * blocks_per_row`` blocks, one row empty, in random order, without repeats.
+    """Rows of very different lengths: 0 to ``2 * blocks_per_row`` in even steps, in random order.
 
-    The mean is ``blocks_per_row``. Raises ValueError when the longest row does not fit.
+    The mean is ``blocks_per_row``, one row is empty; columns are uniform without replacement.
+    Raises ValueError when the longest row does not fit.
     """
     if 2 * blocks_per_row > grid_cols:
         raise ValueError(f"{2 * blocks_per_row} blocks a row do not fit {grid_cols} block columns")
@@ -103,7 +111,11 @@ def sliding_window(
 def sliding_window_sinks(
     grid_rows: int, grid_cols: int, blocks_per_row: int, sinks: int = 1
 ) -> tuple[Int32Array, Int32Array]:
-    """Return the first ``sinks`` blocks and a window up to the diagonal, or raise ValueError."""
+    """Return the first ``sinks`` blocks, those up to the diagonal, and a sliding window of the
+    ``blocks_per_row - sinks`` blocks that end at the diagonal: attention sinks.
+
+    Raises ValueError where the sinks leave the window no block.
+    """
     if not 0 <= sinks < blocks_per_row:
         raise ValueError(f"{sinks} sinks leave a window of {blocks_per_row} blocks a row nothing")
     window = sliding_window(grid_rows, grid_cols, blocks_per_row - sinks)
@@ -116,8 +128,11 @@ def sliding_window_sinks(
 
 
 def strided(grid_rows: int, grid_cols: int, blocks_per_row: int) -> tuple[Int32Array, Int32Array]:
-    """Return ``blocks_per_row`` columns at stride ``grid_cols // blocks_per_row`` from ``i`` modulo
-    it in row ``i``, the diagonal among them if it divides. Raises ValueError for too many.
+    """Return ``blocks_per_row`` evenly spaced columns in every block row, one further in each next
+    row: the stride is ``grid_cols // blocks_per_row``, and row ``i`` begins at ``i`` modulo it.
+
+    Where the stride divides the columns, the diagonal is among them. Raises ValueError when a row
+    is asked for more blocks than it has.
     """
     if blocks_per_row > grid_cols:
         raise ValueError(f"{blocks_per_row} blocks a row do not fit {grid_cols} block columns")
@@ -139,7 +154,10 @@ REGULAR = {
 def generate(
     kind: str, grid_rows: int, grid_cols: int, blocks_per_row: int, seed: int, thrown: int = 0
 ) -> tuple[Int32Array, Int32Array]:
-    """Pattern by the names of config/workloads; one sink. Raises ValueError for any other."""
+    """Pattern by the names of config/workloads: ``random``, ``drawn``, ``mt19937``, ``ragged``,
+    ``sliding_window``, ``sliding_window_sinks`` (one block is the sink) or ``strided``. Raises
+    ValueError for any other.
+    """
     if kind == "mt19937":
         return twister_rows(grid_rows, grid_cols, blocks_per_row, seed, thrown)
     if kind in DRAWN:
@@ -161,7 +179,10 @@ def digest(row_ptr: Int32Array, col_idx: Int32Array) -> str:
 def count_products(
     a_row_ptr: Int32Array, a_col_idx: Int32Array, b_row_ptr: Int32Array, b_col_idx: Int32Array
 ) -> int:
-    """Block products of BSR x BSR: pairs of stored A(i, k), B(k, j), each as often as stored."""
+    """Block products of BSR x BSR: pairs of a stored A(i, k) and a stored B(k, j).
+
+    Blocks that are stored twice count twice: their values add up.
+    """
     row_lengths = np.diff(b_row_ptr)
     return int(row_lengths[a_col_idx].sum())
 
@@ -180,8 +201,11 @@ def searched_blocks(
 ) -> Int32Array:
     """Return which stored block a binary search finds: int32 [block rows, grid_cols], -1 for none.
 
-    As ``bsr_wmma.cu`` step by step: ``lower_bound`` closes in and compares once; ``first_hit`` at
-    every step. Unsorted columns are missed at times, repeats found once. Raises ValueError.
+    The searches are those of ``bsr_wmma.cu``, step by step: ``lower_bound`` closes in on the lower
+    bound of the column in its row and compares once; ``first_hit`` compares at every step and ends
+    at the first equal column. Where columns rise both find every stored block. Where they are
+    unsorted each turns the wrong way at times, and of a column that is stored twice it finds one at
+    most. Raises ValueError for another search.
     """
     begin, end, columns = _grid(row_ptr, col_idx, grid_cols)
     if search not in SEARCHES:
@@ -226,5 +250,7 @@ SEARCHES = {"lower_bound": _lower_bound, "first_hit": _first_hit}
 
 
 def count_found(a_col_idx: Int32Array, found: Int32Array) -> int:
-    """Block products that a search really does: for A's blocks what it finds in rows of B."""
+    """Block products that a search really does: for each stored block of A, all that it finds in
+    the row of B that the block's column names.
+    """
     return int((found >= 0).sum(axis=1)[a_col_idx].sum())

@@ -132,7 +132,9 @@ class WorkloadSpec:
         return self.distribution != "unwritten"
 
     def counted(self, formula: str | None) -> int:
-        """Return a formula over the parameters; 0 without one. Raises ValueError for no value."""
+        """Return what a formula comes to over the parameters; 0 where nobody counted. Raises
+        ValueError where it has no value.
+        """
         return round(parse(formula).value(self.numbers)) if formula else 0
 
     @property

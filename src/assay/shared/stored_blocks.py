@@ -1,4 +1,7 @@
-"""Stored blocks by a workload's pattern and seed, on host and device. Pure: numpy alone."""
+"""Stored blocks of sparse matrices: what a workload's pattern and seed give, on host and device.
+
+Pure: numpy and nothing else.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,7 +46,10 @@ class Blocks:
 
 
 def make_blocks(pattern: PatternSpec, rows: int, cols: int, seed: int, thrown: int = 0) -> Blocks:
-    """Return stored blocks of a ``rows`` x ``cols`` matrix; ``thrown``: numbers used before."""
+    """Return the stored blocks of a ``rows`` x ``cols`` matrix under ``pattern``.
+
+    ``thrown``: how many numbers of its generator other matrices took (``mt19937``).
+    """
     grid = patterns.block_grid(rows, cols, pattern.block_rows, pattern.block_cols)
     row_ptr, col_idx = patterns.generate(pattern.kind, *grid, pattern.blocks_per_row, seed, thrown)
     shape = pattern.block_rows, pattern.block_cols
@@ -60,7 +66,9 @@ def ragged_blocks(pattern: PatternSpec, grid_rows: int, grid_cols: int, seed: in
 
 
 def scored(workload: WorkloadSpec) -> tuple[int, int]:
-    """Return rows and columns of the first pattern's matrix: A, or the scores of attention."""
+    """Return rows and columns of the matrix that a workload's first pattern is of: A, or the
+    scores of attention.
+    """
     w = workload
     return (w.seq_q, w.seq_kv) if w.attends else (w.m, w.k)
 

@@ -119,7 +119,11 @@ _ENTRY = re.compile(
 
 
 def fetch(lock: Path, python: str, folder: Path) -> None:
-    """Download what ``lock`` pins for ``python`` ("3.12"), sources too. Raises as ``download``."""
+    """Put every distribution that ``lock`` pins for ``python`` ("3.12") into ``folder``.
+
+    What is published as source only arrives as source: installing builds it, with the build tools
+    of ``requirements/build.txt``. Raises as ``download`` does.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="assay-lock-") as scratch:
         chosen = Path(scratch) / lock.name
@@ -180,8 +184,9 @@ def bundle_files(
 ) -> Iterator[tuple[str, Path]]:
     """Yield the name inside the bundle and the path of every file, the run script first.
 
-    ``wheels``: the host environment's distributions; ``run_dir``: ``results/<run>``, which may hold
-    builds of other bundles; ``image``: folder of the toolchain's image; ``builds``: which to pack.
+    ``wheels``: folder of the host environment's distributions; ``run_dir``: ``results/<run>`` with
+    builds, inspections and the images' records; ``image``: folder of the toolchain's image;
+    ``builds``: which to pack, for other bundles' may lie there.
     """
     yield "run.sh", root / "tools" / "bundle_run.sh"
     for name in source_files(root):

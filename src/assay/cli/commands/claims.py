@@ -117,9 +117,10 @@ def claim_rows(
 ) -> list[Row]:
     """Return claims and audits of ``sources`` (all, when none is named), by source, in file order.
 
-    A row's ``kind`` is ``claim``, or ``audit`` for a relation that the source does not print. Its
-    ``status`` is that of the verdict that it counts by, its ``outcome`` what its line on the page
-    says: of a figure measured elsewhere what it would be there. None without a verdict.
+    A row's ``kind`` is ``claim`` for a printed figure or statement and ``audit`` for a relation
+    between figures that the source does not print; both get a verdict under the id in ``claim``.
+    Its ``status`` is that of the verdict that it counts by, its ``outcome`` what its line on the
+    page says: of a figure measured elsewhere what it would be there. None without a verdict.
     """
     rows = []
     for source, file in catalog.sources.items():

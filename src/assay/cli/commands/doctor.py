@@ -119,7 +119,9 @@ class Machine:
         return objection(self.root, None, name, host_image=False) is None
 
     def measures(self, project: Path | None = None) -> str:
-        """Return where it measures: here, in a container, on its cluster; or why it does not."""
+        """Return where it measures: here, on the host or in a container; else on the cluster that
+        it belongs to; else why it does not.
+        """
         targets, driver = self.catalog.targets, self.driver
         ways = {name: self._way(target) for name, target in targets.items()}
         if here := [f"{name} {way}" for name, way in ways.items() if isinstance(way, str)]:
@@ -193,7 +195,8 @@ def diagnose(
 ) -> tuple[dict[str, str], list[Finding]]:
     """Return what this machine can do, and every part that a run can use.
 
-    ``python``: the device's, with directories that it looks into first; ``project``: its folder.
+    ``python`` is the device's, which looks for packages in the directories ``packages`` first;
+    ``project`` the folder of a project, whose own site file goes before the repository's.
     """
     runtimes, engines = _engines()
     machine = Machine(root, load_catalog(root), python, packages, find_host_driver(), runtimes)

@@ -116,7 +116,11 @@ def export(
 
 
 def signed_report(path: Path, keys: Sequence[Path] | None, project: Path | None) -> OpenReport:
-    """Return a report that a trusted key signed, a project's keys included. Raises AssayError."""
+    """Return a report whose files are what a trusted key signed.
+
+    A project's keys count for a project's report: of the folder ``project``, or that in which this
+    is typed. Raises AssayError.
+    """
     require_report(path)
     own = project_folder(project)
     with opened_report(path) as folder:
@@ -140,7 +144,9 @@ def _text(report: OpenReport, wanted: Format) -> str:
 
 
 def report_bibtex(report: OpenReport) -> str:
-    """Return a BibTeX entry: by this repository's authors if its key signed, else by the signer."""
+    """Return the BibTeX entry of a report: by this repository's authors where one of its keys
+    signed, else by the signer, as the report or else the verifier names him.
+    """
     assert report.signed is not None
     signer, stated = report.signed.signer, report.contents.pipeline.signing_key
     own = stated.name if stated and stated.keyid == signer.keyid else None
@@ -179,9 +185,10 @@ def _write_tables(report: OpenReport, form: Format, names: Sequence[str], out: P
 def table_bytes(frame: pd.DataFrame, wanted: Format) -> bytes:
     """Return a frame as a file's content: equal frames, equal bytes.
 
-    A missing value is nothing in CSV and null in JSON, a list of objects. Floats are read back as
-    they were. The unseen is spelled out, as ``\\x1b``. In CSV an apostrophe is before what is
-    computed.
+    CSV has a line of headings, and nothing where a value is missing; JSON is a list of objects, one
+    a row, with null there. Floats are written so that they are read back as they were. What is
+    unseen in a text, as what steers a terminal, is spelled out: ``\\x1b`` in CSV, as JSON does in
+    JSON. A text that a spreadsheet would compute has an apostrophe before it in CSV.
     """
     if wanted is Format.CSV:
         return _csv_frame(frame).to_csv(index=False, lineterminator="\n").encode()

@@ -277,7 +277,10 @@ def _tell_plan(plan: Plan, prebuilt: str | None) -> None:
 
 
 def tell_outcome(request: Request, strict: bool, catalog: Catalog | None = None) -> None:
-    """Say where the report is and what it says; ``catalog``: of the run, if it was read."""
+    """Say where the report is and what it says; of an unsigned one, its signer's machine does.
+
+    ``catalog``: what the run was planned from, where it was read already.
+    """
     report = checkout.ROOT / report_path(request)
     verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
     catalog = catalog or load_catalog(report / "evidence")

@@ -147,7 +147,10 @@ def check_report(
     policy: Policy,
     log: VerificationLog,
 ) -> None:
-    """Verify a report by ``keys``, else by this checkout's and a project's. Raises AssayError."""
+    """Verify a report with everything that this checkout can check it by. Raises AssayError.
+
+    ``keys``: whom the caller trusts; none, those of config/trusted_keys and of a ``project``.
+    """
     # A project's keys say nothing of reports of Assay's own sources.
     ours = keys_of(project if project_of(folder / "evidence") else None)
     verify_report(
@@ -240,7 +243,9 @@ def own_key() -> tuple[str | None, Path]:
 
 
 def failed_line(result: VerificationRecord, checks: Sequence[CheckEntry]) -> str:
-    """Return the last line where nothing verified: the first failed check, or what is lacking."""
+    """Return the last line where nothing verified: the first check that failed and what it found,
+    claims by their names; or what this machine lacks.
+    """
     failed = next((check for check in checks if check.state is ProofState.FAILED), None)
     error = (result.error or "nothing was checked").removeprefix(f"{result.report}: ")
     found = f"{failed.id}: {failed.says}" if failed else error

@@ -50,7 +50,10 @@ def distribution(times_ms: Sequence[float]) -> str:
 
 
 def traces(record: BenchmarkRecord, limit_w: float | None, name: str) -> str | None:
-    """Return all processes end to end, or None without samples; its ids begin with ``name``."""
+    """Return a picture of all processes end to end, turn times over their arm's median.
+
+    Its ids start with ``name``; ``limit_w``: the power limit. None without samples.
+    """
     clock_at: list[tuple[Sequence[float], Sequence[float], Sequence[float]]] = []
     spans: list[tuple[float, float]] = []
     turns: dict[str, list[tuple[float, float]]] = {}

@@ -1,6 +1,7 @@
 """The strip plot of all figures: how they stand to their claims, a lane a source, each dot a link.
 
-It is drawn for a wide and for a narrow page, so that letters keep their size; the styles choose.
+It is drawn twice, for a wide and for a narrow page; the style sheet shows the one that fits, so
+that its letters keep their size.
 """
 
 import textwrap
@@ -62,7 +63,8 @@ class Dot:
     bound: bool = False
     """Of a claim of at least, or at most, a figure: drawn with a stroke beside it."""
     small: bool = False
-    """Drawn smaller: a ratio of two figures, or what a program prints beside a rebuild."""
+    """Drawn smaller: a ratio of two figures, which is no measurement of its own, and what the
+    author's program prints beside a rebuild."""
     printed: bool = False
     by_parts: bool = False
     """Of a ratio right of 1 that is not reproduced: a figure that it is formed from is not."""
@@ -135,7 +137,10 @@ def _dot(each: Outcome, line: ClaimLine, ratio: Ratio) -> Dot:
 def drawing(
     lanes: Sequence[tuple[str, Sequence[Dot]]], margins: tuple[float, float], sheet: Sheet
 ) -> str:
-    """Return lanes of a label and dots each; ``margins``: of figures and of ratios, fractions."""
+    """Return the plot of lanes, each a label and its dots, for one kind of page.
+
+    ``margins``: of absolute figures and of ratios, as fractions.
+    """
     values = [v for _, dots in lanes for dot in dots for v in (dot.ratio.low, dot.ratio.high)]
     left, width = sheet.left, sheet.width
     across = LogScale(min(*values, 0.5) / 1.12, max(*values, 2) * 1.12, left, width - 8)

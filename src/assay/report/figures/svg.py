@@ -1,7 +1,8 @@
 """Pictures as SVG by hand: scales, ticks, lines, marks and texts that all pictures share.
 
-A plotting library takes a tenth of a second a picture, and a report has dozens. Equal data gives
-equal bytes: no date, no random id, no address. Lengths are in points; y grows downwards.
+A plotting library takes a tenth of a second for what is a few lines, dots and labels, and a report
+has dozens of pictures. Equal data gives equal bytes: no date, no random id, no address. All lengths
+are in points; y grows downwards.
 """
 
 import math

@@ -1,4 +1,8 @@
-"""A claim over time: measurements at equal distances, as they come in bursts, and the claim."""
+"""The picture of one claim over time: each measurement and its interval, beside what is claimed.
+
+Measurements stand in their order, at equal distances: they come in bursts, and a true scale of time
+would draw each burst as one dot.
+"""
 
 from collections.abc import Sequence
 from html import escape
@@ -32,7 +36,10 @@ class TrendPoint(NamedTuple):
 
 
 def trend(points: Sequence[TrendPoint], claimed: float | None, unit: str) -> str:
-    """Return measurements in order; ``unit``: of all; ``claimed``: None if it has another."""
+    """Return the picture of measurements in their order; ``unit``: of all values.
+
+    ``claimed``: None where the source prints no number in that unit.
+    """
     values = [value for point in points for value in (point.value, *point.interval)]
     up = svg.scale_of([*values, *([] if claimed is None else [claimed])], TOP + HEIGHT, TOP)
     across = Scale(-0.5, len(points) - 0.5, LEFT, WIDTH - RIGHT)
