@@ -25,7 +25,7 @@ GPUS = (HostGpu("NVIDIA H200", "GPU-a"), HostGpu("NVIDIA A10", "GPU-b", mig=True
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The root of a machine with no driver and no nvidia-smi, whose libcuda is not there."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.setattr(host_machine, "cuda_of_libcuda", lambda: None)
+    monkeypatch.setattr(host_machine, "_cuda_of_libcuda", lambda: None)
     return tmp_path
 
 
@@ -38,7 +38,7 @@ def list_gpus(machine: Path, text: str) -> None:
 def test_without_an_answer_there_is_no_driver(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host_machine, "cuda_of_libcuda", lambda: 13000)
+    monkeypatch.setattr(host_machine, "_cuda_of_libcuda", lambda: 13000)
     assert find_host_driver() is None, "a libcuda alone is none"
     list_gpus(machine, "No devices were found\n")
     assert find_host_driver() is None

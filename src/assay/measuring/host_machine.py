@@ -109,7 +109,7 @@ def find_host_driver() -> HostDriver | None:
         return None
     rows = [[word.strip() for word in row] for row in rows if len(row) == COLUMNS.count(",") + 1]
     gpus = tuple(HostGpu(name, uuid, mig == "Enabled") for _, uuid, _, mig, name in rows)
-    return HostDriver(rows[0][2], cuda_of_libcuda(), gpus) if rows else None
+    return HostDriver(rows[0][2], _cuda_of_libcuda(), gpus) if rows else None
 
 
 def ask_driver(query: str) -> str:
@@ -126,7 +126,7 @@ def ask_driver(query: str) -> str:
         ) from error
 
 
-def cuda_of_libcuda() -> int | None:
+def _cuda_of_libcuda() -> int | None:
     """Return what cuDriverGetVersion says, which needs no GPU to be initialised; None without
     libcuda.
     """

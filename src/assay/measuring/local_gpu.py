@@ -9,13 +9,7 @@ from assay.base.errors import MissingEnvironment
 from assay.base.isolation import python_variables
 from assay.building.toolchain import DRIVER_API
 from assay.measuring.device_jobs import probe_device
-from assay.measuring.host_machine import (
-    NO_DRIVER,
-    HostDriver,
-    cuda_of_libcuda,
-    phrase,
-    remedy_of_old_driver,
-)
+from assay.measuring.host_machine import NO_DRIVER, HostDriver, phrase, remedy_of_old_driver
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName
 from assay.records.platform import Target
@@ -69,18 +63,17 @@ def find_gpu(
     """Return the GPU that ``target`` would be measured on, or its absence: the first of those that
     CUDA_VISIBLE_DEVICES leaves.
 
-    On a host with a driver the device's Python is asked, which looks for packages in the
-    directories ``packages`` first, and decides. In a container it is in an image, which is not
-    there yet: the driver has to do.
+    On the host the device's Python is asked, which looks for packages in the directories
+    ``packages`` first, and decides. In a container it is in an image, which is not there yet: the
+    driver has to do.
     """
     if runtime != "host":
         gpus = driver.gpus_of(target, os.environ) if driver else ()
         if driver is None or not gpus or driver.too_old:
             return _absence(target, driver) or _no_gpu(target, "nvidia-smi lists none")
         return FoundGpu(gpus[0].product, gpus[0].uuid)
-    if (cuda_of_libcuda() if driver is None else driver.gpu_of(target)) is None:
-        # No Python is started to hear the same.
-        return _absence(target, driver) or _no_gpu(target, "nvidia-smi lists none")
+    if driver is not None and driver.gpu_of(target) is None:
+        return _other_gpus(target, driver)  # no Python is started to hear the same
     place = Place(HostRuntime(), python=python, packages=tuple(packages))
     try:
         device = probe_device(place, target)
