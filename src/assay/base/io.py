@@ -13,23 +13,37 @@ from pydantic_core import ErrorDetails
 
 from assay.base.errors import BadInput
 from assay.base.strict_yaml import parse_yaml
-from assay.records import base
-from assay.shared import read_limits
+from assay.records.base import (
+    CALLABLE_PATTERN,
+    ID_PATTERN,
+    PACKAGE_PATTERN,
+    PATH_PATTERN,
+    SHA256_PATTERN,
+    SLURM_PATTERN,
+    SYMBOL_PATTERN,
+    Record,
+)
 from assay.shared.bounded_json import parse_bounded
 from assay.shared.files import canonical_json, write_json
+from assay.shared.read_limits import (
+    MOST_DOCUMENT,
+    MOST_YAML,
+    Unreadable,
+    gunzipped,
+    whole_file_bytes,
+)
 
-R = TypeVar("R", bound=base.Record)
+R = TypeVar("R", bound=Record)
 
 IN_WORDS = {
-    base.ID_PATTERN: "an id has lower-case letters, digits and _ only",
-    base.SHA256_PATTERN: "a SHA-256 digest has 64 digits, of 0-9 and a-f",
-    base.SYMBOL_PATTERN: "a name has letters, digits and _ only, and no digit first",
-    base.PATH_PATTERN: "a path is one below the folder: letters, digits and . _ + -, parted by /",
-    base.PATH_PATTERN.removesuffix("$")
-    + r"\.cu$": "a CUDA file is one below the folder, as csrc/a.cu",
-    base.CALLABLE_PATTERN: "a function is named with its file below the folder, as softmax.py:case",
-    base.PACKAGE_PATTERN: "a package is named as pip names it, as flash-attn",
-    base.SLURM_PATTERN: "a name of Slurm has letters, digits and . _ - only",
+    ID_PATTERN: "an id has lower-case letters, digits and _ only",
+    SHA256_PATTERN: "a SHA-256 digest has 64 digits, of 0-9 and a-f",
+    SYMBOL_PATTERN: "a name has letters, digits and _ only, and no digit first",
+    PATH_PATTERN: "a path is one below the folder: letters, digits and . _ + -, parted by /",
+    PATH_PATTERN.removesuffix("$") + r"\.cu$": "a CUDA file is one below the folder, as csrc/a.cu",
+    CALLABLE_PATTERN: "a function is named with its file below the folder, as softmax.py:case",
+    PACKAGE_PATTERN: "a package is named as pip names it, as flash-attn",
+    SLURM_PATTERN: "a name of Slurm has letters, digits and . _ - only",
     "^-[!-~]+$": "a word for the compiler begins with - and holds no blank",
     "^sm_[0-9]{2,3}$": "an architecture is named as sm_90",
     "^sm_[0-9]+a?$": "an architecture is named as sm_90a",
@@ -52,7 +66,7 @@ def _told_of(path: Path) -> Iterator[None]:
     """Raise BadInput with one sentence on ``path`` for what is unreadable, or no such record."""
     try:
         yield
-    except read_limits.Unreadable as error:
+    except Unreadable as error:
         raise BadInput(f"{path}: {error}", code=error.code) from error
     except ValidationError as error:
         raise BadInput(f"{path}: {_problem(error)}", code="record") from error
@@ -66,11 +80,11 @@ def parse_record(model: type[R], text: str | bytes, path: Path) -> R:
         return model.model_validate_json(data)
 
 
-def read_bytes(path: Path, most: int = read_limits.MOST_DOCUMENT) -> bytes:
+def read_bytes(path: Path, most: int = MOST_DOCUMENT) -> bytes:
     """Return what a plain file of at most ``most`` bytes holds. Raises BadInput."""
     try:
         with _told_of(path):
-            return read_limits.whole_file_bytes(path, most)
+            return whole_file_bytes(path, most)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file", code="file-missing") from None
     except OSError as error:
@@ -78,7 +92,7 @@ def read_bytes(path: Path, most: int = read_limits.MOST_DOCUMENT) -> bytes:
         raise BadInput(problem, code="file-unreadable") from error
 
 
-def read_text(path: Path, most: int = read_limits.MOST_YAML) -> str:
+def read_text(path: Path, most: int = MOST_YAML) -> str:
     """Return the text of a UTF-8 file. Raises BadInput when it is missing, too long or not text."""
     try:
         return read_bytes(path, most).decode()
@@ -96,6 +110,9 @@ def load_yaml(model: type[R], path: Path) -> R:
 
 @lru_cache(maxsize=512)
 def _record_of_yaml(model: type[R], text: str) -> R:
+    """Return a text as a record, which nobody can change: a run reads the same configuration in the
+    checkout, in its own folder and in reports.
+    """
     return model.model_validate_json(json.dumps(parse_yaml(text)))
 
 
@@ -104,7 +121,7 @@ def read_record(model: type[R], path: Path) -> R:
     data = read_bytes(path)
     if path.suffix == ".gz":
         with _told_of(path):
-            data = read_limits.gunzipped(data)
+            data = gunzipped(data)
     return parse_record(model, data, path)
 
 
@@ -128,17 +145,17 @@ def plain_words(error: ErrorDetails) -> str:
     return SHOULD.sub("must ", error["msg"].removeprefix("Value error, "))
 
 
-def dump_record(record: base.Record) -> bytes:
+def dump_record(record: Record) -> bytes:
     """Canonical JSON of a record: sorted keys, two-space indent, one trailing newline."""
     return canonical_json(record.model_dump(mode="json", by_alias=True))
 
 
-def write_record(record: base.Record, path: Path) -> None:
+def write_record(record: Record, path: Path) -> None:
     """Write a record as canonical JSON, gzip-compressed (without a time stamp) for .gz names."""
     write_json(record.model_dump(mode="json", by_alias=True), path)
 
 
-def write_record_if_changed(record: base.Record, path: Path) -> bool:
+def write_record_if_changed(record: Record, path: Path) -> bool:
     """Like write_record, but leaves an equal file (and its time stamp) alone."""
     if path.is_file() and path.suffix != ".gz" and path.read_bytes() == dump_record(record):
         return False

@@ -26,8 +26,8 @@ LEAST_FREE = 2**20
 def pip_install(python: Path, lock: Path, environ: Mapping[str, str]) -> list[str]:
     """Command that installs ``lock``.
 
-    With ASSAY_WHEELHOUSE nothing is downloaded. Python compiles what is imported, when it is: most
-    modules never are. Raises MissingEnvironment when that directory is missing.
+    With ASSAY_WHEELHOUSE nothing is downloaded. Raises MissingEnvironment when that directory is
+    missing. pip compiles no bytecode: Python does, of the few modules that are imported.
     """
     command = [str(python), "-m", "pip", "install", "--no-compile", *QUIET, *PINNED]
     return [*command, *_sources(environ), "-r", str(lock)]

@@ -10,9 +10,25 @@ from assay.base.errors import BadInput
 from assay.base.yaml_problems import suggest
 from assay.catalog.formula_names import OUTPUTS, names_of_operation, names_of_program
 from assay.catalog.model import Catalog
-from assay.records import evaluations as ways
 from assay.records.arithmetic import Operand
 from assay.records.claims import Claim, SourceFinding
+from assay.records.evaluations import (
+    PRINTED,
+    Arithmetic,
+    Benchmark,
+    Compiles,
+    Derived,
+    DeviceCode,
+    Evaluation,
+    Execution,
+    GateFigure,
+    Metric,
+    Program,
+    Quantity,
+    Support,
+    Term,
+    Unanswerable,
+)
 from assay.records.originals import FigurePattern
 from assay.records.units import Unit, places
 from assay.records.workloads import Arm, Comparison, Operation
@@ -23,7 +39,7 @@ T = TypeVar("T")
 FORMED = {"quotient": Unit.RATIO, "percent_gain": Unit.PERCENT}
 """Unit of what a formula makes of two figures."""
 COUNTED_BY = {
-    ways.Metric.RATE: "flops", ways.Metric.RATE_RATIO: "flops", ways.Metric.BANDWIDTH: "bytes",
+    Metric.RATE: "flops", Metric.RATE_RATIO: "flops", Metric.BANDWIDTH: "bytes",
 }  # fmt: skip
 """What of a measurement says how much a metric counts."""
 FIGURES_OF_PLACES = frozenset({None, "claimed", "work", "gpu", "interval"})
@@ -86,20 +102,28 @@ def reference_problems(catalog: Catalog) -> list[ReferenceProblem]:
         where = f"{_file_of(catalog, audit.id)}audit '{audit.id}'"
         with checked(audit.id, "", where) as names:
             names.check_operands(filter(None, (*audit.operands, audit.claimed)))
-    for source, claims_file in catalog.sources.items():
-        for figure in (each for own in claims_file.own_programs for each in own.figures):
-            where = f"{_file_of(catalog, figure.claim)}claim '{figure.claim}'"
-            with checked(figure.claim, "answer", where) as names:
-                names.check_figure(source, figure)
+    for source, figure in _printed_figures(catalog):
+        where = f"{_file_of(catalog, figure.claim)}claim '{figure.claim}'"
+        with checked(figure.claim, "answer", where) as names:
+            names.check_figure(source, figure)
     found += _file_problems(catalog)
     found += _finding_problems(catalog)
     return found
 
 
 def _file_of(catalog: Catalog, entry: str) -> str:
-    """Return how a message calls a claim's file; nothing of a project, which has one."""
+    """Return how a message calls the file that a claim stands in; a project has one, that is said
+    already.
+    """
     named = catalog.project is None and entry in catalog.source_of
     return f"{catalog.source_of[entry]}.yaml: " if named else ""
+
+
+def _printed_figures(catalog: Catalog) -> Iterator[tuple[str, FigurePattern]]:
+    """Yield what sources' own programs print, with the source."""
+    for source, claims_file in catalog.sources.items():
+        for original in claims_file.own_programs:
+            yield from ((source, figure) for figure in original.figures)
 
 
 @dataclass(frozen=True)
@@ -108,6 +132,7 @@ class _Names:
 
     catalog: Catalog
     where: str
+    """How a message calls the entry."""
 
     def refuse(self, says: str) -> BadInput:
         return BadInput(f"{self.where}: {says}")
@@ -136,38 +161,35 @@ class _Names:
             self.require("claim", name, catalog.claims)
         self._check_terms(evaluation)
         match evaluation:
-            case ways.Arithmetic(operands=operands):
+            case Arithmetic(operands=operands):
                 self.check_operands(operands)
-            case ways.Program():
+            case Program():
                 self._check_program(claim, evaluation)
-            case ways.Derived():
+            case Derived():
                 self._check_derived(evaluation)
-            case ways.DeviceCode(rival=rival):
+            case DeviceCode(rival=rival):
                 self.require("rival", rival, catalog.rivals)
-            case ways.Support(probe=probe):
+            case Support(probe=probe):
                 self.require("probe", probe, {**catalog.probes, **catalog.programs})
-            case ways.Unanswerable(nearest=nearest):
+            case Unanswerable(nearest=nearest):
                 for name in (each for each in nearest if isinstance(each, str)):
                     self.require("claim", name, catalog.claims)
         if claim.flops is not None:
             self._check_formula(claim.flops, self._names_of_rates(evaluation))
         if claim.bytes is not None:
-            if (
-                not isinstance(evaluation, ways.Benchmark)
-                or evaluation.metric is not ways.Metric.BANDWIDTH
-            ):
+            if not isinstance(evaluation, Benchmark) or evaluation.metric is not Metric.BANDWIDTH:
                 raise self.refuse("a formula for bytes (bytes) is of a measured bandwidth")
             self._check_formula(claim.bytes, self._names_of_terms(evaluation.terms))
-        if isinstance(evaluation, ways.Derived):
+        if isinstance(evaluation, Derived):
             self._check_formed(claim, evaluation)
 
-    def _check_terms(self, evaluation: ways.Evaluation) -> None:
+    def _check_terms(self, evaluation: Evaluation) -> None:
         """Arms exist, and a project counts of its own problem what a rate or bandwidth needs."""
         for term in _terms(evaluation):
             self.arm(term.comparison, term.arm)
             if term.over is not None:
                 self.arm(term.comparison, term.over)
-        metric = evaluation.metric if isinstance(evaluation, ways.Benchmark) else None
+        metric = evaluation.metric if isinstance(evaluation, Benchmark) else None
         needs = COUNTED_BY.get(metric) if metric else None
         for term in _terms(evaluation) if needs else ():
             for arm in self.catalog.comparisons[term.comparison].arms:
@@ -176,7 +198,7 @@ class _Names:
                 if own and getattr(workload, needs or "") is None:
                     raise self.refuse(f"needs {needs} of measurement '{term.comparison}'")
 
-    def _check_program(self, claim: Claim, evaluation: ways.Program) -> None:
+    def _check_program(self, claim: Claim, evaluation: Program) -> None:
         """What is named of a program's output is in it, and is of the claim's kind."""
         self.require("program", evaluation.program, self.catalog.programs)
         printed = OUTPUTS[self.catalog.programs[evaluation.program].parser]
@@ -192,23 +214,23 @@ class _Names:
             says = f"is in {claim.unit.typed}, and '{evaluation.figure}' of"
             raise self.refuse(f"{says} {evaluation.program} is in {base.typed}")
 
-    def _check_derived(self, evaluation: ways.Derived) -> None:
+    def _check_derived(self, evaluation: Derived) -> None:
         """Both parts exist, are measured themselves, and one has the reading meant."""
         catalog, names = self.catalog, (evaluation.numerator, evaluation.denominator)
         for name in names:
             self.require("claim", name, catalog.claims)
-            if isinstance(catalog.claims[name].evaluation, ways.Derived):
+            if isinstance(catalog.claims[name].evaluation, Derived):
                 raise self.refuse(f"is derived from '{name}', which is itself derived")
         readings = {r.id for name in names for r in catalog.claims[name].all_readings()}
         if any(catalog.program_of(name) for name in names):
-            readings.add(ways.PRINTED)
+            readings.add(PRINTED)
         if evaluation.under is not None and evaluation.under not in readings:
             raise self.refuse(f"neither part has a reading '{evaluation.under}'")
         for name in names if evaluation.flops is not None else ():
             counted = self._names_of_rates(catalog.claims[name].evaluation)
             self._check_formula(evaluation.flops or "", counted)
 
-    def _check_formed(self, claim: Claim, evaluation: ways.Derived) -> None:
+    def _check_formed(self, claim: Claim, evaluation: Derived) -> None:
         """A figure formed of two others is in its formula's unit, and can be formed of them."""
         if claim.unit is not FORMED[evaluation.formula]:
             typed = claim.unit.typed if claim.unit else "no unit"
@@ -231,17 +253,17 @@ class _Names:
                 says = f"'{formula}' names '{name}', which {what} does not have; known: {listed}"
                 raise self.refuse(says)
 
-    def _names_of_rates(self, evaluation: ways.Evaluation) -> Named:
+    def _names_of_rates(self, evaluation: Evaluation) -> Named:
         """Yield what a formula may name of each problem that an evaluation measures."""
         match evaluation:
-            case ways.Benchmark(metric=ways.Metric.RATE | ways.Metric.RATE_RATIO, terms=terms):
+            case Benchmark(metric=Metric.RATE | Metric.RATE_RATIO, terms=terms):
                 yield from self._names_of_terms(terms)
-            case ways.Program(program=program):
+            case Program(program=program):
                 yield program, names_of_program(self.catalog.programs[program].parser)
             case _:
                 raise self.refuse("a formula for FLOPs (flops) is of a measured rate")
 
-    def _names_of_terms(self, terms: Iterable[ways.Term]) -> Named:
+    def _names_of_terms(self, terms: Iterable[Term]) -> Named:
         """Yield the same of arms: of a project's function its own parameters."""
         for term in terms:
             for arm in self.catalog.comparisons[term.comparison].arms:
@@ -262,10 +284,12 @@ class _Names:
                 raise self.refuse(f"'{operand.claim}' carries no value to compute with")
 
     def check_figure(self, source: str, figure: FigurePattern) -> None:
-        """Refuse a figure that its claim, by kind, unit or reading, is not answered by."""
+        """What a source's own program prints answers what that source claims to have measured, in a
+        unit of the claim's kind.
+        """
         self.require("claim", figure.claim, self.catalog.claims)
         claim = self.catalog.claims[figure.claim]
-        if not isinstance(claim.evaluation, ways.Benchmark | ways.Program | ways.Unanswerable):
+        if not isinstance(claim.evaluation, Benchmark | Program | Unanswerable):
             raise self.refuse("is not answered by a measurement, and a program prints it")
         if claim.unit is None or claim.unit.facts.base is None:
             unit = claim.unit.typed if claim.unit else "none"
@@ -278,30 +302,31 @@ class _Names:
             raise self.refuse(f"has no reading '{figure.counts}'")
 
 
-def _terms(evaluation: ways.Evaluation) -> list[ways.Term]:
+def _terms(evaluation: Evaluation) -> list[Term]:
     """Return the terms that an evaluation rests on or is shown beside."""
     match evaluation:
-        case (
-            ways.Benchmark(terms=terms, alternatives=beside)
-            | ways.Execution(terms=terms, nearest=beside)
-        ):
+        case Benchmark(terms=terms, alternatives=beside) | Execution(terms=terms, nearest=beside):
             return [*terms, *(each.term for each in beside)]
-        case ways.GateFigure(term=term):
+        case GateFigure(term=term):
             return [term]
-        case ways.Support(nearest=beside) | ways.Compiles(nearest=beside):
+        case Support(nearest=beside) | Compiles(nearest=beside):
             return [each.term for each in beside]
-        case ways.Unanswerable(nearest=beside):
-            return [each.term for each in beside if isinstance(each, ways.Quantity)]
+        case Unanswerable(nearest=beside):
+            return [each.term for each in beside if isinstance(each, Quantity)]
     return []
 
 
 def _of_source(catalog: Catalog, source: str) -> str:
-    """Return how a message calls a source: by its file, in a project by its id."""
+    """Return how a message calls a source: by its file, or where a project has all of them, by its
+    id.
+    """
     return f"{source}.yaml" if catalog.project is None else f"source '{source}'"
 
 
 def _file_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
-    """Yield ids of programs and compiled files given twice, and claims on what no source lists."""
+    """Yield programs, and files that are compiled, whose id another one has, and claims on a file
+    or an architecture that their source does not list.
+    """
     owners: dict[tuple[str, str], str] = {}
     for source, claims_file in catalog.sources.items():
         listed = [*(("original", each.id) for each in claims_file.own_programs),
@@ -313,7 +338,7 @@ def _file_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
                 yield ReferenceProblem(source, says)
             owners[noun, name] = source
     for claim in catalog.claims.values():
-        if isinstance(asked := claim.evaluation, ways.Compiles):
+        if isinstance(asked := claim.evaluation, Compiles):
             file = catalog.published_file(catalog.source_of[claim.id], asked.compilation)
             if file is None or asked.arch not in file.archs:
                 says = f"the source has no compilation '{asked.compilation}' for {asked.arch}"
@@ -322,7 +347,9 @@ def _file_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
 
 
 def _finding_problems(catalog: Catalog) -> Iterator[ReferenceProblem]:
-    """Yield findings that rest on no claim, or take a figure of another one or of none."""
+    """Yield findings that rest on no claim or audit, or take a figure of another one, or one that
+    no verdict has.
+    """
     for source, claims_file in catalog.sources.items():
         for finding in claims_file.findings:
             where = f"{_of_source(catalog, source)}: finding '{finding.says[:40]}...'"

@@ -9,7 +9,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.findings.headline import FIGURES
 from assay.judging.counts import Outcome, kind_of, outcome, rows_by_claim
-from assay.records.claims import Audit, Claim, Relation
+from assay.records.claims import Audit, Claim
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.claim_details import VerdictDetail, verdict_details
@@ -18,6 +18,7 @@ from assay.report.verdict_text import (
     VerdictText,
     claimed_text,
     entry_of,
+    has_no_better_side,
     lead_of,
     toward_better,
     verdict_text,
@@ -129,7 +130,7 @@ def _line(
     entry, text = entry_of(catalog, lead), verdict_text(catalog, lead)
     claimed, place = claimed_text(catalog, lead), entry.place
     page, line = place.page, place.line
-    ratio = None if lead.relation == Relation.SAME.value else toward_better(catalog, lead)
+    ratio = None if has_no_better_side(lead) else toward_better(catalog, lead)
     share = math.log(ratio.value) / math.log(BAR_OF) if ratio else 0.0
     at = 50 + 50 * max(-1.0, min(1.0, share))
     gpus = {row.target for row in rows if row.target and row.measured_on}

@@ -60,6 +60,11 @@ def _beyond_its_range(catalog: Catalog, verdict: Verdict) -> Verdict:
     return verdict.model_copy(update={"claimed": verdict.claimed * claim.to / claim.value})
 
 
+def has_no_better_side(verdict: Verdict) -> bool:
+    """Return whether a claim says that two things are alike: more is above, and not ahead."""
+    return verdict.relation == Relation.SAME.value
+
+
 def _is_a_rivals_lead(catalog: Catalog, name: str) -> bool:
     """Return whether a claim is a comparator's, or a program's, lead over the source's subject."""
     claim = catalog.claims.get(name)
@@ -177,6 +182,6 @@ def _factor(catalog: Catalog, verdict: Verdict, shown: str) -> str | None:
         return None
     to_one = verdict.unit == Unit.RATIO.value and verdict.claimed == 1
     factor = shown if to_one and ratio.value == verdict.measured else fmt.factor(ratio.value)
-    if verdict.relation == Relation.SAME.value and ratio.value != 1:
+    if has_no_better_side(verdict) and ratio.value != 1:
         return f"{factor} {'above' if ratio.value > 1 else 'below'}"
     return factor

@@ -68,8 +68,9 @@ class EngineRuntime:
     def __init__(self, name: EngineName) -> None:
         """Ask the engine what it is, and remove what earlier callers left when they were killed.
 
-        Raises MissingEnvironment where none listens at ``address``, this user may not talk to it,
-        or it runs another architecture.
+        Docker is looked for where its command line looks, Podman's service at CONTAINER_HOST, the
+        user's socket, or the system's. Raises MissingEnvironment with one sentence where none
+        listens, this user may not talk to it, or it runs another architecture.
         """
         self.name: RuntimeName = name
         self._variables = {

@@ -169,9 +169,11 @@ class Machine:
         if driver is None:
             yield Finding("GPU", State.ABSENT)
             return
-        too_old = f"{driver}: too old; {remedy_of_old_driver()}"
-        here = Finding("driver", State.OK, str(driver).removeprefix("driver "))
-        yield Finding("driver", State.WRONG, too_old) if driver.too_old else here
+        if driver.too_old:
+            too_old = f"{driver}: too old; {remedy_of_old_driver()}"
+            yield Finding("driver", State.WRONG, too_old)
+        else:
+            yield Finding("driver", State.OK, str(driver).removeprefix("driver "))
         for product, count in Counter(gpu.product for gpu in driver.gpus).items():
             gpu = next(each for each in driver.gpus if each.product == product)
             targets = [name for name, of in self.catalog.targets.items() if gpu.is_of(of)]
