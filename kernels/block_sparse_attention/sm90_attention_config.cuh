@@ -101,6 +101,8 @@ struct Config {
   static constexpr float kLift = kScaled ? 6.75f : 0.0f;
   // Of a thread's 32 probabilities in a row: none then leaves the type's range.
   static constexpr float kMostSum = kScaled ? 448.0f : 8192.0f;
+  static constexpr int kSettledLog2 = 6;  // a sum that left it is between this power of two and the next, then
+  static constexpr float kSettledSum = 1 << kSettledLog2;
 
   static constexpr int kOffsetQ = kStreams * kSlots * kSlotBytes;
   static constexpr int kOffsetQueue = kOffsetQ + kQStages * kConsumers * kQBytes;

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <cfloat>
+
 #include "sm90_attention_output.cuh"
 #include "sm90_attention_products.cuh"
 #include "sm90_attention_softmax.cuh"
@@ -238,15 +240,35 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     }
     if (__builtin_expect(Config::kCheckedSums && !last && left > 0 && !masked, 1)) {
       float sums[2];
-      take_exponentials(scores, state.minus, sums, log2_of(p, scale), scale);
-      stay_before(sums);
-      mma::warpgroup_wait<0>();
-      mma::fence_operands(accum);
-      hold(probabilities);
-      release(shared.empty(here.slot_v));
+      const auto wait_for_values = [&](const float (&done)[2]) {
+        stay_before(done);
+        mma::warpgroup_wait<0>();
+        mma::fence_operands(accum);
+        hold(probabilities);
+        release(shared.empty(here.slot_v));
+      };
+      if constexpr (Config::kScaled) {  // products are so short that half the exponentials hide them
+        take_exponentials(scores, state.minus, sums, log2_of(p, scale), scale,
+                          [&](const float (&parts)[2][2]) { wait_for_values(parts[0]); });
+      } else {
+        take_exponentials(scores, state.minus, sums, log2_of(p, scale), scale);
+        wait_for_values(sums);
+      }
       round_probabilities(probabilities, scores);
-      // Also where a sum is no number.
-      if (__builtin_expect(!__all_sync(kAll, sums[0] <= Config::kMostSum && sums[1] <= Config::kMostSum), 0)) {
+      // Not good, too, where a sum is no number.
+      bool good = __all_sync(kAll, sums[0] <= Config::kMostSum && sums[1] <= Config::kMostSum);
+      if constexpr (Config::kScaled) {
+        if (__builtin_expect(!good, 0)) {
+          good = __all_sync(kAll, sums[0] <= FLT_MAX && sums[1] <= FLT_MAX);
+          if (good) {
+            factor[0] = factor[1] = 1.0f;
+            lower(scores, state, sums, factor, Config::kMostSum);
+            scale_accum(accum, factor);
+            round_probabilities(probabilities, scores);
+          }
+        }
+      }
+      if (__builtin_expect(!good, 0)) {
         if constexpr (Config::kKeepsKeys) {
           multiply_scores_by_warp(scores, queries, shared.slot(here.slot_k));
         } else {

@@ -74,18 +74,12 @@ __device__ __forceinline__ float quad_sum(float x) {
   return x + __shfl_xor_sync(kAll, x, 2);
 }
 
-// Each row's scores become probabilities: 2^(score * scale_log2 + minus), of FP8 times the scale of their values.
-// `sums`: those of the thread, without it.
-__device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScores], const float (&row_minus)[2],
-                                                  float (&sums)[2], float scale_log2, const StepScale& scale) {
-  float parts[2][2] = {{0.0f, 0.0f}, {0.0f, 0.0f}};
-  float minus[2] = {row_minus[0], row_minus[1]};
-  if constexpr (Config::kScaled) {
-    minus[0] += scale.values_log2;
-    minus[1] += scale.values_log2;
-  }
+// Scores of some groups of 8 keys become probabilities: 2^(score * scale_log2 + minus), by row. `parts`: their sums.
+template <int kBegin, int kEnd>
+__device__ __forceinline__ void add_exponentials(float (&scores)[Config::kScores], const float (&minus)[2],
+                                                 float (&parts)[2][2], float scale_log2) {
 #pragma unroll
-  for (int j = 0; j < Config::kScores / 4; ++j) {
+  for (int j = kBegin; j < kEnd; ++j) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       float& score = scores[4 * j + i];
@@ -93,6 +87,24 @@ __device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScore
       parts[i / 2][i % 2] += score;
     }
   }
+}
+
+// The same of all, of FP8 times the scale of their values; `between` runs when half of them are there. `sums`: those
+// of the thread, without that scale.
+template <typename Between>
+__device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScores], const float (&row_minus)[2],
+                                                  float (&sums)[2], float scale_log2, const StepScale& scale,
+                                                  const Between& between) {
+  constexpr int kGroups = Config::kScores / 4;
+  float parts[2][2] = {{0.0f, 0.0f}, {0.0f, 0.0f}};
+  float minus[2] = {row_minus[0], row_minus[1]};
+  if constexpr (Config::kScaled) {
+    minus[0] += scale.values_log2;
+    minus[1] += scale.values_log2;
+  }
+  add_exponentials<0, kGroups / 2>(scores, minus, parts, scale_log2);
+  between(parts);
+  add_exponentials<kGroups / 2, kGroups>(scores, minus, parts, scale_log2);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     sums[r] = parts[r][0] + parts[r][1];
@@ -100,6 +112,37 @@ __device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScore
       sums[r] *= ptx::exp2_approx(-scale.values_log2);
     }
   }
+}
+__device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScores], const float (&row_minus)[2],
+                                                  float (&sums)[2], float scale_log2, const StepScale& scale) {
+  take_exponentials(scores, row_minus, sums, scale_log2, scale, [](const float (&)[2][2]) {});
+}
+
+// Probabilities of FP8 whose sums are beyond `most` are made smaller by a power of two, and so are references from here
+// on. True where that is so of any row; `factor` then has it, too.
+__device__ __forceinline__ bool lower(float (&scores)[Config::kScores], Softmax& state, float (&sums)[2],
+                                      float (&factor)[2], float most) {
+  if (!__any_sync(kAll, sums[0] > most || sums[1] > most)) {
+    return false;
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float top = quad_max(sums[r]);
+    const int exponent = static_cast<int>(__float_as_uint(top) >> 23) - 127;
+    const int orders = top > most ? exponent - Config::kSettledLog2 : 0;
+    const float by = __uint_as_float(static_cast<uint32_t>(127 - orders) << 23);
+    state.reference[r] += static_cast<float>(orders);
+    state.minus[r] -= static_cast<float>(orders);
+    state.sum[r] *= by;
+    sums[r] *= by;
+    factor[r] *= by;
+#pragma unroll
+    for (int j = 0; j < Config::kScores / 4; ++j) {
+      scores[4 * j + 2 * r] *= by;
+      scores[4 * j + 2 * r + 1] *= by;
+    }
+  }
+  return true;
 }
 
 // Scores become probabilities, relative to the state's references. True where the warp's sums so far had to be scaled,
@@ -148,9 +191,16 @@ __device__ __forceinline__ bool exponentiate(float (&scores)[Config::kScores], S
     minus[r] = state.reference[r] == -INFINITY ? 0.0f : state.minus[r];
   }
   take_exponentials(scores, minus, sums, score_log2, scale);
+  bool lowered = false;
+  if constexpr (Config::kScaled && Config::kCheckedSums) {
+    if (!scaled) {
+      factor[0] = factor[1] = 1.0f;
+    }
+    lowered = lower(scores, state, sums, factor, 2.0f * Config::kSettledSum);
+  }
   state.sum[0] += sums[0];
   state.sum[1] += sums[1];
-  return scaled;
+  return scaled || lowered;
 }
 
 __device__ __forceinline__ void scale_accum(float (&accum)[Config::kAccum], const float (&factor)[2]) {

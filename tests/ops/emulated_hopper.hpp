@@ -71,6 +71,11 @@ inline int __ffs(int word) { return __builtin_ffs(word); }
 inline int atomicAdd(int* to, int value) { return std::exchange(*to, *to + value); }
 inline void __threadfence() {}
 inline float __log2f(float x) { return std::log2(x); }
+inline uint32_t __float_as_uint(float value) {
+  uint32_t word;
+  std::memcpy(&word, &value, sizeof word);
+  return word;
+}
 inline float __uint_as_float(uint32_t word) {
   float value;
   std::memcpy(&value, &word, 4);
@@ -539,11 +544,24 @@ inline uint32_t pack_e4m3(float x0, float x1, float x2, float x3) {
   return narrow_byte(x0) | narrow_byte(x1) << 8 | narrow_byte(x2) << 16 | narrow_byte(x3) << 24;
 }
 
+inline float byte_at(const emulated::Descriptor& of, int row, int k) {
+  const uint32_t address = of.start + row / 8 * of.stride + row % 8 * 128 + k;
+  return widen_byte(*emulated::bytes_at(emulated::swizzled(address), 1));
+}
+
+using ByteRows = std::array<std::array<float, 32>, 2>;
+
+template <bool kAdd, int kCount>
+void multiply_rows(float (&accum)[kCount], const ByteRows& rows, const emulated::Descriptor& right) {
+  multiply_fragment<kAdd, 32>(
+      accum, [&](int r, int k) { return rows[r][k]; }, [&](int n, int k) { return byte_at(right, n, k); });
+}
+
 // 32 bytes of a row: those of a k 0 to 15, then k 16 to 31, four a word.
 template <bool kAdd, int kCount>
 void wgmma_scores(Float8E4M3, float (&accum)[kCount], const uint32_t* a, uint64_t b) {
   const auto rows = emulated::together({a[0], a[1], a[2], a[3]}, [](auto& words) {
-    std::array<std::array<float, 32>, 2> found;
+    ByteRows found;
     for (int r = 0; r < 2; ++r) {
       for (int k = 0; k < 32; ++k) {
         found[r][k] = widen_byte(words[emulated::lane() / 4 * 4 + k % 16 / 4][k / 16 * 2 + r] >> k % 4 * 8 & 0xff);
@@ -551,24 +569,43 @@ void wgmma_scores(Float8E4M3, float (&accum)[kCount], const uint32_t* a, uint64_
     }
     return found;
   });
-  emulated::product([&accum, rows, right = emulated::Descriptor(b)] {
-    multiply_fragment<kAdd, 32>(
-        accum, [&](int r, int k) { return rows[r][k]; },
-        [&](int n, int k) {
-          const uint32_t address = right.start + n / 8 * right.stride + n % 8 * 128 + k;
-          return widen_byte(*emulated::bytes_at(emulated::swizzled(address), 1));
-        });
-  });
+  emulated::product([&accum, rows, right = emulated::Descriptor(b)] { multiply_rows<kAdd>(accum, rows, right); });
 }
 template <bool kAdd, int kCount>
-void wgmma_scores(Float8E4M3, float (&)[kCount], uint64_t, uint64_t) {
-  std::abort();  // nobody asks for it
+void wgmma_scores(Float8E4M3, float (&accum)[kCount], uint64_t a, uint64_t b) {
+  emulated::product([&accum, left = emulated::Descriptor(a), right = emulated::Descriptor(b)] {
+    const int row = emulated::current->thread.x % 128 / 32 * 16 + emulated::lane() / 4;
+    ByteRows rows;
+    for (int r = 0; r < 2; ++r) {
+      for (int k = 0; k < 32; ++k) {
+        rows[r][k] = byte_at(left, row + 8 * r, k);
+      }
+    }
+    multiply_rows<kAdd>(accum, rows, right);
+  });
 }
 template <int kCount>
 void wgmma_values(Float8E4M3, float (&accum)[kCount], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint64_t b) {
   const uint32_t a[] = {a0, a1, a2, a3};
   wgmma_scores<true>(Float8E4M3{}, accum, a, b);
 }
-inline void mma_m16n8k16(Float8E4M3, float*, const uint32_t (&)[4], uint32_t, uint32_t) { std::abort(); }
+inline void mma_m16n8k16(Float8E4M3, float* accum, const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  const auto sums = emulated::together({a[0], a[1], a[2], a[3], b0, b1}, [](auto& words) {
+    std::array<float, 4> found{};
+    for (int e = 0; e < 4; ++e) {
+      const int row = emulated::lane() / 4 + e / 2 * 8;
+      const int column = emulated::lane() % 4 * 2 + e % 2;
+      for (int k = 0; k < 32; ++k) {
+        const uint32_t left = words[row % 8 * 4 + k % 16 / 4][row / 8 + k / 16 * 2] >> k % 4 * 8;
+        const uint32_t right = words[column * 4 + k % 16 / 4][4 + k / 16] >> k % 4 * 8;
+        found[e] += widen_byte(left & 0xff) * widen_byte(right & 0xff);
+      }
+    }
+    return found;
+  });
+  for (int e = 0; e < 4; ++e) {
+    accum[e] += sums[e];
+  }
+}
 
 }  // namespace mma

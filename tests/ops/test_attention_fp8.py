@@ -46,9 +46,11 @@ def by_columns(stored):
     return ordered.transpose(2, 3).contiguous().view(torch.float8_e4m3fn)
 
 
-@pytest.mark.parametrize(("copies", "products", "lags"), [(0, 1, 2), (1, 1, 1), (1, 0, -1)])
-def test_is_right_for_every_kind_of_mask(tmp_path, copies, products, lags):
-    defines = defines_of("attention_fused_d128") | {"DTYPE": 2, "SLOTS": 12, "CHECKED_SUMS": 0}
+@pytest.mark.parametrize(
+    ("copies", "products", "lags", "grown"), [(0, 1, 2, 1), (1, 1, 1, 6), (1, 0, -1, 60)]
+)
+def test_is_right_for_every_kind_of_mask(tmp_path, copies, products, lags, grown):
+    defines = defines_of("attention_fused_d128") | {"DTYPE": 2, "SLOTS": 12, "Q_REGISTERS": 0}
     order = {"EMULATED_COPIES": copies, "EMULATED_PRODUCTS": products, "EMULATED_LAGS": lags}
     library = compile_emulated(
         tmp_path, "sm90_block_sparse_attention.cu", {**defines, **order, "EMULATED_SMS": 3},
@@ -59,6 +61,7 @@ def test_is_right_for_every_kind_of_mask(tmp_path, copies, products, lags):
         given = values(mask, head_dim=HEAD_DIM, dtype=torch.bfloat16)
         tensors = [each.detach().float() for each in given]
         tensors[2][:, :, :BLOCK] *= 8  # values of other sizes
+        tensors[1][:, :, BLOCK + 3 : BLOCK + 40] *= grown  # sums leave the type's range, or fp32's
         (q, q_scale), (k, k_scale), (v, v_scale) = map(quantised, tensors)
         right = dense(
             restored(q, q_scale), restored(k, k_scale), restored(v, v_scale), mask.dense()
