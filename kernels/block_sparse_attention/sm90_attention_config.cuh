@@ -98,7 +98,7 @@ struct Config {
 
   // Binary orders by which a maximum may be outgrown, and of the probability that a maximum has: E4M3 ends at 448.
   static constexpr float kSlack = kScaled ? 2.0f : 8.0f;
-  static constexpr float kLift = kScaled ? 6.75f : 0.0f;
+  static constexpr float kLift = kScaled ? 6.0f : 0.0f;
   // Of a thread's 32 probabilities in a row: none then leaves the type's range.
   static constexpr float kMostSum = kScaled ? 448.0f : 8192.0f;
   static constexpr int kSettledLog2 = 6;  // a sum that left it is between this power of two and the next, then

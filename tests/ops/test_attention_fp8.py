@@ -1,4 +1,4 @@
-"""sm90_block_sparse_attention.cu in FP8 on a CPU, against float64 of what it is given."""
+"""Attention in FP8: its operator, and its kernel on a CPU, against float64 of what was rounded."""
 
 from dataclasses import replace
 
@@ -7,77 +7,76 @@ import torch
 
 from assay.ops.attention_arguments import check_attention, empty_like, empty_lse
 from assay.ops.attention_launch import _addresses, _sizes
+from assay.ops.fp8_blocks import BLOCK, by_columns, quantise, restored
 from assay.shared.attention_call import (
+    COLUMNS,
+    SCALES,
     AttentionFp8Call,
-    attention_call,
+    forward_call,
     open_attention,
 )
-from tests.ops.attention_helpers import dense, finite, masks, values
+from tests.ops.attention_helpers import assert_near, dense, finite, masks, values
 from tests.ops.emulation import compile_emulated, defines_of
 
-BLOCK, HEAD_DIM = 128, 128
-MOST = 448.0
-ORDER = (0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15)
-"""Of 16 keys in V, by attention_fp8_call.cuh."""
+LIMIT = 4e-2
+MASKS = masks(BLOCK, 2 * BLOCK - 24, 3 * BLOCK - 8)
 
 
-def quantised(tensor):
-    """E4M3 of blocks of 128 tokens, and the factor of each, [batches, heads, blocks]."""
-    tokens = tensor.shape[2]
-    blocks = -(-tokens // BLOCK)
-    padded = torch.nn.functional.pad(tensor, (0, 0, 0, blocks * BLOCK - tokens))
-    split = padded.unflatten(2, (blocks, BLOCK))
-    scale = split.abs().amax((3, 4)) / MOST
-    stored = (split / scale[..., None, None]).flatten(2, 3)[:, :, :tokens]
-    return stored.to(torch.float8_e4m3fn), scale.float()
-
-
-def restored(stored, scale):
-    tokens = stored.shape[2]
-    return stored.double() * scale.double().repeat_interleave(BLOCK, 2)[:, :, :tokens, None]
-
-
-def by_columns(stored):
-    """V as the kernel reads it."""
-    tokens = stored.shape[2]
-    padding = (0, 0, 0, -tokens % BLOCK)
-    rows = torch.nn.functional.pad(stored.view(torch.uint8), padding)
-    ordered = rows.unflatten(2, (-1, 16))[:, :, :, list(ORDER)].flatten(2, 3)
-    return ordered.transpose(2, 3).contiguous().view(torch.float8_e4m3fn)
+def rounded(tensors):
+    return [restored(*quantise(each.detach())).double() for each in tensors]
 
 
 @pytest.mark.parametrize(
     ("copies", "products", "lags", "grown"), [(0, 1, 2, 1), (1, 1, 1, 6), (1, 0, -1, 60)]
 )
-def test_is_right_for_every_kind_of_mask(tmp_path, copies, products, lags, grown):
-    defines = defines_of("attention_fused_d128") | {"DTYPE": 2, "SLOTS": 12, "Q_REGISTERS": 0}
+def test_the_kernel_is_right_for_every_kind_of_mask(tmp_path, copies, products, lags, grown):
+    """Whatever comes first; where sums leave the type's range, and float32's."""
     order = {"EMULATED_COPIES": copies, "EMULATED_PRODUCTS": products, "EMULATED_LAGS": lags}
     library = compile_emulated(
-        tmp_path, "sm90_block_sparse_attention.cu", {**defines, **order, "EMULATED_SMS": 3},
+        tmp_path, "sm90_block_sparse_attention.cu",
+        {**defines_of("attention_fused_d128_fp8"), **order, "EMULATED_SMS": 3},
         "emulated_hopper.hpp", ("sm90_attention_mma.cuh", "sm90_attention_fp8.cuh"),
     )  # fmt: skip
     launcher = open_attention(library, structure=AttentionFp8Call)
-    for kind, mask in masks(BLOCK, 2 * BLOCK - 24, 3 * BLOCK - 8).items():
-        given = values(mask, head_dim=HEAD_DIM, dtype=torch.bfloat16)
-        tensors = [each.detach().float() for each in given]
+    for mask in MASKS.values():
+        tensors = [each.detach() for each in values(mask, head_dim=128, dtype=torch.bfloat16)]
+        tensors[1][:, :, BLOCK + 3 : BLOCK + 40] *= grown
         tensors[2][:, :, :BLOCK] *= 8  # values of other sizes
-        tensors[1][:, :, BLOCK + 3 : BLOCK + 40] *= grown  # sums leave the type's range, or fp32's
-        (q, q_scale), (k, k_scale), (v, v_scale) = map(quantised, tensors)
-        right = dense(
-            restored(q, q_scale), restored(k, k_scale), restored(v, v_scale), mask.dense()
+        found = launched(launcher, mask, tensors)
+        assert_near(found, dense(*rounded(tensors), mask.dense()), torch.bfloat16, LIMIT)
+
+
+def launched(launcher, mask, tensors):
+    (q, q_scale), (k, k_scale), (v, v_scale) = map(quantise, tensors)
+    columns, top = by_columns(v), v_scale.amax(2)
+    call = replace(check_attention(*tensors, **mask.arguments), q=q, k=k, v=columns)
+    o, lse = empty_like(tensors[0]), empty_lse(q)
+    scales = dict(zip(SCALES, (q_scale, k_scale, v_scale, top), strict=True))
+    addresses = {name: each.data_ptr() for name, each in {**scales, COLUMNS: columns}.items()}
+    handed = forward_call(_sizes(call, o), _addresses(call, o, lse) | addresses)
+    assert launcher.launch(handed, torch.zeros(1, dtype=torch.int32).data_ptr(), 4, 0) == 0
+    return o, lse
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_the_operator_rounds_and_differentiates(mask):
+    """Gradients are those of attention at the values that were rounded."""
+    q, k, v = values(mask, head_dim=32, dtype=torch.bfloat16)
+    found = torch.ops.assay.block_sparse_attention_fp8(q, k, v, **mask.arguments)
+    wide = [each.requires_grad_() for each in rounded((q, k, v))]
+    right = dense(*wide, mask.dense())
+    assert_near(found, [each.detach() for each in right], torch.bfloat16)
+    grads = [
+        torch.autograd.grad(o.double().sum() + finite(lse).double().sum(), leaves)
+        for (o, lse), leaves in ((found, (q, k, v)), (right, wide))
+    ]
+    for mine, theirs in zip(*grads, strict=True):
+        assert (mine.double() - theirs).norm() <= 1e-2 * theirs.norm()
+
+
+def test_what_is_no_bfloat16_is_refused():
+    mask = MASKS["window"]
+    with pytest.raises(TypeError, match="what becomes FP8"):
+        torch.ops.assay.block_sparse_attention_fp8(
+            *values(mask, dtype=torch.float16), **mask.arguments
         )
-        packed, v_top = by_columns(v), v_scale.amax(2)
-        call = check_attention(*(each.detach() for each in given), **mask.arguments)
-        o, lse = empty_like(call.q), empty_lse(call.q)
-        sizes, addresses = _sizes(call, o), _addresses(call, o, lse)
-        strides = {"q": q.stride()[:3], "k": k.stride()[:3], "v": packed.stride()[:3]}
-        sizes = replace(sizes, strides={**sizes.strides, **strides})
-        addresses |= {"q": q.data_ptr(), "k": k.data_ptr(), "v": packed.data_ptr()}
-        scales = (each.contiguous().data_ptr() for each in (q_scale, k_scale, v_scale, v_top))
-        handed = AttentionFp8Call(attention_call(sizes, addresses), *scales)
-        assert launcher.launch(handed, torch.zeros(1, dtype=torch.int32).data_ptr(), 4, 0) == 0
-        empty = right[1] == -torch.inf
-        assert torch.equal(lse == -torch.inf, empty), kind
-        assert not o[empty].any()
-        assert (o.double() - right[0]).norm() <= 0.04 * right[0].norm(), kind
-        assert torch.allclose(finite(lse).double(), finite(right[1]).double(), atol=1e-3), kind

@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -13,15 +14,21 @@ from assay.ops.attention_arguments import (
     empty_lse,
 )
 from assay.ops.checks import NoKernel, Tensor
+from assay.ops.fp8_blocks import by_columns, quantise
 from assay.ops.kernel_set import Call, find, missing
 from assay.ops.launch import ALIGNMENT
 from assay.shared.attention_call import (
-    AttentionBackwardCall,
-    AttentionCall,
+    ABI,
+    BACKWARD_ABI,
+    COLUMNS,
+    FP8_ABI,
+    SCALES,
+    STRUCTURES,
     AttentionLauncher,
     AttentionSizes,
     attention_backward_call,
     attention_call,
+    forward_call,
     open_attention,
     strides_of,
 )
@@ -32,20 +39,22 @@ from assay.shared.specs import ArtifactSpec
 
 OPERATION = "block_sparse_attention"
 BACKWARD = "block_sparse_attention_backward"
+FP8 = "float8_e4m3"
 
 
 @functools.cache
 def _launcher(kernel: Kernel) -> AttentionLauncher:
     """Return the C launcher; its library's digest is checked once."""
     artifact = ArtifactSpec(kernel.path, kernel.sha256)
-    structure = AttentionBackwardCall if kernel.operation == BACKWARD else AttentionCall
+    abi = FP8_ABI if kernel.dtype == FP8 else ABI
+    structure = STRUCTURES[BACKWARD_ABI if kernel.operation == BACKWARD else abi]
     return open_attention(checked_library(artifact), kernel.symbol, structure)
 
 
-def _wanted(operation: str, call: AttentionArguments) -> Call:
+def _wanted(operation: str, call: AttentionArguments, dtype: str | None = None) -> Call:
     return Call(
         operation=operation,
-        dtype=dtype_name(call.q),
+        dtype=dtype or dtype_name(call.q),
         block=(call.block, call.block),
         block_b=None,
         n=call.q.shape[3],
@@ -55,9 +64,11 @@ def _wanted(operation: str, call: AttentionArguments) -> Call:
     )
 
 
-def attention_kernel(call: AttentionArguments) -> Kernel:
-    """Return the loaded kernel for a call and its GPU. Raises NoKernel with one sentence."""
-    wanted = _wanted(OPERATION, call)
+def attention_kernel(call: AttentionArguments, dtype: str | None = None) -> Kernel:
+    """Return the loaded kernel for a call and its GPU, of ``dtype`` or the call's own type. Raises
+    NoKernel with one sentence.
+    """
+    wanted = _wanted(OPERATION, call, dtype)
     kernel = find(wanted)
     if kernel is None:
         raise NoKernel(missing(wanted))
@@ -76,6 +87,22 @@ def launch_attention(call: AttentionArguments) -> tuple[Tensor, Tensor]:
         _check_memory(name, tensor)
     o, lse = empty_like(call.q), empty_lse(call.q)
     _launch(kernel, call, attention_call(_sizes(call, o), _addresses(call, o, lse)))
+    return o, lse
+
+
+def launch_fp8(call: AttentionArguments) -> tuple[Tensor, Tensor]:
+    """Return the same of Q, K and V in E4M3, which PyTorch rounds them to before the launch.
+    Raises as ``launch_attention``.
+    """
+    kernel = attention_kernel(call, FP8)
+    (q, q_scale), (k, k_scale), (v, v_scale) = map(quantise, (call.q, call.k, call.v))
+    columns, o, lse = by_columns(v), empty_like(call.q), empty_lse(call.q)
+    scales = dict(zip(SCALES, (q_scale, k_scale, v_scale, v_scale.amax(2)), strict=True))
+    rounded = replace(call, q=q, k=k, v=v)
+    addresses = _addresses(rounded, o, lse) | {COLUMNS: columns.data_ptr()}
+    addresses |= {name: scale.data_ptr() for name, scale in scales.items()}
+    handed = forward_call(_sizes(replace(rounded, v=columns), o), addresses)
+    _launch(kernel, call, handed)
     return o, lse
 
 

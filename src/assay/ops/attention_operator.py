@@ -1,21 +1,34 @@
 """Definition of the attention operators: schemas, CPU and CUDA implementations, fakes, gradient.
 
     assay::block_sparse_attention            O and log-sum-exp over selected blocks of scores
+    assay::block_sparse_attention_fp8        the same of Q, K and V rounded to E4M3
     assay::block_sparse_attention_backward   the gradients by Q, K and V
 
-The second is an operator of its own, so that torch.compile need not look into it; it has no
-gradient in turn.
+The last is an operator of its own, so that torch.compile need not look into it; it has no gradient
+in turn. Gradients of FP8 are those at the rounded values: rounding has a slope of 1.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from assay.ops import attention_reference as reference
-from assay.ops.attention_arguments import check_attention, empty_like, empty_lse
-from assay.ops.attention_launch import backward_kernel, launch_attention, launch_backward
+from assay.ops.attention_arguments import (
+    AttentionArguments,
+    check_attention,
+    empty_like,
+    empty_lse,
+)
+from assay.ops.attention_launch import (
+    backward_kernel,
+    launch_attention,
+    launch_backward,
+    launch_fp8,
+)
 from assay.ops.checks import Tensor
 from assay.ops.definition import define
+from assay.ops.fp8_blocks import quantise, restored
 
 LISTS = (
     "Tensor? full_counts, Tensor? full_columns, Tensor? partial_counts, Tensor? partial_columns, "
@@ -32,8 +45,8 @@ BACKWARD = (
     "(Tensor grad, Tensor grad_lse, Tensor o, Tensor lse, Tensor q, Tensor k, Tensor v, "
     f"{LISTS}) -> (Tensor, Tensor, Tensor)"
 )
-GIVEN = 13
-"""Arguments of the forward operator, of which the first three have gradients."""
+GIVEN, VALUES = 13, 3
+"""Arguments of the forward operator, and those of them that have gradients: the first."""
 TENSORS = 9
 
 
@@ -54,6 +67,30 @@ def _forward_cuda(*arguments: Any) -> tuple[Tensor, Tensor]:
 
 def _forward_fake(*arguments: Any) -> tuple[Tensor, Tensor]:
     call = check_attention(*arguments)
+    return empty_like(call.q), empty_lse(call.q)
+
+
+def _check_fp8(*arguments: Any) -> AttentionArguments:
+    call = check_attention(*arguments)
+    if call.q.dtype != torch.bfloat16:
+        raise TypeError(f"q is {call.q.dtype}: what becomes FP8 is given in torch.bfloat16")
+    return call
+
+
+def _fp8_cpu(*arguments: Any) -> tuple[Tensor, Tensor]:
+    call = _check_fp8(*arguments)
+    q, k, v = (restored(*quantise(each)) for each in (call.q, call.k, call.v))
+    with _in_given_types(call.q):
+        o, lse = reference.attention(replace(call, q=q, k=k, v=v))
+    return empty_like(call.q).copy_(o), lse
+
+
+def _fp8_cuda(*arguments: Any) -> tuple[Tensor, Tensor]:
+    return launch_fp8(_check_fp8(*arguments))
+
+
+def _fp8_fake(*arguments: Any) -> tuple[Tensor, Tensor]:
+    call = _check_fp8(*arguments)
     return empty_like(call.q), empty_lse(call.q)
 
 
@@ -87,13 +124,27 @@ def _gradient(ctx: Any, grad: Tensor, grad_lse: Tensor) -> tuple[Tensor | None, 
     return (*by_values, *[None] * (GIVEN - len(by_values)))
 
 
+def _fp8_gradient(ctx: Any, grad: Tensor, grad_lse: Tensor) -> tuple[Tensor | None, ...]:
+    o, lse, *tensors = ctx.saved_tensors
+    values = [restored(*quantise(each)).to(each.dtype) for each in tensors[:VALUES]]
+    by_values = backward(grad, grad_lse, o, lse, *values, *tensors[VALUES:], *ctx.rest)
+    return (*by_values, *[None] * (GIVEN - len(by_values)))
+
+
 attention = define("block_sparse_attention", FORWARD, _forward_cpu, "cpu", _forward_fake)
 attention.register_kernel("cuda")(_forward_cuda)
 backward = define("block_sparse_attention_backward", BACKWARD, _backward, None, _backward_fake)
+in_fp8 = define("block_sparse_attention_fp8", FORWARD, _fp8_cpu, "cpu", _fp8_fake)
+in_fp8.register_kernel("cuda")(_fp8_cuda)
 attention.register_autograd(_gradient, setup_context=_remember)
+in_fp8.register_autograd(_fp8_gradient, setup_context=_remember)
 
 OPERATORS = {
     name: getattr(torch.ops.assay, name).default
-    for name in ("block_sparse_attention", "block_sparse_attention_backward")
+    for name in (
+        "block_sparse_attention",
+        "block_sparse_attention_fp8",
+        "block_sparse_attention_backward",
+    )
 }
 """Operators by name, as opcheck takes them."""

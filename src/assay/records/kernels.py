@@ -25,6 +25,7 @@ Abi = Literal[
     "bsr_bsr_gemm",
     "tma_load",
     "block_sparse_attention",
+    "block_sparse_attention_fp8",
     "block_sparse_attention_backward",
     "project",
 ]

@@ -41,13 +41,14 @@ class Workload(Record):
     id: Identifier
     operation: Operation
     dtype: Literal["float16", "bfloat16", "float8_e4m3", "float32"]
-    """Of the inputs, and of the output too; but an FP8 product has a bfloat16 output, and the sums
+    """Of the inputs, and of the output too; but FP8 has a bfloat16 output, and the sums
     of ``tma_load`` are float32. Inputs in float32 are a project's alone."""
     output_dtype: Literal["float32"] | None = None
     """Of the output, where it is another; its variants say the same."""
     distribution: Literal["normal", "zeros", "unwritten", "own"]
     """``normal``: independent standard normals (attention), or scaled by 1/sqrt(k) for B (GEMM).
-    In FP8 both operands are scaled by 32 instead (see assay.device.kernels.drawn_inputs).
+    Both operands of a product in FP8 are scaled by 32 instead (assay.device.kernels.drawn_inputs);
+    attention's are normals, all scales 1, since rivals take none of blocks.
     ``unwritten``: memory as the driver handed it out, never written, as a program leaves it that
     allocates and launches. Timed only: the gate checks the same binary on normal values, and what
     the memory held is recorded."""
@@ -120,7 +121,7 @@ class Workload(Record):
         }
 
 
-GATES_OWN = ("logit_scale", "poison_unselected")
+GATES_OWN = ("logit_scale", "poison_unselected", "scaled_blocks")
 """Fields of a problem that no workload of a catalog has: the gate's further shapes set them."""
 
 

@@ -12,12 +12,18 @@ from typing import Any, ClassVar
 
 ABI = "block_sparse_attention"
 """Of a variant whose launcher takes an AttentionCall."""
+FP8_ABI = "block_sparse_attention_fp8"
+"""Of one that takes an AttentionFp8Call."""
 BACKWARD_ABI = "block_sparse_attention_backward"
 """Of one whose launcher takes an AttentionBackwardCall."""
 SYMBOL = "assay_block_sparse_attention"
 NO_BOUND = -1
 """A window's side that has none."""
 TENSORS = ("q", "k", "v", "o")
+SCALES = ("q_scale", "k_scale", "v_scale", "v_top")
+"""Of FP8: float32, of each 128 tokens of a head; and the largest of V's of a head."""
+COLUMNS = "v_columns"
+"""V of FP8 as its kernel reads it."""
 GRADIENTS = ("grad", "by_q", "by_k", "by_v")
 """What comes back for O, and the gradients by q, k and v."""
 STEPS = ("batch", "head", "row")
@@ -70,7 +76,7 @@ class AttentionFp8Call(ctypes.Structure):
 
     _fields_: ClassVar[list[tuple[str, Any]]] = [
         ("call", AttentionCall),
-        *[(name, ctypes.c_void_p) for name in ("q_scale", "k_scale", "v_scale", "v_top")],
+        *[(name, ctypes.c_void_p) for name in SCALES],
     ]
 
 
@@ -82,6 +88,12 @@ class AttentionBackwardCall(ctypes.Structure):
         *[(name, ctypes.c_void_p) for name in ("grad", "grad_lse", "by_q", "by_k", "by_v")],
         *[(f"{name}_{step}", ctypes.c_int64) for name in GRADIENTS for step in STEPS],
     ]
+
+
+STRUCTURES: Mapping[str, type[ctypes.Structure]] = {
+    ABI: AttentionCall, FP8_ABI: AttentionFp8Call, BACKWARD_ABI: AttentionBackwardCall,
+}  # fmt: skip
+"""What a launcher of each ABI takes."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +142,18 @@ def attention_call(sizes: AttentionSizes, addresses: Mapping[str, int | None]) -
         **stride_fields(TENSORS, sizes.strides),
         **{name: getattr(sizes, name) for name in (*COUNTS, "scale")},
     )
+
+
+def forward_call(sizes: AttentionSizes, addresses: Mapping[str, int | None]) -> ctypes.Structure:
+    """Return the structure of a forward pass: of FP8, where V has an address by columns.
+
+    ``addresses``: as ``attention_call`` takes them; of FP8, of SCALES and COLUMNS, too. Raises
+    KeyError where one is missing.
+    """
+    if COLUMNS not in addresses:
+        return attention_call(sizes, addresses)
+    call = attention_call(sizes, {**addresses, "v": addresses[COLUMNS]})
+    return AttentionFp8Call(call=call, **{name: addresses[name] for name in SCALES})
 
 
 def attention_backward_call(

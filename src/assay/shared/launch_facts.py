@@ -70,10 +70,11 @@ def _attention(w: WorkloadSpec, blocks: Blocks | None) -> tuple[int, int]:
     """
     keys = w.seq_kv if blocks is None else _used_columns(blocks, w.seq_kv)
     of_queries, of_keys = w.batch * w.heads * w.seq_q, w.batch * w.key_heads
-    moved, products, bytes_ = 2 * of_queries + 2 * of_keys * keys, PRODUCTS, 0
+    moved, products = of_queries + 2 * of_keys * keys, PRODUCTS
+    bytes_ = OUTPUT_BYTES * w.head_dim * of_queries
     if w.differentiates:
         moved, products = moved + 2 * of_queries + 2 * of_keys * w.seq_kv, GRADIENT_PRODUCTS
-        bytes_ = SUM_BYTES * of_queries
+        bytes_ += SUM_BYTES * of_queries
     bytes_ += ELEMENT_BYTES[w.dtype] * w.head_dim * moved + (_index_bytes(blocks) if blocks else 0)
     scores = flops.score_elements(w.seq_q, w.seq_kv, w.causal)
     if blocks is not None:

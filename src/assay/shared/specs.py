@@ -105,6 +105,9 @@ class WorkloadSpec:
     poison_unselected: bool = False
     """NaN in K and V that no block selects: who reads them shows it. Only the gate's own shapes set
     it."""
+    scaled_blocks: bool = False
+    """Attention in FP8 with a scale a block, of values that differ in size. Only the gate's own
+    shapes set it."""
 
     @property
     def key_heads(self) -> int:
@@ -120,6 +123,11 @@ class WorkloadSpec:
     def differentiates(self) -> bool:
         """Return whether it is the gradients of attention."""
         return self.operation.endswith("attention_backward")
+
+    @property
+    def attends_in_fp8(self) -> bool:
+        """Return whether it is block-sparse attention in FP8."""
+        return self.dtype == "float8_e4m3" and self.operation == "block_sparse_attention"
 
     @property
     def windowed(self) -> bool:

@@ -8,15 +8,18 @@ import torch
 from assay.device.kernels.inputs import Inputs, Tensor
 from assay.device.kernels.prepared import Prepared
 from assay.shared.attention_call import (
+    COLUMNS,
     GRADIENTS,
     LISTS,
     NO_BOUND,
+    SCALES,
     TENSORS,
     AttentionLauncher,
     AttentionSizes,
     Strides,
     attention_backward_call,
     attention_call,
+    forward_call,
     strides_of,
 )
 from assay.shared.launch_abi import check_status
@@ -26,7 +29,7 @@ from assay.shared.specs import VariantSpec
 def sizes_of(inputs: Inputs, output: Tensor) -> AttentionSizes:
     """Return all that a kernel is told of a problem but addresses."""
     w, t = inputs.workload, inputs.tensors
-    tensors = {**{name: t[name] for name in ("q", "k", "v")}, "o": output}
+    tensors = {"q": t["q"], "k": t["k"], "v": t.get(COLUMNS, t["v"]), "o": output}
     full_pitch, partial_pitch = (
         t[name].shape[-1] if name in t else 0 for name in ("full_columns", "partial_columns")
     )
@@ -57,9 +60,10 @@ def bind_attention(
     w, t = inputs.workload, inputs.tensors
     output = inputs.new_output()
     sums = torch.empty(w.batch, w.heads, w.seq_q, dtype=torch.float32, device=inputs.device)
-    addresses = {name: t[name].data_ptr() for name in ("q", "k", "v", *LISTS) if name in t}
+    names = ("q", "k", "v", COLUMNS, *SCALES, *LISTS)
+    addresses = {name: t[name].data_ptr() for name in names if name in t}
     addresses |= {"o": output.data_ptr(), "lse": sums.data_ptr()}
-    call = attention_call(sizes_of(inputs, output), addresses)
+    call = forward_call(sizes_of(inputs, output), addresses)
     size = launcher.workspace_bytes(call)
     workspace = torch.empty(max(1, size), dtype=torch.uint8, device=inputs.device)
     place = workspace.data_ptr()

@@ -4,12 +4,13 @@ rows at a time.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.inputs import QKV, Inputs, Tensor
+from assay.ops import fp8_blocks
 from assay.shared.specs import WorkloadSpec
 from assay.shared.stored_blocks import Blocks
 
@@ -17,6 +18,8 @@ CHUNK_BYTES = 2**30
 """Largest float64 temporary; two or three of them are needed at once, of gradients ten."""
 GRADIENT_SHARE = 4
 """By which gradients' temporaries are smaller: arms are checked side by side."""
+FP8_TOP = 256.0
+"""Probability that a row's largest has before it is rounded to E4M3, which ends at 448."""
 FLASH_FACTOR = 2.0
 """FlashAttention's tests: the error may be this many times that of a low-precision reference."""
 
@@ -35,6 +38,7 @@ def attend(inputs: Inputs, dtype: Any = torch.float64) -> Attended:
     """Return attention in ``dtype``: float64 for the oracle, the inputs' own for a reference that
     loses precision at every step, as FlashAttention's tests have it.
     """
+    inputs = _meant(inputs)
     shape = inputs.checked(inputs.tensors["q"]).shape
     output = torch.zeros(shape, dtype=torch.float32, device=inputs.device)
     sums = torch.full(shape[:3], -math.inf, dtype=torch.float32, device=inputs.device)
@@ -42,6 +46,19 @@ def attend(inputs: Inputs, dtype: Any = torch.float64) -> Attended:
         values, logs = _attend(inputs, part, dtype)
         output[part.where], sums[part.where] = values.float(), logs.float()
     return Attended(output, sums)
+
+
+def _meant(inputs: Inputs) -> Inputs:
+    """Return inputs with Q, K and V as FP8 means them, in float32; others as they are."""
+    t = inputs.tensors
+    if t["q"].element_size() > 1:
+        return inputs
+    scales = {name: t.get(f"{name}_scale") for name in QKV}
+    meant = {
+        name: t[name].float() if scale is None else fp8_blocks.restored(t[name], scale)
+        for name, scale in scales.items()
+    }
+    return replace(inputs, tensors={**t, **meant})
 
 
 @dataclass(frozen=True)
@@ -57,7 +74,7 @@ def low_precision_limits(inputs: Inputs, right: Attended) -> Limits:
     type, and for outputs twice what rounding near the results costs.
     """
     low = attend(inputs, inputs.dtype)
-    rounded = right.output.to(inputs.dtype)
+    rounded = right.output.to(inputs.output_dtype)
     rounding = float(((rounded + 0.3 - 0.3) - rounded).abs().max())
     output = float((low.output - right.output).abs().max())
     known = torch.isfinite(right.log_sum_exp)
@@ -125,6 +142,8 @@ def _alike(blocks: Blocks, w: WorkloadSpec) -> Iterator[tuple[Tensor, Tensor]]:
 def _attend(inputs: Inputs, part: _Queries, dtype: Any) -> tuple[Tensor, Tensor]:
     """Return outputs [batches, heads, groups, rows, head_dim] and their log-sum-exp."""
     t, w = inputs.tensors, inputs.workload
+    in_fp8 = dtype is fp8_blocks.E4M3
+    dtype = torch.float32 if in_fp8 else dtype
     q = t["q"][part.batch, part.heads, part.rows].to(dtype)
     k, v = (_of_heads(t[name], part, w).to(dtype) for name in ("k", "v"))
     if k.shape[3] == 0:
@@ -135,11 +154,17 @@ def _attend(inputs: Inputs, part: _Queries, dtype: Any) -> tuple[Tensor, Tensor]
     if hidden is not None:
         scores = scores.masked_fill(hidden, -math.inf)
     sums = torch.logsumexp(scores.to(_wide(dtype)), dim=-1, keepdim=True)
-    weights = torch.softmax(scores, dim=-1)
+    weights = _fp8_weights(scores) if in_fp8 else torch.softmax(scores, dim=-1)
     if hidden is not None:  # a row without keys has no weights
         weights = weights.masked_fill(sums == -math.inf, 0.0)
     output = weights @ v[:, :, None]
     return output.flatten(1, 2), sums.squeeze(-1).flatten(1, 2)
+
+
+def _fp8_weights(scores: Tensor) -> Tensor:
+    """Softmax whose numerators are rounded to E4M3, as the second product takes them."""
+    exact = FP8_TOP * torch.exp(scores - scores.amax(-1, keepdim=True))
+    return exact.to(fp8_blocks.E4M3).float() / exact.sum(-1, keepdim=True)
 
 
 def _wide(dtype: Any) -> Any:

@@ -165,8 +165,8 @@ def _fa3(inputs: Inputs) -> Prepared:
     to be 1.
     """
     library = import_rival("fa3_fwd_interface")
-    if inputs.workload.dtype != "bfloat16":
-        raise Unsupported("this build of FlashAttention-3 has bfloat16 kernels only")
+    if inputs.workload.dtype not in ("bfloat16", "float8_e4m3"):
+        raise Unsupported("this build of FlashAttention-3 has kernels for bfloat16 and FP8 only")
     q, k, v = _sequence_first(inputs)
 
     def launch() -> Tensor:

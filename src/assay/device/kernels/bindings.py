@@ -82,15 +82,14 @@ def prepare_kernel(variant: VariantSpec, artifact: ArtifactSpec | None, inputs: 
     """Load, check and bind a compiled variant. Raises RuntimeError when there is none."""
     if artifact is None or variant.symbol is None:
         raise RuntimeError(f"variant '{variant.id}' has no compiled library in this job")
-    if variant.abi == attention_call.ABI:
-        launcher = attention_call.open_attention(checked_library(artifact), variant.symbol)
-        return bind_attention(launcher, variant, inputs, current_stream)
-    if variant.abi == attention_call.BACKWARD_ABI:
-        structure = attention_call.AttentionBackwardCall
+    structure = attention_call.STRUCTURES.get(variant.abi or "")
+    if structure is not None:
         launcher = attention_call.open_attention(
             checked_library(artifact), variant.symbol, structure
         )
-        return bind_gradients(launcher, variant, inputs, current_stream)
+        backward = variant.abi == attention_call.BACKWARD_ABI
+        bind_launcher = bind_gradients if backward else bind_attention
+        return bind_launcher(launcher, variant, inputs, current_stream)
     taken = len(operands_of(variant)), len(sizes_of(variant, inputs.workload))
     return bind(load_launcher(artifact, variant.symbol, *taken), variant, inputs)
 

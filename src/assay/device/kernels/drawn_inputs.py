@@ -8,6 +8,8 @@ import torch
 from assay.device.kernels.attention_oracle import attend
 from assay.device.kernels.inputs import DTYPES, Inputs, Tensor, laid_out
 from assay.device.kernels.project_code import open_case
+from assay.ops import fp8_blocks
+from assay.shared.attention_call import COLUMNS, SCALES
 from assay.shared.attention_lists import block_lists
 from assay.shared.specs import Json, WorkloadSpec
 from assay.shared.stored_blocks import Blocks, workload_blocks
@@ -16,6 +18,10 @@ FP8_SCALE = 32.0
 """Factor on the standard normals of both FP8 operands. E4M3 ends at 448, fourteen standard
 deviations away, which no float32 generator reaches; below 2^-6 it loses precision, where 0.04 % of
 the values then lie. (Scaled by 1/sqrt(k) like the 16-bit types, most of B would lie there.)"""
+LOUDER = 3.0
+"""Factor on a first block of attention in FP8: scales that differ tell who mixes them up."""
+FP8_NAN = 0x7F
+"""As bits: PyTorch fills no FP8 tensors by a mask."""
 LOOKED_AT = 2**24
 """Elements of unwritten memory that are counted at a time."""
 K_MAJOR = ("float8_e4m3",)
@@ -79,6 +85,8 @@ def make_inputs(
     if workload.differentiates:
         tensors["o"] = torch.empty_like(tensors["q"])
         tensors["lse"] = torch.empty(tensors["q"].shape[:3], dtype=torch.float32, device=device)
+    if workload.attends_in_fp8:
+        tensors |= _fp8_tensors(tensors)
     if workload.attends and first is not None:
         tensors |= _list_tensors(first, workload, device)
     elif not workload.attends:
@@ -89,6 +97,21 @@ def make_inputs(
     inputs = Inputs(workload, device, tensors, scales, first, second)
     fill(inputs, seed)
     return inputs
+
+
+def _fp8_tensors(values: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What FP8 has beside Q, K and V: scales of 1, and V by columns."""
+    scales = [torch.ones_like(fp8_blocks.quantise(values[name])[1]) for name in "qkv"]
+    found = dict(zip(SCALES, (*scales, scales[2].amax(2)), strict=True))
+    return {**found, COLUMNS: fp8_blocks.by_columns(values["v"])}
+
+
+def _quantise(inputs: Inputs, name: str, values: Tensor) -> Tensor:
+    """Return values in units of their blocks' scales; the first block's are larger than others."""
+    values[:, :, : fp8_blocks.BLOCK] *= LOUDER
+    stored, scale = fp8_blocks.quantise(values)
+    inputs.tensors[f"{name}_scale"].copy_(scale)
+    return stored
 
 
 def _list_tensors(blocks: Blocks, workload: WorkloadSpec, device: str) -> dict[str, Tensor]:
@@ -137,13 +160,20 @@ def fill(inputs: Inputs, seed: int) -> None:
             continue
         # Drawn in float32 and rounded once, so that the scale does not round a second time.
         values = torch.randn(tensor.shape, generator=generator, device=inputs.device)
-        tensor.copy_(values.mul_(scale))
+        values.mul_(scale)
+        tensor.copy_(_quantise(inputs, name, values) if inputs.workload.scaled_blocks else values)
     if inputs.workload.poison_unselected and inputs.blocks is not None:
         selected = torch.zeros(inputs.blocks.grid_cols, dtype=torch.bool)
         selected[torch.from_numpy(inputs.blocks.col_idx).long()] = True
         keys = selected.repeat_interleave(inputs.blocks.block_cols)[: inputs.workload.seq_kv]
         for name in ("k", "v"):
-            inputs.tensors[name][:, :, ~keys.to(inputs.device)] = float("nan")
+            tensor, nan = inputs.tensors[name], float("nan")
+            if inputs.workload.attends_in_fp8:
+                tensor, nan = tensor.view(torch.uint8), FP8_NAN
+            tensor[:, :, ~keys.to(inputs.device)] = nan
+    if inputs.workload.attends_in_fp8:
+        inputs.tensors[COLUMNS].copy_(fp8_blocks.by_columns(inputs.tensors["v"]))
+        inputs.tensors["v_top"].copy_(inputs.tensors["v_scale"].amax(2))
     if inputs.workload.differentiates:
         # The forward pass as the oracle has it, its output rounded as a kernel's would be.
         forward = attend(inputs)

@@ -94,6 +94,7 @@ def _attention_shapes(
         pattern=dataclasses.replace(pattern, kind="random", blocks_per_row=2),
         window_left=None,
         window_right=None,
+        scaled_blocks=workload.attends_in_fp8,
     )
     cut = dataclasses.replace(small, seq_q=rows * height - 24, seq_kv=cols * width - 40)
     square = dataclasses.replace(

@@ -15,11 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from assay.shared.attention_call import (
+    ABI,
+    COLUMNS,
+    FP8_ABI,
     GRADIENTS,
+    STRUCTURES,
     AttentionBackwardCall,
     AttentionSizes,
     attention_backward_call,
     attention_call,
+    forward_call,
     open_attention,
 )
 from assay.shared.launch_abi import open_launcher
@@ -163,12 +168,13 @@ class Driver:
 
 def attention_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
     """Return what enqueues one launch of an attention kernel; its buffers are allocated here."""
-    launcher = open_attention(Path(spec["library"]), spec["symbol"])
+    structure = STRUCTURES[FP8_ABI if COLUMNS in shape["operands"] else ABI]
+    launcher = open_attention(Path(spec["library"]), spec["symbol"], structure)
     sizes = AttentionSizes(**shape["attention"])
     addresses = {name: driver.upload(Path(path).read_bytes()) for name, path in _operands(shape)}
     addresses["o"] = driver.allocate(shape["output_bytes"])
     addresses["lse"] = driver.allocate(FLOAT_BYTES * sizes.batches * sizes.heads * sizes.queries)
-    call = attention_call(sizes, addresses)
+    call = forward_call(sizes, addresses)
     size = launcher.workspace_bytes(call)
     workspace = driver.allocate(size)
     return lambda: launcher.launch(call, workspace, size, 0)

@@ -95,7 +95,7 @@ def _taken(arm: ArmSpec, inputs: Inputs) -> tuple[tuple[str, ...], Json]:
                 "strides": gradient_strides(inputs, outputs),
                 "gradient_bytes": list(map(bytes_of, outputs)),
             }
-        case attention_call.ABI:
+        case attention_call.ABI | attention_call.FP8_ABI:
             output = inputs.new_output()
             return tuple(inputs.tensors), {
                 "attention": asdict(sizes_of(inputs, output)),

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from assay.device.kernels.inputs import Inputs, Tensor
+from assay.shared.attention_call import COLUMNS
 
 PANELS = 16
 """Parts an operand's columns are cut into; one of them changes at a time, to keep it cheap."""
@@ -33,6 +34,8 @@ def _operands(inputs: Inputs) -> tuple[Tensor, ...]:
     """
     if inputs.workload.differentiates:
         return inputs.tensors["q"], inputs.tensors["k"]
+    if inputs.workload.attends_in_fp8:  # kernels read V by columns, libraries by rows
+        return inputs.tensors["v"], inputs.tensors[COLUMNS].mT
     for name in ("v", "b", "b_values"):
         if name in inputs.tensors:
             return (inputs.tensors[name],)
