@@ -18,8 +18,6 @@ CHUNK_BYTES = 2**30
 """Largest float64 temporary; two or three of them are needed at once, of gradients ten."""
 GRADIENT_SHARE = 4
 """By which gradients' temporaries are smaller: arms are checked side by side."""
-FP8_TOP = 256.0
-"""Probability that a row's largest has before it is rounded to E4M3, which ends at 448."""
 FLASH_FACTOR = 2.0
 """FlashAttention's tests: the error may be this many times that of a low-precision reference."""
 
@@ -162,9 +160,9 @@ def _attend(inputs: Inputs, part: _Queries, dtype: Any) -> tuple[Tensor, Tensor]
 
 
 def _fp8_weights(scores: Tensor) -> Tensor:
-    """Softmax whose numerators are rounded to E4M3, as the second product takes them."""
-    exact = FP8_TOP * torch.exp(scores - scores.amax(-1, keepdim=True))
-    return exact.to(fp8_blocks.E4M3).float() / exact.sum(-1, keepdim=True)
+    """Softmax rounded to E4M3, as the second product takes it, in units of which 448 is one."""
+    weights = fp8_blocks.MOST * torch.softmax(scores, dim=-1)
+    return weights.to(fp8_blocks.E4M3).float() / fp8_blocks.MOST
 
 
 def _wide(dtype: Any) -> Any:
