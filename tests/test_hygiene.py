@@ -31,6 +31,23 @@ def test_a_tool_finds_nothing(root: Path, command: tuple[str, ...]):
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+TOP_LEVEL = """
+    .ci .gitignore CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE README.md Snakefile action.yml
+    assay config containers docs kernels profiles projects pyproject.toml reports requirements
+    results setup.py src tests tools workflow
+""".split()  # noqa: SIM905
+
+
+def test_the_top_level_is_fixed(root: Path):
+    """What a tool left behind by mistake is not kept."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=False
+    )
+    if listed.returncode != 0:
+        pytest.skip("no git checkout")
+    assert {path.split("/")[0] for path in listed.stdout.split("\0") if path} == {*TOP_LEVEL}
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_scripts_are_shims(script: Path):
     assert len(script.read_text().splitlines()) <= 15

@@ -6,8 +6,8 @@ assay.yaml alone, which editors read from workflow/schemas and a test holds agai
 
 # ruff: noqa: E402 - what describes the fields must be asked for before any record is loaded
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 from assay.records.base import GpuRecord, Record
@@ -74,7 +74,10 @@ def export(folder: Path, *names: str) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        export(Path(sys.argv[1]), *DOCUMENTS)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?")
+    given = parser.parse_args().folder
+    if given is not None:
+        export(given, *DOCUMENTS)
     else:
         export(Path(__file__).resolve().parents[1] / "workflow" / "schemas", "project")
