@@ -240,20 +240,14 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     }
     if (__builtin_expect(Config::kCheckedSums && !last && left > 0 && !masked, 1)) {
       float sums[2];
-      const auto wait_for_values = [&](const float (&done)[2]) {
-        stay_before(done);
+      const auto wait_for_values = [&](const float (&parts)[2][2]) {
+        stay_before(parts[0]);
         mma::warpgroup_wait<0>();
         mma::fence_operands(accum);
         hold(probabilities);
         release(shared.empty(here.slot_v));
       };
-      if constexpr (Config::kScaled) {  // products are so short that half the exponentials hide them
-        take_exponentials(scores, state.minus, sums, log2_of(p, scale), scale,
-                          [&](const float (&parts)[2][2]) { wait_for_values(parts[0]); });
-      } else {
-        take_exponentials(scores, state.minus, sums, log2_of(p, scale), scale);
-        wait_for_values(sums);
-      }
+      take_exponentials(scores, state.minus, sums, log2_of(p, scale), scale, wait_for_values);
       round_probabilities(probabilities, scores);
       // Not good, too, where a sum is no number.
       bool good = __all_sync(kAll, sums[0] <= Config::kMostSum && sums[1] <= Config::kMostSum);

@@ -89,7 +89,7 @@ __device__ __forceinline__ void add_exponentials(float (&scores)[Config::kScores
   }
 }
 
-// The same of all, of FP8 times the scale of their values; `between` runs when half of them are there. `sums`: those
+// The same of all, of FP8 times the scale of their values; `between` runs when one in kHidden of them is there. `sums`: those
 // of the thread, without that scale.
 template <typename Between>
 __device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScores], const float (&row_minus)[2],
@@ -102,9 +102,10 @@ __device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScore
     minus[0] += scale.values_log2;
     minus[1] += scale.values_log2;
   }
-  add_exponentials<0, kGroups / 2>(scores, minus, parts, scale_log2);
+  constexpr int kFirst = kGroups / Config::kHidden;
+  add_exponentials<0, kFirst>(scores, minus, parts, scale_log2);
   between(parts);
-  add_exponentials<kGroups / 2, kGroups>(scores, minus, parts, scale_log2);
+  add_exponentials<kFirst, kGroups>(scores, minus, parts, scale_log2);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     sums[r] = parts[r][0] + parts[r][1];
