@@ -166,7 +166,7 @@ def reports_on(claim: str, project: Path | None) -> list[Path]:
         return project_reports(project)
 
     def speaking(root: Path) -> list[Path]:
-        return [path for path in published_reports(root) if may_speak_of(path, claim)]
+        return [path for path in published_reports(root) if may_speak_of(path, [claim])]
 
     if ours := speaking(checkout.ROOT):
         return ours

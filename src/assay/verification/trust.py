@@ -71,10 +71,12 @@ def reports_in(folder: Path) -> list[Path]:
     return sorted([*found, *filter(is_archive, folder.glob(f"*{SUFFIX}"))])
 
 
-def may_speak_of(report: Path, claim: str) -> bool:
-    """Return whether a report's plan names a claim; of one that cannot be read nobody knows."""
+def may_speak_of(report: Path, claims: Collection[str]) -> bool:
+    """Return whether a report's plan names one of ``claims``; of one that cannot be read nobody
+    knows.
+    """
     try:
-        return any(each["claim"] == claim for each in _document(report, PLAN)["answers"])
+        return any(each["claim"] in claims for each in _document(report, PLAN)["answers"])
     except UNREADABLE:
         return True
 

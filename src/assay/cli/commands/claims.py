@@ -1,7 +1,7 @@
 """``./assay claims``: list what is claimed, what was measured, and the verdicts."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,7 +55,7 @@ def claims(
     status: Annotated[
         list[str] | None,
         typer.Option(
-            help="Verdict in the newest report of the source, such as not_run; repeatable."
+            help="Verdict in the newest report of the claim, such as not_run; repeatable."
         ),
     ] = None,
     project: ProjectOption = None,
@@ -73,10 +73,8 @@ def claims(
     reports = published_reports(checkout.ROOT) if folder is None else project_reports(folder)
     by_report: dict[str, list[Verdict]] = {}
     for asked in dict.fromkeys(source or catalog.sources):  # hardly a report speaks of all
-        first = [each.id for each in catalog.sources[asked].claims[:1]]
-        for report, found in _newest(reports, first).items():
-            here = by_report.setdefault(report_name(report), [])
-            here += [v for v in found if catalog.source_of.get(v.claim) == asked]
+        for report, found in _told(reports, catalog, asked):
+            by_report.setdefault(report_name(report), []).extend(found)
     of = rows_by_claim(verdict for verdicts in by_report.values() for verdict in verdicts)
     rows = claim_rows(catalog, of, source or ())
     if status:
@@ -99,17 +97,32 @@ def claims(
     console.show_table("\n".join(lines), COLUMNS, [_cells(catalog, row, of) for row in rows])
 
 
-def _newest(reports: Sequence[Path], claims: Sequence[str]) -> dict[Path, Sequence[Verdict]]:
-    """Return the first report on all ``claims``, by today's rules or else by any, unverified."""
-    found: dict[Path, Sequence[Verdict]] = {}
-    for report in (r for r in reports if all(may_speak_of(r, claim) for claim in claims)):
-        with opened_report(report) as opened:
-            file = read_record(VerdictsFile, opened / VERDICTS)
-        if not found or file.rules == RULES:
-            found = {report: with_known_causes(file.verdicts)}
-        if file.rules == RULES:
-            break
-    return found
+def _told(
+    reports: Sequence[Path], catalog: Catalog, source: str
+) -> Iterator[tuple[Path, Sequence[Verdict]]]:
+    """Yield verdicts on claims and audits of a source, unverified, of each in the first report that
+    speaks of it by today's rules, or else by any; report by report.
+    """
+    left, told = {each.id for each in catalog.sources[source].claims}, set[str]()
+    earlier = dict[Path, VerdictsFile]()
+
+    def new(file: VerdictsFile) -> Sequence[Verdict]:
+        found = [v for v in file.verdicts if catalog.source_of.get(v.claim) == source]
+        found = [verdict for verdict in found if verdict.claim not in told]
+        told.update(verdict.claim for verdict in found)
+        left.difference_update(told)
+        return with_known_causes(found)
+
+    for report in reports:
+        if left and may_speak_of(report, left):
+            with opened_report(report) as opened:
+                file = read_record(VerdictsFile, opened / VERDICTS)
+            if file.rules == RULES:
+                yield report, new(file)
+            else:
+                earlier[report] = file
+    for report, file in earlier.items():
+        yield report, new(file)
 
 
 def claim_rows(
