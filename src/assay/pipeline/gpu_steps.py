@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from assay.base.errors import CheckFailed
+from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import write_record
 from assay.base.progress import say
 from assay.building.checkout_copy import copy_checkout, copy_files
@@ -61,6 +61,11 @@ class MeasuringSteps(MeasuringStep):
         kept = self._kept_folder(stages.PLATFORMS) / f"{sha256_bytes(rests_on.encode())}.json"
         record = earlier = kept_record(kept, stages.PLATFORMS.record)
         offered = bool(provision.gpus) and provision.absence is None
+        if earlier is None and provision.absence is not None:
+            raise MissingEnvironment(
+                f"what an earlier start measured is of other code or another --runtime or "
+                f"--device-path, and its GPU is gone: {provision.absence}"
+            )
         if earlier is None or offered or self._card is not None:
             device = measure.probe_device(runner, self.target, echo=True)
             now = self._described(device)
