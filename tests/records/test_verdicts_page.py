@@ -15,7 +15,7 @@ def rows(section: str) -> list[list[str]]:
 
 
 def test_every_cause_stands_there_in_its_words() -> None:
-    assert rows("Why") == [[f"`{why.value}`", why.words] for why in Why]
+    assert rows("Why") == [[f"`{why.value}`", why.short, why.words] for why in Why]
 
 
 def test_every_status_stands_there_and_which_strict_refuses() -> None:
