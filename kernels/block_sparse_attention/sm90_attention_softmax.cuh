@@ -89,8 +89,8 @@ __device__ __forceinline__ void add_exponentials(float (&scores)[Config::kScores
   }
 }
 
-// The same of all, of FP8 times the scale of their values; `between` runs when one in kHidden of them is there. `sums`: those
-// of the thread, without that scale.
+// The same of all, of FP8 times the scale of their values; `between` runs when one in kHidden of them is there. `sums`:
+// the thread's.
 template <typename Between>
 __device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScores], const float (&row_minus)[2],
                                                   float (&sums)[2], float scale_log2, const StepScale& scale,
@@ -109,9 +109,6 @@ __device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScore
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     sums[r] = parts[r][0] + parts[r][1];
-    if constexpr (Config::kScaled) {
-      sums[r] *= ptx::exp2_approx(-scale.values_log2);
-    }
   }
 }
 __device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScores], const float (&row_minus)[2],
@@ -163,7 +160,7 @@ __device__ __forceinline__ bool exponentiate(float (&scores)[Config::kScores], S
     }
     top[r] = quad_max(fmaxf(even, odd));
     if constexpr (Config::kScaled) {
-      top[r] *= score_log2;
+      top[r] = fmaf(top[r], score_log2, scale.values_log2);
     }
   }
   // Both -infinity: no number, and not greater.
@@ -199,8 +196,9 @@ __device__ __forceinline__ bool exponentiate(float (&scores)[Config::kScores], S
     }
     lowered = lower(scores, state, sums, factor, 2.0f * Config::kSettledSum);
   }
-  state.sum[0] += sums[0];
-  state.sum[1] += sums[1];
+  const float whole = Config::kScaled ? ptx::exp2_approx(-scale.values_log2) : 1.0f;
+  state.sum[0] += sums[0] * whole;
+  state.sum[1] += sums[1] * whole;
   return scaled || lowered;
 }
 

@@ -1,6 +1,6 @@
-// O = softmax(scale * Q K^T over the selected blocks) V, and its log-sum-exp, for Hopper: 16-bit in and out, fp32
-// scores and sums, TMA and warpgroup products in one fused kernel. Stored blocks of BLOCK x BLOCK, 128 or 64; head
-// dimension HEAD_DIM, 128 or 64.
+// O = softmax(scale * Q K^T over the selected blocks) V, and its log-sum-exp, for Hopper: 16 bits or FP8 in, 16 bits
+// out, fp32 scores and sums, TMA and warpgroup products in one fused kernel. Stored blocks of BLOCK x BLOCK, 128 or 64;
+// head dimension HEAD_DIM, 128 or 64.
 //
 //                  128 keys                   One CTA an SM:
 //               +------------+                  warpgroup 0: producers. A warp takes tiles, publishes them and starts
@@ -23,16 +23,17 @@
 // probabilities (OVERLAP 1). Thus neither Q's copy nor the prologue nor O's way out leave the tensor cores idle. With
 // PING_PONG 1 consumers of one tile take turns: while one's products run, the other computes exponentials.
 //
-// Shared memory, of each stream: a ring of SLOTS slots, each 128 rows of K or V, [HEAD_DIM / 64][128][64], 128-byte
-// swizzle, in the order of use: K0, K1, V0, K2, V1, ...; for each slot, which key blocks it has and whether they are
-// masked; a queue of tiles; mbarriers. Q_STAGES places for each consumer's Q.
+// Shared memory, of each stream: a ring of SLOTS slots, each 128 rows of K or V in panels of 128 bytes a row, 128-byte
+// swizzle (of FP8, V's rows are its columns), in the order of use: K0, K1, V0, K2, V1, ...; for each slot, which key
+// blocks it has and whether they are masked; a queue of tiles; mbarriers. Q_STAGES places for each consumer's Q.
 //
 // Softmax: running maxima as usual, but O and the sums stay scaled by an older maximum until the new one has outgrown
-// it by 2^8 in any row of the warp: probabilities then reach 256 at most, which fp16 holds with the same relative
-// precision. With CHECKED_SUMS 1, only a tile's first and last steps and masked ones ask for maxima. The others take
-// their exponentials at once, by the reference they find. No probability exceeds the sum it is part of: where a
-// thread's sum is small enough, all is well, and without comparing and exchanging the exponentials begin as soon as the
-// scores are there. Where it is not, the warp computes its scores again, by mma.sync, and goes the long way.
+// it by 2^8 (FP8: 2^2) in any row of the warp: probabilities then reach 256 at most, which the type holds with the same
+// relative precision. With CHECKED_SUMS 1, only a tile's first and last steps and masked ones ask for maxima. The
+// others take their exponentials at once, by the reference they find. No probability exceeds the sum it is part of:
+// where a thread's sum is small enough, all is well, and without comparing and exchanging the exponentials begin as
+// soon as the scores are there. Where it is not, the warp computes its scores again, by mma.sync, and goes the long
+// way.
 //
 // Of what the producer writes by ordinary stores (tiles, keys of a slot), lane 0 of a warp reads, and lane 0 gives the
 // place back: that alone the race checker can follow.
@@ -41,7 +42,7 @@
 // come from a counter in the workspace, longest rows first if the caller gives such an order. Where hardly more tiles
 // than streams are, they are dealt in turn: clearing the counter would take longer than it saves.
 //
-// Requires: 16-byte aligned pointers, strides that are multiples of 8 elements, columns within the keys, sm_90a.
+// Requires: 16-byte aligned pointers, strides that are multiples of 16 bytes, columns within the keys, sm_90a.
 
 #include "common/launch.cuh"
 #include "sm90_attention_consumer.cuh"

@@ -126,13 +126,16 @@ def test_as_the_reference(made):
 
 
 def test_gradients(made):
-    if made.dtype == "float8_e4m3":
-        return  # tests/ops/test_attention_fp8.py
+    limit = 2 * TOLERANCES[made.dtype]
+    if attends_in_fp8(made):
+        limit = 6e-2  # O, which they rest on, is as far off as its probabilities are rounded
+    elif made.dtype == "float8_e4m3":
+        return
     n = 2 if made.operation == ATTENTION else 1
     for given, named in calls(made):
         grads = (run(made, given, named, wide=wide, grad=True)[n:] for wide in (False, True))
         for mine, right in zip(*grads, strict=True):
-            assert_alike(mine, right, 2 * TOLERANCES[made.dtype])
+            assert_alike(mine, right, limit)
 
 
 def test_opcheck(made):

@@ -20,8 +20,6 @@ deviations away, which no float32 generator reaches; below 2^-6 it loses precisi
 the values then lie. (Scaled by 1/sqrt(k) like the 16-bit types, most of B would lie there.)"""
 LOUDER = 3.0
 """Factor on a first block of attention in FP8: scales that differ tell who mixes them up."""
-FP8_NAN = 0x7F
-"""As bits: PyTorch fills no FP8 tensors by a mask."""
 LOOKED_AT = 2**24
 """Elements of unwritten memory that are counted at a time."""
 K_MAJOR = ("float8_e4m3",)
@@ -57,10 +55,11 @@ def _value_shapes(
 
 def _allocate(name: str, shape: tuple[int, ...], workload: WorkloadSpec, device: str) -> Tensor:
     """An uninitialised tensor of a logical ``shape``; a B of K_MAJOR types, or of a workload that
-    says so, has its columns whole.
+    says so, has its columns whole, and so has V of block-sparse attention in FP8.
     """
     dtype = DTYPES[workload.dtype]
-    if name == "b" and (workload.dtype in K_MAJOR or workload.b_layout == "nk"):
+    columns = workload.attends_in_fp8 and name == "v"  # else FlexAttention would copy it so
+    if columns or (name == "b" and (workload.dtype in K_MAJOR or workload.b_layout == "nk")):
         shape = (*shape[:-2], shape[-1], shape[-2])
         return torch.empty(shape, dtype=dtype, device=device).transpose(-1, -2)
     return laid_out(shape, dtype, workload, device)
@@ -104,6 +103,16 @@ def _fp8_tensors(values: dict[str, Tensor]) -> dict[str, Tensor]:
     scales = [torch.ones_like(fp8_blocks.quantise(values[name])[1]) for name in "qkv"]
     found = dict(zip(SCALES, (*scales, scales[2].amax(2)), strict=True))
     return {**found, COLUMNS: fp8_blocks.by_columns(values["v"])}
+
+
+def _unselected(inputs: Inputs) -> Tensor | None:
+    """Return which keys no block selects, where these are to hold NaN."""
+    if not inputs.workload.poison_unselected or inputs.blocks is None:
+        return None
+    selected = torch.zeros(inputs.blocks.grid_cols, dtype=torch.bool)
+    selected[torch.from_numpy(inputs.blocks.col_idx).long()] = True
+    keys = selected.repeat_interleave(inputs.blocks.block_cols)[: inputs.workload.seq_kv]
+    return (~keys).to(inputs.device)
 
 
 def _quantise(inputs: Inputs, name: str, values: Tensor) -> Tensor:
@@ -153,6 +162,7 @@ def fill(inputs: Inputs, seed: int) -> None:
         return
     generator = torch.Generator(device=inputs.device)
     generator.manual_seed(seed)
+    unselected = _unselected(inputs)
     for name, scale in inputs.scales.items():
         tensor = inputs.tensors[name]
         if inputs.workload.distribution == "zeros":
@@ -161,16 +171,9 @@ def fill(inputs: Inputs, seed: int) -> None:
         # Drawn in float32 and rounded once, so that the scale does not round a second time.
         values = torch.randn(tensor.shape, generator=generator, device=inputs.device)
         values.mul_(scale)
+        if unselected is not None and name in ("k", "v"):
+            values[:, :, unselected] = torch.nan
         tensor.copy_(_quantise(inputs, name, values) if inputs.workload.scaled_blocks else values)
-    if inputs.workload.poison_unselected and inputs.blocks is not None:
-        selected = torch.zeros(inputs.blocks.grid_cols, dtype=torch.bool)
-        selected[torch.from_numpy(inputs.blocks.col_idx).long()] = True
-        keys = selected.repeat_interleave(inputs.blocks.block_cols)[: inputs.workload.seq_kv]
-        for name in ("k", "v"):
-            tensor, nan = inputs.tensors[name], float("nan")
-            if inputs.workload.attends_in_fp8:
-                tensor, nan = tensor.view(torch.uint8), FP8_NAN
-            tensor[:, :, ~keys.to(inputs.device)] = nan
     if inputs.workload.attends_in_fp8:
         inputs.tensors[COLUMNS].copy_(fp8_blocks.by_columns(inputs.tensors["v"]))
         inputs.tensors["v_top"].copy_(inputs.tensors["v_scale"].amax(2))
