@@ -96,7 +96,7 @@ struct Config {
   // then, the ring has no slot that is free earlier than that place.
   static constexpr int kStepsBeforeQ = kQStages > 1 || kQRegisters ? 0 : kSlots / 2 - 1;
 
-  // The share of a step's exponentials that hides its second product: what comes after them is rounded beside the rest.
+  // One in so many of a step's exponentials hides its second product; it is rounded beside the others.
   static constexpr int kHidden = kHeadDim * kElementBytes == 128 ? 4 : 2;
 
   // Binary orders by which a maximum may be outgrown, and of the probability that a maximum has: E4M3 ends at 448.

@@ -273,9 +273,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
         }
         round_probabilities(probabilities, scores);
       } else {
-        const float whole = Config::kScaled ? ptx::exp2_approx(-scale.values_log2) : 1.0f;
-        state.sum[0] += sums[0] * whole;
-        state.sum[1] += sums[1] * whole;
+        add_sums(state, sums, scale);
       }
       if constexpr (Config::kKeepsKeys) {
         release(shared.empty(here.slot_k));

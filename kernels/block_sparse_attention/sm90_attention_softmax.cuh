@@ -116,6 +116,13 @@ __device__ __forceinline__ void take_exponentials(float (&scores)[Config::kScore
   take_exponentials(scores, row_minus, sums, scale_log2, scale, [](const float (&)[2][2]) {});
 }
 
+// A step's sums join the rows'. Those of FP8 have a scale, that of the values.
+__device__ __forceinline__ void add_sums(Softmax& state, const float (&sums)[2], const StepScale& scale) {
+  const float whole = Config::kScaled ? ptx::exp2_approx(-scale.values_log2) : 1.0f;
+  state.sum[0] += sums[0] * whole;
+  state.sum[1] += sums[1] * whole;
+}
+
 // Probabilities of FP8 whose sums are beyond `most` are made smaller by a power of two, and so are references from here
 // on. True where that is so of any row; `factor` then has it, too.
 __device__ __forceinline__ bool lower(float (&scores)[Config::kScores], Softmax& state, float (&sums)[2],
@@ -196,9 +203,7 @@ __device__ __forceinline__ bool exponentiate(float (&scores)[Config::kScores], S
     }
     lowered = lower(scores, state, sums, factor, 2.0f * Config::kSettledSum);
   }
-  const float whole = Config::kScaled ? ptx::exp2_approx(-scale.values_log2) : 1.0f;
-  state.sum[0] += sums[0] * whole;
-  state.sum[1] += sums[1] * whole;
+  add_sums(state, sums, scale);
   return scaled || lowered;
 }
 

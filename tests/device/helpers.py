@@ -1,5 +1,6 @@
 """Small workloads, arms and stand-ins for NVML and the GPU's stopwatch."""
 
+import ctypes
 import itertools
 import random
 import time
@@ -164,6 +165,25 @@ class HostStopwatch:
         if counts:
             self._hand_over(timing.taken())
         return timing
+
+
+class HostMemory:
+    """As sanitized.Driver, of memory that an emulated launch reaches."""
+
+    def __init__(self):
+        self.buffers = []
+
+    def allocate(self, size):
+        self.buffers.append(ctypes.create_string_buffer(b"\xff" * size, size + 128))
+        return -(-ctypes.addressof(self.buffers[-1]) // 128) * 128
+
+    def upload(self, data):
+        address = self.allocate(len(data))
+        ctypes.memmove(address, data, len(data))
+        return address
+
+    def synchronize(self):
+        pass
 
 
 def on_the_cpu(monkeypatch, *tasks):

@@ -44,6 +44,15 @@ def compile_emulated(folder, source, defines, header, replaced=()):
     return library
 
 
+def compile_fp8(folder, **order):
+    """The library of the fused kernel in FP8; ``order``: what comes first."""
+    return compile_emulated(
+        folder, "sm90_block_sparse_attention.cu",
+        {**defines_of("attention_fused_d128_fp8"), **order, "EMULATED_SMS": 3},
+        "emulated_hopper.hpp", ("sm90_attention_mma.cuh", "sm90_attention_fp8.cuh"),
+    )  # fmt: skip
+
+
 def defines_of(name):
     (found,) = (each for each in CATALOG["variants"] if each["id"] == name)
     return {**CATALOG["families"][found["family"]]["defines"], **found.get("defines", {})}

@@ -1,22 +1,14 @@
 """Attention in FP8: its operator, and its kernel on a CPU, against float64 of what was rounded."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 
 from assay.ops.attention_arguments import check_attention, empty_like, empty_lse
-from assay.ops.attention_launch import _addresses, _sizes
-from assay.ops.fp8_blocks import BLOCK, by_columns, quantise, restored
-from assay.shared.attention_call import (
-    COLUMNS,
-    SCALES,
-    AttentionFp8Call,
-    forward_call,
-    open_attention,
-)
+from assay.ops.attention_launch import fp8_call
+from assay.ops.fp8_blocks import BLOCK, operands, quantise, restored
+from assay.shared.attention_call import AttentionFp8Call, open_attention
 from tests.ops.attention_helpers import assert_near, dense, finite, masks, values
-from tests.ops.emulation import compile_emulated, defines_of
+from tests.ops.emulation import compile_fp8
 
 LIMIT = 4e-2
 MASKS = masks(BLOCK, 2 * BLOCK - 24, 3 * BLOCK - 8)
@@ -34,11 +26,7 @@ def compiled(tmp_path_factory):
     def launcher(**order):
         key = tuple(order.items())
         if key not in made:
-            library = compile_emulated(
-                tmp_path_factory.mktemp("kernel"), "sm90_block_sparse_attention.cu",
-                {**defines_of("attention_fused_d128_fp8"), **order, "EMULATED_SMS": 3},
-                "emulated_hopper.hpp", ("sm90_attention_mma.cuh", "sm90_attention_fp8.cuh"),
-            )  # fmt: skip
+            library = compile_fp8(tmp_path_factory.mktemp("kernel"), **order)
             made[key] = open_attention(library, structure=AttentionFp8Call)
         return made[key]
 
@@ -74,13 +62,9 @@ def test_the_kernel_is_right_for_every_kind_of_mask(compiled, copies, products, 
 
 
 def launched(launcher, mask, tensors):
-    (q, q_scale), (k, k_scale), (v, v_scale) = map(quantise, tensors)
-    columns, top = by_columns(v), v_scale.amax(2)
-    call = replace(check_attention(*tensors, **mask.arguments), q=q, k=k, v=columns)
-    o, lse = empty_like(tensors[0]), empty_lse(q)
-    scales = dict(zip(SCALES, (q_scale, k_scale, v_scale, top), strict=True))
-    addresses = {name: each.data_ptr() for name, each in {**scales, COLUMNS: columns}.items()}
-    handed = forward_call(_sizes(call, o), _addresses(call, o, lse) | addresses)
+    call, given = check_attention(*tensors, **mask.arguments), operands(*tensors)
+    o, lse = empty_like(call.q), empty_lse(call.q)
+    handed = fp8_call(call, given, o, lse)
     counter = torch.zeros(1, dtype=torch.int32)
     assert launcher.launch(handed, counter.data_ptr(), 4, 0) == 0
     return o, lse

@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from assay.ops.attention_arguments import (
     empty_lse,
 )
 from assay.ops.checks import NoKernel, Tensor
-from assay.ops.fp8_blocks import by_columns, quantise
+from assay.ops.fp8_blocks import operands
 from assay.ops.kernel_set import Call, find, missing
 from assay.ops.launch import ALIGNMENT
 from assay.shared.attention_call import (
@@ -22,7 +23,6 @@ from assay.shared.attention_call import (
     BACKWARD_ABI,
     COLUMNS,
     FP8_ABI,
-    SCALES,
     STRUCTURES,
     AttentionLauncher,
     AttentionSizes,
@@ -95,15 +95,20 @@ def launch_fp8(call: AttentionArguments) -> tuple[Tensor, Tensor]:
     Raises as ``launch_attention``.
     """
     kernel = attention_kernel(call, FP8)
-    (q, q_scale), (k, k_scale), (v, v_scale) = map(quantise, (call.q, call.k, call.v))
-    columns, o, lse = by_columns(v), empty_like(call.q), empty_lse(call.q)
-    scales = dict(zip(SCALES, (q_scale, k_scale, v_scale, v_scale.amax(2)), strict=True))
-    rounded = replace(call, q=q, k=k, v=v)
-    addresses = _addresses(rounded, o, lse) | {COLUMNS: columns.data_ptr()}
-    addresses |= {name: scale.data_ptr() for name, scale in scales.items()}
-    handed = forward_call(_sizes(replace(rounded, v=columns), o), addresses)
+    o, lse = empty_like(call.q), empty_lse(call.q)
+    given = operands(call.q, call.k, call.v)
+    handed = fp8_call(call, given, o, lse)
     _launch(kernel, call, handed)
     return o, lse
+
+
+def fp8_call(
+    call: AttentionArguments, given: Mapping[str, Tensor], o: Tensor, lse: Tensor
+) -> ctypes.Structure:
+    """Return what the kernel is handed; ``given``: of ``fp8_blocks.operands``."""
+    rounded = replace(call, q=given["q"], k=given["k"], v=given[COLUMNS])
+    addresses = {name: tensor.data_ptr() for name, tensor in given.items()}
+    return forward_call(_sizes(rounded, o), _addresses(rounded, o, lse) | addresses)
 
 
 def backward_kernel(call: AttentionArguments) -> Kernel | None:

@@ -77,9 +77,14 @@ def _check_fp8(*arguments: Any) -> AttentionArguments:
     return call
 
 
+def _rounded(*values: Tensor) -> list[Tensor]:
+    """What FP8 means, in float32."""
+    return [restored(*quantise(each)) for each in values]
+
+
 def _fp8_cpu(*arguments: Any) -> tuple[Tensor, Tensor]:
     call = _check_fp8(*arguments)
-    q, k, v = (restored(*quantise(each)) for each in (call.q, call.k, call.v))
+    q, k, v = _rounded(call.q, call.k, call.v)
     with _in_given_types(call.q):
         o, lse = reference.attention(replace(call, q=q, k=k, v=v))
     return empty_like(call.q).copy_(o), lse
@@ -120,14 +125,17 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) 
 
 def _gradient(ctx: Any, grad: Tensor, grad_lse: Tensor) -> tuple[Tensor | None, ...]:
     o, lse, *tensors = ctx.saved_tensors
-    by_values = backward(grad, grad_lse, o, lse, *tensors, *ctx.rest)
-    return (*by_values, *[None] * (GIVEN - len(by_values)))
+    return _gradients(ctx, grad, grad_lse, o, lse, *tensors)
 
 
 def _fp8_gradient(ctx: Any, grad: Tensor, grad_lse: Tensor) -> tuple[Tensor | None, ...]:
     o, lse, *tensors = ctx.saved_tensors
-    values = [restored(*quantise(each)).to(each.dtype) for each in tensors[:VALUES]]
-    by_values = backward(grad, grad_lse, o, lse, *values, *tensors[VALUES:], *ctx.rest)
+    values = [each.to(o.dtype) for each in _rounded(*tensors[:VALUES])]
+    return _gradients(ctx, grad, grad_lse, o, lse, *values, *tensors[VALUES:])
+
+
+def _gradients(ctx: Any, *tensors: Tensor) -> tuple[Tensor | None, ...]:
+    by_values = backward(*tensors, *ctx.rest)
     return (*by_values, *[None] * (GIVEN - len(by_values)))
 
 

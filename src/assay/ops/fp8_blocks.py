@@ -6,6 +6,7 @@
 import torch
 
 from assay.ops.checks import Tensor
+from assay.shared.attention_call import COLUMNS, SCALES
 
 BLOCK = 128
 """Tokens of a head that share a scale."""
@@ -41,6 +42,13 @@ def restored(stored: Tensor, scale: Tensor) -> Tensor:
     """Return what ``quantise`` stored, as float32."""
     each = scale.repeat_interleave(BLOCK, 2)[:, :, : stored.shape[2], None]
     return stored.float() * each
+
+
+def operands(q: Tensor, k: Tensor, v: Tensor) -> dict[str, Tensor]:
+    """Return what the kernel reads of Q, K and V, by the names of its call."""
+    (q, q_scale), (k, k_scale), (v, v_scale) = map(quantise, (q, k, v))
+    scales = dict(zip(SCALES, (q_scale, k_scale, v_scale, v_scale.amax(2)), strict=True))
+    return {"q": q, "k": k, COLUMNS: by_columns(v), **scales}
 
 
 def by_columns(v: Tensor) -> Tensor:

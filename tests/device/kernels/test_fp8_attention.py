@@ -12,9 +12,8 @@ from assay.device.tasks import correctness, sanitized, sanitizer
 from assay.shared.attention_call import ABI, FP8_ABI, AttentionFp8Call, open_attention
 from assay.shared.files import sha256_file
 from assay.shared.specs import ArtifactSpec, PatternSpec
-from tests.device.helpers import gate, make_arm, sparse_attention_workload
-from tests.device.kernels.test_gradient_kernel import HostMemory
-from tests.ops.emulation import compile_emulated, defines_of
+from tests.device.helpers import HostMemory, gate, make_arm, sparse_attention_workload
+from tests.ops.emulation import compile_fp8
 
 WORKLOAD = sparse_attention_workload(
     batch=1, heads=2, seq_q=256, seq_kv=256, head_dim=128, dtype="float8_e4m3",
@@ -26,11 +25,7 @@ SHARED = replace(CUT, kv_heads=1, layout="bshd", window_left=100, window_right=0
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    return compile_emulated(
-        tmp_path_factory.mktemp("kernel"), "sm90_block_sparse_attention.cu",
-        {**defines_of("attention_fused_d128_fp8"), "EMULATED_SMS": 3},
-        "emulated_hopper.hpp", ("sm90_attention_mma.cuh", "sm90_attention_fp8.cuh"),
-    )  # fmt: skip
+    return compile_fp8(tmp_path_factory.mktemp("kernel"))
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from assay.device.tasks import correctness, sanitized, sanitizer
 from assay.shared.attention_call import BACKWARD_ABI, AttentionBackwardCall, open_attention
 from assay.shared.files import sha256_file
 from assay.shared.specs import ArtifactSpec, PatternSpec
-from tests.device.helpers import gate, gradient_workload, make_arm
+from tests.device.helpers import HostMemory, gate, gradient_workload, make_arm
 from tests.ops.test_attention_backward import LANDS_EARLY, compiled
 
 WORKLOAD = gradient_workload(
@@ -71,25 +71,6 @@ def test_a_gradient_that_is_not_written_is_caught(library):
     found = gate(of_kernel(library), (1,), prepare)
     assert found["status"] == "incorrect"
     assert "dV no number" in found["checks"][0]["detail"]
-
-
-class HostMemory:
-    """As sanitized.Driver, of memory that an emulated launch reaches."""
-
-    def __init__(self):
-        self.buffers = []
-
-    def allocate(self, size):
-        self.buffers.append(ctypes.create_string_buffer(b"\xff" * size, size + 128))
-        return -(-ctypes.addressof(self.buffers[-1]) // 128) * 128
-
-    def upload(self, data):
-        address = self.allocate(len(data))
-        ctypes.memmove(address, data, len(data))
-        return address
-
-    def synchronize(self):
-        pass
 
 
 @pytest.mark.usefixtures("shapes")

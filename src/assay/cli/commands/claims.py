@@ -54,9 +54,7 @@ def claims(
     source: Annotated[list[str] | None, typer.Option(help="Source id; repeatable.")] = None,
     status: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Verdict in the newest report of the claim, such as not_run; repeatable."
-        ),
+        typer.Option(help="Verdict on the claim, such as not_run; repeatable."),
     ] = None,
     project: ProjectOption = None,
 ) -> None:

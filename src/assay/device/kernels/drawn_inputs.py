@@ -100,7 +100,10 @@ def make_inputs(
 
 def _fp8_tensors(values: dict[str, Tensor]) -> dict[str, Tensor]:
     """What FP8 has beside Q, K and V: scales of 1, and V by columns."""
-    scales = [torch.ones_like(fp8_blocks.quantise(values[name])[1]) for name in "qkv"]
+    blocks = (
+        (*values[name].shape[:2], -(-values[name].shape[2] // fp8_blocks.BLOCK)) for name in "qkv"
+    )
+    scales = [torch.ones(shape, device=values["q"].device) for shape in blocks]
     found = dict(zip(SCALES, (*scales, scales[2].amax(2)), strict=True))
     return {**found, COLUMNS: fp8_blocks.by_columns(values["v"])}
 
