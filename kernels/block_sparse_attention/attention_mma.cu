@@ -305,7 +305,7 @@ __device__ __forceinline__ void store(const WarpState& state, const AssayAttenti
     for (int r = 0; r < 2; ++r) {
       const int row = query + 16 * i + 8 * r;
       const float sum = quad_sum(state.sum[i][r]);
-      const bool any = state.reference[i][r] > -INFINITY;
+      const bool any = sum != 0.0f;  // it is NaN of a query that holds one
       const float share = any ? __fdividef(1.0f, sum) : 0.0f;
       if (call.lse != nullptr && threadIdx.x % 4 == 0 && row < call.queries) {
         lse[row] = any ? state.reference[i][r] * call.scale + __logf(sum) : -INFINITY;

@@ -39,7 +39,7 @@ __device__ __forceinline__ void store_tile(float (&accum)[Config::kAccum], const
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float sum = quad_sum(state.sum[r]);
-    const bool any = state.reference[r] > -INFINITY;
+    const bool any = sum != 0.0f;  // it is NaN of a query that holds one
     const float share = any ? __fdividef(1.0f, sum) * p.of_output(c, tile.batch, tile.head / p.group) : 0.0f;
     // The natural logarithm of what a reference stands for: of 2, where it is an exponent.
     const float unit = Config::kScaled ? kLn2 : c.scale;

@@ -80,12 +80,27 @@ def assert_right(launcher, made):
         if mask.partial is None:  # whole blocks: keys that no query selects are not read
             unread = ~mask.dense().any(dim=2).any(dim=1).any(dim=0)
             k[:, :, unread] = v[:, :, unread] = float("nan")
-        given = check_attention(q, k, v, **mask.arguments)
-        o, lse = empty_like(given.q), empty_lse(given.q)
-        handed = attention_call(_sizes(given, o), _addresses(given, o, lse))
-        workspace = torch.zeros(4, dtype=torch.uint8)
-        assert launcher.launch(handed, workspace.data_ptr(), 4, 0) == 0
-        assert_near((o, lse), right, q.dtype)
+        assert_near(_forward(launcher, mask, (q, k, v)), right, q.dtype)
+    _, mask, tensors = next(problems(made))
+    assert_nan_stays_in_its_row(lambda given: _forward(launcher, mask, given), tensors)
+
+
+def assert_nan_stays_in_its_row(forward, tensors):
+    """Whether the one query that holds NaN, and no other, has NaN as its output."""
+    tensors[0][0, 1, 5, 3] = float("nan")
+    for found in forward(tensors):
+        alone = torch.zeros_like(found, dtype=torch.bool)
+        alone[0, 1, 5] = True
+        assert torch.equal(found.isnan(), alone)
+
+
+def _forward(launcher, mask, tensors):
+    given = check_attention(*tensors, **mask.arguments)
+    o, lse = empty_like(given.q), empty_lse(given.q)
+    handed = attention_call(_sizes(given, o), _addresses(given, o, lse))
+    workspace = torch.zeros(4, dtype=torch.uint8)
+    assert launcher.launch(handed, workspace.data_ptr(), 4, 0) == 0
+    return o, lse
 
 
 def _for_cpu(text):

@@ -8,7 +8,7 @@ from assay.ops.attention_launch import fp8_call
 from assay.ops.fp8_blocks import BLOCK, operands, quantise, restored
 from assay.shared.attention_call import AttentionFp8Call, open_attention
 from tests.ops.attention_helpers import assert_near, dense, finite, masks, values
-from tests.ops.emulation import compile_fp8
+from tests.ops.emulation import assert_nan_stays_in_its_row, compile_fp8
 
 LIMIT = 4e-2
 MASKS = masks(BLOCK, 2 * BLOCK - 24, 3 * BLOCK - 8)
@@ -59,6 +59,9 @@ def test_the_kernel_is_right_for_every_kind_of_mask(compiled, copies, products, 
         tensors[2][:, :, :BLOCK] *= 8  # values of other sizes
         found = launched(launcher, mask, tensors)
         assert_near(found, dense(*rounded(tensors), mask.dense()), torch.bfloat16, LIMIT)
+    mask = MASKS["random, a pattern a head"]
+    tensors = [each.detach() for each in values(mask, head_dim=128, dtype=torch.bfloat16)]
+    assert_nan_stays_in_its_row(lambda given: launched(launcher, mask, given), tensors)
 
 
 def launched(launcher, mask, tensors):

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.inputs import ROWS, Inputs, Tensor
 from assay.device.kernels.prepared import Prepared, import_rival
 from assay.shared.errors import Unsupported
 from assay.shared.specs import WorkloadSpec
@@ -305,22 +305,26 @@ def _cudnn_gradients(inputs: Inputs) -> Prepared:
     return Prepared(launch, None, arranged=inputs.joined)
 
 
+def _flashinfer_rows(inputs: Inputs) -> tuple[Blocks, list[Tensor]]:
+    """Return the blocks, and of each row their columns, where FlashInfer takes such a problem."""
+    w, blocks = inputs.workload, inputs.blocks
+    if blocks is None or w.windowed or w.batch != 1 or w.seq_q % blocks.block_rows:
+        raise Unsupported("FlashInfer's kernels for Hopper take one batch of whole blocks")
+    counts, columns = (inputs.tensors[f"full_{name}"][0, 0] for name in ("counts", "columns"))
+    return blocks, [row[:count] for row, count in zip(columns, counts.tolist(), strict=True)]
+
+
 def _flashinfer_sparse(inputs: Inputs) -> Prepared:
     """FlashInfer's block-sparse attention by the kernels that it has for Hopper, which a caller has
     to ask for: bf16, D = 128, blocks of 64x64, as many heads of K and V as of Q.
     """
     library = import_rival("flashinfer.sparse")
-    w, blocks = inputs.workload, inputs.blocks
-    if blocks is None or w.windowed or w.batch != 1 or w.seq_q % blocks.block_rows:
-        raise Unsupported("FlashInfer's kernels for Hopper take one batch of whole blocks")
-    lists = (inputs.tensors["full_counts"], inputs.tensors["full_columns"])
-    counts, columns = (listed[0, 0] for listed in lists)
+    w, blocks, columns = inputs.workload, *_flashinfer_rows(inputs)
     selected = torch.zeros(
         blocks.grid_rows, blocks.grid_cols, dtype=torch.bool, device=inputs.device
     )
-    listed = torch.arange(columns.shape[-1], device=inputs.device) < counts[:, None]
-    rows = torch.arange(blocks.grid_rows, device=inputs.device)[:, None].expand_as(columns)
-    selected[rows[listed], columns[listed].long()] = True
+    for row, listed in enumerate(columns):
+        selected[row, listed.long()] = True
     sizes = torch.full((w.heads, blocks.grid_rows), blocks.block_rows, dtype=torch.int32)
     widths = torch.full((w.heads, blocks.grid_cols), blocks.block_cols, dtype=torch.int32)
     workspace = torch.empty(FLASHINFER_WORKSPACE, dtype=torch.uint8, device=inputs.device)
@@ -346,6 +350,39 @@ def _flashinfer_sparse(inputs: Inputs) -> Prepared:
     return Prepared(launch, None)
 
 
+def _flashinfer_fp8(inputs: Inputs) -> Prepared:
+    """FlashInfer's block-sparse attention in FP8, FlashAttention-3's scheme. It reads V by rows."""
+    library = import_rival("flashinfer.sparse")
+    w, blocks, columns = inputs.workload, *_flashinfer_rows(inputs)
+    workspace = torch.empty(FLASHINFER_WORKSPACE, dtype=torch.uint8, device=inputs.device)
+    wrapper = library.BlockSparseAttentionWrapper(workspace, backend="fa3")
+    ends = torch.tensor([0, *(len(row) for row in columns)]).cumsum(0)
+    try:
+        wrapper.plan(
+            ends.to(inputs.device, torch.int32),
+            torch.cat(columns),
+            w.seq_q,
+            w.seq_kv,
+            blocks.block_rows,
+            blocks.block_cols,
+            w.heads,
+            w.key_heads,
+            w.head_dim,
+            q_data_type=inputs.dtype,
+            o_data_type=torch.bfloat16,
+        )
+    except ValueError as error:
+        raise Unsupported(f"FlashInfer's kernels for Hopper: {error}") from error
+    q, k, _ = (tensor[0] for tensor in _sequence_first(inputs))
+    v = inputs.tensors[ROWS][0].transpose(0, 1)
+
+    def launch() -> Tensor:
+        output: Tensor = wrapper.run(q, k, v)
+        return output.transpose(0, 1)[None]
+
+    return Prepared(launch, None)
+
+
 PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
     "sdpa_flash": _sdpa("FLASH_ATTENTION"),
     "sdpa_efficient": _sdpa("EFFICIENT_ATTENTION"),
@@ -358,6 +395,7 @@ PREPARE: dict[str, Callable[[Inputs], Prepared]] = {
     "fa4_sparse": _cute_sparse,
     "cudnn_sparse": _cudnn_sparse,
     "flashinfer_sparse": _flashinfer_sparse,
+    "flashinfer_fp8": _flashinfer_fp8,
     "flex_gradients": _flex_gradients,
     "flex_gradients_tuned": partial(_flex_gradients, mode=TUNED),
     "fa4_gradients": _cute_gradients,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from assay.device.kernels.attention_oracle import attend
-from assay.device.kernels.inputs import DTYPES, Inputs, Tensor, laid_out
+from assay.device.kernels.inputs import DTYPES, ROWS, Inputs, Tensor, laid_out
 from assay.device.kernels.project_code import open_case
 from assay.ops import fp8_blocks
 from assay.shared.attention_call import COLUMNS, SCALES
@@ -99,13 +99,14 @@ def make_inputs(
 
 
 def _fp8_tensors(values: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What FP8 has beside Q, K and V: scales of 1, and V by columns."""
+    """What FP8 has beside Q, K and V: scales of 1, and V in the orders of those who read it."""
     blocks = (
         (*values[name].shape[:2], -(-values[name].shape[2] // fp8_blocks.BLOCK)) for name in "qkv"
     )
     scales = [torch.ones(shape, device=values["q"].device) for shape in blocks]
     found = dict(zip(SCALES, (*scales, scales[2].amax(2)), strict=True))
-    return {**found, COLUMNS: fp8_blocks.by_columns(values["v"])}
+    by_rows = torch.empty_like(values["v"], memory_format=torch.contiguous_format)
+    return {**found, COLUMNS: fp8_blocks.by_columns(values["v"]), ROWS: by_rows}
 
 
 def _unselected(inputs: Inputs) -> Tensor | None:
@@ -179,6 +180,7 @@ def fill(inputs: Inputs, seed: int) -> None:
         tensor.copy_(_quantise(inputs, name, values) if inputs.workload.scaled_blocks else values)
     if inputs.workload.attends_in_fp8:
         inputs.tensors[COLUMNS].copy_(fp8_blocks.by_columns(inputs.tensors["v"]))
+        inputs.tensors[ROWS].copy_(inputs.tensors["v"])
         inputs.tensors["v_top"].copy_(inputs.tensors["v_scale"].amax(2))
     if inputs.workload.differentiates:
         # The forward pass as the oracle has it, its output rounded as a kernel's would be.

@@ -27,6 +27,8 @@ OUTPUT_DTYPES = {**DTYPES, "float8_e4m3": torch.bfloat16}
 MOST_SCORES = 2**34
 """Scores of dense attention that an oracle computes; of more, it computes rows drawn at random. All
 scores of 512K tokens took ten minutes an arm on an H100."""
+ROWS = "v_rows"
+"""V of attention in FP8 with its rows whole, for libraries that take no other."""
 QKV = ("q", "k", "v")
 """By which attention has gradients, in this order."""
 

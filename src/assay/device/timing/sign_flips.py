@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from assay.device.kernels.inputs import Inputs, Tensor
+from assay.device.kernels.inputs import ROWS, Inputs, Tensor
 from assay.shared.attention_call import COLUMNS
 
 PANELS = 16
@@ -34,8 +34,8 @@ def _operands(inputs: Inputs) -> tuple[Tensor, ...]:
     """
     if inputs.workload.differentiates:
         return inputs.tensors["q"], inputs.tensors["k"]
-    if inputs.workload.attends_in_fp8:  # kernels read V by columns, libraries by rows
-        return inputs.tensors["v"], inputs.tensors[COLUMNS].mT
+    if inputs.workload.attends_in_fp8:  # V in the orders of those who read it
+        return inputs.tensors["v"], inputs.tensors[COLUMNS].mT, inputs.tensors[ROWS]
     for name in ("v", "b", "b_values"):
         if name in inputs.tensors:
             return (inputs.tensors[name],)
