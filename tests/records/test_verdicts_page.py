@@ -1,7 +1,9 @@
 """docs/verdicts.md holds the tables of statuses and causes as the code has them."""
 
+import re
 from pathlib import Path
 
+from assay.records.evaluations import NotRun
 from assay.records.verdicts import Status, Why
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "verdicts.md").read_text()
@@ -21,3 +23,8 @@ def test_every_cause_stands_there_in_its_words() -> None:
 def test_every_status_stands_there_and_which_strict_refuses() -> None:
     named = {row[0].strip("`"): row[2] == "yes" for row in rows("Statuses")}
     assert named == {status.value: status.facts.strict for status in Status}
+
+
+def test_every_reason_stands_there() -> None:
+    paragraph = PAGE.split("Reasons of `not_run`: ", 1)[1].split("\n\n", 1)[0]
+    assert set(re.findall(r"`(\w+)`", paragraph)) == {reason.value for reason in NotRun}
