@@ -66,6 +66,7 @@ class TestStopwatches:
             (StopwatchReading(), False, False),
             (StopwatchReading(0.99, 1500.0), False, False),
             (StopwatchReading(0.9, 1500 / 0.9), True, False),
+            (StopwatchReading(0.95, 1800.0), True, False),  # half of its time goes with the clock
             (StopwatchReading(0.9, 1500.0), True, True),
             (StopwatchReading(0.9), True, True),
         ],

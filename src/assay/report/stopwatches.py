@@ -86,8 +86,12 @@ class Agreement:
         return any(abs(time) > limit for time, _ in self.off)
 
     def disagrees(self, limit: float) -> bool:
-        """Return whether one differs in time, and the clocks do not explain it."""
-        return self.in_time(limit) and any(abs(cycles) > limit for _, cycles in self.off)
+        """Return whether the clocks leave a difference that they do not explain.
+
+        A kernel's time goes with the clock in part: none of it (compared in time) to all (in
+        cycles). What is beyond ``limit`` in both, on one side, no such part explains.
+        """
+        return any(min(off) > limit or max(off) < -limit for off in self.off)
 
 
 def agreements(evidence: Evidence, clocks: Mapping[ArmKey, ClockSpread]) -> Iterator[Agreement]:
