@@ -308,8 +308,10 @@ def _cudnn_gradients(inputs: Inputs) -> Prepared:
 def _flashinfer_rows(inputs: Inputs) -> tuple[Blocks, list[Tensor]]:
     """Return the blocks, and of each row their columns, where FlashInfer takes such a problem."""
     w, blocks = inputs.workload, inputs.blocks
-    if blocks is None or w.windowed or w.batch != 1 or w.seq_q % blocks.block_rows:
-        raise Unsupported("FlashInfer's kernels for Hopper take one batch of whole blocks")
+    if blocks is None or w.windowed or w.batch != 1:
+        raise Unsupported("FlashInfer's kernels for Hopper take selected blocks of one batch")
+    if w.seq_q % blocks.block_rows or w.seq_kv % blocks.block_cols:
+        raise Unsupported("FlashInfer's kernels for Hopper take whole blocks")
     counts, columns = (inputs.tensors[f"full_{name}"][0, 0] for name in ("counts", "columns"))
     return blocks, [row[:count] for row, count in zip(columns, counts.tolist(), strict=True)]
 
@@ -351,7 +353,9 @@ def _flashinfer_sparse(inputs: Inputs) -> Prepared:
 
 
 def _flashinfer_fp8(inputs: Inputs) -> Prepared:
-    """FlashInfer's block-sparse attention in FP8, FlashAttention-3's scheme. It reads V by rows."""
+    """FlashInfer's block-sparse attention in FP8. It reads V by rows, and a scale a head: without
+    any it would fill its own within each launch.
+    """
     library = import_rival("flashinfer.sparse")
     w, blocks, columns = inputs.workload, *_flashinfer_rows(inputs)
     workspace = torch.empty(FLASHINFER_WORKSPACE, dtype=torch.uint8, device=inputs.device)
@@ -375,9 +379,10 @@ def _flashinfer_fp8(inputs: Inputs) -> Prepared:
         raise Unsupported(f"FlashInfer's kernels for Hopper: {error}") from error
     q, k, _ = (tensor[0] for tensor in _sequence_first(inputs))
     v = inputs.tensors[ROWS][0].transpose(0, 1)
+    scales = [torch.ones(each.shape[1], device=inputs.device) for each in (q, k, v)]
 
     def launch() -> Tensor:
-        output: Tensor = wrapper.run(q, k, v)
+        output: Tensor = wrapper.run(q, k, v, *scales)
         return output.transpose(0, 1)[None]
 
     return Prepared(launch, None)
