@@ -81,8 +81,9 @@ def claims(
         console.show_json(rows)
         return
     counts = Counter(row["kind"] for row in rows)
-    title = f"{counted(counts['claim'], 'claim')}, {counted(counts['audit'], 'audit')}"
-    lines, listed = [f"{title} of their arithmetic"], {row["claim"]: row["outcome"] for row in rows}
+    relations = counted(counts["audit"], "relation")
+    lines = [f"{counted(counts['claim'], 'claim')}, {relations} between printed figures"]
+    listed = {row["claim"]: row["outcome"] for row in rows}
     for name, verdicts in by_report.items():
         shown = listed.keys() & {each.claim for each in verdicts}
         lines += [f"by report {name}:"] if shown else []
