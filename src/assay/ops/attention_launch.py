@@ -91,9 +91,7 @@ def launch_attention(call: AttentionArguments) -> tuple[Tensor, Tensor]:
 
 
 def launch_fp8(call: AttentionArguments) -> tuple[Tensor, Tensor]:
-    """Return the same of Q, K and V in E4M3, which PyTorch rounds them to before the launch.
-    Raises as ``launch_attention``.
-    """
+    """Return the same of Q, K and V as PyTorch rounds them to E4M3. Raises likewise."""
     kernel = attention_kernel(call, FP8)
     o, lse = empty_like(call.q), empty_lse(call.q)
     given = operands(call.q, call.k, call.v)

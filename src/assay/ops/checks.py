@@ -99,9 +99,7 @@ def check_gemm(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor
 def check_transposed(
     a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor, k: Any
 ) -> Shape:
-    """Return the arguments of bsr_gemm_transposed. Raises ValueError or TypeError with one
-    sentence.
-    """
+    """As ``check_gemm``, of bsr_gemm_transposed."""
     _check_operands(a_values, a_row_ptr, a_col_idx, b)
     rows, block = (a_row_ptr.shape[0] - 1) * a_values.shape[1], a_values.shape[2]
     if b.shape[0] != rows:

@@ -52,9 +52,7 @@ class KernelSet:
     choices: tuple[dict[str, Any], ...] = ()
 
     def find(self, call: Call) -> Kernel | None:
-        """Return the kernel that was chosen for the case; where none was, the first that computes
-        it.
-        """
+        """Return the kernel chosen for the case; where none was, the first that computes it."""
         fitting = [kernel for kernel in self.kernels if call.is_for(kernel)]
         chosen = choose(self.choices, call.problem(self.target)) if fitting else None
         first = next(iter(fitting), None)

@@ -139,9 +139,7 @@ def _remember_bsr_bsr(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None
 
 
 def _bsr_bsr_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    """Return each gradient where its matrix stores blocks, by way of a dense B or a dense
-    gradient.
-    """
+    """Gradients where each matrix stores blocks, by a dense B or a dense gradient."""
     a, a_row_ptr, a_col_idx, b, b_row_ptr, b_col_idx = ctx.saved_tensors
     grad, by_a, by_b = grad.contiguous(), None, None
     if ctx.needs_input_grad[0]:

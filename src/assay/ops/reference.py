@@ -57,9 +57,7 @@ def product(values: Tensor, row_ptr: Tensor, col_idx: Tensor, b: Tensor) -> Tens
 
 
 def densify(values: Tensor, row_ptr: Tensor, col_idx: Tensor, cols: int) -> Tensor:
-    """Return the whole matrix [block_row_count * block_rows, cols]; zeros where no block is
-    stored.
-    """
+    """Return the whole matrix, [block rows * block_rows, cols]; zeros between stored blocks."""
     stored, block_rows, block_cols = values.shape
     grid_rows, grid_cols = row_ptr.shape[0] - 1, cols // block_cols
     grid = values.new_zeros((grid_rows, grid_cols, block_rows, block_cols))
@@ -123,9 +121,7 @@ def sampled(
 
 
 def blocks_at(dense: Tensor, row_ptr: Tensor, col_idx: Tensor, like: Any) -> Tensor:
-    """Return the blocks of a dense matrix where a pattern stores some; ``like``: [., rows,
-    cols].
-    """
+    """Return the blocks of a dense matrix that a pattern stores; ``like``: [., rows, cols]."""
     block_rows, block_cols = like[1], like[2]
     grid = dense.reshape(-1, block_rows, dense.shape[1] // block_cols, block_cols)
     return grid.transpose(1, 2)[rows_of(row_ptr, col_idx.shape[0]), col_idx.long()]

@@ -54,9 +54,7 @@ def sizes_of(inputs: Inputs, output: Tensor) -> AttentionSizes:
 def bind_attention(
     launcher: AttentionLauncher, variant: VariantSpec, inputs: Inputs, stream: Callable[[], int]
 ) -> Prepared:
-    """Bind a launcher to inputs, an output, log-sum-exps and a workspace. Every launch is
-    checked.
-    """
+    """Bind a launcher to inputs, outputs and a workspace. Every launch is checked."""
     w, t = inputs.workload, inputs.tensors
     output = inputs.new_output()
     sums = torch.empty(w.batch, w.heads, w.seq_q, dtype=torch.float32, device=inputs.device)

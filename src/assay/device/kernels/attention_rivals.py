@@ -19,6 +19,8 @@ TUNED = "max-autotune-no-cudagraphs"
 """The mode in which torch.compile chooses tiles by measuring."""
 FLASHINFER_WORKSPACE = 128 * 2**20
 """Bytes of the buffer that FlashInfer's documentation recommends."""
+CUTE = "FlashAttention's CuTe kernel"
+CUDNN = "cuDNN's block-sparse attention"
 _NO_BACKEND = ("No available kernel", "No viable backend")
 """By which PyTorch's plain RuntimeError says that the one backend left takes no such problem."""
 
@@ -32,6 +34,18 @@ def _sequence_first(inputs: Inputs) -> tuple[Tensor, Tensor, Tensor]:
     """Q, K and V as views [B, S, H, D]."""
     q, k, v = (tensor.transpose(1, 2) for tensor in _qkv(inputs))
     return q, k, v
+
+
+def _refusing(what: str, launch: Callable[[], Tensor]) -> Callable[[], Tensor]:
+    """Return a launch that raises Unsupported where its library refuses the problem."""
+
+    def checked() -> Tensor:
+        try:
+            return launch()
+        except (NotImplementedError, ValueError) as error:
+            raise Unsupported(f"{what}: {error}") from error
+
+    return checked
 
 
 def _shares_heads(w: WorkloadSpec) -> bool:
@@ -136,9 +150,7 @@ def _flex_attention(inputs: Inputs, mode: str | None = None) -> Prepared:
 
 
 def _flex_gradients(inputs: Inputs, mode: str | None = None) -> Prepared:
-    """FlexAttention's backward pass alone, of a forward pass that it did before and keeps what it
-    needs of.
-    """
+    """FlexAttention's backward pass alone, of a forward pass done before."""
     # Else a graph may be walked only once: the first walk would use up its log-sum-exps.
     settings: Any = importlib.import_module("torch._functorch.config")
     settings.donated_buffer = False
@@ -159,19 +171,14 @@ def _flex_gradients(inputs: Inputs, mode: str | None = None) -> Prepared:
 
 
 def _fa3(inputs: Inputs) -> Prepared:
-    """FlashAttention-3's forward pass, where its wheel is installed.
-
-    It takes [B, S, H, D]; the inputs are handed to it as views, for it wants the last stride alone
-    to be 1.
-    """
+    """FlashAttention-3's forward pass of [B, S, H, D] views: only its last stride must be 1."""
     library = import_rival("fa3_fwd_interface")
     if inputs.workload.dtype not in ("bfloat16", "float8_e4m3"):
         raise Unsupported("this build of FlashAttention-3 has kernels for bfloat16 and FP8 only")
     q, k, v = _sequence_first(inputs)
 
     def launch() -> Tensor:
-        output: Tensor = library.flash_attn_func(q, k, v, causal=inputs.workload.causal)
-        return output.transpose(1, 2)
+        return library.flash_attn_func(q, k, v, causal=inputs.workload.causal).transpose(1, 2)
 
     return Prepared(launch, None)
 
@@ -182,8 +189,8 @@ def _cute(inputs: Inputs) -> Prepared:
     q, k, v = _sequence_first(inputs)
 
     def launch() -> Tensor:
-        output: Tensor = library._flash_attn_fwd(q, k, v, causal=inputs.workload.causal)[0]
-        return output.transpose(1, 2)
+        found = library._flash_attn_fwd(q, k, v, causal=inputs.workload.causal)
+        return found[0].transpose(1, 2)
 
     return Prepared(launch, None)
 
@@ -191,13 +198,9 @@ def _cute(inputs: Inputs) -> Prepared:
 def _cute_lists(counts: Tensor, selected: Tensor, blocks: Blocks) -> Any:
     """Return lists of blocks as FlashAttention's CuTe kernels take them, all of them full."""
     sparsity = import_rival("flash_attn.cute.block_sparsity")
-    return sparsity.BlockSparseTensorsTorch(
-        torch.zeros_like(counts),
-        torch.zeros_like(selected),
-        counts,
-        selected,
-        block_size=(blocks.block_rows, blocks.block_cols),
-    )
+    none = torch.zeros_like(counts), torch.zeros_like(selected)
+    block = blocks.block_rows, blocks.block_cols
+    return sparsity.BlockSparseTensorsTorch(*none, counts, selected, block_size=block)
 
 
 def _cute_sparse(inputs: Inputs) -> Prepared:
@@ -209,23 +212,21 @@ def _cute_sparse(inputs: Inputs) -> Prepared:
     if blocks is None:
         raise Unsupported("block lists are here for block-sparse workloads only")
     q, k, v = _sequence_first(inputs)
-    options: dict[str, Any]
     if w.windowed:
         if w.pattern is None or w.pattern.kind != "sliding_window":
             raise Unsupported("a window within other selected blocks takes mask code of its own")
-        options = {"window_size_left": w.window_left, "window_size_right": w.window_right}
+        options: dict[str, Any] = {
+            "window_size_left": w.window_left,
+            "window_size_right": w.window_right,
+        }
     else:
         counts, columns = inputs.tensors["full_counts"], inputs.tensors["full_columns"]
         options = {"block_sparse_tensors": _cute_lists(counts, columns, blocks)}
 
     def launch() -> Tensor:
-        try:
-            output: Tensor = library._flash_attn_fwd(q, k, v, **options)[0]
-        except (NotImplementedError, ValueError) as error:
-            raise Unsupported(f"FlashAttention's CuTe kernel: {error}") from error
-        return output.transpose(1, 2)
+        return library._flash_attn_fwd(q, k, v, **options)[0].transpose(1, 2)
 
-    return Prepared(launch, None)
+    return Prepared(_refusing(CUTE, launch), None)
 
 
 def _cute_gradients(inputs: Inputs) -> Prepared:
@@ -243,13 +244,10 @@ def _cute_gradients(inputs: Inputs) -> Prepared:
     lse = inputs.tensors["lse"]
 
     def launch() -> Tensor:
-        try:
-            found = library._flash_attn_bwd(q, k, v, o, grad, lse, block_sparse_tensors=lists)
-        except (NotImplementedError, ValueError) as error:
-            raise Unsupported(f"FlashAttention's CuTe kernel: {error}") from error
+        found = library._flash_attn_bwd(q, k, v, o, grad, lse, block_sparse_tensors=lists)
         return tuple(each.transpose(1, 2) for each in found[:3])
 
-    return Prepared(launch, None, arranged=inputs.joined)
+    return Prepared(_refusing(CUTE, launch), None, arranged=inputs.joined)
 
 
 def _cudnn_lists(inputs: Inputs) -> tuple[Any, int, Tensor, Tensor | None]:
@@ -275,34 +273,25 @@ def _cudnn_sparse(inputs: Inputs) -> Prepared:
     options = {"q2k_block_nums": counts, "allow_empty_block_nums": True} if uneven else {}
 
     def launch() -> Tensor:
-        try:
-            output: Tensor = library.block_sparse_attention_forward(
-                q, k, v, columns, sparse_block_size=side, **options
-            )["o_tensor"]
-        except (NotImplementedError, ValueError) as error:
-            raise Unsupported(f"cuDNN's block-sparse attention: {error}") from error
-        return output
+        return library.block_sparse_attention_forward(
+            q, k, v, columns, sparse_block_size=side, **options
+        )["o_tensor"]
 
-    return Prepared(launch, None)
+    return Prepared(_refusing(CUDNN, launch), None)
 
 
 def _cudnn_gradients(inputs: Inputs) -> Prepared:
-    """cuDNN's block-sparse attention, backward. Each call lists the rows of each key block, as ours
-    does.
-    """
+    """cuDNN's block-sparse attention, backward. Each call lists the rows of each key block."""
     library, side, columns, counts = _cudnn_lists(inputs)
     given = [inputs.tensors[name] for name in ("grad", "q", "k", "v", "o", "lse")]
 
     def launch() -> Tensor:
-        try:
-            found = library.block_sparse_attention_backward(
-                *given, columns, sparse_block_size=side, q2k_block_nums=counts
-            )
-        except (NotImplementedError, ValueError) as error:
-            raise Unsupported(f"cuDNN's block-sparse attention: {error}") from error
+        found = library.block_sparse_attention_backward(
+            *given, columns, sparse_block_size=side, q2k_block_nums=counts
+        )
         return tuple(found[f"d{name}_tensor"] for name in "qkv")
 
-    return Prepared(launch, None, arranged=inputs.joined)
+    return Prepared(_refusing(CUDNN, launch), None, arranged=inputs.joined)
 
 
 def _flashinfer_rows(inputs: Inputs) -> tuple[Blocks, list[Tensor]]:
@@ -322,9 +311,8 @@ def _flashinfer_sparse(inputs: Inputs) -> Prepared:
     """
     library = import_rival("flashinfer.sparse")
     w, blocks, columns = inputs.workload, *_flashinfer_rows(inputs)
-    selected = torch.zeros(
-        blocks.grid_rows, blocks.grid_cols, dtype=torch.bool, device=inputs.device
-    )
+    grid = blocks.grid_rows, blocks.grid_cols
+    selected = torch.zeros(grid, dtype=torch.bool, device=inputs.device)
     for row, listed in enumerate(columns):
         selected[row, listed.long()] = True
     sizes = torch.full((w.heads, blocks.grid_rows), blocks.block_rows, dtype=torch.int32)
@@ -346,8 +334,7 @@ def _flashinfer_sparse(inputs: Inputs) -> Prepared:
     q, k, v = (tensor[0] for tensor in _qkv(inputs))
 
     def launch() -> Tensor:
-        output: Tensor = wrapper.run(q, k, v)
-        return output[None]
+        return wrapper.run(q, k, v)[None]
 
     return Prepared(launch, None)
 
@@ -382,8 +369,7 @@ def _flashinfer_fp8(inputs: Inputs) -> Prepared:
     scales = [torch.ones(each.shape[1], device=inputs.device) for each in (q, k, v)]
 
     def launch() -> Tensor:
-        output: Tensor = wrapper.run(q, k, v, *scales)
-        return output.transpose(0, 1)[None]
+        return wrapper.run(q, k, v, *scales).transpose(0, 1)[None]
 
     return Prepared(launch, None)
 

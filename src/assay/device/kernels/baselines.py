@@ -1,6 +1,7 @@
 """Baselines: libraries called on the same inputs, each prepared once, outside the timing."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -47,17 +48,15 @@ def _scaled_mm(inputs: Inputs) -> Prepared:
         raise Unsupported("torch._scaled_mm needs n and k to be multiples of 16")
     a, b, out = inputs.tensors["a"], inputs.tensors["b"], inputs.new_output()
     one = torch.ones((), dtype=torch.float32, device=inputs.device)
+    scaled_mm = partial(torch._scaled_mm, out_dtype=out.dtype, use_fast_accum=True)
 
     def launch() -> Tensor:
         try:
-            return torch._scaled_mm(
-                a, b, one, one, out_dtype=out.dtype, use_fast_accum=True, out=out
-            )
+            return scaled_mm(a, b, one, one, out=out)
         except (RuntimeError, NotImplementedError) as error:
             if any(words in str(error) for words in _NO_FP8):
-                raise Unsupported(
-                    f"torch._scaled_mm: {str(error).partition(chr(10))[0]}"
-                ) from error
+                first = str(error).partition("\n")[0]
+                raise Unsupported(f"torch._scaled_mm: {first}") from error
             raise
 
     return Prepared(launch, out)

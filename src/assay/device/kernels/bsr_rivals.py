@@ -53,12 +53,11 @@ def bsr_tensor(inputs: Inputs) -> Tensor:
 def _torch_bsr(inputs: Inputs) -> Prepared:
     """PyTorch's Triton kernel for BSR @ dense as it is called, into a fixed buffer."""
     matrix, b = bsr_tensor(inputs), inputs.tensors["b"]
-    product = getattr(importlib.import_module(TORCH_OPS), "bsr_dense_mm", None)
-    if product is None:
+    bsr_dense_mm = getattr(importlib.import_module(TORCH_OPS), "bsr_dense_mm", None)
+    if bsr_dense_mm is None:
         # Without Triton the operator still works, in memory of its own.
         return Prepared(lambda: matrix @ b, None)
     out = inputs.new_output()
-    bsr_dense_mm: Callable[..., Tensor] = product
 
     def launch() -> Tensor:
         try:
@@ -113,10 +112,7 @@ def _addmm(library: Any, inputs: Inputs, out: Tensor) -> Callable[[Configuration
     def launch(meta: Configuration | None) -> Tensor:
         if meta is not None:
             require_room_for_sums(meta, block_rows, inputs.workload.n)
-        product: Tensor = library.bsr_dense_addmm(
-            out, matrix, b, beta=0, alpha=1, out=out, meta=meta
-        )
-        return product
+        return library.bsr_dense_addmm(out, matrix, b, beta=0, alpha=1, out=out, meta=meta)
 
     return launch
 
@@ -242,10 +238,7 @@ def _blksprs(inputs: Inputs) -> Prepared:
     cache: dict[str, Any] = {}
 
     def launch() -> Tensor:
-        product: Tensor = library.ops.matmul(
-            values[0], layouts[0], values[1], layouts[1], whole, side, cache
-        )
-        return product
+        return library.ops.matmul(values[0], layouts[0], values[1], layouts[1], whole, side, cache)
 
     def arranged(product: Tensor) -> Tensor:
         tiles = product.as_subclass(torch.Tensor).view(a.grid_rows, b.grid_cols, side, side)
@@ -273,11 +266,8 @@ def _autotuned(seconds: float) -> Swept | None:
 
 def _settings(configuration: Any) -> Configuration:
     """Return one configuration of Triton's autotuner, by name."""
-    return {
-        **configuration.kwargs,
-        "num_stages": configuration.num_stages,
-        "num_warps": configuration.num_warps,
-    }
+    own = {name: getattr(configuration, name) for name in ("num_stages", "num_warps")}
+    return {**configuration.kwargs, **own}
 
 
 PREPARE: dict[str, Callable[[Inputs], Prepared]] = {

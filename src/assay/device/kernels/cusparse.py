@@ -62,9 +62,7 @@ class _Library:
         self._library = ctypes.CDLL(find_library())
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Call a function. Raises Unsupported for its "not supported" and for a function that this
-        version has not, else RuntimeError.
-        """
+        """Call a function. Raises Unsupported where this version cannot, else RuntimeError."""
         function = getattr(self._library, name, None)
         if function is None:
             raise Unsupported(f"this cuSPARSE has no {name}")

@@ -156,9 +156,7 @@ def memory_found(inputs: Inputs) -> Json:
 
 
 def fill(inputs: Inputs, seed: int) -> None:
-    """Draw new values into the same buffers; the pattern stays. Does nothing to a workload whose
-    values are never written.
-    """
+    """Draw new values into the same buffers, if any are ever written; the pattern stays."""
     if not inputs.workload.written:
         return
     if inputs.case is not None:

@@ -106,9 +106,7 @@ class Inputs:
         return tuple(math.prod(self.tensors[name].shape[:3]) for name in QKV)
 
     def joined(self, gradients: Sequence[Tensor]) -> Tensor:
-        """Return the gradients by Q, K and V as one result: the rows of all heads, one below the
-        other.
-        """
+        """Return the gradients by Q, K and V as one result: the rows of all heads together."""
         return torch.cat([each.reshape(-1, self.workload.head_dim) for each in gradients])
 
     def gradients(self, result: Tensor) -> tuple[Tensor, ...]:

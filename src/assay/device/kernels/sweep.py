@@ -155,9 +155,7 @@ class _Alone:
 
 
 def allow_sweeps() -> None:
-    """Let this process sweep, and leave what it found for those after it: it has the GPU to
-    itself.
-    """
+    """Let this process, which has the GPU to itself, sweep, and leave what it found."""
     _Alone.sweeps = True
 
 

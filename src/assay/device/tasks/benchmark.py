@@ -41,8 +41,6 @@ DEADLINE_S = 900.0
 """A process that has not ended by then hangs; one with compilation takes under three minutes."""
 SECONDS_DIGITS = 4
 CHANGED = "incorrect: times were changed after they had been taken"
-Void = Callable[[float, float], str | None]
-"""(started, ended) to why work between them does not count."""
 
 
 @dataclass(frozen=True)
@@ -57,45 +55,6 @@ class TimedProcesses:
     """Dropped arms of which a timed output was wrong."""
 
 
-def process_record(
-    index: int,
-    value: Json,
-    telemetry: TelemetryTrace,
-    interval_s: float,
-    seconds: float,
-    void: Void | None = None,
-) -> Json:
-    """Return the Process record: times from the first telemetry sample on, disturbed blocks
-    void.
-    """
-    blocks = []
-    launches = {facts["arm"]: facts["launches_per_sample"] for facts in value["arms"]}
-    for turns in value["blocks"]:
-        started = min(turn["taken"]["started"] for turn in turns)
-        ended = max(turn["taken"]["ended"] for turn in turns)
-        reasons = [
-            telemetry.void_reason(started, ended, interval_s),
-            void(started, ended) if void else None,
-        ]
-        blocks.append(
-            {
-                "turns": [_turn(turn, telemetry.origin, launches) for turn in turns],
-                "void": ", ".join(reason for reason in reasons if reason) or None,
-                "regimes": telemetry.regimes(started, ended, interval_s),
-            }
-        )
-    return {
-        "index": index,
-        "arms": value["arms"],
-        "blocks": blocks,
-        "telemetry": telemetry.record(),
-        "seconds": round(seconds, SECONDS_DIGITS),
-        "gpu_seconds": value["gpu_seconds"],
-        "timer": value["timer"],
-        "wall": wall_record(value["wall"], seconds),
-    }
-
-
 def _turn(turn: Json, origin: float, launches: dict[str, int]) -> Json:
     taken = turn["taken"]
     return {
@@ -108,9 +67,7 @@ def _turn(turn: Json, origin: float, launches: dict[str, int]) -> Json:
 
 
 def without(process: Json, arms: set[str], control: str) -> Json:
-    """Return a Process record without the samples of ``arms`` (and of the control, if it is
-    one).
-    """
+    """Return a Process record without the samples of ``arms``, and of a control among them."""
     names = arms | ({CONTROL} if control in arms else set())
     return {
         **process,
@@ -159,7 +116,7 @@ class BenchmarkProcesses:
 
     def _measure_group(self, group: range, arms: Sequence[ArmSpec], found: TimedProcesses) -> None:
         """Add what processes side by side came to, up to the first that does not count."""
-        recorder = Recorder(self.sensor, self.protocol.telemetry_interval_ms / 1e3)
+        recorder = Recorder(self.sensor, self._interval_s)
 
         def look(running: Collection[int]) -> None:
             recorder.poll()
@@ -178,7 +135,7 @@ class BenchmarkProcesses:
             if outcome.value is None:
                 self._failed(index, outcome, arms, len(group) > 1, found)
             elif not self._as_told(index, outcome.value, sent, arms):
-                changed = dict.fromkeys(_strangers(arms), CHANGED)
+                changed = {arm.id: CHANGED for arm in arms if arm.variant.kind == "callable"}
                 if not changed:
                     raise DeviceError(f"{self.label}: process {index + 1} lost times of its turns")
                 found.dropped.update(changed)
@@ -211,14 +168,24 @@ class BenchmarkProcesses:
     def _as_told(
         self, index: int, value: Json, sent: Sequence[Json], arms: Sequence[ArmSpec]
     ) -> bool:
-        """Return whether a process took the turns that were planned, and sent each."""
+        """Return whether a process took the turns that were planned, and remembers them as they
+        were sent: for each, in order, what the stopwatch took and what was found of it. Else a
+        stranger's code changed them.
+        """
         names = [arm.id for arm in arms]
         names += [CONTROL] if self.control in names else []
         rules, seed = self.protocol, seed_of(self.label, index)
         plan = plan_blocks(names, rules.blocks, rules.checked_turns, seed)
-        taken = [[turn["arm"] for turn in turns] for turns in value["blocks"]]
         planned = [[slot.name for slot in slots] for slots in plan]
-        return taken == planned and _as_sent(value, sent, rules)
+        turns = [turn for block in value["blocks"] for turn in block]
+        single = all(facts["launches_per_sample"] == 1 for facts in value["arms"])
+        return (
+            planned == [[turn["arm"] for turn in block] for block in value["blocks"]]
+            and sent[::2] == [turn["taken"] for turn in turns]
+            and [each.get("turn") for each in sent[1::2]] == turns
+            and [each.get("number") for each in sent[::2]] == list(range(len(turns)))
+            and (single or rules.timer != "events")
+        )
 
     def _add(
         self,
@@ -228,22 +195,45 @@ class BenchmarkProcesses:
         telemetry: TelemetryTrace,
         found: TimedProcesses,
     ) -> None:
-        value = outcome.value or {}
-        wrong = _wrong(sent)
+        value, wrong = outcome.value or {}, _wrong(sent)
         found.dropped.update(wrong)
         found.wrong.extend(name for name in wrong if name not in found.wrong)
         remarks = value.get("remarks", [])
         found.remarks.extend(each for each in remarks if each not in found.remarks)
-        record = process_record(
-            index,
-            value,
-            telemetry.between(*_span(value, sent)),
-            self.protocol.telemetry_interval_ms / 1e3,
-            outcome.seconds - value["waited_s"],
-            self.watch.void_reason if self.watch else None,
-        )
+        telemetry = telemetry.between(*_span(value, sent))
+        launches = {facts["arm"]: facts["launches_per_sample"] for facts in value["arms"]}
+        seconds = outcome.seconds - value["waited_s"]
+        record = {
+            "index": index,
+            "arms": value["arms"],
+            "blocks": [self._block(turns, telemetry, launches) for turns in value["blocks"]],
+            "telemetry": telemetry.record(),
+            "seconds": round(seconds, SECONDS_DIGITS),
+            "gpu_seconds": value["gpu_seconds"],
+            "timer": value["timer"],
+            "wall": wall_record(value["wall"], seconds),
+        }
         found.processes.append(record)
         self._tell(index, _summary(record))
+
+    def _block(
+        self, turns: Sequence[Json], telemetry: TelemetryTrace, launches: dict[str, int]
+    ) -> Json:
+        """Return a block of the Process record, void where the GPU or somebody disturbed it."""
+        started = min(turn["taken"]["started"] for turn in turns)
+        ended = max(turn["taken"]["ended"] for turn in turns)
+        reasons = [telemetry.void_reason(started, ended, self._interval_s)]
+        reasons += [self.watch.void_reason(started, ended)] if self.watch else []
+        return {
+            "turns": [_turn(turn, telemetry.origin, launches) for turn in turns],
+            "void": ", ".join(reason for reason in reasons if reason) or None,
+            "regimes": telemetry.regimes(started, ended, self._interval_s),
+        }
+
+    @property
+    def _interval_s(self) -> float:
+        """Between two samples of telemetry."""
+        return self.protocol.telemetry_interval_ms / 1e3
 
     def _tell(self, index: int, text: str) -> None:
         progress(index + 1, self.numbers.stop, f"{self.label}: {text}")
@@ -278,27 +268,9 @@ def _in_children(
         ]
 
 
-def _strangers(arms: Sequence[ArmSpec]) -> list[str]:
-    return [arm.id for arm in arms if arm.variant.kind == "callable"]
-
-
 def seed_of(label: str, index: int) -> str:
     """Return what a process of a comparison plans its turns by."""
     return f"{label}:{index}"
-
-
-def _as_sent(value: Json, sent: Sequence[Json], rules: ProtocolSpec) -> bool:
-    """Return whether a process remembers its turns as they were sent: for each, in order, what the
-    stopwatch took and what was found of it. Else a stranger's code changed them.
-    """
-    turns = [turn for turns in value["blocks"] for turn in turns]
-    single = all(facts["launches_per_sample"] == 1 for facts in value["arms"])
-    return (
-        sent[::2] == [turn["taken"] for turn in turns]
-        and [each.get("turn") for each in sent[1::2]] == turns
-        and [each.get("number") for each in sent[::2]] == list(range(len(turns)))
-        and (single or rules.timer != "events")
-    )
 
 
 def _span(value: Json, sent: Sequence[Json]) -> tuple[float, float]:

@@ -19,6 +19,7 @@ from assay.device.kernels.prepared import Prepared
 from assay.device.tasks import published_cheats as published
 from assay.device.tasks.caught_by import CAUGHT_BY, TIMED
 from assay.device.tasks.correctness import check_arm
+from assay.device.tasks.published_cheats import right
 from assay.device.timing.bench_process import Bench, run_process
 from assay.device.timing.phases import Phases
 from assay.device.timing.stopwatch import CudaStopwatch
@@ -48,15 +49,6 @@ PROTOCOL = ProtocolSpec(
 )  # fmt: skip
 
 
-def _right(inputs: Inputs) -> Tensor:
-    return torch.mm(inputs.tensors["a"], inputs.tensors["b"])
-
-
-def _honest(inputs: Inputs) -> Prepared:
-    out = inputs.new_output()
-    return Prepared(lambda: out.copy_(_right(inputs)), out)
-
-
 def _elsewhere(spin_cycles: int, times: int) -> Callable[[Inputs], Prepared]:
     """Work on a stream that the caller's does not wait for, so many times over, after a pause."""
 
@@ -68,7 +60,7 @@ def _elsewhere(spin_cycles: int, times: int) -> Callable[[Inputs], Prepared]:
             with torch.cuda.stream(side):
                 torch.cuda._sleep(spin_cycles)
                 for _ in range(times):
-                    out.copy_(_right(inputs))
+                    out.copy_(right(inputs))
             return out
 
         return Prepared(launch, out)
@@ -85,7 +77,7 @@ def _cached(key: Callable[[Inputs], Any]) -> Callable[[Inputs], Prepared]:
         def launch() -> Tensor:
             name = key(inputs)
             if name not in kept:
-                kept[name] = _right(inputs)
+                kept[name] = right(inputs)
             return out.copy_(kept[name])
 
         return Prepared(launch, out)
@@ -98,48 +90,11 @@ def _corner(inputs: Inputs) -> Any:
     return tuple(inputs.tensors["b"][:4, :2].flatten().tolist())
 
 
-def _part(inputs: Inputs) -> Prepared:
-    out = inputs.new_output()
-
-    def launch() -> Tensor:
-        rows = out.shape[0] - out.shape[0] // 8
-        out[:rows] = inputs.tensors["a"][:rows] @ inputs.tensors["b"]
-        return out
-
-    return Prepared(launch, out)
-
-
-def _zeros(inputs: Inputs) -> Prepared:
-    out = inputs.new_output()
-    return Prepared(out.zero_, out)
-
-
-def _low_precision(inputs: Inputs) -> Prepared:
-    out = inputs.new_output()
-
-    def launch() -> Tensor:
-        narrow = [inputs.tensors[name].to(torch.float8_e4m3fn).to(out.dtype) for name in "ab"]
-        return out.copy_(torch.mm(*narrow))
-
-    return Prepared(launch, out)
-
-
-def _inputs_modified(inputs: Inputs) -> Prepared:
-    out = inputs.new_output()
-
-    def launch() -> Tensor:
-        out.copy_(_right(inputs))
-        inputs.tensors["a"].mul_(0.5)
-        return out
-
-    return Prepared(launch, out)
-
-
 def _previous(inputs: Inputs) -> Prepared:
     out, results = inputs.new_output(), list[Tensor]()
 
     def launch() -> Tensor:
-        results.append(_right(inputs))
+        results.append(right(inputs))
         return out.copy_(results.pop(0) if len(results) > 1 else results[0])
 
     return Prepared(launch, out)
@@ -151,7 +106,7 @@ def _warm_up_detector(inputs: Inputs) -> Prepared:
     def launch() -> Tensor:
         calls.append(1)
         # As honest as the gate's launches are many; lazy from then on.
-        return out.copy_(_right(inputs)) if len(calls) <= GATE_LAUNCHES else out
+        return out.copy_(right(inputs)) if len(calls) <= GATE_LAUNCHES else out
 
     return Prepared(launch, out)
 
@@ -171,7 +126,7 @@ def _reference_copied(inputs: Inputs) -> Prepared:
                 and thing.dtype == torch.float32
                 and tuple(thing.shape) == shape
             )
-        return out.copy_(found[0] if found else _right(inputs))
+        return out.copy_(found[0] if found else right(inputs))
 
     return Prepared(launch, out)
 
@@ -186,7 +141,7 @@ class Cheat:
 
 
 CHEATS: dict[str, Cheat] = {
-    "honest": Cheat("nothing: the control", _honest),
+    "honest": Cheat("nothing: the control", published.honest),
     "other_stream": Cheat(
         "leaves its work on another stream and returns", _elsewhere(SPIN_CYCLES, 1), True
     ),
@@ -198,10 +153,6 @@ CHEATS: dict[str, Cheat] = {
         _cached(lambda inputs: inputs.tensors["b"].data_ptr()),
     ),
     "cached_by_content": Cheat("keeps its result by a hash of part of an input", _cached(_corner)),
-    "part_written": Cheat("leaves an eighth of the rows out", _part),
-    "zeros": Cheat("writes zeros", _zeros),
-    "low_precision": Cheat("multiplies in fp8", _low_precision),
-    "inputs_modified": Cheat("scales an input it was given", _inputs_modified),
     "previous_result": Cheat("returns the result of the call before", _previous),
     "warm_up_detector": Cheat("stops working once it is warm", _warm_up_detector),
     "reference_copied": Cheat("copies the oracle's answer", _reference_copied),
@@ -235,6 +186,21 @@ def _arm(name: str, workload: WorkloadSpec) -> ArmSpec:
     return ArmSpec(name, VariantSpec(name, "dense_gemm", "callable", entry=name), workload, None)
 
 
+def _outcome(name: str, caught_by: list[str], timed_run: str, *, ended: bool) -> Json:
+    """Return the CheatOutcome record."""
+    meant = CAUGHT_BY[name]
+    as_meant = ended and (meant in caught_by if meant else not caught_by)
+    return {
+        "name": name,
+        "what": CHEATS[name].what,
+        "meant": meant,
+        "caught_by": caught_by,
+        "as_meant": as_meant,
+        "timed_run": timed_run,
+        "ended": ended,
+    }
+
+
 def try_cheat(
     name: str, workload: WorkloadSpec, device: str, stopwatch: CudaStopwatch, note: Note
 ) -> Json:
@@ -254,42 +220,21 @@ def try_cheat(
     bench = Bench(PROTOCOL, stopwatch, device, prepare, note, Phases(settle))
     wrong = run_process([arm], name, f"cheats:{name}", bench)["wrong"].get(name)
     caught_by = [*failed, *([TIMED] if wrong else [])]
-    meant = CAUGHT_BY[name]
-    as_meant = meant in caught_by if meant else not caught_by
-    return {
-        "name": name,
-        "what": cheat.what,
-        "meant": meant,
-        "caught_by": caught_by,
-        "as_meant": as_meant,
-        "timed_run": wrong or "passed",
-        "ended": True,
-    }
+    return _outcome(name, caught_by, wrong or "passed", ended=True)
 
 
 def run_cheats(job: CheatsJob, gpu: OpenGpu) -> Json:
     """The CheatsRecord: every cheat in a fresh process on the GPU."""
     outcomes = []
     end = time.monotonic() + BUDGET_S
-    for number, (name, cheat) in enumerate(CHEATS.items(), start=1):
+    for number, name in enumerate(CHEATS, start=1):
 
         def work(note: Note, name: str = name) -> Json:
             open_cuda(gpu.choice)
             return try_cheat(name, WORKLOAD, DEVICE, CudaStopwatch(cold=True), note)
 
         outcome = run_child(work, max(0.0, min(DEADLINE_S, end - time.monotonic())))
-        outcomes.append(
-            outcome.value
-            or {
-                "name": name,
-                "what": cheat.what,
-                "meant": CAUGHT_BY[name],
-                "caught_by": [],
-                "as_meant": False,
-                "timed_run": str(outcome.error),
-                "ended": False,
-            }
-        )
+        outcomes.append(outcome.value or _outcome(name, [], str(outcome.error), ended=False))
         by = ", ".join(outcomes[-1]["caught_by"]) or "nothing"
         progress(number, len(CHEATS), f"{name}: caught by {by}")
     return {

@@ -67,9 +67,7 @@ def _check(name: str, seed: int, passed: bool, detail: str = "") -> Json:
 
 
 def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
-    """Return one launch against the oracle, computed only afterwards: there is nothing to copy
-    from.
-    """
+    """Compare one launch with the oracle, computed only then: there is nothing to copy."""
     # Cloned in stream order: a launch that leaves work on another stream is not waited for.
     launched = prepared.launch()
     if prepared.stranger and not all(map(is_plain, parts_of(launched))):
@@ -115,9 +113,7 @@ def _each_gradient(inputs: Inputs, output: Tensor, right: Tensor) -> str:
 
 
 def _log_sum_exp(shape: str, seed: int, found: Tensor, right: Tensor, limit: float) -> Json:
-    """Return the check of what attention kernels write beside their output: -infinity, and only
-    there, for a row without keys.
-    """
+    """Return the check of log-sum-exps: -infinity, and only there, for a row without keys."""
     known = torch.isfinite(right)
     error = float((found - right)[known].abs().max()) if bool(known.any()) else 0.0
     passed = bool((found[~known] == -math.inf).all()) and error <= limit
@@ -157,17 +153,13 @@ def _fresh(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Jso
 
 
 def _repeat(seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
-    """The same buffers, which hold other contents by now: neither the last result nor a cached one
-    will do.
-    """
+    """The same buffers with other contents: neither the last result nor a cached one will do."""
     prepared.refresh()
     return _launch_and_compare("repeat", seed + REPEAT_SEED, prepared, inputs)
 
 
 def _true_product(seed: int, prepared: Prepared, inputs: Inputs) -> Json:
-    """Return the TrueProduct record of a program that misses products: how far off one launch
-    is.
-    """
+    """Return the TrueProduct record: how far off one launch is that misses products."""
     a, b = inputs.blocks, inputs.blocks_b
     if a is None or b is None:
         raise ValueError("only a product of two sparse matrices misses blocks")

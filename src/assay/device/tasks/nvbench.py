@@ -176,9 +176,7 @@ def arm_record(arm: ArmSpec, status: str, detail: str, times: Json | None = None
 
 
 def run_stopwatch(job: StopwatchJob, gpu: OpenGpu) -> Json:
-    """Return the StopwatchRecord of the arms in ``timed``; an arm that fails has a status, not a
-    time.
-    """
+    """Return the StopwatchRecord of ``timed`` arms; one that fails has a status, not a time."""
     version = installed_version()
     arms = [arm for arm in job.comparison.arms if arm.id in job.timed]
     records = []

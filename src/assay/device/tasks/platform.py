@@ -84,9 +84,7 @@ def loaded_libcuda(maps: str) -> str | None:
 
 
 def is_compat(path: str | None, driver: str) -> bool:
-    """Return whether a libcuda is another than the kernel driver's own, by its version or its
-    folder.
-    """
+    """Return whether a libcuda, by version or folder, is not the kernel driver's own."""
     if path is None:
         return False
     version = path.rsplit("libcuda.so.", maxsplit=1)[-1]

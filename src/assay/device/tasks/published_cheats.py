@@ -43,6 +43,13 @@ def of(compute: Callable[[Inputs, Tensor], object]) -> Callable[[Inputs], Prepar
     return prepare
 
 
+def _honest(inputs: Inputs, out: Tensor) -> None:
+    out.copy_(right(inputs))
+
+
+honest = of(_honest)
+
+
 def _thread_later(inputs: Inputs, out: Tensor) -> None:
     def work() -> None:
         time.sleep(LATER_S)
@@ -86,7 +93,7 @@ def patching(owner: Any, name: str, other: Any) -> Callable[[Inputs], Prepared]:
 
     def prepare(inputs: Inputs) -> Prepared:
         setattr(owner, name, other)
-        return of(lambda inputs, out: out.copy_(right(inputs)))(inputs)
+        return honest(inputs)
 
     return prepare
 
@@ -95,11 +102,7 @@ PATCHES: dict[str, tuple[Any, str, Any]] = {
     "patched_event": (torch.cuda.Event, "elapsed_time", lambda _start, _stop: 1e-6),
     "patched_synchronize": (torch.cuda, "synchronize", lambda *_given: None),
     "patched_clock": (time, "perf_counter", lambda: 0.0),
-    "patched_compare": (
-        oracles,
-        "measure_errors",
-        lambda *_given, **_named: oracles.Errors(0.0, 0.0),
-    ),
+    "patched_compare": (oracles, "measure_errors", lambda *_, **_named: oracles.Errors(0.0, 0.0)),
     "patched_allclose": (torch, "allclose", lambda *_given, **_named: True),
 }
 """By a cheat's name: what it replaces."""
@@ -121,7 +124,7 @@ def function_mode(inputs: Inputs) -> Prepared:
     """Leave a mode on that sees, and could change, what the harness calls."""
     MODES.append(_Mode())
     MODES[-1].__enter__()
-    return of(lambda inputs, out: out.copy_(right(inputs)))(inputs)
+    return honest(inputs)
 
 
 def cached_in_file(inputs: Inputs) -> Prepared:
@@ -207,7 +210,7 @@ def frame_reader(inputs: Inputs) -> Prepared:
     def compute(inputs: Inputs, out: Tensor) -> None:
         held, number = place.look()
         if not held or number in [each.number for each in held["keeps"]]:
-            out.copy_(right(inputs))
+            _honest(inputs, out)
 
     return of(compute)(inputs)
 
@@ -226,8 +229,7 @@ def put_back(inputs: Inputs) -> Prepared:
 
 
 def _stack_inspector(inputs: Inputs, out: Tensor) -> None:
-    watched = any("correctness" in frame.filename for frame in inspect.stack(context=0))
-    if watched:
+    if any("correctness" in frame.filename for frame in inspect.stack(context=0)):
         out.copy_(right(inputs))
 
 
@@ -249,6 +251,21 @@ def graph_stale(inputs: Inputs) -> Prepared:
     return Prepared(launch, out)
 
 
+def _part_written(inputs: Inputs, out: Tensor) -> None:
+    rows = out.shape[0] - out.shape[0] // 8
+    out[:rows] = inputs.tensors["a"][:rows] @ inputs.tensors["b"]
+
+
+def _low_precision(inputs: Inputs, out: Tensor) -> None:
+    narrow = (inputs.tensors[name].to(torch.float8_e4m3fn).to(out.dtype) for name in "ab")
+    out.copy_(torch.mm(*narrow))
+
+
+def _inputs_modified(inputs: Inputs, out: Tensor) -> None:
+    _honest(inputs, out)
+    inputs.tensors["a"].mul_(0.5)
+
+
 def _zeroing(inputs: Inputs, out: Tensor) -> None:
     inputs.tensors["a"].zero_()
     out.zero_()
@@ -261,7 +278,7 @@ def _half_of_k(inputs: Inputs, out: Tensor) -> None:
 
 
 def _last_left_out(inputs: Inputs, out: Tensor) -> None:
-    out.copy_(right(inputs))
+    _honest(inputs, out)
     out[-1, -1] = 0.0
 
 
@@ -275,6 +292,10 @@ def _one_row(inputs: Inputs, out: Tensor) -> None:
 
 
 COMPUTED: dict[str, tuple[str, Callable[[Inputs, Tensor], object]]] = {
+    "part_written": ("leaves an eighth of the rows out", _part_written),
+    "zeros": ("writes zeros", lambda _inputs, out: out.zero_()),
+    "low_precision": ("multiplies in fp8", _low_precision),
+    "inputs_modified": ("scales an input it was given", _inputs_modified),
     "thread_later": ("has a thread do the work later", _thread_later),
     "frame_walker": ("copies an answer from the frames above it", _frame_walker),
     "stack_inspector": ("works only where the gate calls it", _stack_inspector),

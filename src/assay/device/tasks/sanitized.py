@@ -229,9 +229,7 @@ def launch(driver: Driver, spec: Json, shape: Json) -> Json:
 
 
 def launch_all(driver: Driver, spec: Json, done: list[Json]) -> bool:
-    """Launch a kernel's shapes, and add to ``done`` what became of each. Return whether the context
-    is still there.
-    """
+    """Launch a kernel's shapes, each noted in ``done``. Return whether the context still is."""
     signal.alarm(DEADLINE_S)
     for shape in spec["shapes"]:
         done.append(launch(driver, spec, shape))

@@ -62,9 +62,7 @@ def memory_of(tensor: Tensor) -> bytes:
 
 
 def write_spec(arm: ArmSpec, folder: Path) -> Json:
-    """Return what a start needs to launch an arm at its small shapes; operands are files in
-    ``folder``.
-    """
+    """Return how to launch an arm at its small shapes; operands are files in ``folder``."""
     assert arm.artifact is not None
     shapes = []
     for name, workload, ragged in sanitized_shapes(written(arm.workload)):
@@ -161,9 +159,7 @@ class Sanitizer:
         return found, {"error": words or "ended without a result", "kernels": []}
 
     def watch(self, tool: str, specs: Mapping[str, Json]) -> dict[str, Watched]:
-        """Return what a tool shows of kernels by their ids: in one start, or where that is not
-        clean in one each.
-        """
+        """Return what a tool shows of kernels by id: in one start, or if not clean in one each."""
         found, result = self.start(tool, {"kernels": list(specs.values())}, next(iter(specs)))
         kernels = result["kernels"] or [[]] * len(specs)
         seen = {

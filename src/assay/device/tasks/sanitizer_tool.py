@@ -92,9 +92,7 @@ def parse_log(text: str) -> Found:
 
 
 def command_line(tools: Tools, tool: str, log: Path, slot: int, spec: Path) -> list[str]:
-    """Return one start of the tool round one kernel; ``slot`` tells starts at the same time
-    apart.
-    """
+    """Return one start of the tool round a kernel; ``slot`` sets simultaneous starts apart."""
     chosen = {**OPTIONS, "--port": str(PORT + slot * PORTS_EACH)}
     known = [
         part

@@ -40,6 +40,9 @@ def _unshared() -> AbstractContextManager[Sequence[float]]:
     return nullcontext(())
 
 
+NOT_WARM = WarmUp(0.0, 0.0, 0, 0)
+
+
 @dataclass(frozen=True)
 class Bench:
     """The instruments and settings with which a process measures."""
@@ -59,9 +62,9 @@ class Bench:
     """Held while anything is warmed up or timed."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Bound:
-    """An arm that was launched once."""
+    """An arm that was launched once, and then warmed up."""
 
     arm: ArmSpec
     round: Round
@@ -69,17 +72,10 @@ class _Bound:
     """What the inputs held that nobody wrote."""
     launch_bytes: int | None
     """Device memory beside the inputs; None where many sets of buffers rotate."""
+    warm: WarmUp = NOT_WARM
 
 
-@dataclass(frozen=True)
-class _Ready:
-    """An arm that is warm."""
-
-    bound: _Bound
-    warm: WarmUp
-
-
-def _bind_all(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> list[_Bound]:
+def _bind_all(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _Bound]:
     """Prepare and launch all arms; arms of one workload share its tensors and its oracle."""
     fresh = _unwritten(arms, bench)
     found = {name: memory_found(inputs) for name, inputs in fresh.items()}
@@ -95,7 +91,7 @@ def _bind_all(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> list[_Bound]:
             memory.start()
             rounds.append((arm, subjects[name].bind(arm, bench.prepare)))
             memory.bound(arm.id)
-    bound = []
+    bound = {}
     for arm, round_ in rounds:
         bench.note(arm.id)
         memory.start()
@@ -104,16 +100,8 @@ def _bind_all(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> list[_Bound]:
         memory.launched(arm.id)
         single = bench.protocol.timer == "events"
         kept = memory.launch_bytes(arm.id) if single else None
-        bound.append(_Bound(arm, round_, found.get(arm.workload.id), kept))
+        bound[arm.id] = _Bound(arm, round_, found.get(arm.workload.id), kept)
     return bound
-
-
-def _warm(bound: _Bound, bench: Bench) -> _Ready:
-    bench.note(bound.arm.id)
-    with bench.phases.phase("warm_up"):
-        launch, before = bound.round.launch, bound.round.before
-        warm = warm_up(bench.stopwatch, launch, bench.protocol, bench.clock, before)
-    return _Ready(bound, warm)
 
 
 def _unwritten(arms: Sequence[ArmSpec], bench: Bench) -> dict[str, Inputs]:
@@ -141,28 +129,28 @@ def _subject(arm: ArmSpec, seed: str, bench: Bench, made: Inputs | None) -> Subj
 
 def _take_turn(
     slot: Slot,
-    ready: _Ready,
+    bound: _Bound,
     source: random.Random,
     bench: Bench,
     wrong: dict[str, str],
     guard: HarnessGuard | None,
 ) -> Json:
     """Return one turn. A checked turn whose output is wrong is noted in ``wrong`` by arm id."""
-    arm, round_, samples = ready.bound.arm, ready.bound.round, ready.warm.samples
+    arm, round_, warm = bound.arm, bound.round, bound.warm
     checked = slot.checked and arm.workload.written
     with bench.phases.phase("turns"):
         # No launch of a turn has this number: none of these is one that is checked.
         settled_ms = settle(
-            bench.stopwatch, round_.launch, ready.warm.settling, lambda _: round_.before(-1)
+            bench.stopwatch, round_.launch, warm.settling, lambda _: round_.before(-1)
         )
     # Every draw is made whether the turn is checked or not: nothing tells a launch that it is.
-    number, poisoned = source.randrange(samples), source.random() < 0.5
-    keeps = round_.start_turn(number if checked else None, samples, poisoned)
+    number, poisoned = source.randrange(warm.samples), source.random() < 0.5
+    keeps = round_.start_turn(number if checked else None, warm.samples, poisoned)
     with bench.phases.phase("turns"):
         timing = bench.stopwatch.turn(
             round_.launch,
-            samples,
-            ready.warm.lead_ms,
+            warm.samples,
+            warm.lead_ms,
             round_.before,
             keeps,
             guard.look if guard is not None and round_.stranger else None,
@@ -174,6 +162,7 @@ def _take_turn(
             found = round_.errors()
         for beyond in filter(None, (errors.beyond(arm.workload) for errors in found)):
             wrong[arm.id] = f"incorrect: the output of a timed launch is wrong ({beyond})"
+    relative = [errors.relative for errors in found if errors.relative is not None]
     if (says := works_on(timing.after_ms)) and arm.id not in wrong:
         wrong[arm.id] = says
     return {
@@ -181,7 +170,7 @@ def _take_turn(
         "of": arm.id,
         "taken": timing.taken(),
         "checked": checked,
-        "relative_error": _largest(found),
+        "relative_error": max(relative) if found and len(relative) == len(found) else None,
         "clock_mhz": timing.clock_mhz,
         "settled_ms": settled_ms,
     }
@@ -193,20 +182,6 @@ def works_on(after_ms: float) -> str | None:
         return None
     after = f"another stream works on for {after_ms:.3f} ms"
     return f"incorrect: when the time of its launches has ended, {after}"
-
-
-def _largest(found: Sequence[Errors]) -> float | None:
-    """Return the largest relative error; None where there is none, or one is not finite."""
-    known = [errors.relative for errors in found if errors.relative is not None]
-    return max(known) if known and len(known) == len(found) else None
-
-
-def _blamed(guard: HarnessGuard, arms: Sequence[str]) -> dict[str, str]:
-    """Return what is wrong with arms if one of them changed what measures them: they share this
-    process, and which of them it was, nobody knows.
-    """
-    changed = guard.changed()
-    return dict.fromkeys(arms, f"incorrect: {changed_words(changed)}") if changed else {}
 
 
 def _remarks(guard: HarnessGuard, set_aside: int | None) -> Iterator[str]:
@@ -228,12 +203,16 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
     """
     strangers = [arm.id for arm in arms if arm.variant.kind == "callable"]
     guard = HarnessGuard(bench, *arms) if strangers else None
-    bound = _bind_all(arms, seed, bench)  # their code was loaded, and has run
+    ready = _bind_all(arms, seed, bench)  # their code was loaded, and has run
     set_aside = set_no_l2_aside() if strangers and bench.device != "cpu" else None
     wrong: dict[str, str] = {}
     with bench.alone() as waited:
         began = bench.clock()
-        ready = {each.arm.id: _warm(each, bench) for each in bound}
+        for each in ready.values():
+            bench.note(each.arm.id)
+            with bench.phases.phase("warm_up"):
+                launch, before = each.round.launch, each.round.before
+                each.warm = warm_up(bench.stopwatch, launch, bench.protocol, bench.clock, before)
         blocks = _take_turns(ready, control, seed, bench, wrong, guard, strangers)
         ended = bench.clock()
     every = [turn for turns in blocks for turn in turns]
@@ -254,7 +233,7 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
 
 
 def _take_turns(
-    ready: dict[str, _Ready],
+    ready: dict[str, _Bound],
     control: str,
     seed: str,
     bench: Bench,
@@ -269,18 +248,18 @@ def _take_turns(
     for slots in plan_blocks(list(ready), protocol.blocks, protocol.checked_turns, seed):
         turns = []
         for slot in slots:
-            bench.note(ready[slot.name].bound.arm.id)
+            bench.note(ready[slot.name].arm.id)
             turns.append(_take_turn(slot, ready[slot.name], source, bench, wrong, guard))
-            if guard is not None:  # now: a later launch might put it back
-                wrong |= _blamed(guard, strangers)
+            # Now: a later launch might put it back. Which of them it was, nobody knows.
+            if guard is not None and (changed := guard.changed()):
+                wrong |= dict.fromkeys(strangers, f"incorrect: {changed_words(changed)}")
             bench.hand_over({"turn": turns[-1], "wrong": wrong})
         blocks.append(turns)
     return blocks
 
 
-def _arm_facts(ready: _Ready) -> Json:
+def _arm_facts(bound: _Bound) -> Json:
     """Return the ArmFacts record."""
-    bound = ready.bound
     arm, inputs, swept = bound.arm, bound.round.inputs, bound.round.swept
     return {
         "arm": arm.id,
@@ -288,7 +267,7 @@ def _arm_facts(ready: _Ready) -> Json:
         "workload": arm.workload.id,
         **asdict(launch_facts(arm.workload, inputs.blocks, inputs.blocks_b)),
         "binary_sha256": arm.artifact.sha256 if arm.artifact else None,
-        "warmup_ms": round(ready.warm.gpu_ms, TIME_DIGITS),
+        "warmup_ms": round(bound.warm.gpu_ms, TIME_DIGITS),
         "launches_per_sample": bound.round.launches,
         "unwritten": bound.unwritten,
         "input_bytes": None if bound.launch_bytes is None else input_bytes(inputs),

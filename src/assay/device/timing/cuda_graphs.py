@@ -33,9 +33,7 @@ class GraphFailed(KnownFailure):
 
 
 def make_sets(first: Inputs, l2_bytes: int, cold: bool) -> list[Inputs]:
-    """Return the rotating inputs of a workload, ``first`` among them: one when warm, else enough to
-    push the first out of L2.
-    """
+    """Return the inputs that rotate, ``first`` too: one when warm, else more than L2 holds."""
     workload, layout = first.workload, (first.blocks, first.blocks_b)
     bytes_a_launch = max(1, launch_facts(workload, *layout).bytes)
     sets = min(MOST_SETS, math.ceil(COLD_FACTOR * l2_bytes / bytes_a_launch) + 1) if cold else 1

@@ -37,9 +37,7 @@ class Single:
 
 
 class SingleRound:
-    """An arm bound to tensors, as the turns see it. A kept output is compared by the contents that
-    its launch had.
-    """
+    """An arm bound to tensors. A kept output is compared by the contents its launch had."""
 
     def __init__(self, subject: Single, prepared: Prepared) -> None:
         self._subject, self._prepared = subject, prepared

@@ -29,9 +29,7 @@ SIGN_BIT = 0x80
 
 
 def _operands(inputs: Inputs) -> tuple[Tensor, ...]:
-    """Return the operand whose columns' signs are the result's, or several that are turned
-    together.
-    """
+    """Return the operands, turned together, whose columns' signs are the result's."""
     if inputs.workload.differentiates:
         return inputs.tensors["q"], inputs.tensors["k"]
     if inputs.workload.attends_in_fp8:  # V in the orders of those who read it

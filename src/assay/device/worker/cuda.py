@@ -50,17 +50,13 @@ def ask(name: str, *arguments: Any) -> None:
 
 
 def persisting_bytes() -> int:
-    """Return the bytes of L2 that are set aside in this process for lines that stay; 0 where the
-    device has none.
-    """
+    """Return the bytes of L2 that this process sets aside for lines that stay."""
     found = ctypes.c_size_t(0)
     refused = driver().cuCtxGetLimit(ctypes.byref(found), PERSISTING_L2)
     return 0 if refused else found.value
 
 
 def set_no_l2_aside() -> int:
-    """Set no L2 aside for lines that stay, as a driver does by itself on an H200; return the bytes
-    that stay set aside.
-    """
+    """Set no L2 aside, as an H200's driver does by itself; return the bytes that stay so."""
     driver().cuCtxSetLimit(PERSISTING_L2, ctypes.c_size_t(0))
     return persisting_bytes()

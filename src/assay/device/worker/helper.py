@@ -24,9 +24,7 @@ class Helper:
 
 
 def load_helper(folder: Path) -> None:
-    """Compile and load the helper, once a process. ``folder``: no stranger's code may write there;
-    nothing is left in it.
-    """
+    """Compile and load the helper, once a process; ``folder``: no stranger's code writes there."""
     if Helper.library is not None:
         return
     try:

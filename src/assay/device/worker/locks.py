@@ -34,9 +34,7 @@ class Use:
     memory_bytes: int | None
 
     def foreign(self) -> str | None:
-        """Return what shows that somebody else uses the GPU, or None. Valid while we have no
-        context.
-        """
+        """Return what shows others on the GPU, or None. Valid while we have no context."""
         if self.processes:
             return counted(self.processes, "other process", "other processes")
         if self.memory_bytes is not None and self.memory_bytes > MEMORY_LIMIT_BYTES:
@@ -59,9 +57,7 @@ def count_processes(nvml: Any, handle: Any) -> int | None:
 
 
 def read_use(nvml: Any, uuid: str) -> Use:
-    """Return who uses a GPU now, and bytes beyond what the driver reserves; None for what these
-    bindings cannot tell.
-    """
+    """Return who uses a GPU now, and its bytes in use; None for what these bindings cannot tell."""
     try:
         handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
     except nvml.NVMLError:
@@ -124,9 +120,7 @@ class Watch:
             self.shared_at.append(now)
 
     def void_reason(self, started: float, ended: float) -> str | None:
-        """Return why work between two times does not count, or None; one interval of slack either
-        side.
-        """
+        """Return why work between two times is void, or None; an interval of slack either side."""
         slack = self._interval
         if any(started - slack <= at <= ended + slack for at in self.shared_at):
             return SHARED_GPU

@@ -100,9 +100,7 @@ def keep_project_apart(output: Path) -> None:
 
 
 def share_compiled_kernels(root: Path) -> None:
-    """Have every process of a job find what an earlier one compiled, in a folder. Call it before
-    PyTorch is imported.
-    """
+    """Have all processes of a job share what is compiled. Call it before PyTorch's import."""
     for variable, name in CACHES.items():
         os.environ.setdefault(variable, str(root / name))
     os.environ.setdefault(SWEEPS_VARIABLE, str(root / "sweeps"))

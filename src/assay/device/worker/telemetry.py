@@ -176,9 +176,7 @@ def _mig_enabled(nvml: Any, handle: Any) -> bool:
 
 
 def choose_device(nvml: Any, target: TargetSpec, environment: Mapping[str, str]) -> Choice:
-    """Return the first visible GPU that is the target. Raises NoDevice naming what is there
-    instead.
-    """
+    """Return the first visible GPU that is the target. Raises NoDevice naming what is there."""
     others = []
     for index, handle in _visible(nvml, environment):
         product = text(nvml.nvmlDeviceGetName(handle))
