@@ -21,7 +21,7 @@ from typing import Any
 from assay.device.worker.failure_kinds import kind_of
 from assay.device.worker.forks import prepare_environment
 from assay.device.worker.helper import load_helper
-from assay.device.worker.locks import UNKNOWN_USE, OpenGpu, Use, require_alone
+from assay.device.worker.locks import UNKNOWN_USE, OpenGpu, require_alone
 from assay.device.worker.messages import utc_moment
 from assay.device.worker.preload import (
     compiled_folder,
@@ -33,7 +33,7 @@ from assay.device.worker.preload import (
     share_compiled_kernels,
     start_again_without,
 )
-from assay.device.worker.telemetry import Choice, open_target
+from assay.device.worker.telemetry import open_target
 from assay.shared.confinement import confine_children
 from assay.shared.errors import BadJob, DeviceError, ExitCode, FailureKind, NoDevice
 from assay.shared.files import write_json
@@ -88,11 +88,11 @@ def _works(batch: Sequence[QueuedJob], lock: Lock) -> Iterator[Callable[[], Json
     began = BEGAN
     if task.together:
         gpu = _open(batch[0], lock, began)
-        for record in _function(task)([queued.job for queued in batch], gpu):
-            yield partial(_stamped, task, record)
+        for make in _function(task)([queued.job for queued in batch], gpu):
+            yield partial(_stamped, task, make)
         return
     for queued in batch:
-        yield partial(perform, queued, lock, began)
+        yield partial(_performed, queued, lock, began)
         # The batch waited once, before its first job.
         began, lock = time.monotonic(), replace(lock, waited_s=0.0)
 
@@ -124,15 +124,15 @@ def _leave(queued: QueuedJob, kind: FailureKind, sentence: str) -> None:
     sys.stderr.flush()
 
 
-def perform(queued: QueuedJob, lock: Lock, began: float) -> Json:
-    """Return the record a job asks for; ``began`` is when work for it did. Raises DeviceError."""
+def _performed(queued: QueuedJob, lock: Lock, began: float) -> Json:
+    """Return the record a job asks for. Raises DeviceError."""
     task = TASKS[queued.job.task]
     gpu = _open(queued, lock, began)
     return _stamped(task, partial(_function(task), queued.job, gpu))
 
 
 def _open(queued: QueuedJob, lock: Lock, began: float) -> OpenGpu:
-    """Return the GPU of a job, where nobody else uses it; ``began``: as of ``perform``."""
+    """Return the GPU of a job where nobody else uses it; ``began``: when work for the job did."""
     task = TASKS[queued.job.task]
     nvml, choice = open_target(queued.job.target)
     if task.needs_torch:
@@ -143,7 +143,12 @@ def _open(queued: QueuedJob, lock: Lock, began: float) -> OpenGpu:
     if task.forks:
         load_helper(queued.output.parent)
     ready = max(0.0, time.monotonic() - began - lock.waited_s)
-    use, remark = _alone(nvml, choice)
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        # What this process has on it itself cannot be told from others.
+        use, remark = UNKNOWN_USE, "this process used the GPU already"
+    else:
+        use, remark = require_alone(nvml, choice)
     return replace(gpu, use=use, remark=remark, ready_s=ready)
 
 
@@ -164,14 +169,14 @@ def _stamped(task: DeviceTask, make: Callable[[], Json]) -> Json:
 
 def _preload(batch: Sequence[QueuedJob], arguments: list[str]) -> None:
     """Import what the children will need; where that touches CUDA, start again without it."""
-    names: dict[str, None] = {}
+    names: list[str] = []
     for job in (queued.job for queued in batch):
         if TASKS[job.task].forks and isinstance(job, ComparisonJob):
-            names.update(dict.fromkeys(modules_for(job.comparison)))
+            names += modules_for(job.comparison)
     if names:
         _require_torch(batch[0].output)
         skipped = left_out()
-        if touching := preload(name for name in names if name not in skipped):
+        if touching := preload(name for name in dict.fromkeys(names) if name not in skipped):
             start_again_without(touching, arguments)
 
 
@@ -187,17 +192,6 @@ def _require_torch(output: Path) -> None:
             f"this Python ({sys.executable}) lacks PyTorch: name one that has it "
             f"with --device-python ({error})"
         ) from error
-
-
-def _alone(nvml: Any, choice: Choice) -> tuple[Use, str]:
-    """Require that nobody else uses the GPU.
-
-    What this process has on it itself cannot be told from others.
-    """
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        return UNKNOWN_USE, "this process used the GPU already"
-    return require_alone(nvml, choice)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,7 @@ from typing import Any
 
 import torch
 
-from assay.ops.attention_arguments import (
-    AttentionArguments,
-    dtype_name,
-    empty_like,
-    empty_lse,
-)
+from assay.ops.attention_arguments import AttentionArguments, dtype_name, empty_like, empty_lse
 from assay.ops.checks import NoKernel, Tensor
 from assay.ops.fp8_blocks import operands
 from assay.ops.kernel_set import Call, find, missing
@@ -159,18 +154,21 @@ def _launch(kernel: Kernel, call: AttentionArguments, handed: ctypes.Structure) 
         ) from error
 
 
+def _aligned(tensor: Tensor) -> bool:
+    """Return whether all rows begin at whole addresses."""
+    steps = (step * tensor.element_size() for step in strides_of(tensor.shape, tensor.stride()))
+    return not any(begin % ALIGNMENT for begin in (tensor.data_ptr(), *steps))
+
+
 def _readable(tensor: Tensor) -> bool:
     """Return whether bulk copies can read it: rows at whole addresses, none of them repeated."""
-    steps = [step * tensor.element_size() for step in strides_of(tensor.shape, tensor.stride())]
     together = tensor.shape[3] == 1 or tensor.stride(3) == 1
-    aligned = not (tensor.data_ptr() % ALIGNMENT or any(step % ALIGNMENT for step in steps))
-    return together and aligned and all(steps)
+    return together and _aligned(tensor) and all(strides_of(tensor.shape, tensor.stride()))
 
 
 def _check_memory(name: str, tensor: Tensor) -> None:
     """Raise ValueError for what bulk copies cannot read."""
-    steps = [step * tensor.element_size() for step in strides_of(tensor.shape, tensor.stride())]
-    if tensor.data_ptr() % ALIGNMENT or any(step % ALIGNMENT for step in steps):
+    if not _aligned(tensor):
         raise ValueError(
             f"{name} has rows that begin at addresses that are no multiples of {ALIGNMENT} bytes: "
             "torch.clone gives a copy that fits"

@@ -5,15 +5,14 @@ how long the longest row is), using it never does.
 """
 
 import importlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from assay.ops import attention_patterns as patterns
-from assay.ops.attention_arguments import SelectedBlocks
-from assay.ops.attention_scores import unpacked, within
+from assay.ops.attention_arguments import AttentionArguments, SelectedBlocks
+from assay.ops.attention_scores import counting_scores, listed_blocks
 from assay.ops.checks import Tensor
 from assay.ops.mask_bits import MaskMod, blocks_of, partial_bits
 from assay.shared.attention_call import NO_BOUND, bounded
@@ -59,7 +58,8 @@ class AttentionMask:
             room = None if longest is None else block_mask.full_kv_indices.shape[-1]
             full = _listed(block_mask.full_kv_num_blocks, block_mask.full_kv_indices, room)
         without = cls(queries, keys, rows, full, listed)
-        if _hides_nothing(block_mask.mask_mod):
+        flex = importlib.import_module("torch.nn.attention.flex_attention")
+        if block_mask.mask_mod is flex.noop_mask:  # what stands where none is given
             made = without if full is not None else replace(without, full=listed, partial=None)
             return made._with_order()
         return without._with_bits(block_mask.mask_mod)
@@ -156,16 +156,14 @@ class AttentionMask:
     def _with_bits(self, mask_mod: MaskMod) -> "AttentionMask":
         if self.partial is None:
             return self._with_order()
-        shape = self.queries, self.keys, self.block
-        bits = partial_bits(mask_mod, self.partial, shape)
+        bits = partial_bits(mask_mod, self._call, self.partial)
         return replace(self, bits=bits)._with_order()
 
     def _with_order(self) -> "AttentionMask":
         """Longest rows first. Kernels order the rows of windows themselves."""
-        lists = [listed.counts for listed in (self.full, self.partial) if listed is not None]
-        if not lists:
+        if not self._lists:
             return self
-        lengths = torch.stack(lists).sum(dim=0)
+        lengths = torch.stack([listed.counts for listed in self._lists]).sum(dim=0)
         order = torch.argsort(lengths, dim=2, descending=True, stable=True)
         return replace(self, order=order.int().contiguous())
 
@@ -179,13 +177,13 @@ class AttentionMask:
             self,
             full=_roomy(self.full, pitch),
             partial=_roomy(self.partial, pitch),
-            bits=None if self.bits is None else _filled_up(self.bits, 3, pitch),
+            bits=None if self.bits is None else _filled_up(self.bits, pitch),
         )
 
     def to(self, device: Any) -> "AttentionMask":
         """Return the mask on a device."""
         bits, order = (
-            None if part is None else part.to(device) for part in (self.bits, self.order)
+            part if part is None else part.to(device) for part in (self.bits, self.order)
         )
         full, partial = _to(self.full, device), _to(self.partial, device)
         return replace(self, full=full, partial=partial, bits=bits, order=order)
@@ -200,10 +198,8 @@ class AttentionMask:
         """Return what ``torch.ops.assay.block_sparse_attention`` takes beside q, k, v and scale."""
         full, partial = self.full, self.partial
         return {
-            "full_counts": None if full is None else full.counts,
-            "full_columns": None if full is None else full.columns,
-            "partial_counts": None if partial is None else partial.counts,
-            "partial_columns": None if partial is None else partial.columns,
+            **{f"full_{each}": getattr(full, each, None) for each in ("counts", "columns")},
+            **{f"partial_{each}": getattr(partial, each, None) for each in ("counts", "columns")},
             "partial_bits": self.bits,
             "order": self.order,
             "block": self.block,
@@ -213,40 +209,32 @@ class AttentionMask:
 
     def dense(self) -> Tensor:
         """Return the whole mask, bool [mask_batches, mask_heads, queries, keys]; for small ones."""
-        rows, columns = -(-self.queries // self.block), -(-self.keys // self.block)
-        device = self._lists[0].counts.device if self._lists else None
-        seen = torch.zeros(
-            (*self._shape, rows, columns, self.block, self.block), dtype=torch.bool, device=device
-        )
-        for listed in self._lists:
-            slots = torch.arange(listed.columns.shape[3], device=device)
-            at = (slots < listed.counts[..., None]).nonzero().unbind(dim=1)
-            batch, head, row, _ = at
-            column = listed.columns[at].long()
-            seen[batch, head, row, column] |= self._seen(listed, at, row, column)
+        call = self._call
+        grid = call.rows, call.block_columns, self.block, self.block
+        seen = torch.zeros((*call.mask_shape, *grid), dtype=torch.bool, device=call.q.device)
+        for listed in call.lists:
+            blocks = listed_blocks(call, listed, wait=True)
+            at = blocks.pairs(0, len(blocks))
+            seen[at.batch, at.head, at.row, at.column] |= counting_scores(call, listed, at)
         whole = seen.transpose(3, 4).flatten(4, 5).flatten(2, 3)
         return whole[:, :, : self.queries, : self.keys]
 
-    def _seen(self, listed: SelectedBlocks, at: Any, row: Tensor, column: Tensor) -> Tensor:
-        """Scores that count in blocks of a list, [blocks, block, block]; or one for all."""
-        if listed is not self.partial:
-            return torch.ones((), dtype=torch.bool, device=row.device)
-        if self.bits is not None:
-            return unpacked(self.bits[at])
-        inside = torch.arange(self.block, device=row.device)
-        query = row[:, None] * self.block + inside
-        key = column[:, None] * self.block + inside
-        distance = key[:, None, :] - (query[:, :, None] + self.keys - self.queries)
-        return within(distance, self.window_left, self.window_right)
+    @property
+    def _call(self) -> AttentionArguments:
+        """A call with this mask, of tensors that hold nothing, for batches and heads of its own."""
+        counts = [listed.counts for listed in self._lists]
+        shape, device = (counts[0].shape[:2], counts[0].device) if counts else ((1, 1), "cpu")
+        q, k = (
+            torch.empty(*shape, length, 0, device=device) for length in (self.queries, self.keys)
+        )
+        return AttentionArguments(
+            q, k, k, self.full, self.partial, self.bits, None, self.block, 1.0,
+            self.window_left, self.window_right,
+        )  # fmt: skip
 
     @property
     def _lists(self) -> list[SelectedBlocks]:
         return [listed for listed in (self.full, self.partial) if listed is not None]
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        """Batches and heads that have blocks of their own."""
-        return tuple(self._lists[0].counts.shape[:2]) if self._lists else (1, 1)
 
 
 def _listed(counts: Tensor, columns: Tensor, longest: int | None) -> SelectedBlocks:
@@ -255,12 +243,6 @@ def _listed(counts: Tensor, columns: Tensor, longest: int | None) -> SelectedBlo
         counts, columns = counts[None], columns[None]
     pitch = int(counts.max()) if longest is None else min(longest, columns.shape[3])
     return SelectedBlocks(counts.int().contiguous(), columns[..., :pitch].int().contiguous())
-
-
-def _hides_nothing(mask_mod: Callable[..., Any]) -> bool:
-    """Return whether it is what FlexAttention puts where no mask_mod is given."""
-    flex = importlib.import_module("torch.nn.attention.flex_attention")
-    return mask_mod is flex.noop_mask
 
 
 def _to(listed: SelectedBlocks | None, device: Any) -> SelectedBlocks | None:
@@ -272,13 +254,13 @@ def _to(listed: SelectedBlocks | None, device: Any) -> SelectedBlocks | None:
 def _roomy(listed: SelectedBlocks | None, pitch: int) -> SelectedBlocks | None:
     if listed is None:
         return None
-    return SelectedBlocks(listed.counts, _filled_up(listed.columns, 3, pitch))
+    return SelectedBlocks(listed.counts, _filled_up(listed.columns, pitch))
 
 
-def _filled_up(tensor: Tensor, dim: int, extent: int) -> Tensor:
-    """The tensor with zeros behind, ``extent`` long in one dimension."""
-    if tensor.shape[dim] > extent:
-        raise ValueError(f"a row has {tensor.shape[dim]} places, which is more than {extent}")
-    shape = list(tensor.shape)
-    shape[dim] = extent - tensor.shape[dim]
-    return torch.cat((tensor, tensor.new_zeros(shape)), dim=dim)
+def _filled_up(tensor: Tensor, pitch: int) -> Tensor:
+    """The tensor with zeros behind, for rows of ``pitch`` places."""
+    places = tensor.shape[3]
+    if places > pitch:
+        raise ValueError(f"a row has {places} places, which is more than {pitch}")
+    more = tensor.new_zeros((*tensor.shape[:3], pitch - places, *tensor.shape[4:]))
+    return torch.cat((tensor, more), dim=3)

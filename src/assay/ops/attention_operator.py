@@ -8,6 +8,7 @@ The last is an operator of its own, so that torch.compile need not look into it;
 in turn. Gradients of FP8 are those at the rounded values: rounding has a slope of 1.
 """
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -30,24 +31,22 @@ from assay.ops.checks import Tensor
 from assay.ops.definition import define
 from assay.ops.fp8_blocks import quantise, restored
 
-LISTS = (
-    "Tensor? full_counts, Tensor? full_columns, Tensor? partial_counts, Tensor? partial_columns, "
-    "Tensor? partial_bits, Tensor? order, int block, float? scale, int window_left, "
-    "int window_right"
-)
-FORWARD = (
-    "(Tensor q, Tensor k, Tensor v, Tensor? full_counts=None, Tensor? full_columns=None, "
+GIVEN_TO_ALL = (
+    "Tensor q, Tensor k, Tensor v, Tensor? full_counts=None, Tensor? full_columns=None, "
     "Tensor? partial_counts=None, Tensor? partial_columns=None, Tensor? partial_bits=None, "
-    "Tensor? order=None, int block=128, float? scale=None, int window_left=-1, "
-    "int window_right=-1) -> (Tensor, Tensor)"
+    "Tensor? order=None, int block=128, float? scale=None, int window_left=-1, int window_right=-1"
 )
+FORWARD = f"({GIVEN_TO_ALL}) -> (Tensor, Tensor)"
 BACKWARD = (
-    "(Tensor grad, Tensor grad_lse, Tensor o, Tensor lse, Tensor q, Tensor k, Tensor v, "
-    f"{LISTS}) -> (Tensor, Tensor, Tensor)"
+    "(Tensor grad, Tensor grad_lse, Tensor o, Tensor lse, "
+    + re.sub("=[^,]*", "", GIVEN_TO_ALL)  # without defaults
+    + ") -> (Tensor, Tensor, Tensor)"
 )
 GIVEN, VALUES = 13, 3
 """Arguments of the forward operator, and those of them that have gradients: the first."""
 TENSORS = 9
+BESIDE = 4
+"""Arguments of the backward operator before those of the forward one."""
 
 
 def _in_given_types(q: Tensor) -> torch.autocast:
@@ -95,8 +94,8 @@ def _fp8_cuda(*arguments: Any) -> tuple[Tensor, Tensor]:
 
 
 def _fp8_fake(*arguments: Any) -> tuple[Tensor, Tensor]:
-    call = _check_fp8(*arguments)
-    return empty_like(call.q), empty_lse(call.q)
+    _check_fp8(*arguments)
+    return _forward_fake(*arguments)
 
 
 def _backward(
@@ -111,10 +110,8 @@ def _backward(
         return reference.gradients(call, grad, grad_lse, o, lse)
 
 
-def _backward_fake(
-    grad: Tensor, grad_lse: Tensor, o: Tensor, lse: Tensor, *arguments: Any
-) -> tuple[Tensor, Tensor, Tensor]:
-    call = check_attention(*arguments)
+def _backward_fake(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
+    call = check_attention(*arguments[BESIDE:])
     return empty_like(call.q), empty_like(call.k), empty_like(call.v)
 
 
@@ -124,8 +121,7 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) 
 
 
 def _gradient(ctx: Any, grad: Tensor, grad_lse: Tensor) -> tuple[Tensor | None, ...]:
-    o, lse, *tensors = ctx.saved_tensors
-    return _gradients(ctx, grad, grad_lse, o, lse, *tensors)
+    return _gradients(ctx, grad, grad_lse, *ctx.saved_tensors)
 
 
 def _fp8_gradient(ctx: Any, grad: Tensor, grad_lse: Tensor) -> tuple[Tensor | None, ...]:

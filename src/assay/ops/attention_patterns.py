@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from assay.ops.attention_arguments import SelectedBlocks
 from assay.ops.checks import Tensor
+from assay.ops.mask_bits import listed
 from assay.shared.sparsity import block_grid, generate
 
 Bools = NDArray[np.bool_]
@@ -27,7 +28,7 @@ def whole_blocks(
     for head, seed in enumerate(seeds):
         row_ptr, col_idx = generate(kind, rows, columns, blocks_per_row, seed)
         selected[head, np.repeat(np.arange(rows), np.diff(row_ptr)), col_idx] = True
-    return _listed(selected)
+    return listed(torch.from_numpy(selected)[None])
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ def window_blocks(
     all_right = any_right if window.right is None else right <= first + window.right
     whole = (left + block <= keys) & np.full((rows, 1), True)
     some, full = any_left & any_right, all_left & all_right & whole
-    return _listed(full[None]), _listed((some & ~full)[None])
+    partial = some & ~full
+    return listed(torch.from_numpy(full)[None, None]), listed(torch.from_numpy(partial)[None, None])
 
 
 def _left(window: Window, first: Any, last: Any, left: Any, right: Any) -> tuple[Bools, Bools]:
@@ -86,18 +88,3 @@ def _left(window: Window, first: Any, last: Any, left: Any, right: Any) -> tuple
         return every, every
     some = (right >= first - window.left) | (left < window.sinks)
     return some, (left >= last - window.left) | (right < window.sinks)
-
-
-def _listed(selected: Bools) -> SelectedBlocks | None:
-    """Return the list of [heads, rows, columns]; None where it selects nothing."""
-    counts = selected.sum(axis=2).astype(np.int32)
-    longest = int(counts.max())
-    if not longest:
-        return None
-    columns = np.zeros((*counts.shape, longest), dtype=np.int32)
-    head, row, column = selected.nonzero()
-    place = (
-        np.arange(len(row)) - (np.cumsum(counts) - counts.ravel()).reshape(counts.shape)[head, row]
-    )
-    columns[head, row, place] = column
-    return SelectedBlocks(torch.from_numpy(counts)[None], torch.from_numpy(columns)[None])

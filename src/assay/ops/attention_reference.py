@@ -8,12 +8,7 @@ from typing import Any
 
 import torch
 
-from assay.ops.attention_arguments import (
-    AttentionArguments,
-    empty_like,
-    empty_lse,
-    sums_dtype,
-)
+from assay.ops.attention_arguments import AttentionArguments, empty_like, empty_lse, sums_dtype
 from assay.ops.attention_scores import (
     BlockPairs,
     ListedBlocks,

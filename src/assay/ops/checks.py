@@ -50,11 +50,10 @@ def output_dtype(dtype: Any) -> Any:
 
 def check_bsr(name: str, values: Tensor, row_ptr: Tensor, col_idx: Tensor) -> None:
     """The three arrays of a BSR matrix. Raises ValueError or TypeError with one sentence."""
-    if values.dim() != 3 or row_ptr.dim() != 1 or col_idx.dim() != 1:
+    if values.dim() != 3:
         raise ValueError(
-            f"{name}_values must be [stored_blocks, block_rows, block_cols], {name}_row_ptr and "
-            f"{name}_col_idx vectors; they have {values.dim()}, {row_ptr.dim()} and "
-            f"{counted(col_idx.dim(), 'dimension')}"
+            f"{name}_values must be [stored_blocks, block_rows, block_cols]; it has "
+            f"{counted(values.dim(), 'dimension')}"
         )
     _check_pattern_arrays(f"{name}_", row_ptr, col_idx)
     require_contiguous(f"{name}_values", values)
@@ -88,10 +87,7 @@ def check_gemm(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor
     """Return the arguments of bsr_gemm. Raises ValueError or TypeError with one sentence."""
     _check_operands(a_values, a_row_ptr, a_col_idx, b)
     k, block = b.shape[0], a_values.shape[2]
-    if k % block != 0:
-        raise ValueError(
-            f"b has {counted(k, 'row')}, which is no whole number of blocks {block} wide"
-        )
+    _require_whole(f"b has {counted(k, 'row')}", k, block)
     m = (a_row_ptr.shape[0] - 1) * a_values.shape[1]
     return Shape(m, b.shape[1], k, output_dtype(b.dtype))
 
@@ -106,8 +102,7 @@ def check_transposed(
         raise ValueError(
             f"b has {counted(b.shape[0], 'row')}, a {rows}: A^T B needs as many of both"
         )
-    if k < 0 or k % block != 0:
-        raise ValueError(f"k is {k}, which is no whole number of blocks {block} wide")
+    _require_whole(f"k is {k}", k, block)
     return Shape(k, b.shape[1], rows, output_dtype(b.dtype))
 
 
@@ -133,11 +128,7 @@ def check_sampled(
     rows = (row_ptr.shape[0] - 1) * block_rows
     if left.shape[0] != rows:
         raise ValueError(f"left has {counted(left.shape[0], 'row')}, the pattern {rows}")
-    if right.shape[0] % block_cols != 0:
-        raise ValueError(
-            f"right has {counted(right.shape[0], 'row')}, which is no whole number of blocks "
-            f"{block_cols} wide"
-        )
+    _require_whole(f"right has {counted(right.shape[0], 'row')}", right.shape[0], block_cols)
 
 
 def _check_operands(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> None:
@@ -187,11 +178,15 @@ def check_bsr_bsr(
             f"blocks of a are {a_values.shape[2]} wide, blocks of b {b_values.shape[1]} high: "
             "they must meet"
         )
-    if n < 0 or n % b_values.shape[2] != 0:
-        raise ValueError(f"n is {n}, which is no whole number of blocks {b_values.shape[2]} wide")
+    _require_whole(f"n is {n}", n, b_values.shape[2])
     m = (a_row_ptr.shape[0] - 1) * a_values.shape[1]
     k = (b_row_ptr.shape[0] - 1) * b_values.shape[1]
     return Shape(m, n, k, output_dtype(a_values.dtype))
+
+
+def _require_whole(what: str, length: Any, block: Any) -> None:
+    if length < 0 or length % block != 0:
+        raise ValueError(f"{what}, which is no whole number of blocks {block} wide")
 
 
 def require_contiguous(name: str, tensor: Tensor) -> None:

@@ -107,11 +107,9 @@ def _example(choice: dict[str, Any]) -> Problem:
 
 
 def kernel_of(entry: dict[str, Any], folder: Path) -> Kernel:
-    """Return a kernel from its entry in an index; ``folder`` is where relative paths begin.
-
-    Raises ValueError for an entry that lacks something.
-    """
+    """Return a kernel by its entry in an index of ``folder``. Raises ValueError for a bad one."""
     try:
+        head_dim = entry.get("head_dim")
         return Kernel(
             id=entry["variant"],
             operation=entry["operation"],
@@ -122,7 +120,7 @@ def kernel_of(entry: dict[str, Any], folder: Path) -> Kernel:
             symbol=entry["symbol"],
             path=str((folder / entry["path"]).resolve()),
             sha256=entry["sha256"],
-            head_dim=_head_dim(entry.get("head_dim")),
+            head_dim=None if head_dim is None else int(head_dim),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"a kernel's entry lacks or misstates something: {error!r}") from error
@@ -181,7 +179,3 @@ def _shape(block: Block) -> str:
 def _block(value: Any) -> Block:
     rows, cols = value
     return int(rows), int(cols)
-
-
-def _head_dim(value: Any) -> int | None:
-    return None if value is None else int(value)

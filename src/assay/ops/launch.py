@@ -1,7 +1,7 @@
 """A call of a compiled kernel: which one, on which stream, with which workspace."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -49,8 +49,8 @@ def kernel_for(
     return kernel, "" if kernel else missing(call)
 
 
-def launch(kernel: Kernel, operands: tuple[Tensor, ...], shape: Shape) -> Tensor:
-    """Return one launch on the current stream; returns the result.
+def launch(kernel: Kernel, operands: Sequence[Tensor], shape: Shape) -> Tensor:
+    """Return the result of one launch on the current stream.
 
     The workspace is PyTorch's memory: freed here, and given out again only behind this launch.
     Raises ValueError for operands that the kernel refuses, RuntimeError for a failure.

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from assay.ops.attention_arguments import WORD, SelectedBlocks
-from assay.ops.attention_scores import packed
+from assay.ops.attention_arguments import WORD, AttentionArguments, SelectedBlocks
+from assay.ops.attention_scores import counting_scores, listed_blocks, packed
 from assay.ops.checks import Tensor
 
 MaskMod = Callable[..., Any]
@@ -39,33 +39,23 @@ def _evaluated(mask_mod: MaskMod, *places: Tensor, over_blocks: bool) -> Tensor:
         return _each_score(mask_mod, over_blocks)(*places)
 
 
-def partial_bits(mask_mod: MaskMod, listed: SelectedBlocks, shape: tuple[int, int, int]) -> Tensor:
+def partial_bits(mask_mod: MaskMod, call: AttentionArguments, listed: SelectedBlocks) -> Tensor:
     """Return the bits of listed blocks, int32 [..., pitch, block, block / 32].
 
-    ``shape``: queries, keys, block. Scores past the last query or key, and places without a block,
-    have no bit. Nothing waits for the GPU.
+    ``call``: one with this list as its partial one, which has no bits yet, and no window. Scores
+    past the last query or key, and places without a block, have no bit. Nothing waits for the GPU.
     """
-    queries, keys, block = shape
-    _, heads, rows, pitch = listed.columns.shape
-    device = listed.columns.device
-    places = torch.arange(listed.columns.numel(), device=device)
+    block, device = call.block, listed.columns.device
+    blocks = listed_blocks(call, listed, wait=False)
     inside = torch.arange(block, device=device)
-    bits = torch.zeros((len(places), block, block // WORD), dtype=torch.int32, device=device)
+    bits = torch.zeros((len(blocks), block, block // WORD), dtype=torch.int32, device=device)
     step = max(1, CHUNK_SCORES // block**2)
-    for begin in range(0, len(places), step):
-        place = places[begin : begin + step]
-        mask = place // pitch // rows
-        there = place % pitch < listed.counts.flatten()[place // pitch]
-        column = torch.where(there, listed.columns.flatten()[place].long(), 0)
-        query = (place // pitch % rows)[:, None] * block + inside
-        key = column[:, None] * block + inside
-        seen = _evaluated(
-            mask_mod, mask // heads, mask % heads,
-            query.clamp(max=queries - 1), key.clamp(max=keys - 1), over_blocks=True,
-        )  # fmt: skip
-        seen = seen & there[:, None, None]
-        seen = seen & (query < queries)[:, :, None] & (key < keys)[:, None, :]
-        bits[begin : begin + step] = packed(seen)
+    for begin in range(0, len(blocks), step):
+        at = blocks.pairs(begin, begin + step)
+        query = (at.row[:, None] * block + inside).clamp(max=call.q.shape[2] - 1)
+        key = (at.column[:, None] * block + inside).clamp(max=call.k.shape[2] - 1)
+        seen = _evaluated(mask_mod, at.batch, at.head, query, key, over_blocks=True)
+        bits[begin : begin + step] = packed(seen & counting_scores(call, listed, at))
     return bits.reshape(*listed.columns.shape, block, block // WORD)
 
 
@@ -102,5 +92,8 @@ def listed(selected: Tensor) -> SelectedBlocks | None:
     longest = int(counts.max())
     if not longest:
         return None
-    order = torch.argsort(selected.int(), dim=3, descending=True, stable=True)
-    return SelectedBlocks(counts, order[..., :longest].int().contiguous())
+    at = selected.nonzero(as_tuple=True)
+    places = selected.cumsum(dim=3, dtype=torch.int32)[at].long() - 1
+    columns = counts.new_zeros((*counts.shape, longest))
+    columns[(*at[:3], places)] = at[3].int()
+    return SelectedBlocks(counts, columns)

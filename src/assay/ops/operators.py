@@ -9,6 +9,7 @@ The gradients are operators of their own, so that torch.compile need not look in
 no gradients in turn.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -31,24 +32,34 @@ BSR = "Tensor {0}_values, Tensor {0}_row_ptr, Tensor {0}_col_idx"
 A, B = BSR.format("a"), BSR.format("b")
 
 
-def _gemm_cpu(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> Tensor:
-    check_gemm(a_values, a_row_ptr, a_col_idx, b)
-    return reference.product(a_values, a_row_ptr, a_col_idx, b)
-
-
-def _gemm_cuda(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> Tensor:
-    shape = check_gemm(a_values, a_row_ptr, a_col_idx, b)
-    kernel, why_not = kernel_for("bsr_gemm", shape.n, a_values, a_row_ptr)
+def _by_kernel(
+    operation: str, shape: Shape, operands: Sequence[Tensor], b_values: Tensor | None = None
+) -> Tensor:
+    """Return the product by the loaded kernel. Raises NoKernel."""
+    a_values = operands[0]
+    kernel, why_not = kernel_for(operation, shape.n, a_values, operands[1], b_values)
     if kernel is None:
         raise NoKernel(why_not)
-    if _is_zero(shape, a_values):
+    if _is_zero(shape, a_values) or (b_values is not None and b_values.shape[0] == 0):
         return a_values.new_zeros((shape.m, shape.n), dtype=shape.dtype)
-    return launch(kernel, (a_values, a_row_ptr, a_col_idx, b), shape)
+    return launch(kernel, operands, shape)
 
 
-def _gemm_fake(a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor) -> Tensor:
-    shape = check_gemm(a_values, a_row_ptr, a_col_idx, b)
-    return a_values.new_empty((shape.m, shape.n), dtype=shape.dtype)
+def _empty(shape: Shape, like: Tensor) -> Tensor:
+    return like.new_empty((shape.m, shape.n), dtype=shape.dtype)
+
+
+def _gemm_cpu(*operands: Tensor) -> Tensor:
+    check_gemm(*operands)
+    return reference.product(*operands)
+
+
+def _gemm_cuda(*operands: Tensor) -> Tensor:
+    return _by_kernel("bsr_gemm", check_gemm(*operands), operands)
+
+
+def _gemm_fake(*operands: Tensor) -> Tensor:
+    return _empty(check_gemm(*operands), operands[0])
 
 
 def _bsr_bsr_cpu(*operands: Any) -> Tensor:
@@ -57,19 +68,11 @@ def _bsr_bsr_cpu(*operands: Any) -> Tensor:
 
 
 def _bsr_bsr_cuda(*operands: Any) -> Tensor:
-    shape = check_bsr_bsr(*operands)
-    a_values, a_row_ptr, b_values = operands[0], operands[1], operands[3]
-    kernel, why_not = kernel_for("bsr_bsr_gemm", shape.n, a_values, a_row_ptr, b_values)
-    if kernel is None:
-        raise NoKernel(why_not)
-    if _is_zero(shape, a_values) or b_values.shape[0] == 0:
-        return a_values.new_zeros((shape.m, shape.n), dtype=shape.dtype)
-    return launch(kernel, operands[:6], shape)
+    return _by_kernel("bsr_bsr_gemm", check_bsr_bsr(*operands), operands[:6], operands[3])
 
 
 def _bsr_bsr_fake(*operands: Any) -> Tensor:
-    shape = check_bsr_bsr(*operands)
-    return operands[0].new_empty((shape.m, shape.n), dtype=shape.dtype)
+    return _empty(check_bsr_bsr(*operands), operands[0])
 
 
 def _is_zero(shape: Shape, a_values: Tensor) -> bool:
@@ -93,11 +96,8 @@ def _transposed(
     return reference.product(*arrays, b)
 
 
-def _transposed_fake(
-    a_values: Tensor, a_row_ptr: Tensor, a_col_idx: Tensor, b: Tensor, k: Any
-) -> Tensor:
-    shape = check_transposed(a_values, a_row_ptr, a_col_idx, b, k)
-    return a_values.new_empty((shape.m, shape.n), dtype=shape.dtype)
+def _transposed_fake(*operands: Any) -> Tensor:
+    return _empty(check_transposed(*operands), operands[0])
 
 
 def _sampled(
@@ -166,12 +166,9 @@ bsr_bsr = define(
 )
 bsr_bsr.register_kernel("cuda")(_bsr_bsr_cuda)
 gemm_transposed = define(
-    "bsr_gemm_transposed",
-    f"({A}, Tensor b, SymInt k) -> Tensor",
-    _transposed,
-    None,
+    "bsr_gemm_transposed", f"({A}, Tensor b, SymInt k) -> Tensor", _transposed, None,
     _transposed_fake,
-)
+)  # fmt: skip
 sampled = define(
     "bsr_sampled",
     "(Tensor left, Tensor right, Tensor row_ptr, Tensor col_idx, SymInt block_rows, "

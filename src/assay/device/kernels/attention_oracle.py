@@ -100,8 +100,7 @@ class _Queries:
 def _parts(inputs: Inputs) -> Iterator[_Queries]:
     """Block rows of all heads, or rows of one head of dense attention. Rows that see no key have
     none."""
-    w, blocks, device = inputs.workload, inputs.blocks, inputs.device
-    whole = slice(None)
+    w, blocks, device, whole = inputs.workload, inputs.blocks, inputs.device, slice(None)
     if blocks is None:
         rows = inputs.checked_rows
         rows = torch.arange(w.seq_q, device=device) if rows is None else rows
@@ -151,22 +150,15 @@ def _attend(inputs: Inputs, part: _Queries, dtype: Any) -> tuple[Tensor, Tensor]
     hidden = _hidden(w, part, q.device)
     if hidden is not None:
         scores = scores.masked_fill(hidden, -math.inf)
-    sums = torch.logsumexp(scores.to(_wide(dtype)), dim=-1, keepdim=True)
-    weights = _fp8_weights(scores) if in_fp8 else torch.softmax(scores, dim=-1)
+    wide = scores if dtype is torch.float64 else scores.float()
+    sums = torch.logsumexp(wide, dim=-1, keepdim=True)
+    weights = torch.softmax(scores, dim=-1)
+    if in_fp8:  # rounded as the second product takes it, in units of which 448 is one
+        weights = (fp8_blocks.MOST * weights).to(fp8_blocks.E4M3).float() / fp8_blocks.MOST
     if hidden is not None:  # a row without keys has no weights
         weights = weights.masked_fill(sums == -math.inf, 0.0)
     output = weights @ v[:, :, None]
     return output.flatten(1, 2), sums.squeeze(-1).flatten(1, 2)
-
-
-def _fp8_weights(scores: Tensor) -> Tensor:
-    """Softmax rounded to E4M3, as the second product takes it, in units of which 448 is one."""
-    weights = fp8_blocks.MOST * torch.softmax(scores, dim=-1)
-    return weights.to(fp8_blocks.E4M3).float() / fp8_blocks.MOST
-
-
-def _wide(dtype: Any) -> Any:
-    return torch.float64 if dtype is torch.float64 else torch.float32
 
 
 def _of_heads(tensor: Tensor, part: _Queries, w: WorkloadSpec) -> Tensor:

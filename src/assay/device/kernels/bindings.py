@@ -61,10 +61,7 @@ def bind(
     inputs: Inputs,
     stream: Callable[[], int] = current_stream,
 ) -> Prepared:
-    """Bind a launcher to inputs, an output buffer and a workspace. Every launch is checked.
-
-    Raises RuntimeError as ``arguments_of``.
-    """
+    """Bind a launcher to inputs, an output and a workspace. Raises as ``arguments_of``."""
     operands, output, sizes = arguments_of(variant, inputs)
     workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device=inputs.device)
     pointers = [inputs.tensors[name].data_ptr() for name in operands]

@@ -142,9 +142,9 @@ def _blocked_ell(
     """A of ``k`` columns in Blocked-ELL."""
     handle = library.new(
         "cusparseCreateBlockedEll",
-        *(values.shape[0], k, square, values.shape[1], columns.data_ptr(), values.data_ptr()),
-        *(_INDEX_32I, _INDEX_BASE_ZERO, _value_type(values)),
-    )
+        values.shape[0], k, square, values.shape[1], columns.data_ptr(), values.data_ptr(),
+        _INDEX_32I, _INDEX_BASE_ZERO, _value_type(values),
+    )  # fmt: skip
     return _Sparse(handle, _SPMM_BLOCKED_ELL_ALG1, (columns, values))
 
 
@@ -234,12 +234,10 @@ def prepare_blocked_ell(inputs: Inputs) -> Prepared:
         return arrange(ell_values(blocks, inputs.tensors["a_values"]), square).contiguous()
 
     values = packed()
-
-    def refresh() -> None:
-        values.copy_(packed())
-
     ell = _blocked_ell(library, columns, values, square, inputs.workload.k)
-    return _prepared(_Spmm(library, ell, inputs.tensors["b"], out), out, refresh)
+    return _prepared(
+        _Spmm(library, ell, inputs.tensors["b"], out), out, lambda: values.copy_(packed())
+    )
 
 
 def prepare_bsr(inputs: Inputs) -> Prepared:

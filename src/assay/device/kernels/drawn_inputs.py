@@ -129,12 +129,11 @@ def _quantise(inputs: Inputs, name: str, values: Tensor) -> Tensor:
 
 def _list_tensors(blocks: Blocks, workload: WorkloadSpec, device: str) -> dict[str, Tensor]:
     """Lists of key blocks, [1, 1, rows] and [1, 1, rows, pitch]; none where no block is such."""
-    full, partial = block_lists(blocks, workload)
     tensors = {}
-    for name, blocks_of in (("full", full), ("partial", partial)):
-        if blocks_of.pitch:
-            tensors[f"{name}_counts"] = torch.from_numpy(blocks_of.counts)[None, None].to(device)
-            tensors[f"{name}_columns"] = torch.from_numpy(blocks_of.columns)[None, None].to(device)
+    for name, listed in zip(("full", "partial"), block_lists(blocks, workload), strict=True):
+        if listed.pitch:
+            tensors[f"{name}_counts"] = torch.from_numpy(listed.counts)[None, None].to(device)
+            tensors[f"{name}_columns"] = torch.from_numpy(listed.columns)[None, None].to(device)
     return tensors
 
 

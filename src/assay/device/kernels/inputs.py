@@ -67,9 +67,7 @@ class Inputs:
     @property
     def output_dtype(self) -> Any:
         """Return the element type of the result."""
-        if self.workload.operation == "tma_load":
-            return torch.float32
-        if self.workload.output_dtype == "float32":
+        if self.workload.operation == "tma_load" or self.workload.output_dtype == "float32":
             return torch.float32
         return OUTPUT_DTYPES[self.workload.dtype]
 

@@ -16,7 +16,6 @@ from assay.shared.stored_blocks import Blocks
 CHUNK_BYTES = 2**30
 """Largest float64 temporary; scores and their exponentials need two or three of them at once."""
 
-
 ONE_ELEMENT = 10.0
 """How much further off one element may be than all together. Of normal rounding errors the largest
 among 10^9 lies six times their spread away."""
@@ -33,10 +32,7 @@ class Errors:
     asked one by one."""
 
     def beyond(self, workload: WorkloadSpec) -> str:
-        """Return which of the workload's criteria does not hold, with its limit; "" where all do.
-
-        An error that is not finite never does.
-        """
+        """Return which of the workload's criteria does not hold, or "". No NaN ever holds one."""
         if self.relative is None or self.max_abs is None:
             return "the output holds NaN or infinities, or differs from an oracle of zeros"
         limits = (
@@ -152,10 +148,7 @@ def oracle(inputs: Inputs) -> Tensor:
 
 
 def true_product(inputs: Inputs) -> Tensor:
-    """Return A times B of a ``bsr_bsr_gemm``, in float32 (rounded from float64).
-
-    The columns may be in any order: blocks that are stored twice add up.
-    """
+    """Return A B of a ``bsr_bsr_gemm``, in float32. Blocks that are stored twice add up."""
     t, w = inputs.tensors, inputs.workload
     result = torch.zeros(inputs.output_shape(), dtype=torch.float32, device=inputs.device)
     dense_b = densify(_known(inputs.blocks_b), widened(t["b_values"]), (w.k, w.n))
@@ -175,10 +168,7 @@ def _known(blocks: Blocks | None) -> Blocks:
 
 
 def densify(blocks: Blocks, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    """Return the whole matrix, zeros where no block is stored, cut to ``shape``.
-
-    Blocks that are stored twice add up.
-    """
+    """Return the whole matrix, cut to ``shape``. Blocks that are stored twice add up."""
     bm, bk = blocks.block_rows, blocks.block_cols
     grid = values.new_zeros(blocks.grid_rows, bm, blocks.grid_cols, bk)
     for row, begin, end in blocks.rows():
@@ -203,13 +193,6 @@ def _index(blocks: Blocks, begin: int, end: int, device: Any) -> Tensor:
     return torch.from_numpy(blocks.col_idx[begin:end].astype("int64")).to(device)
 
 
-def _elements(blocks: Blocks, begin: int, end: int, limit: int, device: Any) -> Tensor:
-    """Matrix columns below ``limit`` that the stored blocks ``begin:end`` cover."""
-    first = _index(blocks, begin, end, device) * blocks.block_cols
-    columns = (first[:, None] + torch.arange(blocks.block_cols, device=device)).flatten()
-    return columns[columns < limit]
-
-
 def _dense(a: Tensor, b: Tensor, result: Tensor) -> None:
     """result[m,n] = a[m,k] b[k,n], some rows at a time."""
     wide = widened(b)
@@ -225,9 +208,10 @@ def _bsr(blocks: Blocks, values: Tensor, b: Tensor, result: Tensor) -> None:
     if width > b.shape[0]:
         # A last block column may reach beyond k: what it holds there meets zeros.
         b = torch.cat([b, b.new_zeros(width - b.shape[0], b.shape[1])])
+    inside = torch.arange(bk, device=b.device)
     for row, begin, end in blocks.rows():
         strip = widened(values[begin:end]).transpose(0, 1).reshape(bm, (end - begin) * bk)
-        columns = _elements(blocks, begin, end, width, b.device)
+        columns = (_index(blocks, begin, end, b.device)[:, None] * bk + inside).flatten()
         top, bottom = row * bm, min((row + 1) * bm, result.shape[0])
         result[top:bottom] = strip[: bottom - top] @ b[columns]
 

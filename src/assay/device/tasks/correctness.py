@@ -13,10 +13,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from typing import Any
 
 import torch
 
-from assay.device.kernels.attention_oracle import Limits, attend, low_precision_limits
+from assay.device.kernels.attention_oracle import attend, low_precision_limits
 from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.drawn_inputs import fill, make_inputs, written
 from assay.device.kernels.inputs import Inputs, Tensor
@@ -55,15 +56,9 @@ DEADLINE_S = 600.0
 """An arm not checked by then hangs; the slowest compile and oracle take under two minutes."""
 
 
-def _check(name: str, seed: int, passed: bool, detail: str = "") -> Json:
-    return {
-        "name": name,
-        "seed": seed,
-        "passed": passed,
-        "relative_error": None,
-        "max_abs_error": None,
-        "detail": detail,
-    }
+def _check(name: str, seed: int, passed: bool, detail: str = "", **errors: Any) -> Json:
+    none = {"relative_error": None, "max_abs_error": None}
+    return {"name": name, "seed": seed, "passed": passed, **none, "detail": detail, **errors}
 
 
 def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
@@ -84,10 +79,12 @@ def _launch_and_compare(name: str, seed: int, prepared: Prepared, inputs: Inputs
     if inputs.workload.attends_in_fp8:
         known = right.log_sum_exp[right.log_sum_exp.isfinite()].abs()
         sums_limit = max(sums_limit, FP8_SCORES * float(known.max()))
+    error = float((output.float() - right.output).abs().max())
+    passed = error <= limits.output
     return [
         _compared(name, seed, output, right.output, inputs),
         _log_sum_exp(name, seed, sums, right.log_sum_exp, sums_limit),
-        _low_precision_rule(name, seed, output, right.output, limits),
+        _limited("low_precision_rule", name, seed, error, limits.output, passed=passed),
     ]
 
 
@@ -98,18 +95,17 @@ def _compared(name: str, seed: int, output: Tensor, right: Tensor, inputs: Input
     if inputs.workload.differentiates:
         each = _each_gradient(inputs, output, right)
         detail = f"{beyond} ({each})" if beyond else each
-    check = _check(name, seed, not beyond, detail)
-    check.update(relative_error=errors.relative, max_abs_error=errors.max_abs)
-    return check
+    found = {"relative_error": errors.relative, "max_abs_error": errors.max_abs}
+    return _check(name, seed, not beyond, detail, **found)
 
 
 def _each_gradient(inputs: Inputs, output: Tensor, right: Tensor) -> str:
     """Return the relative error of each gradient, in words."""
-    found = errors_by_gradient(inputs, output, right).items()
-    words = (
-        (name, "no number" if e.relative is None else f"{e.relative:.2e}") for name, e in found
-    )
-    return ", ".join(f"{name} {error}" for name, error in words)
+    words = []
+    for name, errors in errors_by_gradient(inputs, output, right).items():
+        error = "no number" if errors.relative is None else f"{errors.relative:.2e}"
+        words.append(f"{name} {error}")
+    return ", ".join(words)
 
 
 def _log_sum_exp(shape: str, seed: int, found: Tensor, right: Tensor, limit: float) -> Json:
@@ -120,20 +116,11 @@ def _log_sum_exp(shape: str, seed: int, found: Tensor, right: Tensor, limit: flo
     return _limited("log_sum_exp", shape, seed, error, limit, passed=passed)
 
 
-def _low_precision_rule(
-    shape: str, seed: int, output: Tensor, right: Tensor, limits: Limits
-) -> Json:
-    """Return FlashAttention's own check of an output (see ``low_precision_limits``)."""
-    error, limit = float((output.float() - right).abs().max()), limits.output
-    return _limited("low_precision_rule", shape, seed, error, limit, passed=error <= limit)
-
-
 def _limited(name: str, shape: str, seed: int, error: float, limit: float, *, passed: bool) -> Json:
     """Return a check by a limit of the launch's own."""
-    check = _check(name, seed, passed, f"{shape}: at most {limit:.3g}")
-    check["max_abs_error"] = error if math.isfinite(error) else None
-    check["limit"] = limit if math.isfinite(limit) else None
-    return check
+    numbers = {"max_abs_error": error, "limit": limit}
+    known = {each: number if math.isfinite(number) else None for each, number in numbers.items()}
+    return _check(name, seed, passed, f"{shape}: at most {limit:.3g}", **known)
 
 
 def _fresh(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
@@ -150,12 +137,6 @@ def _fresh(name: str, seed: int, prepared: Prepared, inputs: Inputs) -> list[Jso
     detail = f"changed: {', '.join(changed)}" if changed else ""
     checks.append(_check("inputs_unchanged", seed, not changed, detail))
     return checks
-
-
-def _repeat(seed: int, prepared: Prepared, inputs: Inputs) -> list[Json]:
-    """The same buffers with other contents: neither the last result nor a cached one will do."""
-    prepared.refresh()
-    return _launch_and_compare("repeat", seed + REPEAT_SEED, prepared, inputs)
 
 
 def _true_product(seed: int, prepared: Prepared, inputs: Inputs) -> Json:
@@ -218,7 +199,9 @@ def check_arm(
         before = inputs.snapshot() if inputs.case else None
         fill(inputs, seed + REPEAT_SEED)
         fixed = before is not None and not inputs.changed_since(before)
-        checks += _repeat(seed, prepared, inputs)
+        # The same buffers with other contents: neither the last result nor a cached one will do.
+        prepared.refresh()
+        checks += _launch_and_compare("repeat", seed + REPEAT_SEED, prepared, inputs)
     if arm.variant.kind == "kernel":
         large = ((name, workload, True) for name, workload in large_shapes(arm.workload))
         for name, workload, ragged in (*small_shapes(arm.workload), *large):
@@ -235,12 +218,10 @@ def check_arm(
     failed = sorted({check["name"] for check in checks if not check["passed"]})
     if failed:
         remarks.insert(0, f"failed: {', '.join(failed)}")
-    status = "incorrect" if failed else "correct"
-    detail = "; ".join(remarks)
     return {
-        "status": status,
+        "status": "incorrect" if failed else "correct",
         "checks": checks,
-        "detail": detail,
+        "detail": "; ".join(remarks),
         "refused": refused,
         "true_product": beside,
         "fixed_inputs": fixed,
@@ -284,10 +265,7 @@ def arm_record(arm: ArmSpec, outcome: ChildOutcome) -> Json:
 
 
 def run_correctness(jobs: Sequence[CorrectnessJob], gpu: OpenGpu) -> list[Callable[[], Json]]:
-    """Return for each comparison what gives its CorrectnessRecord, to be called in this order.
-
-    The arms of all of them are checked side by side.
-    """
+    """Return what gives each comparison's record, in this order; all arms go side by side."""
     arms = [(job, arm) for job in jobs for arm in job.comparison.arms]
 
     def work(job: CorrectnessJob, arm: ArmSpec, note: Note) -> Json:

@@ -11,7 +11,7 @@ import importlib.util
 import json
 import statistics
 import tempfile
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,11 @@ THROTTLE_FRACTION = 0.01
 """NVBench throws away what ran below 75 % of the highest clock, and pauses. A capped GPU runs there
 all the time, and our own samples keep what its regime is: only an absurd clock may be thrown away.
 Not 0, which would also end NVBench's measuring of the clock."""
+TIMES = (
+    "events_median_ms", "events_clock_mhz",
+    "nvbench_cold_ms", "nvbench_statistic", "nvbench_samples", "nvbench_clock_mhz",
+)  # fmt: skip
+"""Of the StopwatchArm record: by our own stopwatch, then the fields of ``Cold``."""
 MEDIAN, MEAN = "nv/cold/time/gpu/median", "nv/cold/time/gpu/mean"
 SAMPLES = "nv/cold/sample_size"
 CLOCK = "nv/cold/sm_clock_rate/mean"
@@ -146,14 +151,8 @@ def time_arm(package: Any, arm: ArmSpec, note: Note) -> Json:
     found = time_cold(package, prepared.launch)
     if found is None:
         raise RuntimeError("NVBench gave no cold time")
-    return {
-        "events_median_ms": statistics.median(timing.times_ms),
-        "events_clock_mhz": timing.clock_mhz,
-        "nvbench_cold_ms": found.ms,
-        "nvbench_statistic": found.statistic,
-        "nvbench_samples": found.samples,
-        "nvbench_clock_mhz": found.clock_mhz,
-    }
+    events = statistics.median(timing.times_ms), timing.clock_mhz
+    return dict(zip(TIMES, (*events, *astuple(found)), strict=True))
 
 
 def arm_record(arm: ArmSpec, status: str, detail: str, times: Json | None = None) -> Json:
@@ -165,13 +164,7 @@ def arm_record(arm: ArmSpec, status: str, detail: str, times: Json | None = None
         "binary_sha256": arm.artifact.sha256 if arm.artifact else None,
         "status": status,
         "detail": detail,
-        "events_median_ms": None,
-        "events_clock_mhz": None,
-        "nvbench_cold_ms": None,
-        "nvbench_statistic": None,
-        "nvbench_samples": None,
-        "nvbench_clock_mhz": None,
-        **(times or {}),
+        **(times or dict.fromkeys(TIMES)),
     }
 
 

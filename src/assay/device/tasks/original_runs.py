@@ -64,35 +64,38 @@ def run_originals(jobs: Sequence[OriginalRunsJob], gpu: OpenGpu) -> Iterator[Cal
 def _built(job: OriginalRunsJob, home: Path, _note: Note) -> Json:
     """Return the lines that name the compiler and build the program, as they went."""
     compiler = build = None
-    working, variables, within = _working(job), _environment(home), _within(job, home)
+    run = _line_runner(job, home)
     if job.build is not None:
         if (name := compiler_of(job.build)) is not None:
-            asked = f"{shlex.quote(name)} --version"
-            compiler = run_line(asked, working, variables, VERSION_TIMEOUT_S, within)
-        build = run_line(job.build, working, variables, job.build_timeout_s, within)
+            compiler = run(f"{shlex.quote(name)} --version", VERSION_TIMEOUT_S)
+        build = run(job.build, job.build_timeout_s)
         progress(0, job.runs, f"{job.original}: built, exit code {build['exit_code']}")
     return {"compiler": compiler, "build": build}
 
 
-def _working(job: OriginalRunsJob) -> Path:
-    """Return where lines are typed. Raises BadJob where the copy does not have it."""
-    return _inside(Path(job.directory).resolve(), job.working, "directory")
+def _line_runner(job: OriginalRunsJob, home: Path) -> Callable[[str, float], Json]:
+    """Return ``run_line`` of a line and its time where lines are typed, kept in what the program
+    may write to: its copy and its home. Raises BadJob where the copy has no such folder.
+    """
+    top = Path(job.directory).resolve()
+    working, within = _inside(top, job.working, "directory"), confinement([top, home])
+    return lambda line, timeout_s: run_line(line, working, _environment(home), timeout_s, within)
 
 
 def _run_original(job: OriginalRunsJob, home: Path, outcome: ChildOutcome, gpu: OpenGpu) -> Json:
     """Run what was built. Raises BadJob where the file that the source names is not in the copy."""
-    top, working = Path(job.directory).resolve(), _working(job)
+    run, top = _line_runner(job, home), Path(job.directory).resolve()
     file = None if job.file is None else _inside(top, job.file, "file")
     digest = None if file is None else sha256_file(file)
     if outcome.value is None:
         raise DeviceError(f"{job.original}: its build {outcome.error}")
-    build, variables, within = outcome.value["build"], _environment(home), _within(job, home)
+    build = outcome.value["build"]
     built = build is None or build["exit_code"] == 0
     series: list[list[Json]] = []
     for line in (job.run, job.typed):
         series.append([])
         while built and line is not None and len(series[-1]) < job.runs:
-            ran = run_line(line, working, variables, job.run_timeout_s, within)
+            ran = run(line, job.run_timeout_s)
             series[-1].append(ran)
             text = f"{job.original}: exit code {ran['exit_code']}, {ran['seconds']:.1f} s"
             progress(len(series[-1]), job.runs, text)
@@ -114,11 +117,6 @@ def _run_original(job: OriginalRunsJob, home: Path, outcome: ChildOutcome, gpu: 
         "typed_line": None if job.typed is None else {"line": job.typed, "by": "source"},
         "typed_runs": series[1],
     }
-
-
-def _within(job: OriginalRunsJob, home: Path) -> Confinement | None:
-    """Return what the program is kept in; it may write to its copy and its home."""
-    return confinement([Path(job.directory).resolve(), home])
 
 
 def _inside(top: Path, name: str, what: str) -> Path:
@@ -210,10 +208,7 @@ def _children() -> set[int]:
 
 
 def _end_orphans(before: set[int]) -> None:
-    """Kill what a line left in sessions of its own, one generation after the other.
-
-    ``before``: children of this process that are not the line's.
-    """
+    """Kill what a line, and not ``before``, left in sessions of its own, by generations."""
     limit = time.monotonic() + ORPHANS_S
     while (left := _children() - before) and time.monotonic() < limit:
         for orphan in left:

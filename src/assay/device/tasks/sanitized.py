@@ -15,12 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.shared.attention_call import (
-    ABI,
-    COLUMNS,
-    FP8_ABI,
     GRADIENTS,
-    STRUCTURES,
-    AttentionBackwardCall,
     AttentionSizes,
     attention_backward_call,
     attention_call,
@@ -167,27 +162,23 @@ class Driver:
 
 
 def attention_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
-    """Return what enqueues one launch of an attention kernel; its buffers are allocated here."""
-    structure = STRUCTURES[FP8_ABI if COLUMNS in shape["operands"] else ABI]
-    launcher = open_attention(Path(spec["library"]), spec["symbol"], structure)
-    sizes = AttentionSizes(**shape["attention"])
-    addresses = {name: driver.upload(Path(path).read_bytes()) for name, path in _operands(shape)}
-    addresses["o"] = driver.allocate(shape["output_bytes"])
-    addresses["lse"] = driver.allocate(FLOAT_BYTES * sizes.batches * sizes.heads * sizes.queries)
-    call = forward_call(sizes, addresses)
-    size = launcher.workspace_bytes(call)
-    workspace = driver.allocate(size)
-    return lambda: launcher.launch(call, workspace, size, 0)
-
-
-def gradients_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
-    """Return what enqueues one launch of a kernel for attention's gradients, likewise."""
-    launcher = open_attention(Path(spec["library"]), spec["symbol"], AttentionBackwardCall)
-    addresses = {name: driver.upload(Path(path).read_bytes()) for name, path in _operands(shape)}
-    for name, size in zip(GRADIENTS[1:], shape["gradient_bytes"], strict=True):
-        addresses[name] = driver.allocate(size)
-    forward = attention_call(AttentionSizes(**shape["attention"]), addresses)
-    call = attention_backward_call(forward, shape["strides"], addresses)
+    """Return what enqueues one launch of an attention kernel, or of one for its gradients; its
+    buffers are allocated here.
+    """
+    sizes, operands = AttentionSizes(**shape["attention"]), shape["operands"]
+    addresses = {name: driver.upload(Path(path).read_bytes()) for name, path in operands.items()}
+    call: ctypes.Structure
+    if "gradient_bytes" in shape:
+        for name, size in zip(GRADIENTS[1:], shape["gradient_bytes"], strict=True):
+            addresses[name] = driver.allocate(size)
+        forward = attention_call(sizes, addresses)
+        call = attention_backward_call(forward, shape["strides"], addresses)
+    else:
+        addresses["o"] = driver.allocate(shape["output_bytes"])
+        sums = sizes.batches * sizes.heads * sizes.queries
+        addresses["lse"] = driver.allocate(FLOAT_BYTES * sums)
+        call = forward_call(sizes, addresses)
+    launcher = open_attention(Path(spec["library"]), spec["symbol"], type(call))
     size = launcher.workspace_bytes(call)
     workspace = driver.allocate(size)
     return lambda: launcher.launch(call, workspace, size, 0)
@@ -195,7 +186,7 @@ def gradients_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
 
 def product_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
     """Return what enqueues one launch of any other kernel; its buffers are allocated here."""
-    operands = [driver.upload(Path(path).read_bytes()) for _, path in _operands(shape)]
+    operands = [driver.upload(Path(path).read_bytes()) for path in shape["operands"].values()]
     output = driver.allocate(shape["output_bytes"])
     workspace = driver.allocate(spec["workspace_bytes"])
     taken = len(operands), len(shape["scalars"])
@@ -204,19 +195,12 @@ def product_of(driver: Driver, spec: Json, shape: Json) -> Callable[[], int]:
     return lambda: int(launcher(*operands, output, *tail))
 
 
-def _operands(shape: Json) -> list[tuple[str, str]]:
-    return list(shape["operands"].items())
-
-
 def launch(driver: Driver, spec: Json, shape: Json) -> Json:
     """Return one shape, launched as often as ``repeat`` says: {"name", "code", "error"}.
 
     ``code`` is the launcher's cudaError_t, ``error`` what the driver said while waiting.
     """
-    prepare = product_of
-    if "attention" in shape:
-        prepare = gradients_of if "gradient_bytes" in shape else attention_of
-    enqueue = prepare(driver, spec, shape)
+    enqueue = (attention_of if "attention" in shape else product_of)(driver, spec, shape)
     for _ in range(spec["repeat"]):
         code = enqueue()
         if code != 0:

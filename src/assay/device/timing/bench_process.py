@@ -13,15 +13,7 @@ from assay.device.kernels.prepared import Prepare
 from assay.device.timing.phases import MemoryWatch, Phases, input_bytes
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
 from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
-from assay.device.timing.stopwatch import (
-    STILL_MS,
-    CudaStopwatch,
-    WarmUp,
-    launch_first,
-    nothing,
-    settle,
-    warm_up,
-)
+from assay.device.timing.stopwatch import STILL_MS, CudaStopwatch, WarmUp, nothing, warm_up
 from assay.device.worker.cuda import persisting_bytes, set_no_l2_aside
 from assay.device.worker.forks import Note
 from assay.device.worker.handover import Send
@@ -96,7 +88,7 @@ def _bind_all(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _Bo
         bench.note(arm.id)
         memory.start()
         with bench.phases.phase("first_launch"):
-            launch_first(bench.stopwatch, round_.launch, round_.before)
+            bench.stopwatch.turn(round_.launch, 1, before=round_.before)  # compiles and loads
         memory.launched(arm.id)
         single = bench.protocol.timer == "events"
         kept = memory.launch_bytes(arm.id) if single else None
@@ -138,11 +130,14 @@ def _take_turn(
     """Return one turn. A checked turn whose output is wrong is noted in ``wrong`` by arm id."""
     arm, round_, warm = bound.arm, bound.round, bound.warm
     checked = slot.checked and arm.workload.written
+    settled_ms = 0.0
     with bench.phases.phase("turns"):
-        # No launch of a turn has this number: none of these is one that is checked.
-        settled_ms = settle(
-            bench.stopwatch, round_.launch, warm.settling, lambda _: round_.before(-1)
-        )
+        if warm.settling:  # the state that turns get the GPU into
+            # No launch of a turn has the number -1: none of these is one that is checked.
+            settled = bench.stopwatch.turn(
+                round_.launch, warm.settling, before=lambda _: round_.before(-1)
+            )
+            settled_ms = sum(settled.times_ms)
     # Every draw is made whether the turn is checked or not: nothing tells a launch that it is.
     number, poisoned = source.randrange(warm.samples), source.random() < 0.5
     keeps = round_.start_turn(number if checked else None, warm.samples, poisoned)

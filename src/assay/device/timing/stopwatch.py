@@ -34,10 +34,6 @@ def nothing(*_told: object) -> None:
     """Most of what may be called does nothing."""
 
 
-def nothing_before(_number: int) -> None:
-    """Most launches need nothing ahead of them."""
-
-
 @dataclass(frozen=True)
 class Timing:
     """One turn: event times of each launch, host time to enqueue one, mean SM clock if known."""
@@ -101,7 +97,7 @@ class CudaStopwatch:
         launch: Callable[[], Tensor],
         samples: int,
         lead_ms: float = 0.0,
-        before: Callable[[int], None] = nothing_before,
+        before: Callable[[int], None] = nothing,
         keeps: Sequence[Keep] = (),
         look: Callable[[], object] | None = None,
         counts: bool = False,
@@ -161,16 +157,6 @@ class CudaStopwatch:
                 self._counter = None
 
 
-def settle(
-    stopwatch: CudaStopwatch,
-    launch: Callable[[], Tensor],
-    launches: int,
-    before: Callable[[int], None],
-) -> float:
-    """Launch as a turn does, for the state the GPU gets into; returns the event time in ms."""
-    return sum(stopwatch.turn(launch, launches, before=before).times_ms) if launches else 0.0
-
-
 @dataclass(frozen=True)
 class WarmUp:
     """The time that warming an arm up took, and the settings that follow from it."""
@@ -185,19 +171,12 @@ class WarmUp:
     """Launches before each timed turn that are not counted."""
 
 
-def launch_first(
-    stopwatch: CudaStopwatch, launch: Callable[[], Tensor], before: Callable[[int], None]
-) -> None:
-    """Launch once. It compiles and loads, and says nothing of the GPU's state."""
-    stopwatch.turn(launch, 1, before=before)
-
-
 def warm_up(
     stopwatch: CudaStopwatch,
     launch: Callable[[], Tensor],
     rules: ProtocolSpec,
     clock: Callable[[], float] = time.monotonic,
-    before: Callable[[int], None] = nothing_before,
+    before: Callable[[int], None] = nothing,
 ) -> WarmUp:
     """Launch until two batch medians agree, within the protocol's least and most time."""
     began, previous, hosts, total = clock(), None, [], 0.0

@@ -17,10 +17,7 @@ PERSISTING_L2 = ctypes.c_int(6)
 
 
 def open_cuda(choice: Choice) -> Any:
-    """Initialise CUDA and return the device's properties.
-
-    Raises NoDevice; of its kinds, NoContext is no fault of the GPU.
-    """
+    """Initialise CUDA, return the device's properties. Raises NoDevice; NoContext for no room."""
     if torch.cuda._is_in_bad_fork():
         raise NoDevice("this process cannot use CUDA: its parent had used it before the fork")
     try:

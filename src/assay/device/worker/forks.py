@@ -95,11 +95,7 @@ class Child:
             self._held = stack.pop_all()
 
     def poll(self) -> ChildOutcome | None:
-        """Return what became of the child, or None while it works; a child over its deadline is
-        stopped.
-
-        Call it no more once it has given an outcome.
-        """
+        """Return, once, what became of the child; None while it works. One too late is stopped."""
         done, status = os.waitpid(self._pid, os.WNOHANG)
         if done:
             self._ended = True
@@ -147,11 +143,7 @@ class Child:
 
 
 def run_child(work: Work, deadline_s: float) -> ChildOutcome:
-    """Run ``work`` in a forked child and wait.
-
-    A child that raises, dies or outlives ``deadline_s`` gives a ChildOutcome with an error;
-    NoDevice is raised again here.
-    """
+    """Run ``work`` in a forked child and wait: errors are in the outcome, but for NoDevice."""
     (outcome,) = each_child([work], deadline_s, 1)
     return outcome
 
@@ -188,8 +180,10 @@ def each_child(
                         beside.remove(number)
                         bisect.insort(waiting, number)
                         width = max(1, width // 2)
+                    elif outcome.kind in GPU_LOST:
+                        raise GPU_LOST[outcome.kind](outcome.error)
                     else:
-                        outcomes[number] = _with_device(outcome)
+                        outcomes[number] = outcome
                 if running:
                     on_tick(running)
                     time.sleep(POLL_S)
@@ -209,13 +203,6 @@ def _ended(running: dict[int, Child]) -> list[tuple[int, ChildOutcome]]:
     for number, _ in ended:
         del running[number]
     return ended
-
-
-def _with_device(outcome: ChildOutcome) -> ChildOutcome:
-    """Return the same outcome. Raises NoDevice if the child had no GPU."""
-    if outcome.kind in GPU_LOST:
-        raise GPU_LOST[outcome.kind](outcome.error)
-    return outcome
 
 
 def _outcome(payload: bytes, note: str, seconds: float) -> ChildOutcome:

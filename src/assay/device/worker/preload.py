@@ -128,13 +128,13 @@ def keep_bytecode(root: Path) -> None:
 
 def modules_for(comparison: ComparisonSpec) -> list[str]:
     """Return what the arms of a comparison will import, in order, each once."""
-    names: dict[str, None] = {}
+    names: list[str] = []
     for arm in comparison.arms:
         if arm.variant.kind == "library":
-            names.update(dict.fromkeys(MODULES.get(arm.variant.entry or "", ())))
+            names += MODULES.get(arm.variant.entry or "", ())
         if arm.workload.code is not None:
-            names.update(dict.fromkeys(_of_code(arm.workload.code)))
-    return list(names)
+            names += _of_code(arm.workload.code)
+    return list(dict.fromkeys(names))
 
 
 def _of_code(code: CodeSpec) -> Iterator[str]:

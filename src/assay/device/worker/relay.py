@@ -37,10 +37,7 @@ class Relay:
 
     @contextmanager
     def alone(self, number: int) -> Iterator[list[float]]:
-        """For a child: wait for its turn, and after it for the end of the others'.
-
-        Yields a list that gets the seconds of both waits.
-        """
+        """For a child: wait for its turn, then for the others' ends; yields both waits' seconds."""
         waited: list[float] = []
         self._wait(number, _State.READY, _State.INSIDE, waited)
         yield waited

@@ -1,6 +1,7 @@
 """NVML: which GPU to use, and its clocks, power, temperature and event reasons over time."""
 
 import bisect
+import contextlib
 import importlib
 import os
 import re
@@ -30,9 +31,6 @@ REGIMES = {
 
 SHARED_GPU = "another process used the GPU"
 """Why a block is void that somebody else's work disturbed; no clock event shows it."""
-
-
-_OLD_REASONS = "nvmlDeviceGetCurrentClocksThrottleReasons"
 
 
 @dataclass(frozen=True)
@@ -150,10 +148,8 @@ def text(value: str | bytes) -> str:
 
 def _visible(nvml: Any, environment: Mapping[str, str]) -> list[tuple[int, Any]]:
     """(index, handle) of the GPUs that CUDA_VISIBLE_DEVICES leaves, in its order."""
-    handles = [
-        (index, nvml.nvmlDeviceGetHandleByIndex(index))
-        for index in range(nvml.nvmlDeviceGetCount())
-    ]
+    count = nvml.nvmlDeviceGetCount()
+    handles = [(index, nvml.nvmlDeviceGetHandleByIndex(index)) for index in range(count)]
     wanted = environment.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
         return handles
@@ -169,10 +165,9 @@ def _visible(nvml: Any, environment: Mapping[str, str]) -> list[tuple[int, Any]]
 
 
 def _mig_enabled(nvml: Any, handle: Any) -> bool:
-    try:
+    with contextlib.suppress(nvml.NVMLError):
         return bool(nvml.nvmlDeviceGetMigMode(handle)[0])
-    except nvml.NVMLError:
-        return False
+    return False
 
 
 def choose_device(nvml: Any, target: TargetSpec, environment: Mapping[str, str]) -> Choice:
@@ -206,10 +201,8 @@ class NvmlSensor:
         self._nvml = nvml
         self._handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
         # Renamed by the driver's 535 release; older bindings know the old name only.
-        newer, older = "nvmlDeviceGetCurrentClocksEventReasons", _OLD_REASONS
-        self._reasons: Callable[[Any], int] = getattr(
-            nvml, newer if hasattr(nvml, newer) else older
-        )
+        older = getattr(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", None)
+        self._reasons: Any = getattr(nvml, "nvmlDeviceGetCurrentClocksEventReasons", older)
 
     def read(self) -> NvmlSample:
         """Return the GPU's state now. Raises NoDevice when NVML refuses one of the quantities."""
