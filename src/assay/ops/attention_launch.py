@@ -47,16 +47,11 @@ def _launcher(kernel: Kernel) -> AttentionLauncher:
 
 
 def _wanted(operation: str, call: AttentionArguments, dtype: str | None = None) -> Call:
+    head_dim, capability = call.q.shape[3], torch.cuda.get_device_capability(call.q.device)
     return Call(
-        operation=operation,
-        dtype=dtype or dtype_name(call.q),
-        block=(call.block, call.block),
-        block_b=None,
-        n=call.q.shape[3],
-        blocks_per_row=None,
-        capability=torch.cuda.get_device_capability(call.q.device),
-        head_dim=call.q.shape[3],
-    )
+        operation, dtype or dtype_name(call.q), (call.block, call.block), None, n=head_dim,
+        blocks_per_row=None, capability=capability, head_dim=head_dim,
+    )  # fmt: skip
 
 
 def attention_kernel(call: AttentionArguments, dtype: str | None = None) -> Kernel:

@@ -322,13 +322,9 @@ def _flashinfer_sparse(inputs: Inputs) -> Prepared:
     try:
         wrapper.plan(
             selected.expand(w.heads, -1, -1).contiguous(),
-            sizes.to(inputs.device),
-            widths.to(inputs.device),
-            w.heads,
-            w.key_heads,
-            w.head_dim,
-            q_data_type=inputs.dtype,
-        )
+            sizes.to(inputs.device), widths.to(inputs.device),
+            w.heads, w.key_heads, w.head_dim, q_data_type=inputs.dtype,
+        )  # fmt: skip
     except ValueError as error:
         raise Unsupported(f"FlashInfer's kernels for Hopper: {error}") from error
     q, k, v = (tensor[0] for tensor in _qkv(inputs))
@@ -350,18 +346,11 @@ def _flashinfer_fp8(inputs: Inputs) -> Prepared:
     ends = torch.tensor([0, *(len(row) for row in columns)]).cumsum(0)
     try:
         wrapper.plan(
-            ends.to(inputs.device, torch.int32),
-            torch.cat(columns),
-            w.seq_q,
-            w.seq_kv,
-            blocks.block_rows,
-            blocks.block_cols,
-            w.heads,
-            w.key_heads,
-            w.head_dim,
-            q_data_type=inputs.dtype,
-            o_data_type=torch.bfloat16,
-        )
+            ends.to(inputs.device, torch.int32), torch.cat(columns),
+            w.seq_q, w.seq_kv, blocks.block_rows, blocks.block_cols,
+            w.heads, w.key_heads, w.head_dim,
+            q_data_type=inputs.dtype, o_data_type=torch.bfloat16,
+        )  # fmt: skip
     except ValueError as error:
         raise Unsupported(f"FlashInfer's kernels for Hopper: {error}") from error
     q, k, _ = (tensor[0] for tensor in _sequence_first(inputs))

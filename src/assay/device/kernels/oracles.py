@@ -55,7 +55,9 @@ def errors_of(inputs: Inputs, output: Tensor, right: Tensor) -> Errors:
     """
     w, case = inputs.workload, inputs.case
     if w.differentiates:
-        return _greatest(list(errors_by_gradient(inputs, output, right).values()))
+        found = errors_by_gradient(inputs, output, right).values()
+        relative, absolute = [e.relative for e in found], [e.max_abs for e in found]
+        return Errors(_greatest(relative), _greatest(absolute), max(e.worst for e in found))
     each = not w.attends and (case is None or case.real)
     return measure_errors(output, right, each=each)
 
@@ -67,16 +69,10 @@ def errors_by_gradient(inputs: Inputs, output: Tensor, right: Tensor) -> dict[st
     return dict(zip(("dQ", "dK", "dV"), found, strict=True))
 
 
-def _greatest(errors: Sequence[Errors]) -> Errors:
-    """Return the greatest of each kind; None where one is."""
-    relative, absolute = (
-        [getattr(each, name) for each in errors] for name in ("relative", "max_abs")
-    )
-    return Errors(
-        None if None in relative else max(relative),
-        None if None in absolute else max(absolute),
-        max(each.worst for each in errors),
-    )
+def _greatest(errors: Sequence[float | None]) -> float | None:
+    """Return the greatest; None where one is."""
+    known = [each for each in errors if each is not None]
+    return max(known) if len(known) == len(errors) else None
 
 
 def measure_errors(output: Tensor, oracle: Tensor, *, each: bool = False) -> Errors:
@@ -133,8 +129,8 @@ def oracle(inputs: Inputs) -> Tensor:
         case "dense_gemm":
             _dense(t["a"], t["b"], result)
         case "grouped_gemm":
-            for group in range(w.groups):
-                _dense(t["a"][group], t["b"][group], result[group])
+            for a, b, product in zip(t["a"], t["b"], result, strict=True):
+                _dense(a, b, product)
         case "bsr_gemm":
             _bsr(_known(inputs.blocks), t["a_values"], widened(t["b"]), result)
         case "bsr_bsr_gemm":

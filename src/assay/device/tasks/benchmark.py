@@ -349,17 +349,15 @@ def _measure(
 
         counter, remark = open_counter()
         flushed = protocol.l2 == "cold" and protocol.timer == "events"
-        bench = Bench(
-            protocol,
+        stopwatch, phases = (
             CudaStopwatch(flushed, counter, hand_over),
-            DEVICE,
-            prepare_arm,
-            note,
             Phases(torch.cuda.synchronize),
-            int(getattr(properties, "L2_cache_size", 0)),
-            hand_over=hand_over,
-            alone=with_room,
         )
+        l2_bytes = int(getattr(properties, "L2_cache_size", 0))
+        bench = Bench(
+            protocol, stopwatch, DEVICE, prepare_arm, note, phases, l2_bytes,
+            hand_over=hand_over, alone=with_room,
+        )  # fmt: skip
         bench.phases.add("start", time.monotonic() - began)
         value = run_process(arms, comparison.control, seed_of(comparison.id, index), bench)
         return {**value, "remarks": [*value["remarks"], *([remark] if remark else [])]}

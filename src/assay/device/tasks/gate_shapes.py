@@ -1,6 +1,6 @@
 """The shapes that the gate checks a kernel at beside the timed one. Pure."""
 
-import dataclasses
+from dataclasses import replace
 from typing import Literal
 
 from assay.shared.specs import PatternSpec, WorkloadSpec
@@ -38,27 +38,22 @@ def small_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bool]]
     pattern, other = workload.pattern, workload.pattern_b
     if workload.small:
         parameters = {**workload.parameters, **workload.small}
-        return [("small", dataclasses.replace(workload, parameters=parameters), False)]
+        return [("small", replace(workload, parameters=parameters), False)]
     if workload.operation == "tma_load":
-        return [("unaligned", dataclasses.replace(workload, m=UNALIGNED_M, k=UNALIGNED_N), False)]
+        return [("unaligned", replace(workload, m=UNALIGNED_M, k=UNALIGNED_N), False)]
     if pattern is not None and workload.attends:
         return _attention_shapes(workload, pattern)
     if pattern is None or not workload.operation.endswith("gemm"):
         return []
     rows, cols = RAGGED_GRID
     n = RAGGED_N if other is None else 3 * other.block_cols
-    small = dataclasses.replace(
-        workload,
-        m=rows * pattern.block_rows,
-        k=cols * pattern.block_cols,
-        n=n,
-        # Fewer columns than the workload's own, so that every pattern fits the small grid.
-        pattern=dataclasses.replace(pattern, blocks_per_row=2),
-        pattern_b=other and dataclasses.replace(other, blocks_per_row=2),
-    )
+    # Fewer columns than the workload's own, so that every pattern fits the small grid.
+    sparse = replace(pattern, blocks_per_row=2), other and replace(other, blocks_per_row=2)
+    m, k = rows * pattern.block_rows, cols * pattern.block_cols
+    small = replace(workload, m=m, k=k, n=n, pattern=sparse[0], pattern_b=sparse[1])
     shapes = [("ragged", small, True)]
     if other is None:
-        shapes.append(("unaligned", dataclasses.replace(small, n=UNALIGNED_N), False))
+        shapes.append(("unaligned", replace(small, n=UNALIGNED_N), False))
     return shapes
 
 
@@ -72,7 +67,7 @@ def sanitized_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec, bo
     if shapes and shapes[0][2]:
         return [(REGULAR, shapes[0][1], False), *shapes]
     cut = {name: min(getattr(workload, name), SANITIZED) for name in ("m", "n", "k")}
-    return [(REGULAR, dataclasses.replace(workload, **cut), False), *shapes]
+    return [(REGULAR, replace(workload, **cut), False), *shapes]
 
 
 def _attention_shapes(
@@ -84,33 +79,23 @@ def _attention_shapes(
     """
     rows, cols = RAGGED_GRID
     height, width = pattern.block_rows, pattern.block_cols
-    small = dataclasses.replace(
-        workload,
-        batch=2,
-        heads=4,
-        kv_heads=0,
-        seq_q=rows * height,
-        seq_kv=cols * width,
-        pattern=dataclasses.replace(pattern, kind="random", blocks_per_row=2),
-        window_left=None,
-        window_right=None,
-        scaled_blocks=workload.attends_in_fp8,
-    )
-    cut = dataclasses.replace(small, seq_q=rows * height - 24, seq_kv=cols * width - 40)
-    square = dataclasses.replace(
-        small,
-        seq_kv=rows * width,
-        pattern=dataclasses.replace(pattern, kind="sliding_window", blocks_per_row=3),
-    )
-    wide = dataclasses.replace(small, seq_kv=UNSELECTED_COLUMNS * width, poison_unselected=True)
+    small = replace(
+        workload, batch=2, heads=4, kv_heads=0, seq_q=rows * height, seq_kv=cols * width,
+        pattern=replace(pattern, kind="random", blocks_per_row=2),
+        window_left=None, window_right=None, scaled_blocks=workload.attends_in_fp8,
+    )  # fmt: skip
+    cut = replace(small, seq_q=rows * height - 24, seq_kv=cols * width - 40)
+    sliding = replace(pattern, kind="sliding_window", blocks_per_row=3)
+    square = replace(small, seq_kv=rows * width, pattern=sliding)
+    wide = replace(small, seq_kv=UNSELECTED_COLUMNS * width, poison_unselected=True)
     # Nearly one key counts: the output is as large as V, and rounds by as much as a bound may ask.
-    large = dataclasses.replace(small, logit_scale=LARGE_LOGITS, max_abs_tolerance=None)
+    large = replace(small, logit_scale=LARGE_LOGITS, max_abs_tolerance=None)
     other: Literal["bhsd", "bshd"] = "bhsd" if workload.layout == "bshd" else "bshd"
     return [
         ("ragged", small, True),
         ("unaligned", cut, True),
-        ("shared_heads", dataclasses.replace(small, kv_heads=2, layout=other), True),
-        ("window", dataclasses.replace(square, window_left=2 * width - 5, window_right=0), False),
+        ("shared_heads", replace(small, kv_heads=2, layout=other), True),
+        ("window", replace(square, window_left=2 * width - 5, window_right=0), False),
         ("large_logits", large, True),
         ("unselected", wide, False),
     ]
@@ -125,11 +110,11 @@ def large_shapes(workload: WorkloadSpec) -> list[tuple[str, WorkloadSpec]]:
     if pattern is None or workload.operation != "bsr_gemm":
         return []
     height, width = pattern.block_rows, pattern.block_cols
-    even = dataclasses.replace(pattern, blocks_per_row=1)
+    even = replace(pattern, blocks_per_row=1)
 
     def shape(rows: int, cols: int, n: int) -> WorkloadSpec:
         m, k = rows * height, cols * width
-        return dataclasses.replace(workload, m=m, k=k, n=n, pattern=even)
+        return replace(workload, m=m, k=k, n=n, pattern=even)
 
     shapes = [("rounds", shape(LARGE_M // height, LARGE_K // width, LARGE_N))]
     if MANY_BLOCK_ROWS * height <= MANY_BLOCKS_M:

@@ -25,18 +25,6 @@ COMPUTE_MODES = dict(enumerate(("default", "exclusive_thread", "prohibited", "ex
 """nvmlComputeMode_t, by value."""
 
 
-def _ask(nvml: Any, function: str, *arguments: Any) -> Any:
-    """Return what NVML says, or None where it refuses or these bindings lack the call."""
-    try:
-        return getattr(nvml, function)(*arguments)
-    except (nvml.NVMLError, AttributeError):
-        return None
-
-
-def _convert(value: Any, conversion: Callable[[Any], Any]) -> Any:
-    return None if value is None else conversion(value)
-
-
 def read_gpu(nvml: Any, choice: Choice, cuda: Json) -> Json:
     """Return the Gpu record, from NVML and from what ``cuda`` (see read_cuda) saw.
 
@@ -44,13 +32,19 @@ def read_gpu(nvml: Any, choice: Choice, cuda: Json) -> Json:
     """
     handle = nvml.nvmlDeviceGetHandleByUUID(choice.uuid)
 
-    def ask(function: str, *arguments: Any) -> Any:
-        return _ask(nvml, function, handle, *arguments)
+    def ask(what: str, *arguments: Any, as_: Callable[[Any], Any] = lambda value: value) -> Any:
+        """What NVML says, or None where it refuses or these bindings lack the call."""
+        try:
+            return as_(getattr(nvml, f"nvmlDeviceGet{what}")(handle, *arguments))
+        except (nvml.NVMLError, AttributeError):
+            return None
 
     def watts(milliwatts: int) -> float:
         return milliwatts / 1000.0
 
-    ecc, mig = ask("nvmlDeviceGetEccMode"), ask("nvmlDeviceGetMigMode")
+    def first(modes: Any) -> bool:
+        return bool(modes[0])
+
     sm, graphics, memory = nvml.NVML_CLOCK_SM, nvml.NVML_CLOCK_GRAPHICS, nvml.NVML_CLOCK_MEM
     return {
         "index": choice.index,
@@ -58,29 +52,23 @@ def read_gpu(nvml: Any, choice: Choice, cuda: Json) -> Json:
         "uuid": choice.uuid,
         "pci_bus_id": text(nvml.nvmlDeviceGetPciInfo(handle).busId),
         "compute_capability": cuda["compute_capability"],
-        "vbios": _convert(ask("nvmlDeviceGetVbiosVersion"), text),
+        "vbios": ask("VbiosVersion", as_=text),
         "multiprocessors": cuda["multiprocessors"],
         "memory_bytes": int(nvml.nvmlDeviceGetMemoryInfo(handle).total),
         "l2_bytes": cuda["l2_bytes"],
-        "power_limit_w": _convert(ask("nvmlDeviceGetPowerManagementLimit"), watts),
-        "power_limit_default_w": _convert(ask("nvmlDeviceGetPowerManagementDefaultLimit"), watts),
-        "ecc": _convert(ecc, lambda modes: bool(modes[0])),
-        "mig": _convert(mig, lambda modes: bool(modes[0])),
-        "persistence": _convert(ask("nvmlDeviceGetPersistenceMode"), bool),
-        "compute_mode": _convert(ask("nvmlDeviceGetComputeMode"), COMPUTE_MODES.get),
-        "clock_sm_max_mhz": ask("nvmlDeviceGetMaxClockInfo", sm),
-        "clock_memory_max_mhz": ask("nvmlDeviceGetMaxClockInfo", memory),
-        "application_clock_sm_mhz": ask("nvmlDeviceGetApplicationsClock", graphics),
-        "application_clock_memory_mhz": ask("nvmlDeviceGetApplicationsClock", memory),
-        "pcie_generation": ask("nvmlDeviceGetMaxPcieLinkGeneration"),
-        "pcie_width": ask("nvmlDeviceGetCurrPcieLinkWidth"),
+        "power_limit_w": ask("PowerManagementLimit", as_=watts),
+        "power_limit_default_w": ask("PowerManagementDefaultLimit", as_=watts),
+        "ecc": ask("EccMode", as_=first),
+        "mig": ask("MigMode", as_=first),
+        "persistence": ask("PersistenceMode", as_=bool),
+        "compute_mode": ask("ComputeMode", as_=COMPUTE_MODES.get),
+        "clock_sm_max_mhz": ask("MaxClockInfo", sm),
+        "clock_memory_max_mhz": ask("MaxClockInfo", memory),
+        "application_clock_sm_mhz": ask("ApplicationsClock", graphics),
+        "application_clock_memory_mhz": ask("ApplicationsClock", memory),
+        "pcie_generation": ask("MaxPcieLinkGeneration"),
+        "pcie_width": ask("CurrPcieLinkWidth"),
     }
-
-
-def loaded_libcuda(maps: str) -> str | None:
-    """Return the path of the libcuda in the text of /proc/self/maps."""
-    found = re.search(r"\S*/libcuda\.so\S*", maps)
-    return found.group() if found else None
 
 
 def is_compat(path: str | None, driver: str) -> bool:
@@ -106,13 +94,14 @@ def read_cuda(choice: Choice, driver: str) -> Json:
     ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(number))
     cudnn = torch.backends.cudnn.version()
     maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+    libcuda = re.search(r"\S*/libcuda\.so\S*", maps)
     return {
         "compute_capability": f"{properties.major}.{properties.minor}",
         "multiprocessors": int(properties.multi_processor_count),
         "l2_bytes": int(properties.L2_cache_size),
         "cuda_driver": dotted(number.value),
         "cuda_runtime": str(torch.version.cuda),
-        "compat_libcuda": is_compat(loaded_libcuda(maps), driver),
+        "compat_libcuda": is_compat(libcuda.group() if libcuda else None, driver),
         "cudnn": None if cudnn is None else str(cudnn),
     }
 

@@ -52,7 +52,15 @@ def run_program(job: ProgramRunsJob, gpu: OpenGpu) -> Json:
         text = f"{job.program}: exit code {runs[-1]['exit_code']}"
         progress(number, job.runs, f"{text}, {runs[-1]['seconds']:.1f} s")
     recorder.sample()
-    verification = _verified(job, path, Recorder(gpu.sensor(), TELEMETRY_INTERVAL_S))
+    verification: Json | None = None
+    if job.verify:
+        # Its telemetry goes no further: the record's is of the timed runs.
+        arguments = [*job.arguments, *job.verify]
+        beside = Recorder(gpu.sensor(), TELEMETRY_INTERVAL_S)
+        run = run_once([str(path), *arguments], job.timeout_s, beside)
+        text = f"{job.program}: verification, exit code {run['exit_code']}"
+        progress(job.runs, job.runs, f"{text}, {run['seconds']:.1f} s")
+        verification = {**run, "arguments": arguments}
     return {
         "schema": "assay/program/1",
         "program": job.program,
@@ -65,17 +73,3 @@ def run_program(job: ProgramRunsJob, gpu: OpenGpu) -> Json:
         "verification": verification,
         "telemetry": recorder.telemetry.record(),
     }
-
-
-def _verified(job: ProgramRunsJob, path: Path, recorder: Recorder) -> Json | None:
-    """Run the program once more, told to check its output; None where it needs no telling.
-
-    Its telemetry goes to ``recorder`` and no further: the record's is of the timed runs.
-    """
-    if not job.verify:
-        return None
-    arguments = [*job.arguments, *job.verify]
-    run = run_once([str(path), *arguments], job.timeout_s, recorder)
-    text = f"{job.program}: verification, exit code {run['exit_code']}"
-    progress(job.runs, job.runs, f"{text}, {run['seconds']:.1f} s")
-    return {**run, "arguments": arguments}

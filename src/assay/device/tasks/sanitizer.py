@@ -55,12 +55,6 @@ BUDGET_S = 240.0
 """Of all starts together: what has not ended by then is stopped, and its kernel ``failed``."""
 
 
-def memory_of(tensor: Tensor) -> bytes:
-    """Return a CPU tensor's bytes as they lie in memory, whatever view of them it is."""
-    storage = tensor.untyped_storage()
-    return ctypes.string_at(storage.data_ptr(), storage.nbytes())
-
-
 def write_spec(arm: ArmSpec, folder: Path) -> Json:
     """Return how to launch an arm at its small shapes; operands are files in ``folder``."""
     assert arm.artifact is not None
@@ -72,7 +66,9 @@ def write_spec(arm: ArmSpec, folder: Path) -> Json:
         shape["name"] = name
         shape["operands"] = {operand: str(folder / f"{name}.{operand}") for operand in operands}
         for operand, path in shape["operands"].items():
-            Path(path).write_bytes(memory_of(inputs.tensors[operand]))
+            # As it lies in memory, whatever view of it the tensor is.
+            storage = inputs.tensors[operand].untyped_storage()
+            Path(path).write_bytes(ctypes.string_at(storage.data_ptr(), storage.nbytes()))
         shapes.append(shape)
     return {
         "library": str(Path(arm.artifact.path).resolve()),
@@ -203,14 +199,11 @@ class Sanitizer:
 def _outcome(arm: ArmSpec, tool: str, watched: Watched) -> Json:
     """Return the Sanitized record."""
     found, launches = watched.found, watched.launches
-    refused = [shape["name"] for shape in launches if shape["code"] in REFUSALS]
-    ran = [shape["name"] for shape in launches if shape["code"] == 0]
-    remarks = [f"{name} refused" for name in refused]
-    remarks += [
-        f"{shape['name']}: cudaError_t {shape['code']}"
-        for shape in launches
-        if shape["code"] not in (0, *REFUSALS)
-    ]
+    codes = [(shape["name"], shape["code"]) for shape in launches]
+    ran = [name for name, code in codes if code == 0]
+    refused = [f"{name} refused" for name, code in codes if code in REFUSALS]
+    wrong = [f"{name}: cudaError_t {code}" for name, code in codes if code not in (0, *REFUSALS)]
+    remarks = refused + wrong
     remarks += [f"{shape['name']}: {shape['error']}" for shape in launches if shape["error"]]
     remarks += [watched.error] if watched.error else []
     broken = len(remarks) > len(refused)
@@ -243,22 +236,17 @@ def run_sanitizer(job: SanitizerJob, gpu: OpenGpu) -> Json:
         checked_library(artifact)
     command = find_command()
     tools = open_tools(command) if command else None
+    what = "does not start" if command else "is not installed"
     record: Json = {
         "schema": "assay/sanitizer/1",
         "target": job.target.id,
         "gpu_uuid": gpu.choice.uuid,
         "recorded_at": utc_now(),
-        "status": "collected",
-        "detail": "",
+        "status": "collected" if tools else "not_installed",
+        "detail": "" if tools else f"compute-sanitizer {what}",
         "version": tools.version if tools else None,
-        "controls": [],
-        "runs": [],
+        **(_watched(tools, arms) if tools else {"controls": [], "runs": []}),
     }
-    if tools is None:
-        what = "does not start" if command else "is not installed"
-        record.update(status="not_installed", detail=f"compute-sanitizer {what}")
-    else:
-        record.update(_watched(tools, arms))
     return {**record, "seconds": round(time.monotonic() - began, 3)}
 
 

@@ -142,14 +142,9 @@ def _take_turn(
     number, poisoned = source.randrange(warm.samples), source.random() < 0.5
     keeps = round_.start_turn(number if checked else None, warm.samples, poisoned)
     with bench.phases.phase("turns"):
+        look = guard.look if guard is not None and round_.stranger else None
         timing = bench.stopwatch.turn(
-            round_.launch,
-            warm.samples,
-            warm.lead_ms,
-            round_.before,
-            keeps,
-            guard.look if guard is not None and round_.stranger else None,
-            counts=True,
+            round_.launch, warm.samples, warm.lead_ms, round_.before, keeps, look, counts=True
         )
     found: list[Errors] = []
     if checked:

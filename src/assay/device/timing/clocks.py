@@ -75,12 +75,10 @@ class CycleCounter:
         self._stamps: Any = torch.zeros(2, SLOTS, 2, dtype=torch.int64, device=DEVICE)
         self._driver = ctypes.CDLL("libcuda.so.1")
         module, self._function = ctypes.c_void_p(), ctypes.c_void_p()
-        text = ctypes.c_char_p(PTX.encode())
+        text, found = ctypes.c_char_p(PTX.encode()), ctypes.byref(self._function)
         _checked(self._driver.cuModuleLoadData(ctypes.byref(module), text), "cuModuleLoadData")
-        _checked(
-            self._driver.cuModuleGetFunction(ctypes.byref(self._function), module, b"assay_stamp"),
-            "cuModuleGetFunction",
-        )
+        code = self._driver.cuModuleGetFunction(found, module, b"assay_stamp")
+        _checked(code, "cuModuleGetFunction")
         properties = torch.cuda.get_device_properties(0)
         self._blocks = BLOCKS_PER_SM * int(properties.multi_processor_count)
 
@@ -90,13 +88,8 @@ class CycleCounter:
         address = ctypes.c_uint64(self._stamps[which].data_ptr())
         arguments = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.byref(address), ctypes.c_void_p))
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        code = self._driver.cuLaunchKernel(
-            self._function,
-            *(ctypes.c_uint(size) for size in (self._blocks, 1, 1, 32, 1, 1, 0)),
-            stream,
-            arguments,
-            None,
-        )
+        shape = (ctypes.c_uint(size) for size in (self._blocks, 1, 1, 32, 1, 1, 0))
+        code = self._driver.cuLaunchKernel(self._function, *shape, stream, arguments, None)
         _checked(code, "cuLaunchKernel")
 
     def read(self) -> float | None:
