@@ -4,15 +4,13 @@ Importing this package defines the operators. On a CPU they compute a reference;
 the kernels that ``load`` was shown. It needs PyTorch and NumPy, and nothing else of Assay's own.
 """
 
-from assay.ops import attention_operator, operators
+from assay.ops import attention_operator, operators  # noqa: F401 - they define the operators
 from assay.ops.attention_mask import AttentionMask
+from assay.ops.definition import OPERATORS
 from assay.ops.flex import flex_block_sparse_attention
 from assay.ops.kernel_set import KernelSet, load, only
 from assay.ops.reference import check_pattern
 from assay.shared.kernel_choice import Kernel
-
-OPERATORS = {**operators.OPERATORS, **attention_operator.OPERATORS}
-"""Operators by name, as opcheck takes them."""
 
 __all__ = [
     "OPERATORS",

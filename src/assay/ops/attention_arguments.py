@@ -171,8 +171,9 @@ def _list(name: str, counts: Tensor | None, columns: Tensor | None) -> SelectedB
 
 
 def _check_lists(call: AttentionArguments) -> None:
-    names = [name for name in ("full", "partial") if getattr(call, name) is not None]
-    for name, found in zip(names, call.lists, strict=True):
+    for name, found in (("full", call.full), ("partial", call.partial)):
+        if found is None:
+            continue
         if found.columns.dim() != 4:
             raise ValueError(
                 f"{name}_columns must be [mask batches, mask heads, block rows, pitch]; it has "
@@ -181,9 +182,8 @@ def _check_lists(call: AttentionArguments) -> None:
         shape = (*call.mask_shape, call.rows)
         _check_int32(f"{name}_counts", found.counts, shape)
         _check_int32(f"{name}_columns", found.columns, (*shape, found.columns.shape[3]))
-        for what, masks, there in zip(
-            ("batches", "heads"), call.mask_shape, call.q.shape[:2], strict=True
-        ):
+        extents = zip(("batches", "heads"), call.mask_shape, call.q.shape[:2], strict=True)
+        for what, masks, there in extents:
             if masks not in (1, there):
                 raise ValueError(
                     f"{name}_counts is of {masks} {what}, q of {there}: a mask has one for all or "
@@ -192,12 +192,11 @@ def _check_lists(call: AttentionArguments) -> None:
 
 
 def _check_bits(call: AttentionArguments) -> None:
-    windowed = bounded(call.window_left, call.window_right)
     if call.bits is None:
         return
     if call.partial is None:
         raise ValueError("partial_bits are given without partial blocks")
-    if windowed:
+    if bounded(call.window_left, call.window_right):
         raise ValueError("partial_bits and a window are given: of partial blocks only one speaks")
     shape = (*call.partial.columns.shape, call.block, call.block // WORD)
     _check_int32("partial_bits", call.bits, shape)

@@ -55,9 +55,7 @@ def _wanted(operation: str, call: AttentionArguments, dtype: str | None = None) 
 
 
 def attention_kernel(call: AttentionArguments, dtype: str | None = None) -> Kernel:
-    """Return the loaded kernel for a call and its GPU, of ``dtype`` or the call's own type. Raises
-    NoKernel with one sentence.
-    """
+    """Return the loaded kernel for a call, of ``dtype`` or the call's type. Raises NoKernel."""
     wanted = _wanted(OPERATION, call, dtype)
     kernel = find(wanted)
     if kernel is None:

@@ -135,20 +135,8 @@ def _gradients(ctx: Any, *tensors: Tensor) -> tuple[Tensor | None, ...]:
     return (*by_values, *[None] * (GIVEN - len(by_values)))
 
 
-attention = define("block_sparse_attention", FORWARD, _forward_cpu, "cpu", _forward_fake)
-attention.register_kernel("cuda")(_forward_cuda)
-backward = define("block_sparse_attention_backward", BACKWARD, _backward, None, _backward_fake)
-in_fp8 = define("block_sparse_attention_fp8", FORWARD, _fp8_cpu, "cpu", _fp8_fake)
-in_fp8.register_kernel("cuda")(_fp8_cuda)
+attention = define("block_sparse_attention", FORWARD, _forward_cpu, _forward_fake, _forward_cuda)
+backward = define("block_sparse_attention_backward", BACKWARD, _backward, _backward_fake)
+in_fp8 = define("block_sparse_attention_fp8", FORWARD, _fp8_cpu, _fp8_fake, _fp8_cuda)
 attention.register_autograd(_gradient, setup_context=_remember)
 in_fp8.register_autograd(_fp8_gradient, setup_context=_remember)
-
-OPERATORS = {
-    name: getattr(torch.ops.assay, name).default
-    for name in (
-        "block_sparse_attention",
-        "block_sparse_attention_fp8",
-        "block_sparse_attention_backward",
-    )
-}
-"""Operators by name, as opcheck takes them."""

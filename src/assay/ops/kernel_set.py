@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,8 @@ class Call:
 
     def is_for(self, kernel: Kernel) -> bool:
         """Return whether the kernel computes this case on this GPU."""
-        case = (kernel.operation, kernel.dtype, kernel.block, kernel.block_b, kernel.head_dim)
-        wanted = (self.operation, self.dtype, self.block, self.block_b, self.head_dim)
-        return case == wanted and _runs(kernel.arch, self.capability)
+        facts = attrgetter("operation", "dtype", "block", "block_b", "head_dim")
+        return facts(kernel) == facts(self) and _runs(kernel.arch, self.capability)
 
     def problem(self, target: str) -> Problem:
         """Return the case as choices were made for it; of rows, only the mean length is known."""

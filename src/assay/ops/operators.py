@@ -12,8 +12,6 @@ no gradients in turn.
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-
 from assay.ops import reference
 from assay.ops.checks import (
     FP8,
@@ -159,29 +157,17 @@ def _refuse_fp8(values: Tensor) -> None:
         )
 
 
-gemm = define("bsr_gemm", f"({A}, Tensor b) -> Tensor", _gemm_cpu, "cpu", _gemm_fake)
-gemm.register_kernel("cuda")(_gemm_cuda)
+gemm = define("bsr_gemm", f"({A}, Tensor b) -> Tensor", _gemm_cpu, _gemm_fake, _gemm_cuda)
 bsr_bsr = define(
-    "bsr_bsr_gemm", f"({A}, {B}, SymInt n) -> Tensor", _bsr_bsr_cpu, "cpu", _bsr_bsr_fake
+    "bsr_bsr_gemm", f"({A}, {B}, SymInt n) -> Tensor", _bsr_bsr_cpu, _bsr_bsr_fake, _bsr_bsr_cuda
 )
-bsr_bsr.register_kernel("cuda")(_bsr_bsr_cuda)
 gemm_transposed = define(
-    "bsr_gemm_transposed", f"({A}, Tensor b, SymInt k) -> Tensor", _transposed, None,
-    _transposed_fake,
-)  # fmt: skip
-sampled = define(
-    "bsr_sampled",
-    "(Tensor left, Tensor right, Tensor row_ptr, Tensor col_idx, SymInt block_rows, "
-    "SymInt block_cols) -> Tensor",
-    _sampled,
-    None,
-    _sampled_fake,
+    "bsr_gemm_transposed", f"({A}, Tensor b, SymInt k) -> Tensor", _transposed, _transposed_fake
 )
+SAMPLED = (
+    "(Tensor left, Tensor right, Tensor row_ptr, Tensor col_idx, SymInt block_rows, "
+    "SymInt block_cols) -> Tensor"
+)
+sampled = define("bsr_sampled", SAMPLED, _sampled, _sampled_fake)
 gemm.register_autograd(_gemm_backward, setup_context=_remember_gemm)
 bsr_bsr.register_autograd(_bsr_bsr_backward, setup_context=_remember_bsr_bsr)
-
-OPERATORS = {
-    name: getattr(torch.ops.assay, name).default
-    for name in ("bsr_gemm", "bsr_bsr_gemm", "bsr_gemm_transposed", "bsr_sampled")
-}
-"""Operators by name, as opcheck takes them."""

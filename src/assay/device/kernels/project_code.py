@@ -107,8 +107,7 @@ class ProjectCase:
             raise BadCode(
                 f"{self.name}: a result is no plain tensor: it may compute when it is read"
             )
-        if len(parts) != max(1, len(self.weights)):
-            count = max(1, len(self.weights))
+        if len(parts) != (count := max(1, len(self.weights))):
             raise BadCode(f"{self.name}: a result has {len(parts)} tensors, the answer {count}")
         for number, (form, part) in enumerate(zip(self.forms, parts, strict=True)):
             if form != _form(part):

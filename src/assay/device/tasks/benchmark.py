@@ -349,10 +349,8 @@ def _measure(
 
         counter, remark = open_counter()
         flushed = protocol.l2 == "cold" and protocol.timer == "events"
-        stopwatch, phases = (
-            CudaStopwatch(flushed, counter, hand_over),
-            Phases(torch.cuda.synchronize),
-        )
+        stopwatch = CudaStopwatch(flushed, counter, hand_over)
+        phases = Phases(torch.cuda.synchronize)
         l2_bytes = int(getattr(properties, "L2_cache_size", 0))
         bench = Bench(
             protocol, stopwatch, DEVICE, prepare_arm, note, phases, l2_bytes,

@@ -71,18 +71,13 @@ def _elsewhere(spin_cycles: int, times: int) -> Callable[[Inputs], Prepared]:
 def _cached(key: Callable[[Inputs], Any]) -> Callable[[Inputs], Prepared]:
     """A result kept from the first launch with the same key."""
 
-    def prepare(inputs: Inputs) -> Prepared:
-        out, kept = inputs.new_output(), dict[Any, Tensor]()
+    def compute(inputs: Inputs, out: Tensor, kept: dict[Any, Tensor]) -> None:
+        name = key(inputs)
+        if name not in kept:
+            kept[name] = right(inputs)
+        out.copy_(kept[name])
 
-        def launch() -> Tensor:
-            name = key(inputs)
-            if name not in kept:
-                kept[name] = right(inputs)
-            return out.copy_(kept[name])
-
-        return Prepared(launch, out)
-
-    return prepare
+    return published.of(compute, dict)
 
 
 def _corner(inputs: Inputs) -> Any:
@@ -90,45 +85,23 @@ def _corner(inputs: Inputs) -> Any:
     return tuple(inputs.tensors["b"][:4, :2].flatten().tolist())
 
 
-def _previous(inputs: Inputs) -> Prepared:
-    out, results = inputs.new_output(), list[Tensor]()
-
-    def launch() -> Tensor:
-        results.append(right(inputs))
-        return out.copy_(results.pop(0) if len(results) > 1 else results[0])
-
-    return Prepared(launch, out)
+def _warm_up_detector(inputs: Inputs, out: Tensor, calls: list[int]) -> None:
+    calls.append(1)
+    if len(calls) <= GATE_LAUNCHES:  # lazy from then on
+        out.copy_(right(inputs))
 
 
-def _warm_up_detector(inputs: Inputs) -> Prepared:
-    out, calls = inputs.new_output(), list[int]()
-
-    def launch() -> Tensor:
-        calls.append(1)
-        # As honest as the gate's launches are many; lazy from then on.
-        return out.copy_(right(inputs)) if len(calls) <= GATE_LAUNCHES else out
-
-    return Prepared(launch, out)
-
-
-def _reference_copied(inputs: Inputs) -> Prepared:
+def _reference_copied(inputs: Inputs, out: Tensor, found: list[Tensor]) -> None:
     """Looks through the process's memory for a float32 answer; honest where there is none."""
-    out = inputs.new_output()
-    shape = tuple(inputs.output_shape())
-    found: list[Tensor] = []
-
-    def launch() -> Tensor:
-        if not found:
-            found.extend(
-                thing
-                for thing in gc.get_objects()
-                if type(thing) is torch.Tensor
-                and thing.dtype == torch.float32
-                and tuple(thing.shape) == shape
-            )
-        return out.copy_(found[0] if found else right(inputs))
-
-    return Prepared(launch, out)
+    if not found:
+        found.extend(
+            thing
+            for thing in gc.get_objects()
+            if type(thing) is torch.Tensor
+            and thing.dtype == torch.float32
+            and thing.shape == out.shape
+        )
+    out.copy_(found[0] if found else right(inputs))
 
 
 @dataclass(frozen=True)
@@ -153,9 +126,11 @@ CHEATS: dict[str, Cheat] = {
         _cached(lambda inputs: inputs.tensors["b"].data_ptr()),
     ),
     "cached_by_content": Cheat("keeps its result by a hash of part of an input", _cached(_corner)),
-    "previous_result": Cheat("returns the result of the call before", _previous),
-    "warm_up_detector": Cheat("stops working once it is warm", _warm_up_detector),
-    "reference_copied": Cheat("copies the oracle's answer", _reference_copied),
+    "previous_result": Cheat("returns the result of the call before", published.previous_result),
+    "warm_up_detector": Cheat(
+        "stops working once it is warm", published.of(_warm_up_detector, list)
+    ),
+    "reference_copied": Cheat("copies the oracle's answer", published.of(_reference_copied, list)),
     "cached_by_shape": Cheat(
         "keeps its result by the shape of an input",
         _cached(lambda inputs: tuple(inputs.tensors["b"].shape)),

@@ -6,7 +6,6 @@ import importlib
 import importlib.metadata
 import platform
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -115,8 +114,6 @@ def _package(name: str) -> str | None:
 
 def nsight_compute() -> str | None:
     """Return the version of the ncu on PATH, or None."""
-    if shutil.which("ncu") is None:
-        return None
     try:
         result = subprocess.run(
             ["ncu", "--version"], capture_output=True, text=True, timeout=60, check=False

@@ -114,9 +114,7 @@ class RotatingRound:
         return self._replay.outputs[self._chosen]
 
     def start_turn(self, number: int | None, samples: int, poisoned: bool) -> list[Keep]:
-        """As SingleRound; the last replay stands for whichever was asked for. No code runs in it
-        that could ask which is checked.
-        """
+        """As SingleRound, of the last replay: no code in it could ask which is checked."""
         self._chosen = self._subject.random.randrange(len(self._subject.sets))
         self._last, self._poisoned = samples - 1, poisoned and number is not None
         if number is None:

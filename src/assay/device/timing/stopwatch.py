@@ -111,7 +111,9 @@ class CudaStopwatch:
         """
         stream = torch.cuda.current_stream()
         numbers = [-1 if each.number is None else each.number for each in keeps]
+        alone = next((number for number in numbers if look and number >= 0), -1)
         cycles = int(lead_ms * CYCLES_PER_MS)
+        lead = partial(torch.cuda._sleep, cycles) if cycles > 0 else nothing
 
         def keep(place: int, output: Tensor) -> None:
             # A launch may have left another stream behind as the current one.
@@ -119,22 +121,11 @@ class CudaStopwatch:
                 copy_output(output, keeps[place])
 
         asked = AskedTurn(
-            launch,
-            before,
-            partial(torch.cuda._sleep, cycles) if cycles > 0 else nothing,
-            self._stamp,
-            keep,
-            look or nothing,
-            stream.cuda_stream,
-            self._flush.data_ptr(),
-            self._flush.numel(),
-            (ctypes.c_int * len(numbers))(*numbers),
-            len(numbers),
-            samples,
-            next((number for number in numbers if look and number >= 0), -1),
-            look is not None,
-            self._hand_over.fileno() if counts and self._hand_over else -1,
-        )
+            launch, before, lead, self._stamp, keep, look or nothing,
+            stream.cuda_stream, self._flush.data_ptr(), self._flush.numel(),
+            (ctypes.c_int * len(numbers))(*numbers), len(numbers), samples, alone,
+            look is not None, self._hand_over.fileno() if counts and self._hand_over else -1,
+        )  # fmt: skip
         taken = self._taken(asked)
         return Timing(**taken, clock_mhz=self._counter.read() if self._counter else None)
 
