@@ -263,10 +263,11 @@ __device__ __forceinline__ void finish(WarpState& state, const AssayAttention& c
   const float sum = state.sum + __shfl_xor_sync(0xffffffffu, state.sum, 1);
   const int mine = query + lane / 2;
   if (lane % 2 == 0) {
-    scales[lane / 2] = sum > 0.0f ? 1.0f / sum : 0.0f;
+    const bool any = sum != 0.0f;  // it is NaN of a query that holds one
+    scales[lane / 2] = any ? 1.0f / sum : 0.0f;
     if (call.lse != nullptr && mine < call.queries) {
       const int64_t at = static_cast<int64_t>(place.batch * call.heads + place.head) * call.queries + mine;
-      call.lse[at] = sum > 0.0f ? (state.maximum + log2f(sum)) * kLn2 : -INFINITY;
+      call.lse[at] = any ? (state.maximum + log2f(sum)) * kLn2 : -INFINITY;
     }
   }
   __syncwarp();

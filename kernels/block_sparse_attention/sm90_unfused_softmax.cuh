@@ -120,12 +120,12 @@ __device__ __forceinline__ float warp_sum(float x) {
   return x;
 }
 
-// Log-sum-exp of exponents of 2 whose maximum is `maximum`.
+// Log-sum-exp of exponents of 2 whose maximum is `maximum`. A sum is 0 of a query without a key, NaN of one with a NaN.
 __device__ __forceinline__ void write_lse(const QueryRow& row, const Place& place, float maximum, float sum) {
   const AssayAttention& call = row.p.call;
   if (call.lse != nullptr && threadIdx.x % 32 == 0) {
     const int64_t at = static_cast<int64_t>(place.batch * call.heads + place.head) * call.queries + row.query;
-    call.lse[at] = sum > 0.0f ? (maximum + log2f(sum)) * SoftmaxConfig::kLn2 : -INFINITY;
+    call.lse[at] = sum != 0.0f ? (maximum + log2f(sum)) * SoftmaxConfig::kLn2 : -INFINITY;
   }
 }
 
@@ -166,7 +166,7 @@ __device__ __forceinline__ void softmax_held(const QueryRow& row, const Place& p
     }
   }
   sum = warp_sum(sum);
-  const float factor = sum > 0.0f ? 1.0f / sum : 0.0f;
+  const float factor = sum != 0.0f ? 1.0f / sum : 0.0f;
 #pragma unroll
   for (int i = 0; i < kHeld; ++i) {
     if (i < loads) {
@@ -205,7 +205,7 @@ __device__ __forceinline__ void softmax_long(const QueryRow& row, const Place& p
   const float highest = warp_max(maximum);
   const float reference = highest == -INFINITY ? 0.0f : highest;
   sum = warp_sum(sum * ptx::exp2_approx(maximum - reference));
-  const float factor = sum > 0.0f ? 1.0f / sum : 0.0f;
+  const float factor = sum != 0.0f ? 1.0f / sum : 0.0f;
 #pragma unroll 4
   for (int i = 0; i < loads; ++i) {
     Scores values;

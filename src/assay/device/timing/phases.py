@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from assay.device.kernels.inputs import Inputs
+from assay.device.kernels.inputs import ROWS, Inputs
+from assay.shared.attention_call import COLUMNS
 
 NAMES = ("start", "inputs", "oracle", "prepare", "first_launch", "warm_up", "turns", "checks")
 """Fields of the Wall record, but for the rest."""
@@ -84,5 +85,6 @@ class MemoryWatch:
 
 
 def input_bytes(inputs: Inputs) -> int:
-    """Return the bytes of all tensors that a launch reads."""
-    return sum(tensor.numel() * tensor.element_size() for tensor in inputs.tensors.values())
+    """Return the bytes of all tensors that a launch reads: of V in FP8 one of its orders."""
+    read = [tensor for name, tensor in inputs.tensors.items() if name not in (COLUMNS, ROWS)]
+    return sum(tensor.numel() * tensor.element_size() for tensor in read)
