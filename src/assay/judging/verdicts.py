@@ -35,7 +35,8 @@ def judge_program(ask: Question, evaluation: Program) -> Verdict:
         stated = _other_problem(evaluation, stated)
     typed: Measured | Failure | None = None
     same = evaluation.typed == evaluation.stated.arguments
-    words = "This is the command as typed." if same else "The source types no command."
+    none = "The source types no command for this figure."
+    words = "This is the command as typed." if same else none
     if evaluation.typed is not None and not same:
         typed = measure_program(case, *asked, evaluation.typed, None)
         words = _typed_words(claim, evaluation, typed)

@@ -152,7 +152,7 @@ def filters(catalog: Catalog, every: Sequence[Facet]) -> Iterator[Row]:
         ("Counts as", "k", [(k, w) for k, w in KIND_WORDS.items() if k in kinds]),
         ("Source", "s", [(s, f"{s}: {title}") for s, title in titles.items()]),
         ("Verdict", "v", [(s.value, s.word) for s in Status if s in statuses]),
-        ("Why", "w", [(w.value, w.words) for w in Why if w in causes]),
+        ("Why", "w", [(w.value, w.short) for w in Why if w in causes]),
         ("What ran", "a", [(a, a) for a in artifacts]),
         ("Measured on", "h", [(h, words) for h, words in on if h in hardware]),
         ("GPU", "g", [(gpu, catalog.targets[gpu].product) for gpu in gpus]),

@@ -9,7 +9,7 @@ from assay.findings.report_figures import claimed_figure
 from assay.judging.counts import one_a_claim, outcome
 from assay.records.claims import TIME_UNITS, Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import PRINTED, Derived, Program
-from assay.records.units import LESS, PRECISE, Unit, short
+from assay.records.units import LESS, PRECISE, short
 from assay.records.verdicts import Status, Verdict
 from assay.report import formatting as fmt
 from assay.report.figures.svg import Mark, verdict_mark
@@ -93,8 +93,7 @@ class VerdictText(NamedTuple):
     interval: str | None
     factor: str | None
     """Measured over claimed, and claimed over measured where less is better, in words; None where
-    there is no ratio. Of a ratio that is claimed to be 1 it is the measured one, and as that is
-    told; of what is said to be the same, with the side on which it lies."""
+    there is no ratio. Of what is said to be the same, with the side on which it lies."""
     status: Status
     """Of a figure measured elsewhere, what it would be on the GPU named."""
     mark: Mark
@@ -149,7 +148,7 @@ def verdict_text(catalog: Catalog, verdict: Verdict) -> VerdictText:
         if printed
         else None,
         interval=fmt.interval_of(verdict.measured, verdict.unit, verdict.ci90, verdict.claimed),
-        factor=_factor(catalog, verdict, shown),
+        factor=_factor(catalog, verdict),
         status=outcome(verdict),
         mark=verdict_mark(verdict),
         instead_of=instead_of,
@@ -175,13 +174,12 @@ def _shown(verdict: Verdict) -> str:
     return fmt.figure(verdict.measured, verdict.unit, verdict.claimed)
 
 
-def _factor(catalog: Catalog, verdict: Verdict, shown: str) -> str | None:
-    """Return how far a figure that ``shown`` tells is from its claim; None where nobody knows."""
+def _factor(catalog: Catalog, verdict: Verdict) -> str | None:
+    """Return how far a figure is from its claim; None where nobody knows."""
     ratio = toward_better(catalog, verdict)
     if ratio is None:
         return None
-    to_one = verdict.unit == Unit.RATIO.value and verdict.claimed == 1
-    factor = shown if to_one and ratio.value == verdict.measured else fmt.factor(ratio.value)
+    factor = fmt.factor(ratio.value)
     if has_no_better_side(verdict) and ratio.value != 1:
         return f"{factor} {'above' if ratio.value > 1 else 'below'}"
     return factor
