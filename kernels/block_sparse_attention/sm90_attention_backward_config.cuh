@@ -35,7 +35,7 @@ struct Config {
   static constexpr int kThreads = 128 * (1 + kConsumers);
   static constexpr int kProducerRegisters = 24;  // and of idle warps
   static constexpr int kConsumerRegisters = 240;
-  static constexpr int kReleases = 4 * kConsumers;  // every warp that reads a stage
+  static constexpr int kReleases = 4 * kConsumers;  // every warp of the consumers
 
   static constexpr int kPanels = kHeadDim / 64;  // of 64 columns, 128 bytes
   static constexpr int kRowBytes = 128;
@@ -179,7 +179,7 @@ struct Shared {
   __device__ __forceinline__ void init() const {
     for (int stage = 0; stage < kStages; ++stage) {
       ptx::mbarrier_init(full(stage), 1);
-      ptx::mbarrier_init(empty(stage), Config::kReleases);
+      ptx::mbarrier_init(empty(stage), 32 * Config::kReleases);
     }
     for (int i = 0; i < 2; ++i) {
       ptx::mbarrier_init(factors_full(i), Config::kReleases);
@@ -237,7 +237,9 @@ struct Shared {
     return __shfl_sync(kAll, found, 0);
   }
 
-  // One warp: has read what the barrier guards.
+  // One warp: has read a stage. Every lane says so for itself, since each has read numbers of its own.
+  __device__ __forceinline__ void release_stage(int stage) const { ptx::mbarrier_arrive(empty(stage)); }
+  // ... what the barrier guards.
   __device__ __forceinline__ void release(uint32_t barrier) const {
     __syncwarp();
     ptx::mbarrier_arrive_if(threadIdx.x % 32 == 0, barrier);

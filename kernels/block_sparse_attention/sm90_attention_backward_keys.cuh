@@ -77,7 +77,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       mma::fence_operands(by_k);
       hold(factors);
       if (before >= 0) {
-        shared.release(shared.empty(before));
+        shared.release_stage(before);
       }
     };
     // Asks for the product for Q of a unit, when both consumers have written its factors: of two panels or of two steps,
@@ -220,7 +220,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       }
       leave(by_q, last, tile);
     }
-    shared.release(shared.empty(stage));
+    shared.release_stage(stage);
     mma::fence_operands(by_v);
     k.last_use(c.queries < 0);
     v.last_use(c.queries < 0);
