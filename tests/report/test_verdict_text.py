@@ -26,22 +26,6 @@ def ratio(full_report: Path) -> tuple[Catalog, Verdict]:
     return load_catalog(full_report / "evidence"), row
 
 
-@pytest.mark.parametrize(
-    ("claimed", "measured", "told"),
-    [
-        (1.0, 1.592, ("1.592\N{MULTIPLICATION SIGN}", "1.592\N{MULTIPLICATION SIGN}")),
-        (2.0, 1.592, ("1.592\N{MULTIPLICATION SIGN}", "0.80\N{MULTIPLICATION SIGN}")),
-    ],
-)
-def test_a_ratio_claimed_to_be_one_and_its_factor_are_one_number(
-    ratio: tuple[Catalog, Verdict], claimed: float, measured: float, told: tuple[str, str]
-) -> None:
-    catalog, row = ratio
-    changes = {"claimed": claimed, "measured": measured, "ci90": (measured, measured)}
-    text = verdict_text(catalog, row.model_copy(update=changes))
-    assert (text.measured, text.factor) == told
-
-
 def test_what_the_authors_program_prints_stands_beside_a_rebuild(
     ratio: tuple[Catalog, Verdict],
 ) -> None:
