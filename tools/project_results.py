@@ -1,4 +1,4 @@
-"""What the projects of this repository came to, generated from the reports that they publish.
+"""What our own kernels and the projects came to, generated from the reports that are published.
 
 ``python -m tools.project_results`` prints it; ``--write`` puts a table of the measured figures into
 each project's README.md, and a line a document into README.md, between their markers. A test
@@ -33,6 +33,12 @@ COUNTED = (
     "Figures that one measurement answers count once, by the worst of them; ratios of figures, "
     "and what the project asks in its own name, are counted apart. What was not run has no line."
 )
+OWN = f"reports/published/own_*{SUFFIX}"
+KERNELS = (
+    "Our kernels, [`bsr_gemm`](kernels/bsr_gemm/README.md) and "
+    "[`block_sparse_attention`](kernels/block_sparse_attention/README.md) "
+    "([in PyTorch](docs/pytorch.md))"
+)
 HEAD = ["| figure | claimed | measured, and its 90 % interval | |", "|---|---:|---|---|"]
 
 
@@ -48,13 +54,13 @@ def project_tables(root: Path) -> dict[Path, str]:
     """Return what stands between the markers of each README, by its path."""
     tables: dict[Path, str] = {}
     lines = []
+    for path in sorted(root.glob(OWN))[-1:]:
+        figures, _ = _counts(outcomes(*_judged(path)))
+        lines.append(f"- {KERNELS}: {figures}.")
     for path in archives(root):
         folder = path.parents[2]
-        with opened_report(path) as report:
-            catalog = load_catalog(report / "evidence")
-            given = read_record(VerdictsFile, report / VERDICTS).verdicts
+        catalog, verdicts = _judged(path)
         catalog = _with_computed(catalog, load_catalog(root, folder))
-        verdicts = with_known_causes(given)
         place = path.relative_to(folder).as_posix()
         where = f"Report [{report_name(path)}]({place}), {_measured_on(verdicts)}."
         once = outcomes(catalog, verdicts)
@@ -67,6 +73,13 @@ def project_tables(root: Path) -> dict[Path, str]:
     if lines:
         tables[root / "README.md"] = "\n".join(lines)
     return tables
+
+
+def _judged(path: Path) -> tuple[Catalog, Sequence[Verdict]]:
+    """Return the catalog of a packed report, and its verdicts."""
+    with opened_report(path) as report:
+        verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
+        return load_catalog(report / "evidence"), with_known_causes(verdicts)
 
 
 def _with_computed(judged: Catalog, today: Catalog) -> Catalog:
