@@ -4,15 +4,14 @@ Each is our own code for a family: docs/cheats.md says who told of it.
 """
 
 import inspect
+import os
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
-from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -130,10 +129,10 @@ def function_mode(inputs: Inputs) -> Prepared:
     return honest(inputs)
 
 
-def _cached_in_file(inputs: Inputs, out: Tensor, folder: str) -> None:
-    file = Path(folder) / "result.pt"
-    if not file.exists():
+def _cached_in_file(inputs: Inputs, out: Tensor, file: IO[bytes]) -> None:
+    if not file.seek(0, os.SEEK_END):
         torch.save(right(inputs), file)
+    file.seek(0)
     out.copy_(torch.load(file, weights_only=True))
 
 
@@ -148,7 +147,7 @@ def _previous(inputs: Inputs, out: Tensor, results: list[Tensor]) -> None:
     out.copy_(results.pop(0) if len(results) > 1 else results[0])
 
 
-cached_in_file = of(_cached_in_file, partial(tempfile.mkdtemp, prefix="assay-cheat-"))
+cached_in_file = of(_cached_in_file, tempfile.TemporaryFile)
 every_second_call = of(_every_second_call, list)
 previous_result = of(_previous, list)
 
