@@ -11,9 +11,7 @@ MARK = "Snakefile"
 
 
 def checkout_root() -> Path:
-    """Return the repository's root: ``ASSAY_ROOT``, or where this package stands in it, or the
-    installed tree.
-    """
+    """Return ``ASSAY_ROOT``, else the checkout this package stands in, else the installed tree."""
     if named := os.environ.get("ASSAY_ROOT"):
         return Path(named)
     here = Path(__file__).resolve().parents[3]

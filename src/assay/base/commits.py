@@ -51,10 +51,7 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
 
 
 def source_files(root: Path) -> list[str]:
-    """Return the project's own files, relative to ``root``: what git tracks, and nothing beside it.
-
-    Raises MissingEnvironment where git does not tell them from the user's.
-    """
+    """Return the files that git tracks below ``root``. Raises MissingEnvironment without git."""
     try:
         listed = subprocess.run(
             ["git", "-C", str(root), "ls-files", "-z"],

@@ -110,9 +110,7 @@ def load_yaml(model: type[R], path: Path) -> R:
 
 @lru_cache(maxsize=512)
 def _record_of_yaml(model: type[R], text: str) -> R:
-    """Return a text as a record, which nobody can change: a run reads the same configuration in the
-    checkout, in its own folder and in reports.
-    """
+    """Return a text as a record, which nobody can change: a run reads the same one again."""
     return model.model_validate_json(json.dumps(parse_yaml(text)))
 
 

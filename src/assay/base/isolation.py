@@ -46,19 +46,13 @@ def isolated(environ: Mapping[str, str], packages: Iterable[Path] = ()) -> dict[
 
 
 def python_variables(packages: Iterable[Path] = ()) -> dict[str, str]:
-    """Return variables for a Python that looks into ``packages`` first, and never where it stands.
-
-    Its own packages follow, those of the user's site among them.
-    """
+    """Return what has a Python look into ``packages`` first, and never where it stands."""
     listed = os.pathsep.join(map(str, packages))
     return {"PYTHONSAFEPATH": "1"} | ({"PYTHONPATH": listed} if listed else {})
 
 
 def package_directory(option: str, name: str, *, present: bool = True) -> Path:
-    """Return the directory of packages that an option names. Raises BadInput.
-
-    ``present``: whether it must be on this machine.
-    """
+    """Return a named directory of packages; ``present``: it must be here. Raises BadInput."""
     path = Path(name)
     if not path.is_absolute():
         raise BadInput(f"{option} {name}: name an absolute directory")

@@ -39,10 +39,7 @@ TEST_LOCKS = ("torch", "parquet", "docs")
 
 
 def main(root: str, arguments: Sequence[str]) -> int:
-    """Prepare the environment and replace this process by the command line.
-
-    Returns an exit code only when that is impossible, after a sentence on stderr.
-    """
+    """Become the command line in its environment; returns an exit code only where that fails."""
     try:
         leave_on_signals()
         if os.environ.get("PYTHONPATH"):
@@ -61,9 +58,7 @@ def main(root: str, arguments: Sequence[str]) -> int:
 
 
 def installed() -> int:
-    """Do the same for the entry point ``assay`` of an installed package, on the tree that came with
-    it: an environment is made beside that.
-    """
+    """Do the same for the entry point of an installed package, on the tree that came with it."""
     root = installed_root()
     if root is None:
         say("the tree that the package came with is gone: install it again")
@@ -200,10 +195,7 @@ def install(
     wanted_base: str | None,
     environ: Mapping[str, str],
 ) -> None:
-    """Bring the environment up to the locks; the stamp that declares it whole is written last.
-
-    Raises MissingEnvironment where a step fails.
-    """
+    """Bring the environment up to the locks, its stamp last. Raises MissingEnvironment."""
     missing = missing_locks(venv, locks, wanted_base)
     if missing == []:
         return  # the start we waited for did it

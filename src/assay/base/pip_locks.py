@@ -36,10 +36,7 @@ def pip_install(python: Path, lock: Path, environ: Mapping[str, str]) -> list[st
 def pip_download(
     lock: Path, folder: Path, python: str, glibc_minor: int, environ: Mapping[str, str]
 ) -> list[str]:
-    """Command that fetches ``lock`` into ``folder``, for ``python`` ("3.12") and that glibc.
-
-    Whichever Python runs pip. Raises MissingEnvironment as ``pip_install`` does.
-    """
+    """Command that fetches ``lock`` for ``python`` ("3.12") and a glibc; raises as pip_install."""
     platforms = [f"manylinux_2_{minor}_x86_64" for minor in range(glibc_minor, 4, -1)]
     platforms += ["manylinux2014_x86_64", "manylinux1_x86_64", "linux_x86_64"]
     command = [
@@ -82,9 +79,7 @@ def lock_digest(lock: Path) -> str:
 
 
 def lock_versions(lock: Path) -> dict[str, str]:
-    """Return the version of each distribution that a lock pins (the last one, where markers give
-    several).
-    """
+    """Return the version of each distribution that a lock pins (of several, the last)."""
     return dict(re.findall(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", lock.read_text(), re.MULTILINE))
 
 

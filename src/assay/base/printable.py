@@ -32,10 +32,7 @@ LONG_NAME = re.compile(r"'([^'\s]{120})[^'\s]{40,}([^'\s]{20})'")
 
 
 def shown(text: str) -> str:
-    """Return text whose every character is seen: controls as ``\\x1b``, others as ``U+202E``.
-
-    Newlines and tabs stay.
-    """
+    """Return text with all but newline and tab seen: as ``\\x1b`` or as ``U+202E``."""
     return _NOT_SHOWN.sub(_spelled, text)
 
 
@@ -56,9 +53,7 @@ def shortened(value: object, most: int) -> str:
 
 
 def with_short_names(text: str) -> str:
-    """Return a sentence whose absurdly long names are cut in their middle: what is wrong with them
-    stands behind them.
-    """
+    """Return a sentence whose absurdly long names are cut in their middle."""
     return LONG_NAME.sub(r"'\1...\2'", text)
 
 

@@ -66,9 +66,7 @@ def parse_yaml(text: str) -> Any:
 
 @lru_cache(maxsize=64)
 def parse_yaml_with_places(text: str) -> tuple[Any, YamlPlaces]:
-    """Return a document as ``parse_yaml`` does, and where its values stand. The same text gives the
-    same objects again: nobody changes them.
-    """
+    """Return a document and where its values stand; cached: nobody changes these objects."""
     if len(text) > MOST_YAML:
         raise Unreadable("file-size", f"has more than {MOST_YAML:,} characters")
     try:

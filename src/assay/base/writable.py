@@ -42,9 +42,7 @@ def unwritable_sentence(error: OSError, root: Path) -> str:
 
 
 def disk_is_full(text: str) -> bool:
-    """Return whether somebody else's message says that a disk is full: every tool passes on the C
-    library's words for ENOSPC.
-    """
+    """Return whether a tool's message says so: each passes on the C library's words for ENOSPC."""
     return "no space left on device" in text.lower()
 
 
@@ -71,9 +69,7 @@ def why_not_writable(path: Path) -> str | None:
 
 
 def require_file_place(path: Path) -> None:
-    """Raise BadInput for a place that holds no plain file, MissingEnvironment for one where none
-    can be made.
-    """
+    """Raise BadInput where no plain file is, MissingEnvironment where none can be made."""
     mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode):  # a device would be replaced by a file
         raise BadInput(f"{path}: is there, and is no plain file: name another")

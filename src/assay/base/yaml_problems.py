@@ -119,9 +119,7 @@ def meant_by(name: str, known: Iterable[str]) -> str | None:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return what may be meant by a name that is none, or where nothing is like it and there are
-    few, all that there are, as an addition to a sentence.
-    """
+    """Return what may be meant by a name that is none, or the few there are, for a sentence."""
     names = list(islice(known, MOST_KNOWN))
     found = meant_by(name, names)
     if found is not None:

@@ -90,9 +90,7 @@ def everywhere(
 
 
 def application(names: Sequence[str] = COMMANDS, listed: bool = False) -> typer.Typer:
-    """Return the command line with these commands; only their modules are loaded, or none where
-    they are ``listed`` alone, as in help.
-    """
+    """Return the command line with these commands; where ``listed`` alone, none is loaded."""
     app = typer.Typer(
         name="assay",
         cls=Grouped,

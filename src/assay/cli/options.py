@@ -238,10 +238,7 @@ SHOWN_AT_ONCE = 1000
 
 
 def require_trust(catalog: Catalog, plan: Plan, *, trusted: bool) -> None:
-    """Say what code of the project will run, and ask at a terminal whether it shall.
-
-    Raises BadInput where the answer is no, or nobody is there to be asked.
-    """
+    """Say what project code will run, and ask; raises BadInput where nobody says yes."""
     lines = list(code_that_runs(catalog, plan))
     if not lines:
         return

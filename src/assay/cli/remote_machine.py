@@ -59,10 +59,7 @@ class RemoteMachine:
             )
 
     def ask(self, action: str, **values: str) -> Answers:
-        """Return what the machine answers: its lines "NAME VALUE" by name.
-
-        Raises MissingEnvironment without a connection, or where it refuses.
-        """
+        """Return its lines "NAME VALUE" by name. Raises MissingEnvironment where none come."""
         command, script = [*SSH, "--", self.host, "sh -s"], self._script(action, **values)
         done = _checked(self.host, command, input=script, stdout=subprocess.PIPE)
         found: dict[str, list[str]] = {}
@@ -79,16 +76,11 @@ class RemoteMachine:
         self._copy(source, f"{self.host}:{self.folder}/{name}", "-E", *links, *options)
 
     def fetch(self, name: str, place: Path, most: int) -> None:
-        """Bring a file or a folder: plain files only, none with a stranger's permissions, and none
-        of more than ``most`` bytes.
-        """
+        """Bring plain files of at most ``most`` bytes, none with a stranger's permissions."""
         self._copy(f"{self.host}:{self.folder}/{name}", str(place), f"--max-size={most}")
 
     def follow(self, show: Callable[[str], None]) -> None:
-        """Show the run's lines from its first to its end.
-
-        Raises MissingEnvironment where the connection is lost; the run goes on then.
-        """
+        """Show all lines of the run. Raises MissingEnvironment where the connection is lost."""
         with subprocess.Popen(
             [*SSH, "--", self.host, "sh -s"],
             stdin=subprocess.PIPE,

@@ -22,9 +22,7 @@ MOST_CLAIMS = 6  # claims that are shown; the page has all of them
 
 
 def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdict]) -> None:
-    """Say the headline, why figures do not plainly hold, and what the most telling claims came
-    to.
-    """
+    """Say the headline, why figures do not plainly hold, and what the chief claims came to."""
     counted_things = outcomes(catalog, verdicts)
     if (stamp := project_stamp(catalog)) is not None:
         say(f"{stamp.title}: its claims are its signer's own, not Assay's: project {stamp.sha256}")
@@ -49,9 +47,7 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
 
 
 def telling(catalog: Catalog, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the verdict of each claim, or of those that say most where there are many: what the
-    findings rest on first.
-    """
+    """Return each claim's verdict; of many those that say most, the findings' claims first."""
     rows = rows_by_claim(verdicts)
     names = list(rows)
     if len(names) > MOST_CLAIMS:

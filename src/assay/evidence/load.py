@@ -147,9 +147,7 @@ def _recorded_builds(
     paths: Mapping[str, Mapping[BuildKey, str]],
     builds: Mapping[str, Mapping[BuildKey, BuildRecord]],
 ) -> dict[BuildKey, RecordedBuild]:
-    """Return the builds of which today's sources and tools make the same; of several reports with
-    a record of one, the first target's.
-    """
+    """Return builds that today's sources and tools make again; of several, the first target's."""
     found: dict[BuildKey, RecordedBuild] = {}
     for target, provision in ((each.target, each.provision) for each in recorded):
         for key, record in builds[target].items():
@@ -174,10 +172,7 @@ class ReportContents:
 def read_contents(
     report_dir: Path, loaded: tuple[Catalog, Evidence] | None = None
 ) -> ReportContents:
-    """Read what a report states, and what it is about, unless that is ``loaded``.
-
-    Raises BadInput for missing or malformed records.
-    """
+    """Read what a report states, and its evidence unless ``loaded``. Raises BadInput."""
     data, folder = read_bytes(report_dir / VERDICTS), report_dir / "evidence"
     verdicts = parse_record(VerdictsFile, data, report_dir / VERDICTS)
     pipeline = read_record(PipelineRecord, folder / stages.pipeline_path())

@@ -58,9 +58,7 @@ def split_raw_page(page: str) -> list[str]:
 
 
 def longest_kernel(page: str) -> ProfiledKernel:
-    """Return the kernel that took longest. Raises ValueError when the page has none, or tells of
-    no time.
-    """
+    """Return the kernel that took longest. Raises ValueError without one, or without times."""
     rows = _rows(page)
     if len(rows) < 3:
         raise ValueError("the raw page holds no profiled kernel")
@@ -73,17 +71,13 @@ def longest_kernel(page: str) -> ProfiledKernel:
 
 
 def duration_ns(page: str) -> float | None:
-    """Return how long all kernels of a launch took together, in nanoseconds; None where the page
-    does not tell of each.
-    """
+    """Return the time of all of a launch's kernels, in ns; None where one's is not told."""
     unit, times = _column(page, DURATION)
     return sum(times) * MS[unit] * NS_IN_MS if times and unit in MS else None
 
 
 def clock_hz(page: str) -> float | None:
-    """Return the mean SM clock of all kernels of a launch, each by how long it took, in Hz; None
-    where the page does not tell of each.
-    """
+    """Return the mean SM clock of a launch's kernels by their times, in Hz; None if not told."""
     (_, times), (unit, clocks) = _column(page, DURATION), _column(page, CLOCK)
     if not sum(times) or not clocks or unit not in HZ:
         return None
@@ -103,10 +97,7 @@ def launch_ms(profile: ProfileRecord) -> float | None:
 
 
 def launch_clock_mhz(profile: ProfileRecord) -> float | None:
-    """Return the mean SM clock of the kernels that ``launch_ms`` counts, in MHz.
-
-    None where it has none, or not in Hz.
-    """
+    """Return the mean SM clock of what ``launch_ms`` counts, in MHz; None without Hz."""
     hz = clock_hz(profile.raw_page or "")
     if hz is None and profile.units.get(CLOCK) in HZ:
         hz = profile.metrics.get(CLOCK)

@@ -21,9 +21,7 @@ def write_timing(
     seconds: float,
     gpus: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
-    """Keep how long a step took, and for how long of it units held each GPU, in place of what it
-    took the last time.
-    """
+    """Keep how long a step took the last time, and how long its units held each GPU."""
     timing = StepTiming(
         stage=Stage(rule),
         arguments=arguments,

@@ -89,10 +89,7 @@ def verify_archive(path: Path, tag: str | None = None) -> tuple[str, tuple[str, 
 
 @contextmanager
 def alone(path: Path, tag: str, making: str) -> Iterator[None]:
-    """Hold the place of an image: whoever else wants it waits, and finds it.
-
-    Raises MissingEnvironment when the disk is full or cannot be written, or has no locks.
-    """
+    """Hold the place of an image, while others wait. Raises MissingEnvironment: disk, no locks."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         waiting = f"another process makes {tag}; waiting for it"
@@ -104,10 +101,7 @@ def alone(path: Path, tag: str, making: str) -> Iterator[None]:
 
 @contextmanager
 def partial(path: Path, making: str) -> Iterator[Path]:
-    """A new folder beside ``path`` to fill; it becomes ``path`` at the end, or is removed.
-
-    Raises MissingEnvironment when the disk is full or the directory cannot be written.
-    """
+    """A new folder that becomes ``path`` at the end, or is removed. Raises MissingEnvironment."""
     unfinished = path.with_name(f".{path.name}.partial")
     try:
         shutil.rmtree(unfinished, ignore_errors=True)

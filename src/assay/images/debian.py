@@ -96,10 +96,7 @@ def _failure(inputs: BaseInputs, source: str, code: int, log: Path) -> str:
 
 
 def debian_source(inputs: BaseInputs, environ: Mapping[str, str]) -> str:
-    """One line of sources.list: the mirror this machine's own apt uses, or the one it is told.
-
-    Raises MissingEnvironment where apt knows no Debian mirror.
-    """
+    """One line of sources.list, by apt's mirror or the named one. Raises MissingEnvironment."""
     mirror = environ.get(MIRROR_VARIABLE) or configured_mirror(inputs.suite)
     if mirror is None:
         raise MissingEnvironment(

@@ -95,10 +95,7 @@ def import_host(
 
 
 def places_of(python: str, inputs: ImagesFile) -> list[Path]:
-    """Directories an interpreter needs that an import would leave out, outermost only.
-
-    Raises MissingEnvironment when it does not start.
-    """
+    """Directories a Python needs that an import leaves out. Raises MissingEnvironment."""
     code = "import sys; print('\\n'.join([sys.prefix, sys.base_prefix, *sys.path]))"
     try:
         run = subprocess.run(

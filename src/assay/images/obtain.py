@@ -74,10 +74,7 @@ def prebuilt_folder(prebuilt: Path, target: str, role: Role) -> Path:
 
 
 def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> Path:
-    """Return the folder that holds a record's archive.
-
-    Raises MissingEnvironment when there is none any more.
-    """
+    """Return the folder of a record's archive. Raises MissingEnvironment when it is gone."""
     folders = [image_folder(root, record.definition)]
     if prebuilt is not None:
         folders.insert(0, prebuilt_folder(prebuilt, record.target, record.role))
@@ -88,10 +85,7 @@ def folder_of(root: Path, record: ImageRecord, prebuilt: Path | None = None) -> 
 
 
 def make(definition: Definition, target: str, runtime: RuntimeName, folder: Path) -> None:
-    """Make an image into ``folder``: archive and record, whole or absent.
-
-    Raises MissingEnvironment, CheckFailed and OSError.
-    """
+    """Make an image into ``folder``, whole or absent. Raises AssayError, OSError."""
     say(f"making the image {definition.tag} from Debian packages and wheels")
     with partial(folder, f"making the image {definition.tag}") as unfinished:
         layer, listing = unfinished / LAYER, unfinished / "packages.json"

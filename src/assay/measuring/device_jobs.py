@@ -45,10 +45,7 @@ def probe_device(place: Place, target: Target, *, echo: bool = False) -> Device:
 
 
 def arm_spec(catalog: Catalog, name: str, variant: str, workload: str, builds: Builds) -> ArmSpec:
-    """Return an arm with its artifact, where ``builds`` has one.
-
-    Raises CheckFailed for a binary that is not the one its build record names.
-    """
+    """Return an arm with its artifact, if built. Raises CheckFailed for another binary."""
     build, path = builds.get(variant, (None, None))
     compiled = build is not None and build.artifact is not None
     return ArmSpec(
@@ -125,9 +122,7 @@ def _asked_alone(catalog: Catalog, comparison: str, arm: str) -> bool:
 
 
 def further_job(job: DeviceJob, measured: BenchmarkRecord, processes: int) -> BenchmarkJob:
-    """Return the job that times what is left of a comparison in more processes, up to that many, by
-    the timer that those before had.
-    """
+    """Return the job that times what is left, in up to ``processes``, by the same timer."""
     assert isinstance(job, BenchmarkJob)
     return replace(
         job,
@@ -219,10 +214,7 @@ def cheats_job(catalog: Catalog, target: str) -> CheatsJob:
 def sanitizer_job(
     catalog: Catalog, target: str, comparisons: Sequence[str], builds: Builds
 ) -> SanitizerJob:
-    """Return the job that runs every compiled variant of ``builds`` under compute-sanitizer.
-
-    Each at small shapes of the first problem that a comparison gives it.
-    """
+    """Return the job that sanitizes every compiled variant, at its first problem's small shapes."""
     problems: dict[str, str] = {}
     for name in comparisons:
         for arm in catalog.comparisons[name].arms:

@@ -267,9 +267,7 @@ def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:
 
 
 def _locks() -> Path:
-    """Return the directory of the GPUs' locks, made so that every user of the machine can use
-    it.
-    """
+    """Return the directory of the GPUs' locks, made for every user of the machine."""
     try:
         return gpu_locks.make_lock_folder()
     except OSError as error:

@@ -78,9 +78,7 @@ def _processes(uuid: str) -> int:
 
 
 def memory_limit(root: Path = Path("/")) -> int | None:
-    """Return the lowest limit of this process's control group and of every group above it, in
-    bytes; None without one.
-    """
+    """Return the lowest limit of our control group and all above it, in bytes; None without one."""
     found = []
     with suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():

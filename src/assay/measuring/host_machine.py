@@ -62,9 +62,7 @@ class HostDriver:
         return next((gpu for gpu in self.gpus if gpu.is_of(target)), None)
 
     def gpus_of(self, target: Target, environment: Mapping[str, str]) -> tuple[HostGpu, ...]:
-        """Return the GPUs that are the target's product, of those that CUDA_VISIBLE_DEVICES leaves,
-        in its order.
-        """
+        """Return the target's GPUs that CUDA_VISIBLE_DEVICES leaves, in its order."""
         return tuple(gpu for gpu in visible_gpus(self.gpus, environment) if gpu.is_of(target))
 
 
@@ -127,9 +125,7 @@ def ask_driver(query: str) -> str:
 
 
 def _cuda_of_libcuda() -> int | None:
-    """Return what cuDriverGetVersion says, which needs no GPU to be initialised; None without
-    libcuda.
-    """
+    """Return what cuDriverGetVersion says, for which no GPU wakes; None without libcuda."""
     number = ctypes.c_int()
     try:
         answer = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(number))
@@ -153,9 +149,7 @@ def record_platform(
     image_id: str | None,
     salt: str = "",
 ) -> PlatformRecord:
-    """Return the platform record of this machine and its GPU; ``image_id`` is that of the
-    container. ``salt`` stands before the name of the machine when that is digested.
-    """
+    """Return the record of this machine and its GPU. ``salt`` stands before a digested name."""
     return PlatformRecord(
         schema="assay/platform/1",
         target=target.id,

@@ -89,10 +89,7 @@ def find_gpu(
 
 
 def lacking_packages(python: str, packages: Sequence[Path] = ()) -> Absence | None:
-    """Return what keeps a Python of this machine from measuring, as far as packages go.
-
-    ``packages``: directories into which it looks before its own.
-    """
+    """Return what a Python, with ``packages`` before its own, lacks to measure."""
     lines: list[str] = []
     task = Task(
         command=(python, "-c", QUESTION),

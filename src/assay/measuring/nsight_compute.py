@@ -114,10 +114,7 @@ def _tail(text: str) -> str:
 def _profiled(
     place: Place, ncu: str, jobs: Sequence[ProfileJob], gpu_uuid: str
 ) -> list[ProfileRecord]:
-    """Start the device side under Nsight Compute, once, and return what came of each arm.
-
-    Raises as run_device_batch and _raw_page.
-    """
+    """Profile once; return what came of each arm. Raises as run_device_batch and _raw_page."""
     with tempfile.TemporaryDirectory(prefix="assay-ncu-") as scratch:
         report = Path(scratch, "profile.ncu-rep")
         log = Path(scratch, "ncu.log")
@@ -156,9 +153,7 @@ def _profiled(
 
 
 def _raw_page(place: Place, ncu: str, report: Path) -> str:
-    """Return the raw page of a profile as CSV. Raises CheckFailed when ncu cannot read its own
-    file.
-    """
+    """Return a profile's raw page as CSV. Raises CheckFailed when ncu cannot read its own file."""
     lines: list[str] = []
     outcome = place.run(
         Task(

@@ -18,10 +18,7 @@ Builds: TypeAlias = Mapping[str, tuple[BuildRecord, Path]]
 
 
 def as_recorded(build: BuildRecord, path: Path) -> FileDigest:
-    """Return what ``build`` says of its artifact, which is the file at ``path``.
-
-    Raises CheckFailed when that is another file, or the record has none.
-    """
+    """Return the artifact of ``build`` at ``path``. Raises CheckFailed for another file."""
     if build.artifact is None or sha256_file(path) != build.artifact.sha256:
         raise CheckFailed(f"{path}: is not the file that the build record of {build.id} names")
     return build.artifact
@@ -33,9 +30,7 @@ def told_to_device(build: BuildRecord, path: Path) -> ArtifactSpec:
 
 
 def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
-    """Return what the operators may call on a target: what kernel.yaml lists, then what tuning
-    chose.
-    """
+    """Return what the operators may call: what kernel.yaml lists, then what tuning chose."""
     arch = catalog.targets[target].arch
     listed = [e for e in catalog.operators if is_for(catalog.variants[e.variant].archs, arch)]
     chosen = [
@@ -60,10 +55,7 @@ def _block_b(catalog: Catalog, choice: TuningChoice) -> tuple[int, int] | None:
 
 
 def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[KernelEntry, ...]:
-    """Return an entry for each offered kernel that was built for the target, in their order.
-
-    Raises CheckFailed for a library that is not the one that its record names.
-    """
+    """Return an entry for each offered kernel that was built. Raises as ``as_recorded``."""
     entries = []
     for named in offered(catalog, target):
         record, path = builds.get(named.variant, (None, Path()))

@@ -39,10 +39,7 @@ class SlurmGrant:
 
 
 def slurm_grant(environment: Mapping[str, str]) -> SlurmGrant | None:
-    """Return what Slurm granted the job we run in; None outside one.
-
-    Raises MissingEnvironment when Slurm does not answer.
-    """
+    """Return what Slurm granted our job; None outside one. Raises MissingEnvironment."""
     job_id = environment.get("SLURM_JOB_ID")
     if job_id is None:
         return None

@@ -120,9 +120,7 @@ class Dag:
         return next(job.kind for job in self.plan.builds if (job.id, job.arch) == (artifact, arch))
 
     def described(self, wildcards: Any) -> Compilation:
-        """Return a build as data; of a project's files in the copy of its folder. Its key changes
-        with anything that its outcome rests on.
-        """
+        """Return a build as data; its key changes with anything that its outcome rests on."""
         artifact, arch = wildcards.artifact, wildcards.arch
         kind, project = self.build_kind(artifact, arch), project_of(self.files)
         return describe(self.root, self.catalog, kind, artifact, arch, self._lock, project)
@@ -155,16 +153,12 @@ class Dag:
         return given, published.file
 
     def file_compile(self, wildcards: Any) -> str:
-        """Return what the compilation of a file as published rests on: compile again when it
-        changes. The checkout is the user's: its digest stands for its files.
-        """
+        """Return what compiling a published file rests on; a digest stands for the checkout."""
         given, file = self.published(wildcards.artifact, wildcards.arch)
         return f"{given.job.checkout.sha256} {' '.join(file_command(file, wildcards.arch))}"
 
     def toolchain_target(self, arch: str) -> str | None:
-        """Return the target whose toolchain image compiles for ``arch``; None when the host
-        does.
-        """
+        """Return the target whose image compiles for ``arch``; None when the host does."""
         toolchains = self.plan.toolchains
         fitting = [name for name in toolchains if self.target(name).arch == arch]
         return next(iter([*fitting, *toolchains]), None)
@@ -182,9 +176,7 @@ class Dag:
     # What is measured
 
     def inputs(self, wildcards: Any) -> Iterator[str]:
-        """Yield the files that a target's figures are made from: not the plan, for a changed
-        definition is what measures again.
-        """
+        """Yield what a target's figures are made from; not the plan, but definitions decide."""
         plan = self.target_plan(wildcards.target)
         if plan.runner:
             # Docker's own layer of caches must not decide: the step compares digests.
@@ -258,9 +250,7 @@ class Dag:
         return next(each for each in self.request.earlier if each.name == name)
 
     def measurements(self) -> list[str]:
-        """Return the word on every target that is measured here, and a file of each report that
-        others' figures come from, which is copied whole.
-        """
+        """Return the word on each target measured here, and a file of each nested report."""
         nested = evidence.nested_reports(self.plan.targets)
         measured = (each for each in self.plan.targets if each.provision.kind == "device")
         return [
@@ -269,9 +259,7 @@ class Dag:
         ]
 
     def portable_files(self) -> list[str]:
-        """Return what a machine without a compiler takes over: builds, counts, the compilers'
-        images.
-        """
+        """Return what a machine without a compiler takes over."""
         return [self.path(path) for path in evidence.run_files(self.plan)]
 
     def timed_files(self) -> list[str]:
@@ -307,9 +295,7 @@ def load_dag(root: Path, run_dir: str | None) -> Dag:
 
 
 def known_costs(root: Path) -> dict[tuple[str, str], BuildCost]:
-    """Return what the repository knows of earlier compilations, by artifact and architecture; a
-    tree without the file knows nothing.
-    """
+    """Return what compilations cost before, by artifact and architecture; nothing without a file."""
     path = root / COSTS
     costs = read_record(BuildCosts, path).costs if path.is_file() else ()
     return {(cost.id, cost.arch): cost for cost in costs}

@@ -96,10 +96,7 @@ def code_digest(modules: tuple[str, ...], package: Path = PACKAGE) -> str:
 
 
 def imported(modules: Iterable[str], package: Path = PACKAGE) -> dict[str, Path]:
-    """Return ``modules`` with what they import, transitively, of the device side, and their files.
-
-    Raises ImportError for a module that there is none of.
-    """
+    """Return ``modules`` and their device-side imports, with their files. Raises ImportError."""
     finder = ModuleFinder(path=[str(package.parent)])
     for name in modules:
         finder.import_hook(name)

@@ -55,10 +55,7 @@ def read_failures(run_dir: Path) -> list[StepFailure]:
 
 
 def error_of(failures: list[StepFailure]) -> AssayError:
-    """Return one error for a run's failures, each said once.
-
-    What the machine lacks says all there is to say; else the first decides the exit code.
-    """
+    """Return one error for all failures: what the machine lacks alone, else by the first's code."""
     lacking = [failure for failure in failures if failure.lacks_something]
     first = (lacking or failures)[0]
     kind = ERRORS.get(first.exit_code, CheckFailed)
@@ -69,9 +66,7 @@ def error_of(failures: list[StepFailure]) -> AssayError:
 
 
 def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
-    """Return what the workflow is to make again, relative to ``run_dir``: targets that were
-    measured here with a record that came to nothing, or is gone.
-    """
+    """Return what to make again, below ``run_dir``: targets with a failed or lost record."""
     again = []
     for target in plan.targets:
         measured = MEASURED.format(target.target)
@@ -97,9 +92,7 @@ def _failed_beside(run_dir: Path, target: TargetPlan) -> bool:
 
 
 def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> list[str]:
-    """Return the record of inspections, relative to ``run_dir``, where one of a package came to
-    nothing that the device's Python has by now.
-    """
+    """Return the record of inspections where it lacks a package that is here by now."""
     path = run_dir / stages.inspections_path()
     if not path.is_file():
         return []

@@ -103,10 +103,7 @@ class MeasuringStep:
         return self._platform().device.gpu.uuid
 
     def _place(self) -> Place:
-        """Return where jobs on the GPU run.
-
-        Raises MissingEnvironment where an earlier start had the GPU, and it is gone.
-        """
+        """Return where GPU jobs run. Raises MissingEnvironment where the GPU is gone."""
         absence = self.planned.provision.absence
         if absence is not None:
             raise MissingEnvironment(f"the GPU of this run was gone by then: {absence}")
@@ -189,10 +186,7 @@ class MeasuringStep:
         names: Iterable[str],
         job_of: Callable[..., DeviceJob],
     ) -> list[Item]:
-        """Return the measurements of comparisons, of the arms that each one's gate lets through.
-
-        ``job_of``: of catalog, target, comparison, binaries and the gate's record.
-        """
+        """Return measurements of the arms that each gate lets through; ``job_of`` gets the gate."""
         items = []
         for name in names:
             path = self.run_dir / stages.CORRECTNESS.path(self.target.id, name)
@@ -208,9 +202,7 @@ class MeasuringStep:
         items: Sequence[Item],
         measure: Measure[G] | None = None,
     ) -> None:
-        """Measure ``items``, by ``measure`` or in one start of the device side, but for what is
-        finished.
-        """
+        """Measure ``items`` but for the finished, by ``measure`` or in one device start."""
         done = self._measured(stage, items, measure)
         for item in items:
             write_record(done[item.name], item.path)
@@ -246,9 +238,7 @@ class MeasuringStep:
         return done
 
     def _proofs(self, stage: stages.AnyStage) -> Proofs | None:
-        """Return what earlier runs proved in a stage; None of a stage of figures, or where it is
-        not known which software there is.
-        """
+        """Return what was proved in a stage; None of figures, or of unknown software."""
         if stage not in PROVEN:
             return None
         folder = cache_folder(self.root) / "proven" / stage.stage / self.target.id
@@ -280,9 +270,7 @@ class MeasuringStep:
                 write_bytes(to / path.name, read_bytes(path))
 
     def _proven(self, stage: stages.TargetStage[Any, G], items: Sequence[Item]) -> dict[str, G]:
-        """Return what earlier runs proved of items that this one keeps nothing of, by their names,
-        unless it is to be proven again.
-        """
+        """Return by name what earlier runs proved of items, unless it is to be proven again."""
         proofs = None if self.dag.request.prove_again else self._proofs(stage)
         return proofs.found(items, stage.record) if proofs else {}
 

@@ -89,9 +89,7 @@ class MeasuringSteps(MeasuringStep):
         self._batch(stages.CORRECTNESS, items)
 
     def benchmark(self, target: str) -> None:
-        """Raw samples of every comparison's arms that passed the gate, and more of those on which a
-        verdict hangs.
-        """
+        """Raw samples of the arms that passed the gate; more where a verdict hangs on them."""
         self._begin(stages.BENCHMARKS, target)
         self._time()
         self._share_sweeps(keep=True)
@@ -118,9 +116,7 @@ class MeasuringSteps(MeasuringStep):
     def _further(
         self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord]
     ) -> Iterator[tuple[float, Item]]:
-        """Yield the further look at each comparison on which a verdict hangs, and about how many
-        seconds it takes.
-        """
+        """Yield each further look on which a verdict hangs, and about its seconds."""
         if all(len(each.processes) >= max(each.looks, default=0) for each in records.values()):
             return
         from assay.judging.case import Case  # noqa: PLC0415 - as does what asks it

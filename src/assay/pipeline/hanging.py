@@ -172,10 +172,7 @@ def with_look(
     looks: Sequence[int],
     control: str,
 ) -> BenchmarkRecord:
-    """Return a comparison's record with the processes of a further look.
-
-    An arm that was lost meanwhile loses all its samples, as within one look.
-    """
+    """Return a record with a further look; an arm lost meanwhile loses all its samples."""
     if earlier is None:
         return later.model_copy(update={"looks": tuple(looks) if len(looks) > 1 else ()})
     lost = {name for name in later.not_timed if name not in earlier.not_timed}

@@ -40,9 +40,7 @@ class Given:
 def given_by_source(
     checkouts: Iterable[str], builds: Iterable[str], runs: Iterable[str]
 ) -> dict[str, Given]:
-    """Return the options as they were typed, each SOURCE=REST, by source. Raises BadInput for what
-    does not fit together.
-    """
+    """Return the options, each SOURCE=REST, by source. Raises BadInput for what does not fit."""
     found: dict[str, dict[str, str]] = {}
     options = {"original": checkouts, "original-build": builds, "original-run": runs}
     for option, texts in options.items():

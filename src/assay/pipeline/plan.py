@@ -81,9 +81,7 @@ def _swept(catalog: Catalog, request: Request, target: str) -> set[str]:
 
 
 def _programs(catalog: Catalog, claims: Iterable[Claim], target: str) -> list[ProgramJob]:
-    """Return the programs that run on a target: where nothing is timed, those that check
-    themselves for a claim.
-    """
+    """Return a target's programs: where nothing is timed, those that check themselves."""
     of = catalog.targets[target]
     asked = [claim for claim in claims if of.timed or not asks_for_speed(claim)]
     return [

@@ -83,9 +83,7 @@ def require_kept_report(root: Path, request: Request, plan: Plan, *, narrowed: b
 
 
 def require_compiler(request: Request, plan: Plan, *, starts: bool = True) -> None:
-    """Raise MissingEnvironment where the host compiles something and has no compiler; in a dry run
-    only say so.
-    """
+    """Raise MissingEnvironment where the host lacks a needed compiler; a dry run only says so."""
     if request.runtime != "host" or request.prebuilt is not None or not plan.builds:
         return
     try:

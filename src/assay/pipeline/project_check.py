@@ -56,9 +56,7 @@ def told_problems(problems: Sequence[ProjectProblem]) -> list[str]:
 
 
 def sound_project(root: Path, folder: Path) -> Catalog:
-    """Return the catalog of the project in ``folder``. Raises BadInput for one that does not pass
-    ``./assay check``, with all that is wrong.
-    """
+    """Return a project's catalog. Raises BadInput with all that ``./assay check`` finds wrong."""
     checked = check_project(root, folder)
     if problems := every_problem(root, checked):
         head = f"{folder}: {counted(len(problems), 'problem')}"
@@ -133,9 +131,7 @@ def _beyond_reading(root: Path, checked: CheckedProject) -> Iterator[ProjectProb
 
 
 def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with commands whose lines would not find what is in the folder: only the
-    project's files are copied.
-    """
+    """Yield commands whose lines name files of the folder that are not copied with the project."""
     copied = {Path(name) for name in (catalog.project.files if catalog.project else ())}
     folders = {parent for name in copied for parent in name.parents}
     commands = (each for source in catalog.sources.values() for each in source.commands)

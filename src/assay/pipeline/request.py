@@ -238,10 +238,7 @@ def _with_gpus_here(
 def _chosen_runtime(
     root: Path, catalog: Catalog, options: Options, driver: HostDriver | None
 ) -> RuntimeName:
-    """Return where jobs run, seen to work; says which, and why not the others.
-
-    Raises BadInput or MissingEnvironment where the wishes cannot be met there.
-    """
+    """Return the working runtime, and say why not others. Raises BadInput, MissingEnvironment."""
     runtime, lines = choose(
         options.runtime,
         gpu=driver is not None,
@@ -293,10 +290,7 @@ def _device(
     name: str,
     earlier: Provision | None,
 ) -> Provision | Absence:
-    """Return the target's device if this machine, or the cluster, has it; else why not.
-
-    ``earlier``: where an earlier start of the run measured.
-    """
+    """Return a target's device here or on the cluster, by an ``earlier`` start's; else why not."""
     target, gpus = catalog.targets[name], tuple[str, ...]()
     if isinstance(at, ClusterFile):
         gpu_type = gpu_type_of(at, target)
@@ -318,9 +312,7 @@ def _device(
 def _still_here(
     target: Target, driver: HostDriver | None, earlier: Provision | None
 ) -> FoundGpu | None:
-    """Return the GPU of an earlier start if the driver still lists it first: the device's Python,
-    which takes seconds to start, spoke of it then.
-    """
+    """Return an earlier start's GPU if the driver still lists it first: no Python is started."""
     if driver is None or driver.too_old or earlier is None:
         return None
     gpus = driver.gpus_of(target, os.environ)

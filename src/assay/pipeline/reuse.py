@@ -237,9 +237,7 @@ MORE = ("processes", "blocks", "samples")
 
 
 def _samples_more(had: Protocol, asked: Protocol) -> bool:
-    """Whether a protocol took as many samples as another asks for. A number of processes that was
-    fixed does for a design with looks.
-    """
+    """Whether enough samples were taken; a fixed number of processes does for looks."""
     enough = had.blocks >= asked.blocks and had.samples >= asked.samples
     return enough and (had.looks == asked.looks or len(had.looks) == 1 < len(asked.looks))
 
@@ -257,10 +255,7 @@ def _same_variant(now: Variant, then: Variant) -> bool:
 
 
 def _same_original(now: Catalog, then: Catalog, name: str) -> bool:
-    """Whether a source's own program is described as it was, but for where its figures stand.
-
-    What it printed is in the record, and is read again.
-    """
+    """Whether a program is described as it was; its recorded output is read again."""
 
     def described(catalog: Catalog) -> OriginalSource | None:
         every = (each for file in catalog.sources.values() for each in file.own_programs)
@@ -271,9 +266,7 @@ def _same_original(now: Catalog, then: Catalog, name: str) -> bool:
 
 
 def take_whole(report: EarlierReport, into: Path) -> None:
-    """Copy a report byte for byte, whole or not at all. Raises CheckFailed where it is not the one
-    that was asked for any more.
-    """
+    """Copy a report whole or not at all. Raises CheckFailed where it was changed meanwhile."""
     into.parent.mkdir(parents=True, exist_ok=True)
     with (
         opened_report(Path(report.path)) as opened,

@@ -87,9 +87,7 @@ def _files(root: Path, request: Request, plan: Plan) -> dict[str, bytes]:
 
 
 def run_path(request: Request) -> str:
-    """Return results/NAME, where a run keeps its records, as the workflow names it, from the
-    repository's root.
-    """
+    """Return results/NAME of a run as the workflow names it, from the repository's root."""
     home = "" if request.home is None else f"{request.home}/"
     return f"{home}{RESULTS}/{request.run}"
 

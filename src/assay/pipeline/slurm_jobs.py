@@ -54,10 +54,7 @@ def executor_options(cluster: ClusterFile, run_dir: Path) -> list[str]:
 
 
 def jobs_of(run_dir: Path, *states: str) -> list[str]:
-    """Return the ids of a run's jobs that are in the queue, or in one of ``states``.
-
-    Raises MissingEnvironment where Slurm does not answer.
-    """
+    """Return ids of a run's queued jobs, or of ``states``. Raises MissingEnvironment."""
     wanted = [f"--states={','.join(states)}"] if states else []
     shown = ask_slurm("squeue", "--me", "--noheader", *wanted, "--format=%i|%j")
     rows = [line.split("|", 1) for line in shown.splitlines()]
@@ -123,9 +120,7 @@ def node_of(run_dir: Path, target: str) -> str | None:
 
 
 def salt_of(run_dir: Path) -> str:
-    """Return what stands before the names of nodes when they are digested: the run's own, made by
-    its command before any job.
-    """
+    """Return what stands before digested names of nodes: the run's own, made by its command."""
     path = run_dir / FOLDER / "salt"
     if not path.is_file():
         write_bytes(path, secrets.token_hex(SALT_BYTES).encode())

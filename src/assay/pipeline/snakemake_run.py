@@ -232,9 +232,7 @@ def log_path(run_dir: Path) -> Path:
 
 
 def _copy(stream: IO[str], path: Path, verbose: bool, silenced: threading.Event) -> None:
-    """Copy what a workflow says into its log, and tell the lines that are meant for people, until
-    they are silenced.
-    """
+    """Copy a workflow's words into its log; tell lines for people until they are silenced."""
     warned: set[str] = set()
     count = ""
     with path.open("w", encoding="utf-8") as log:
@@ -270,10 +268,7 @@ def _wait(process: "subprocess.Popen[str]", run_dir: Path, *, on_cluster: bool) 
 
 
 def _end_group(process: "subprocess.Popen[str]", *, on_cluster: bool) -> None:
-    """Ask the workflow and its jobs to end, and see to it that they do.
-
-    Another interrupt on the way ends the patience with them.
-    """
+    """Ask the workflow and its jobs to end, then end them; an interrupt ends the patience."""
     if on_cluster:  # Snakemake cancels the jobs it placed when it is interrupted, and only then
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGINT)

@@ -184,10 +184,7 @@ def leave_with_owner(environ: Mapping[str, str]) -> bool:
 
 
 def run_job(job: Any) -> None:
-    """Run the step that a job of Snakemake is about, as ``run_step`` does.
-
-    ``job``: what Snakemake gives a script in ``workflow/scripts`` of the repository.
-    """
+    """Run the step of a Snakemake ``job`` (what a script in ``workflow/scripts`` gets)."""
     arguments = dict(job.wildcards.items())
     root = root_of(Path(job.scriptdir))
     run_step(root, job.rule, arguments, run_dir=job.config["run"], log=job.log[0])
@@ -250,10 +247,7 @@ def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, 
 
 
 def _told(root: Path, step: str, log: str, error: Exception) -> tuple[StepFailure, str]:
-    """Return an error as the failure of a step, and what its log is to hold of it.
-
-    The notes of an error say where it was met.
-    """
+    """Return an error with its notes as a step's failure, and what its log holds of it."""
     code, text = ExitCode.CHECK_FAILED, ""
     if isinstance(error, AssayError):
         code, words = ExitCode(error.exit_code), str(error)

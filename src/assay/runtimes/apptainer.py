@@ -28,10 +28,7 @@ Argument = tuple[str, ...]
 
 
 def isolations() -> tuple[tuple[Argument, str], ...]:
-    """Return arguments from the strictest isolation to the least, and what each goes without.
-
-    Networks and control groups take privileges that not every installation grants its users.
-    """
+    """Return arguments, strictest first (not all are granted to users), and what each lacks."""
     network = ("--net", "--network", "none")
     limits = ("--memory", str(memory_limit()), "--pids-limit", str(PIDS))
     return (
@@ -65,9 +62,7 @@ class ApptainerRuntime:
         return cls(program, run.stdout.split()[-1], sif_of)
 
     def describe(self) -> str:
-        """Return the program with its version, and what it goes without here, once that is
-        known.
-        """
+        """Return the program with its version, and what it goes without once that is known."""
         name = Path(self.program).name.capitalize()
         without = self._isolation[1] if self._isolation else ""
         return f"{name} {self.version}{f' ({without})' if without else ''}"
@@ -145,9 +140,7 @@ def find_program() -> str:
 def command_line(
     program: str, isolation: Argument, task: Task, sif: Path, scratch: Path
 ) -> list[str]:
-    """Return the command that runs a task. ``scratch`` holds the container's /tmp: its own is
-    tiny.
-    """
+    """Return a task's command. ``scratch`` holds the container's /tmp: its own is tiny."""
     binds = [
         argument
         for bind in task.binds
@@ -167,10 +160,7 @@ def command_line(
 
 
 def outer_environment(program: str, inner: Mapping[str, str]) -> dict[str, str]:
-    """Variables of Apptainer itself, with the container's as it wants them given.
-
-    Not by ``--env``, which cuts values at commas.
-    """
+    """Apptainer's variables with the container's; not by ``--env``, which cuts at commas."""
     prefix = f"{Path(program).name.upper()}ENV_"
     # Each of the two programs passes on what is meant for the other's containers, too.
     prefixes = tuple(f"{name.upper()}ENV_" for name in PROGRAMS)
@@ -179,10 +169,7 @@ def outer_environment(program: str, inner: Mapping[str, str]) -> dict[str, str]:
 
 
 def make_sif(archive: Path, sif: Path) -> str:
-    """Make a SIF file from an image's docker archive, whole or not at all; its SHA-256.
-
-    Raises MissingEnvironment without Apptainer, on a full disk, and when it fails.
-    """
+    """Make a SIF file of a docker archive, whole or not; its SHA-256. Raises MissingEnvironment."""
     program = find_program()
     sif.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{sif.name}.", dir=sif.parent) as folder:

@@ -111,10 +111,7 @@ def streamed(
 def outcome_of(
     task: Task, image_id: str, code: int, last: str, *, out_of_memory: bool = False
 ) -> CommandOutcome:
-    """Return how a task in a container ended, by process 1's exit code and last line.
-
-    Raises MissingEnvironment where the image has no such command.
-    """
+    """Return how a task ended. Raises MissingEnvironment where the image has no such command."""
     if code == NO_COMMAND and last == NOT_FOUND:
         raise MissingEnvironment(f"{image_id[:19]} has no command {task.command[0]}")
     killed = code != 0 and (out_of_memory or last.endswith(NO_MEMORY))

@@ -129,10 +129,7 @@ class EngineRuntime:
         return self._access
 
     def ask(self, *words: str, doing: str = "", given: IO[bytes] | None = None) -> str:
-        """Return what the engine's command line prints.
-
-        ``given``: its standard input. Raises EngineFailed with what failed while ``doing``.
-        """
+        """Return what the engine prints, ``given`` its input. Raises EngineFailed on ``doing``."""
         done = subprocess.run(
             [self.name, *words],
             env=self._variables,
@@ -304,9 +301,7 @@ def address(name: str) -> str:
 
 
 def environment_of(task: Task, access: Access) -> dict[str, str]:
-    """Return a container's variables: HOME in its own /tmp, the GPUs', and the task's before
-    those.
-    """
+    """Return a container's variables: HOME in its own /tmp, the GPUs', the task's before those."""
     merged = {"HOME": "/tmp", **access.environment, **task.environment}  # noqa: S108 - its own
     folders = [one.get(LIBRARY_PATH) for one in (task.environment, access.environment)]
     if present := [folder for folder in folders if folder]:

@@ -83,9 +83,7 @@ def _describes_gpus(folder: Path) -> bool:
 def find_driver(
     devices: Path = Path("/dev"), folders: tuple[str, ...] | None = None
 ) -> Access | None:
-    """Return what gives a container this host's driver; None without a GPU's node, a control node,
-    or a libcuda.so.1.
-    """
+    """Return this host's driver for a container; None without a GPU, nvidiactl or libcuda.so.1."""
     names = [path.name for path in sorted(devices.glob("nvidia*")) if NODES.fullmatch(path.name)]
     folders = (*_folders_of_ldconfig(), *LIBRARY_FOLDERS) if folders is None else folders
     libraries = next(filter(None, (_libraries(Path(folder)) for folder in folders)), None)

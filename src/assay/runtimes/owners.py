@@ -99,10 +99,7 @@ def leftovers(run_dir: Path) -> list[int]:
 
 
 def end_leftovers(run_dir: Path) -> None:
-    """Wait for the processes of a killed command of this run, and end those that stay.
-
-    Raises MissingEnvironment for one that not even a kill ends.
-    """
+    """Wait for what a killed command left, then end it. Raises MissingEnvironment if it stays."""
     if not (left := leftovers(run_dir)):
         return
     say(f"run '{run_dir.name}' was killed before; waiting for what it left running")
@@ -123,10 +120,7 @@ def end_leftovers(run_dir: Path) -> None:
 
 
 def environments() -> Iterator[tuple[int, list[bytes]]]:
-    """Yield every process that may be looked into, with the variables it was started with.
-
-    One that has ended and only waits to be told of has none any more.
-    """
+    """Yield every process that may be looked into, with its variables; none of an ended one."""
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             yield int(folder.name), (folder / "environ").read_bytes().split(b"\0")

@@ -99,9 +99,7 @@ def claims(
 def _told(
     reports: Sequence[Path], catalog: Catalog, source: str
 ) -> Iterator[tuple[Path, Sequence[Verdict]]]:
-    """Yield verdicts on claims and audits of a source, unverified, of each in the first report that
-    speaks of it by today's rules, or else by any; report by report.
-    """
+    """Yield a source's unverified verdicts, each of the first report by today's rules, else any."""
     left, told = {each.id for each in catalog.sources[source].claims}, set[str]()
     earlier = dict[Path, VerdictsFile]()
 

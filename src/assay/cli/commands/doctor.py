@@ -119,9 +119,7 @@ class Machine:
         return objection(self.root, None, name, host_image=False) is None
 
     def measures(self, project: Path | None = None) -> str:
-        """Return where it measures: here, on the host or in a container; else on the cluster that
-        it belongs to; else why it does not.
-        """
+        """Return where it measures: on the host, in a container, on its cluster; else why not."""
         targets, driver = self.catalog.targets, self.driver
         ways = {name: self._way(target) for name, target in targets.items()}
         if here := [f"{name} {way}" for name, way in ways.items() if isinstance(way, str)]:

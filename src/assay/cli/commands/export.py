@@ -144,9 +144,7 @@ def _text(report: OpenReport, wanted: Format) -> str:
 
 
 def report_bibtex(report: OpenReport) -> str:
-    """Return the BibTeX entry of a report: by this repository's authors where one of its keys
-    signed, else by the signer, as the report or else the verifier names him.
-    """
+    """Return a report's BibTeX entry: by our authors where our key signed, else by the signer."""
     assert report.signed is not None
     signer, stated = report.signed.signer, report.contents.pipeline.signing_key
     own = stated.name if stated and stated.keyid == signer.keyid else None

@@ -28,10 +28,7 @@ def test(context: typer.Context) -> None:
 
 
 def processes(arguments: Sequence[str]) -> list[str]:
-    """Return options that spread the tests over the cores, unless the caller chooses.
-
-    Tests of one file share a cluster or a compiler, so they stay in one process.
-    """
+    """Spread tests over the cores, a file in one process, unless the caller chooses."""
     if any(word.startswith(OWN) for word in arguments):
         return []
     return ["-n", "auto", "--maxprocesses", MOST, "--dist", "loadfile"]

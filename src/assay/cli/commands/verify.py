@@ -243,9 +243,7 @@ def own_key() -> tuple[str | None, Path]:
 
 
 def failed_line(result: VerificationRecord, checks: Sequence[CheckEntry]) -> str:
-    """Return the last line where nothing verified: the first check that failed and what it found,
-    claims by their names; or what this machine lacks.
-    """
+    """Return the last line where nothing verified: what failed first, or what is lacking here."""
     failed = next((check for check in checks if check.state is ProofState.FAILED), None)
     error = (result.error or "nothing was checked").removeprefix(f"{result.report}: ")
     found = f"{failed.id}: {failed.says}" if failed else error
