@@ -23,15 +23,9 @@ from assay.records.base import (
     SYMBOL_PATTERN,
     Record,
 )
+from assay.shared import read_limits
 from assay.shared.bounded_json import parse_bounded
 from assay.shared.files import canonical_json, write_json
-from assay.shared.read_limits import (
-    MOST_DOCUMENT,
-    MOST_YAML,
-    Unreadable,
-    gunzipped,
-    whole_file_bytes,
-)
 
 R = TypeVar("R", bound=Record)
 
@@ -66,7 +60,7 @@ def _told_of(path: Path) -> Iterator[None]:
     """Raise BadInput with one sentence on ``path`` for what is unreadable, or no such record."""
     try:
         yield
-    except Unreadable as error:
+    except read_limits.Unreadable as error:
         raise BadInput(f"{path}: {error}", code=error.code) from error
     except ValidationError as error:
         raise BadInput(f"{path}: {_problem(error)}", code="record") from error
@@ -80,11 +74,11 @@ def parse_record(model: type[R], text: str | bytes, path: Path) -> R:
         return model.model_validate_json(data)
 
 
-def read_bytes(path: Path, most: int = MOST_DOCUMENT) -> bytes:
+def read_bytes(path: Path, most: int = read_limits.MOST_DOCUMENT) -> bytes:
     """Return what a plain file of at most ``most`` bytes holds. Raises BadInput."""
     try:
         with _told_of(path):
-            return whole_file_bytes(path, most)
+            return read_limits.whole_file_bytes(path, most)
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file", code="file-missing") from None
     except OSError as error:
@@ -92,7 +86,7 @@ def read_bytes(path: Path, most: int = MOST_DOCUMENT) -> bytes:
         raise BadInput(problem, code="file-unreadable") from error
 
 
-def read_text(path: Path, most: int = MOST_YAML) -> str:
+def read_text(path: Path, most: int = read_limits.MOST_YAML) -> str:
     """Return the text of a UTF-8 file. Raises BadInput when it is missing, too long or not text."""
     try:
         return read_bytes(path, most).decode()
@@ -119,7 +113,7 @@ def read_record(model: type[R], path: Path) -> R:
     data = read_bytes(path)
     if path.suffix == ".gz":
         with _told_of(path):
-            data = gunzipped(data)
+            data = read_limits.gunzipped(data)
     return parse_record(model, data, path)
 
 

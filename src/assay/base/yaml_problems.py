@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import islice
@@ -50,13 +50,17 @@ class YamlProblems(BadInput):
 
     def __init__(self, path: Path, problems: Iterable[YamlProblem]) -> None:
         self.problems = tuple(sorted(dict.fromkeys(problems)))
-        told = [f"line {each.line}: {each.says}" for each in self.problems[:MOST_TOLD]]
-        if (more := len(self.problems) - len(told)) > 0:
-            told.append(f"and {more} more")
+        told = first_told([f"line {each.line}: {each.says}" for each in self.problems])
         many = [f"{path}: {counted(len(self.problems), 'problem')}", *told]
         super().__init__(
             "\n  ".join(many) if len(told) > 1 else f"{path}: {told[0]}", code="record"
         )
+
+
+def first_told(lines: Sequence[str]) -> list[str]:
+    """Return a line on each problem; of very many the first ones, and how many more there are."""
+    more = len(lines) - MOST_TOLD
+    return [*lines[:MOST_TOLD], f"and {more} more"] if more > 0 else list(lines)
 
 
 @dataclass(frozen=True)

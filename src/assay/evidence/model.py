@@ -3,18 +3,13 @@
 from dataclasses import dataclass, field
 
 from assay.evidence.stages import build_path, run_path
+from assay.records import side_evidence
 from assay.records.builds import BuildRecord, DeviceCodeResult, InspectionResult
 from assay.records.images import ImageRecord
 from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, ProgramRecord
 from assay.records.originals import FileCompileRecord, OriginalRunRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
-from assay.records.side_evidence import (
-    CheatsRecord,
-    ProfileRecord,
-    SanitizerRecord,
-    StopwatchRecord,
-)
 from assay.records.timings import TimingsRecord
 
 BuildKey = tuple[str, str]
@@ -42,7 +37,7 @@ class Evidence:
     correctness: dict[tuple[str, str], CorrectnessRecord]
     benchmarks: dict[tuple[str, str], BenchmarkRecord]
     programs: dict[tuple[str, str], ProgramRecord]
-    profiles: dict[tuple[str, str, str], ProfileRecord]
+    profiles: dict[tuple[str, str, str], side_evidence.ProfileRecord]
     inspections: dict[str, InspectionResult]
     toolchain_images: dict[str, ImageRecord] = field(default_factory=dict)
     """By target; empty where the host compiled."""
@@ -50,11 +45,11 @@ class Evidence:
     """By target; empty where the host measured."""
     originals: dict[tuple[str, str], OriginalRunRecord] = field(default_factory=dict)
     """By target and program: the authors' own, from checkouts that the user had."""
-    stopwatches: dict[tuple[str, str], StopwatchRecord] = field(default_factory=dict)
+    stopwatches: dict[tuple[str, str], side_evidence.StopwatchRecord] = field(default_factory=dict)
     """By target and comparison: other stopwatches on the same binaries. Never a judged time."""
-    cheats: dict[str, CheatsRecord] = field(default_factory=dict)
+    cheats: dict[str, side_evidence.CheatsRecord] = field(default_factory=dict)
     """By target: whether what guards the figures catches kernels that cheat."""
-    sanitizers: dict[str, SanitizerRecord] = field(default_factory=dict)
+    sanitizers: dict[str, side_evidence.SanitizerRecord] = field(default_factory=dict)
     """By target."""
     timings: TimingsRecord | None = None
     """How long the steps took; None where nobody kept it. Told, never judged."""

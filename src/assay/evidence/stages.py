@@ -11,13 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from assay.evidence.outcomes import (
-    FailedForm,
-    failed_cheats,
-    failed_profile,
-    failed_sanitizer,
-    failed_stopwatch,
-)
+from assay.evidence import outcomes
+from assay.records import side_evidence
 from assay.records.base import Record
 from assay.records.builds import BuildRecord, InspectionsRecord
 from assay.records.images import ImageRecord
@@ -25,12 +20,6 @@ from assay.records.measurements import BenchmarkRecord, CorrectnessRecord, Progr
 from assay.records.originals import FileCompileRecord, OriginalRunRecord
 from assay.records.plan import Plan, TargetPlan
 from assay.records.platform import PlatformRecord
-from assay.records.side_evidence import (
-    CheatsRecord,
-    ProfileRecord,
-    SanitizerRecord,
-    StopwatchRecord,
-)
 from assay.records.timings import Stage
 
 K = TypeVar("K", bound=str | tuple[str, ...])
@@ -85,7 +74,7 @@ class TargetStage(Generic[K, R]):
     """Of a batch: the rest of a record's key, from an entry of the field. None: a lone record."""
     of_comparison: bool = False
     """Whether a record is of a comparison, whose id follows the target in its key."""
-    failed: FailedForm[R] | None = None
+    failed: outcomes.FailedForm[R] | None = None
     """The record of a measurement that came to nothing."""
 
     def keys(self, plan: TargetPlan) -> list[K]:
@@ -205,23 +194,23 @@ ORIGINALS: TargetStage[tuple[str, str], OriginalRunRecord] = TargetStage(
     Stage.ORIGINAL, OriginalRunRecord, original_path, "originals", Purpose.FIGURES,
     task="original_run", field="originals", each=lambda job: (job.original,),
 )  # fmt: skip
-PROFILES: TargetStage[tuple[str, str, str], ProfileRecord] = TargetStage(
-    Stage.PROFILE, ProfileRecord, profile_path, "profiles", Purpose.BESIDE,
+PROFILES: TargetStage[tuple[str, str, str], side_evidence.ProfileRecord] = TargetStage(
+    Stage.PROFILE, side_evidence.ProfileRecord, profile_path, "profiles", Purpose.BESIDE,
     task="profile", field="profiles", each=lambda pair: pair, of_comparison=True,
-    failed=failed_profile,
+    failed=outcomes.failed_profile,
 )  # fmt: skip
-STOPWATCHES: TargetStage[tuple[str, str], StopwatchRecord] = TargetStage(
-    Stage.STOPWATCH, StopwatchRecord, stopwatch_path, "stopwatches", Purpose.BESIDE,
+STOPWATCHES: TargetStage[tuple[str, str], side_evidence.StopwatchRecord] = TargetStage(
+    Stage.STOPWATCH, side_evidence.StopwatchRecord, stopwatch_path, "stopwatches", Purpose.BESIDE,
     task="stopwatch", field="stopwatches", each=lambda name: (name,), of_comparison=True,
-    failed=failed_stopwatch,
+    failed=outcomes.failed_stopwatch,
 )  # fmt: skip
-CHEATS: TargetStage[str, CheatsRecord] = TargetStage(
-    Stage.CHEATS, CheatsRecord, cheats_path, "cheats", Purpose.BESIDE,
-    task="cheats", field="cheats", failed=failed_cheats,
+CHEATS: TargetStage[str, side_evidence.CheatsRecord] = TargetStage(
+    Stage.CHEATS, side_evidence.CheatsRecord, cheats_path, "cheats", Purpose.BESIDE,
+    task="cheats", field="cheats", failed=outcomes.failed_cheats,
 )  # fmt: skip
-SANITIZERS: TargetStage[str, SanitizerRecord] = TargetStage(
-    Stage.SANITIZER, SanitizerRecord, sanitizer_path, "sanitizers", Purpose.BESIDE,
-    task="sanitize", field="sanitized", failed=failed_sanitizer,
+SANITIZERS: TargetStage[str, side_evidence.SanitizerRecord] = TargetStage(
+    Stage.SANITIZER, side_evidence.SanitizerRecord, sanitizer_path, "sanitizers", Purpose.BESIDE,
+    task="sanitize", field="sanitized", failed=outcomes.failed_sanitizer,
 )  # fmt: skip
 
 RUN_STAGES: tuple[RunStage[Any, Any], ...] = (

@@ -16,18 +16,7 @@ from assay.records.plan import ProgramJob
 from assay.records.platform import Device, Target
 from assay.records.workloads import as_spec, workload_spec
 from assay.runtimes.base import Place
-from assay.shared.job import (
-    BenchmarkJob,
-    CheatsJob,
-    CorrectnessJob,
-    DeviceJob,
-    OriginalRunsJob,
-    PlatformJob,
-    ProfileJob,
-    ProgramRunsJob,
-    SanitizerJob,
-    StopwatchJob,
-)
+from assay.shared import job as jobs
 from assay.shared.specs import ArmSpec, ComparisonSpec, ProtocolSpec, TargetSpec, VariantSpec
 
 PROGRAM_TIMEOUT_S = 300.0
@@ -41,7 +30,7 @@ ORIGINAL_RUN_S = 600.0
 
 def probe_device(place: Place, target: Target, *, echo: bool = False) -> Device:
     """Ask the device side for its GPU. Raises MissingEnvironment when it is not ``target``."""
-    return run_device_job(place, PlatformJob(as_spec(TargetSpec, target)), Device, echo=echo)
+    return run_device_job(place, jobs.PlatformJob(as_spec(TargetSpec, target)), Device, echo=echo)
 
 
 def arm_spec(catalog: Catalog, name: str, variant: str, workload: str, builds: Builds) -> ArmSpec:
@@ -70,13 +59,13 @@ def comparison_spec(catalog: Catalog, name: str, builds: Builds) -> ComparisonSp
 
 def correctness_job(
     catalog: Catalog, target: str, comparison: str, builds: Builds
-) -> CorrectnessJob:
+) -> jobs.CorrectnessJob:
     """Return the job that checks every arm.
 
     ``builds``: variant id to build record and artifact. Raises CheckFailed for a binary that is not
     the one its build record names, as every job with arms does.
     """
-    return CorrectnessJob(
+    return jobs.CorrectnessJob(
         as_spec(TargetSpec, catalog.targets[target]),
         comparison_spec(catalog, comparison, builds),
         seeds=catalog.judging.correctness_seeds,
@@ -85,7 +74,7 @@ def correctness_job(
 
 def benchmark_job(
     catalog: Catalog, target: str, comparison: str, builds: Builds, gate: CorrectnessRecord
-) -> BenchmarkJob:
+) -> jobs.BenchmarkJob:
     """Return the job that times the arms that passed the gate, and only those, until a first look.
 
     Raises CheckFailed when the gate checked other binaries than would be timed.
@@ -100,7 +89,7 @@ def benchmark_job(
     right = [arm.arm for arm in gate.arms if arm.status == "correct"]
     if wrong and len(right) == 1 and not _asked_alone(catalog, comparison, right[0]):
         wrong[right.pop()] = "nothing is left that it would be compared with"
-    return BenchmarkJob(
+    return jobs.BenchmarkJob(
         as_spec(TargetSpec, catalog.targets[target]),
         comparison_spec(catalog, comparison, builds),
         as_spec(ProtocolSpec, protocol),
@@ -121,9 +110,11 @@ def _asked_alone(catalog: Catalog, comparison: str, arm: str) -> bool:
     )
 
 
-def further_job(job: DeviceJob, measured: BenchmarkRecord, processes: int) -> BenchmarkJob:
+def further_job(
+    job: jobs.DeviceJob, measured: BenchmarkRecord, processes: int
+) -> jobs.BenchmarkJob:
     """Return the job that times what is left, in up to ``processes``, by the same timer."""
-    assert isinstance(job, BenchmarkJob)
+    assert isinstance(job, jobs.BenchmarkJob)
     return replace(
         job,
         protocol=replace(job.protocol, timer=measured.processes[0].timer),
@@ -136,13 +127,13 @@ def further_job(job: DeviceJob, measured: BenchmarkRecord, processes: int) -> Be
 
 def program_job(
     catalog: Catalog, target: str, job: ProgramJob, build: BuildRecord, artifact: Path
-) -> ProgramRunsJob:
+) -> jobs.ProgramRunsJob:
     """Return the job that runs an original program, as often as config/judging.yaml says.
 
     A program that checks its output only when told to is told so in one run more, which is not
     timed.
     """
-    return ProgramRunsJob(
+    return jobs.ProgramRunsJob(
         as_spec(TargetSpec, catalog.targets[target]),
         job.program,
         told_to_device(build, artifact),
@@ -153,17 +144,17 @@ def program_job(
     )
 
 
-def without_check(job: DeviceJob) -> ProgramRunsJob:
+def without_check(job: jobs.DeviceJob) -> jobs.ProgramRunsJob:
     """Return the job of an original program that runs it for its times alone."""
-    assert isinstance(job, ProgramRunsJob)
+    assert isinstance(job, jobs.ProgramRunsJob)
     return replace(job, verify=())
 
 
 def original_job(
     catalog: Catalog, target: str, job: OriginalJob, described: OriginalSource, copy: Path
-) -> OriginalRunsJob:
+) -> jobs.OriginalRunsJob:
     """Return the job that builds and runs a source's own program in ``copy``, of a checkout."""
-    return OriginalRunsJob(
+    return jobs.OriginalRunsJob(
         as_spec(TargetSpec, catalog.targets[target]),
         source=job.source,
         original=job.original,
@@ -185,9 +176,9 @@ def original_job(
 
 def profile_job(
     catalog: Catalog, target: str, comparison: str, arm: str, builds: Builds
-) -> ProfileJob:
+) -> jobs.ProfileJob:
     """Return the job that launches one arm once between cudaProfilerStart and Stop."""
-    return ProfileJob(
+    return jobs.ProfileJob(
         as_spec(TargetSpec, catalog.targets[target]),
         comparison_spec(catalog, comparison, builds),
         arm,
@@ -196,31 +187,31 @@ def profile_job(
 
 def stopwatch_job(
     catalog: Catalog, target: str, comparison: str, builds: Builds, gate: CorrectnessRecord
-) -> StopwatchJob:
+) -> jobs.StopwatchJob:
     """Return the job that times the profiled arms that passed the gate with another stopwatch."""
     correct = {arm.arm for arm in gate.arms if arm.status == "correct"}
-    return StopwatchJob(
+    return jobs.StopwatchJob(
         as_spec(TargetSpec, catalog.targets[target]),
         comparison_spec(catalog, comparison, builds),
         timed=tuple(arm for arm in catalog.comparisons[comparison].profile if arm in correct),
     )
 
 
-def cheats_job(catalog: Catalog, target: str) -> CheatsJob:
+def cheats_job(catalog: Catalog, target: str) -> jobs.CheatsJob:
     """Return the job that tries every cheat on the target's GPU."""
-    return CheatsJob(as_spec(TargetSpec, catalog.targets[target]))
+    return jobs.CheatsJob(as_spec(TargetSpec, catalog.targets[target]))
 
 
 def sanitizer_job(
     catalog: Catalog, target: str, comparisons: Sequence[str], builds: Builds
-) -> SanitizerJob:
+) -> jobs.SanitizerJob:
     """Return the job that sanitizes every compiled variant, at its first problem's small shapes."""
     problems: dict[str, str] = {}
     for name in comparisons:
         for arm in catalog.comparisons[name].arms:
             problems.setdefault(arm.variant, arm.workload)
     compiled = [name for name, (build, _) in builds.items() if name in problems and build.artifact]
-    return SanitizerJob(
+    return jobs.SanitizerJob(
         as_spec(TargetSpec, catalog.targets[target]),
         tuple(arm_spec(catalog, name, name, problems[name], builds) for name in compiled),
     )

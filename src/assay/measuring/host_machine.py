@@ -33,6 +33,9 @@ class HostGpu:
     mig: bool = False
     """Whether it is cut into slices."""
 
+    def __str__(self) -> str:
+        return f"{self.product} ({self.uuid})"
+
     def is_of(self, target: Target) -> bool:
         """Return whether it is the product that the target asks for."""
         return re.fullmatch(target.product_pattern, self.product) is not None

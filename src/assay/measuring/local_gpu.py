@@ -9,7 +9,13 @@ from assay.base.errors import MissingEnvironment
 from assay.base.isolation import python_variables
 from assay.building.toolchain import DRIVER_API
 from assay.measuring.device_jobs import probe_device
-from assay.measuring.host_machine import NO_DRIVER, HostDriver, phrase, remedy_of_old_driver
+from assay.measuring.host_machine import (
+    NO_DRIVER,
+    HostDriver,
+    HostGpu,
+    phrase,
+    remedy_of_old_driver,
+)
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName
 from assay.records.platform import Target
@@ -41,25 +47,13 @@ class Absence:
         return f"{self.detail}: {self.remedy}" if self.remedy else self.detail
 
 
-@dataclass(frozen=True)
-class FoundGpu:
-    """The GPU of this machine that a target would be measured on."""
-
-    product: str
-    uuid: str
-
-    def __str__(self) -> str:
-        """Return it as ``product (UUID)``."""
-        return f"{self.product} ({self.uuid})"
-
-
 def find_gpu(
     target: Target,
     driver: HostDriver | None,
     runtime: RuntimeName,
     python: str,
     packages: Sequence[Path] = (),
-) -> FoundGpu | Absence:
+) -> HostGpu | Absence:
     """Return the GPU that ``target`` would be measured on, or its absence: the first of those that
     CUDA_VISIBLE_DEVICES leaves.
 
@@ -71,7 +65,7 @@ def find_gpu(
         gpus = driver.gpus_of(target, os.environ) if driver else ()
         if driver is None or not gpus or driver.too_old:
             return _absence(target, driver) or _no_gpu(target, "nvidia-smi lists none")
-        return FoundGpu(gpus[0].product, gpus[0].uuid)
+        return gpus[0]
     if driver is not None and driver.gpu_of(target) is None:
         return _other_gpus(target, driver)  # no Python is started to hear the same
     place = Place(HostRuntime(), python=python, packages=tuple(packages))
@@ -85,7 +79,7 @@ def find_gpu(
         )
     if _api_version(device.cuda_driver) < DRIVER_API:
         return _too_old(device.gpu.product, phrase(device.driver, device.cuda_driver))
-    return FoundGpu(device.gpu.product, device.gpu.uuid)
+    return HostGpu(device.gpu.product, device.gpu.uuid)
 
 
 def lacking_packages(python: str, packages: Sequence[Path] = ()) -> Absence | None:

@@ -295,7 +295,7 @@ def load_dag(root: Path, run_dir: str | None) -> Dag:
 
 
 def known_costs(root: Path) -> dict[tuple[str, str], BuildCost]:
-    """Return what compilations cost before, by artifact and architecture; nothing without a file."""
+    """Return what compilations cost before, by artifact and architecture; {} without a file."""
     path = root / COSTS
     costs = read_record(BuildCosts, path).costs if path.is_file() else ()
     return {(cost.id, cost.arch): cost for cost in costs}

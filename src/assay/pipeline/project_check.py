@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from assay.base.errors import BadInput
 from assay.base.io import read_bytes, read_text
 from assay.base.pip_locks import TOOLCHAIN_LOCK, lock_versions
 from assay.base.printable import with_short_names
-from assay.base.yaml_problems import MOST_TOLD, suggest
+from assay.base.yaml_problems import first_told, suggest
 from assay.catalog.code_outline import function_problems
 from assay.catalog.load import CheckedProject, check_project
 from assay.catalog.model import Catalog
@@ -48,19 +48,12 @@ class ProjectProblem:
         return f"{self.file}, line {self.line}: {with_short_names(self.says)}"
 
 
-def told_problems(problems: Sequence[ProjectProblem]) -> list[str]:
-    """Return a line on each problem; of very many the first ones, and how many more there are."""
-    told = [str(each) for each in problems[:MOST_TOLD]]
-    more = len(problems) - len(told)
-    return [*told, f"and {more} more"] if more else told
-
-
 def sound_project(root: Path, folder: Path) -> Catalog:
     """Return a project's catalog. Raises BadInput with all that ``./assay check`` finds wrong."""
     checked = check_project(root, folder)
     if problems := every_problem(root, checked):
         head = f"{folder}: {counted(len(problems), 'problem')}"
-        raise BadInput("\n  ".join([head, *told_problems(problems)]))
+        raise BadInput("\n  ".join([head, *first_told(list(map(str, problems)))]))
     return checked.catalog
 
 

@@ -18,14 +18,10 @@ from assay.evidence.stages import toolchain_image_path
 from assay.images.stage import objection
 from assay.judging.needs import closure, comparisons_of, programs_of
 from assay.measuring.device_process import device_python
-from assay.measuring.host_machine import HostDriver, find_host_driver
-from assay.measuring.local_gpu import Absence, FoundGpu, find_gpu
+from assay.measuring.host_machine import HostDriver, HostGpu, find_host_driver
+from assay.measuring.local_gpu import Absence, find_gpu
 from assay.measuring.slurm_grant import gpu_types
-from assay.pipeline.original_requests import (
-    Given,
-    find_originals,
-    project_commands,
-)
+from assay.pipeline.original_requests import Given, find_originals, project_commands
 from assay.pipeline.preconditions import require_places
 from assay.pipeline.reuse import Taken, find_recorded, require_figures
 from assay.pipeline.run_files import RESULTS, measured_before
@@ -311,11 +307,9 @@ def _device(
 
 def _still_here(
     target: Target, driver: HostDriver | None, earlier: Provision | None
-) -> FoundGpu | None:
+) -> HostGpu | None:
     """Return an earlier start's GPU if the driver still lists it first: no Python is started."""
     if driver is None or driver.too_old or earlier is None:
         return None
     gpus = driver.gpus_of(target, os.environ)
-    if not gpus or earlier.gpus != (gpus[0].uuid,):
-        return None
-    return FoundGpu(gpus[0].product, gpus[0].uuid)
+    return gpus[0] if gpus and earlier.gpus == (gpus[0].uuid,) else None

@@ -26,16 +26,10 @@ from assay.base.signals import SignalledExit
 from assay.base.writable import cache_folder, own_cache, why_not_writable
 from assay.catalog.model import Catalog
 from assay.measuring.held_gpu import memory_limit
+from assay.pipeline import slurm_jobs
 from assay.pipeline.failures import error_of, is_damaged, read_failures
 from assay.pipeline.preconditions import require_compiler
 from assay.pipeline.run_files import RESULTS, bind_run, report_path, run_path
-from assay.pipeline.slurm_jobs import (
-    cancel_orphans,
-    executor_options,
-    requeue_preempted,
-    salt_of,
-    was_on_cluster,
-)
 from assay.records.attestation import PAGE
 from assay.records.plan import Plan, Request
 from assay.runtimes import owners
@@ -86,10 +80,10 @@ def run_workflow(
     with only_run(root if request.home is None else Path(request.home), request.run):
         bind_run(root, catalog, request, plan)
         run_dir = root / run_path(request)
-        if request.cluster is not None or was_on_cluster(run_dir):
-            cancel_orphans(run_dir)
+        if request.cluster is not None or slurm_jobs.was_on_cluster(run_dir):
+            slurm_jobs.cancel_orphans(run_dir)
         if request.cluster is not None:
-            salt_of(run_dir)
+            slurm_jobs.salt_of(run_dir)
         shutil.rmtree(run_dir / "failures", ignore_errors=True)
         say("a step of a second or more is named when it ends")
         if again:
@@ -147,7 +141,7 @@ def snakemake_command(root: Path, request: Request, goal: str | None = None) -> 
     limits += ["gpu=1"] if request.executor == "local" else []
     profile, placed = "default", list[str]()
     if cluster is not None:
-        profile, placed = "slurm", executor_options(cluster, root / run_path(request))
+        profile, placed = "slurm", slurm_jobs.executor_options(cluster, root / run_path(request))
     return [
         sys.executable, "-m", "snakemake", *([goal] if goal else []),
         "--snakefile", str(root / "Snakefile"),
@@ -258,7 +252,7 @@ def _wait(process: "subprocess.Popen[str]", run_dir: Path, *, on_cluster: bool) 
             return process.wait(POLL_S)
         if on_cluster and time.monotonic() > due:
             due = time.monotonic() + LOOK_S
-            requeue_preempted(run_dir)
+            slurm_jobs.requeue_preempted(run_dir)
         for failure in read_failures(run_dir):
             if failure.lacks_something and not on_cluster:
                 return failure.exit_code

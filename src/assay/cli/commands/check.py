@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.base.errors import BadInput, CheckFailed
-from assay.base.yaml_problems import PlacedYaml, read_placed_yaml
+from assay.base.yaml_problems import PlacedYaml, first_told, read_placed_yaml
 from assay.catalog.load import OWN_CLAIMS, check_project, load_catalog
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE
@@ -16,7 +16,6 @@ from assay.pipeline.project_check import (
     every_problem,
     impossible_problems,
     project_remarks,
-    told_problems,
 )
 from assay.shared.counting import counted
 
@@ -33,7 +32,8 @@ def check(project: ProjectOption = None) -> None:
     checked = check_project(checkout.ROOT, folder)
     problems, lines = every_problem(checkout.ROOT, checked), checked.own.lines
     figures = impossible_problems(checked.catalog, lambda of: (PROJECT_FILE, lines.get(of, 1)))
-    for line in (*told_problems(problems), *project_remarks(checked.catalog), *figures):
+    told = first_told(list(map(str, problems)))
+    for line in (*told, *project_remarks(checked.catalog), *figures):
         say(str(line))
     if problems:
         found = f"{folder}: {counted(len(problems), 'problem')}"

@@ -24,17 +24,10 @@ from assay.base.strict_yaml import parse_yaml
 from assay.base.writable import require_file_place, require_folder_place
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout
+from assay.cli import options as opt
 from assay.cli.commands.verify import SHORT
 from assay.cli.console import say
 from assay.cli.given_reports import figures_of_contents
-from assay.cli.options import (
-    KeyOption,
-    ProjectOption,
-    ReportArgument,
-    keys_of,
-    project_folder,
-    require_report,
-)
 from assay.frames import TABLES
 from assay.report.quoted_report import badge, bibtex, markdown_summary
 from assay.shared.counting import counted
@@ -60,7 +53,7 @@ class Format(StrEnum):
 
 
 def export(
-    report_dir: ReportArgument,
+    report_dir: opt.ReportArgument,
     table_format: Annotated[
         Format,
         typer.Option(
@@ -81,8 +74,8 @@ def export(
             show_default=False,
         ),
     ] = None,
-    key: KeyOption = None,
-    project: ProjectOption = None,
+    key: opt.KeyOption = None,
+    project: opt.ProjectOption = None,
 ) -> None:
     """Write a report as tables, a summary, a citation or a badge.
 
@@ -121,11 +114,11 @@ def signed_report(path: Path, keys: Sequence[Path] | None, project: Path | None)
     A project's keys count for a project's report: of the folder ``project``, or that in which this
     is typed. Raises AssayError.
     """
-    require_report(path)
-    own = project_folder(project)
+    opt.require_report(path)
+    own = opt.project_folder(project)
     with opened_report(path) as folder:
         whose = own if project_of(folder / "evidence") else None
-        report = replace(open_report(folder, keys or keys_of(whose)), path=path)
+        report = replace(open_report(folder, keys or opt.keys_of(whose)), path=path)
     assert report.signed is not None
     signer = report.signed.signer
     checked = "every file is as it was signed; nothing was judged again (./assay verify does)"

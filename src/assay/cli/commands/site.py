@@ -17,16 +17,9 @@ from assay.base.errors import AssayError, BadInput
 from assay.base.progress import say as progress
 from assay.base.writable import require_folder_place
 from assay.cli import checkout
+from assay.cli import options as opt
 from assay.cli.console import say
 from assay.cli.given_reports import given_reports
-from assay.cli.options import (
-    KeyOption,
-    ProjectOption,
-    ReportsArgument,
-    home,
-    keys_of,
-    project_folder,
-)
 from assay.findings.report_comparison import GivenReport
 from assay.records.base import Record
 from assay.report.quoted_report import badge
@@ -56,9 +49,9 @@ class KeptReport(Record):
 
 def site(
     folder: Annotated[Path, typer.Argument(help="Directory to write.", metavar="DIR")],
-    report_dirs: ReportsArgument = None,
-    key: KeyOption = None,
-    project: ProjectOption = None,
+    report_dirs: opt.ReportsArgument = None,
+    key: opt.KeyOption = None,
+    project: opt.ProjectOption = None,
     title: Annotated[str, typer.Option(help="What the site is called.")] = TITLE,
 ) -> None:
     """Write a static site over signed reports, verifying each.
@@ -69,8 +62,8 @@ def site(
     require_folder_place(folder, Path(os.path.realpath(folder)))
     if folder.is_dir() and any(folder.iterdir()) and not (folder / INDEX).is_file():
         raise BadInput(f"{folder}: holds something that is no site: name an empty directory")
-    own = project_folder(project)
-    paths = report_dirs or published_reports(home(own))
+    own = opt.project_folder(project)
+    paths = report_dirs or published_reports(opt.home(own))
     if not paths:
         where = "reports/published" if own is None else own / "reports" / "published"
         raise BadInput(f"there is no report: name one, or publish one in {where}")
@@ -100,7 +93,7 @@ def _verifier(keys: Sequence[Path] | None, project: Path | None) -> list[str]:
     commit, clean = git_state(checkout.ROOT)
     if commit is None or clean is False:
         return []
-    trusted = load_trusted_keys(keys or keys_of(project), trusted_keys(checkout.ROOT))
+    trusted = load_trusted_keys(keys or opt.keys_of(project), trusted_keys(checkout.ROOT))
     who = (f"{k.keyid} {k.name} {k.holder} {k.since} {k.until} {k.revoked}" for k in trusted)
     return [commit, str(project), *sorted(who)]
 
