@@ -11,7 +11,7 @@ from assay.measuring.host_machine import (
     HostGpu,
     dotted,
     find_host_driver,
-    package_directories,
+    packages_in,
     visible_gpus,
 )
 from tests.pipeline.stand_in import write_program
@@ -73,7 +73,7 @@ def test_a_directory_of_packages_is_told_with_the_versions_that_lie_there(tmp_pa
         (tmp_path / "full" / name).mkdir(parents=True)
         (tmp_path / "full" / name / "METADATA").write_text(f"Metadata-Version: 2.1\n{metadata}")
     (tmp_path / "empty").mkdir()
-    full, empty = package_directories([tmp_path / "full", tmp_path / "empty"])
+    full, empty = packages_in(tmp_path / "full"), packages_in(tmp_path / "empty")
     assert (full.path, empty.path) == (str(tmp_path / "full"), str(tmp_path / "empty"))
     assert full.packages == {"nvidia-ml-py": "13.580", "torch": "2.11.0"}
     assert empty.packages == {}

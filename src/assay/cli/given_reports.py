@@ -91,11 +91,7 @@ def _read(
 
 
 def figures_of_contents(
-    contents: ReportContents,
-    *,
-    created: str | None,
-    manifest_sha256: str,
-    with_rates: bool = False,
+    contents: ReportContents, *, created: str | None, manifest_sha256: str, with_rates: bool = False
 ) -> ReportFigures:
     """Return a report that was read in short; ``with_rates`` as for ``report_figures``."""
     return report_figures(

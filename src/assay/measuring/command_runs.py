@@ -73,9 +73,7 @@ def _by_lines(places: CommandPlaces, job: DeviceJob) -> OriginalRunRecord | Chec
     """Return what one command came to of which lines run in containers."""
     assert isinstance(job, OriginalRunsJob)
     try:
-        if job.image is not None:
-            return _in_its_image(places, job, job.image)
-        return _built_in_image(places, job)
+        return _in_its_image(places, job, job.image) if job.image else _built_in_image(places, job)
     except CheckFailed as error:
         return error
 

@@ -36,12 +36,9 @@ PASSED_ON = (
 """Variables that say which GPUs are ours; a container gets these of the caller's, and no others."""
 
 
-DEVICE_PYTHON = "python3"
-
-
 def device_python(named: str | None) -> str:
     """Return the device's Python: a command's name, or a path that holds from any directory."""
-    name = named or DEVICE_PYTHON
+    name = named or "python3"
     # Links stay: a virtual environment's Python is one, and would lose its packages.
     return os.path.abspath(name) if os.sep in name else name  # noqa: PTH100
 
@@ -61,10 +58,8 @@ class NoMemory(MissingEnvironment):
 
 
 def device_environment(place: Place) -> dict[str, str]:
-    """Variables of the device side: where its Python finds code, and which GPUs are ours.
-
-    Our package comes first, then what the place names; the Python's own packages, its user's site
-    among them, come behind.
+    """Return variables of the device side: where its Python finds code (our package first, its own
+    last), and which GPUs are ours.
     """
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
     code = {} if place.project is None else {project_calls.VARIABLE: str(place.project.resolve())}
@@ -82,11 +77,7 @@ def device_environment(place: Place) -> dict[str, str]:
 
 
 def run_device_job(place: Place, job: DeviceJob, record: type[R], *, echo: bool = True) -> R:
-    """Run one job at ``place`` and return its record.
-
-    Raises MissingEnvironment when there is no usable GPU of the asked kind, DeviceJobFailed when
-    the job fails.
-    """
+    """Return the record of one job. Raises as ``run_device_batch``, or DeviceJobFailed."""
     (result,) = run_device_batch(place, [job], record, echo=echo)
     if isinstance(result, DeviceJobFailed):
         raise result
@@ -123,19 +114,18 @@ def run_device_batch(
         writable = {*files, *(output.parent for output in outputs)}
         results: dict[int, R | DeviceJobFailed] = {}
         while left := [file for file in batch if file.number not in results]:
-            ended = _start(place, scratch, left, under, writable, echo)
-            if ended.outcome.exit_code == ExitCode.MACHINE_LACKS:
-                words = ended.last_words or "the device side found no usable GPU"
-                raise MissingEnvironment(words)
+            outcome, words = _start(place, scratch, left, under, writable, echo)
+            if outcome.exit_code == ExitCode.MACHINE_LACKS:
+                raise MissingEnvironment(words or "the device side found no usable GPU")
             found = {file.number: _result(file, record) for file in left}
             results |= {number: result for number, result in found.items() if result is not None}
             if silent := [file for file in left if file.number not in results]:
-                if ended.outcome.out_of_memory and len(batch) == 1:
-                    raise NoMemory(str(ended.failure(silent[0])))
+                if outcome.out_of_memory and len(batch) == 1:
+                    raise NoMemory(str(_silent(silent[0], outcome, words)))
                 # The first without a word is the one that it died of.
-                again = not under and ended.outcome.exit_code != ExitCode.BAD_INPUT
+                again = not under and outcome.exit_code != ExitCode.BAD_INPUT
                 lost = silent[:1] if again else silent
-                results |= {file.number: ended.failure(file) for file in lost}
+                results |= {file.number: _silent(file, outcome, words) for file in lost}
         return [results[file.number] for file in batch]
 
 
@@ -187,21 +177,13 @@ def _share(job: DeviceJob) -> int:
     return len(job.comparison.arms) if isinstance(job, ComparisonJob) else 1
 
 
-@dataclass(frozen=True)
-class _Ended:
-    """The end of one start of the device side."""
-
-    outcome: CommandOutcome
-    last_words: str
-
-    def failure(self, file: _JobFile) -> DeviceJobFailed:
-        """Return the error of a job that it left without a word."""
-        code = self.outcome.exit_code
-        if self.outcome.out_of_memory:
-            return DeviceJobFailed(f"{file.label} needed more memory than its container may have")
-        if code in (ExitCode.DONE, ExitCode.CHECK_FAILED):
-            return DeviceJobFailed(f"{file.label} wrote no record")
-        return DeviceJobFailed(f"{file.label} ended with code {code}: {self.last_words}")
+def _silent(file: _JobFile, outcome: CommandOutcome, last_words: str) -> DeviceJobFailed:
+    """Return the error of a job that one start of the device side left without a word."""
+    if outcome.out_of_memory:
+        return DeviceJobFailed(f"{file.label} needed more memory than its container may have")
+    if outcome.exit_code in (ExitCode.DONE, ExitCode.CHECK_FAILED):
+        return DeviceJobFailed(f"{file.label} wrote no record")
+    return DeviceJobFailed(f"{file.label} ended with code {outcome.exit_code}: {last_words}")
 
 
 def _start(
@@ -211,8 +193,8 @@ def _start(
     under: Sequence[str],
     writable: Set[Path],
     echo: bool,
-) -> _Ended:
-    """Start the device side once, on all jobs of ``batch``."""
+) -> tuple[CommandOutcome, str]:
+    """Start the device side once, on all jobs of ``batch``; its end, and its last words."""
     last_words, left = "", _TimeLeft(batch)
 
     def relay(line: str) -> None:
@@ -250,7 +232,7 @@ def _start(
         ),
         relay,
     )  # fmt: skip
-    return _Ended(outcome, last_words)
+    return outcome, last_words
 
 
 def _result(file: _JobFile, record: type[R]) -> R | DeviceJobFailed | None:

@@ -23,9 +23,7 @@ UNLIMITED = 1 << 60
 
 
 def held_gpu(
-    target: Target,
-    environ: Mapping[str, str],
-    sleep: Callable[[float], None] = time.sleep,
+    target: Target, environ: Mapping[str, str], sleep: Callable[[float], None] = time.sleep
 ) -> str:
     """Return the UUID of the GPU that this job may use.
 

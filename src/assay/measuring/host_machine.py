@@ -8,7 +8,7 @@ import platform
 import re
 import socket
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,11 +146,7 @@ PACKAGES = ("snakemake", "pydantic", "numpy", "scipy", "pandas", "securesystemsl
 
 
 def record_platform(
-    request: Request,
-    target: Target,
-    device: Device,
-    image_id: str | None,
-    salt: str = "",
+    request: Request, target: Target, device: Device, image_id: str | None, salt: str = ""
 ) -> PlatformRecord:
     """Return the record of this machine and its GPU. ``salt`` stands before a digested name."""
     return PlatformRecord(
@@ -170,7 +166,7 @@ def record_platform(
         commit=request.commit,
         clean_tree=request.clean_tree,
         packages={name: importlib.metadata.version(name) for name in PACKAGES},
-        device_paths=package_directories(map(Path, request.device_paths)),
+        device_paths=tuple(map(packages_in, map(Path, request.device_paths))),
     )
 
 
@@ -185,19 +181,11 @@ def _machine(record: PlatformRecord) -> tuple[object, ...]:
     return record.model_copy(update=own), device, record.device.gpu.uuid
 
 
-def package_directories(paths: Iterable[Path]) -> tuple[PackageDirectory, ...]:
-    """Return directories of packages with what lies in each."""
-    return tuple(PackageDirectory(path=str(path), packages=_versions(path)) for path in paths)
-
-
-def _versions(path: Path) -> dict[str, str]:
-    """Return the version of each distribution in a directory; of broken ones nothing is told."""
-    found = {}
-    for distribution in importlib.metadata.distributions(path=[str(path)]):
-        about = distribution.metadata
-        if about["Name"] and about["Version"]:
-            found[about["Name"]] = about["Version"]
-    return dict(sorted(found.items()))
+def packages_in(path: Path) -> PackageDirectory:
+    """Return a directory of packages with each one's version; of broken ones nothing is told."""
+    every = (each.metadata for each in importlib.metadata.distributions(path=[str(path)]))
+    found = {of["Name"]: of["Version"] for of in every if of["Name"] and of["Version"]}
+    return PackageDirectory(path=str(path), packages=dict(sorted(found.items())))
 
 
 def _first(pattern: str, path: Path) -> str | None:

@@ -20,6 +20,7 @@ from assay.measuring.host_machine import now
 from assay.records.base import GpuSpan, Record
 from assay.records.side_evidence import MetricStatus, ProfileRecord
 from assay.runtimes.base import Bind, Place, Task
+from assay.runtimes.containers import one_line
 from assay.shared.job import ProfileJob
 
 PATIENCE_S = 360.0
@@ -102,13 +103,9 @@ def _alone(
         with deadline(min(ALONE_S, left_until(end))):
             return _profiled(place, ncu, [job], gpu_uuid)[0]
     except MissingEnvironment as error:
-        return _record(job, gpu_uuid, "unsupported", _tail(str(error)))
+        return _record(job, gpu_uuid, "unsupported", one_line(str(error)))
     except CheckFailed as error:
         return error
-
-
-def _tail(text: str) -> str:
-    return " ".join(text.split())[-300:]
 
 
 def _profiled(
@@ -125,17 +122,12 @@ def _profiled(
             *(part for section in SECTIONS for part in ("--section", section)),
         ]  # fmt: skip
         results = run_device_batch(
-            place,
-            jobs,
-            ProfileDone,
-            under=under,
-            files=[Path(scratch)],
-            echo=False,
+            place, jobs, ProfileDone, under=under, files=[Path(scratch)], echo=False
         )
         said = log.read_text() if log.is_file() else ""
         page = _raw_page(place, ncu, report) if report.is_file() else ""
     if PERMISSION_ERROR in said:  # it ends as after any other failure: only its log tells
-        return [_record(job, gpu_uuid, "permission_denied", _tail(said)) for job in jobs]
+        return [_record(job, gpu_uuid, "permission_denied", one_line(said)) for job in jobs]
     # Which kernels are whose is told by marks alone: where one is missing, nobody's are known.
     marked = sum(isinstance(result, ProfileDone) for result in results)
     parts = split_raw_page(page)
@@ -144,11 +136,10 @@ def _profiled(
     for job, result in zip(jobs, results, strict=True):
         part = next(pages) if isinstance(result, ProfileDone) else ""
         if isinstance(result, ProfileDone) and result.ok:
-            record = _from_raw_page(job, gpu_uuid, part)
-            records.append(record.model_copy(update={"on_gpu": result.on_gpu}))
+            records.append(_from_raw_page(job, gpu_uuid, part, result.on_gpu))
         else:
             why = result.detail if isinstance(result, ProfileDone) else said or str(result)
-            records.append(_record(job, gpu_uuid, "unsupported", _tail(why)))
+            records.append(_record(job, gpu_uuid, "unsupported", one_line(why)))
     return records
 
 
@@ -169,25 +160,25 @@ def _raw_page(place: Place, ncu: str, report: Path) -> str:
         lines.append,
     )  # fmt: skip
     if outcome.exit_code != 0:
-        raise CheckFailed(f"ncu cannot read the profile it wrote: {' '.join(lines)[-300:]}")
+        raise CheckFailed(f"ncu cannot read the profile it wrote: {one_line(' '.join(lines))}")
     return "\n".join(lines)
 
 
-def _record(job: ProfileJob, gpu_uuid: str, status: MetricStatus, detail: str) -> ProfileRecord:
+def _record(
+    job: ProfileJob, gpu_uuid: str, status: MetricStatus, detail: str, **found: object
+) -> ProfileRecord:
     nothing = failed_profile(job, gpu_uuid, now(), detail)
-    return nothing.model_copy(update={"status": status})
+    return nothing.model_copy(update={"status": status, **found})
 
 
-def _from_raw_page(job: ProfileJob, gpu_uuid: str, page: str) -> ProfileRecord:
+def _from_raw_page(
+    job: ProfileJob, gpu_uuid: str, page: str, on_gpu: GpuSpan | None
+) -> ProfileRecord:
     try:
         kernel = longest_kernel(page)
     except ValueError as error:
-        return _record(job, gpu_uuid, "unsupported", str(error))
-    return _record(job, gpu_uuid, "collected", "").model_copy(
-        update={
-            "kernel": kernel.name,
-            "metrics": {name: kernel.values[name] for name in METRICS if name in kernel.values},
-            "units": {name: kernel.units[name] for name in METRICS if name in kernel.values},
-            "raw_page": page,
-        }
-    )
+        return _record(job, gpu_uuid, "unsupported", str(error), on_gpu=on_gpu)
+    metrics = {name: kernel.values[name] for name in METRICS if name in kernel.values}
+    found = {"kernel": kernel.name, "metrics": metrics, "raw_page": page, "on_gpu": on_gpu}
+    units = {name: kernel.units[name] for name in metrics}
+    return _record(job, gpu_uuid, "collected", "", units=units, **found)

@@ -33,17 +33,15 @@ def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
     """Return what the operators may call: what kernel.yaml lists, then what tuning chose."""
     arch = catalog.targets[target].arch
     listed = [e for e in catalog.operators if is_for(catalog.variants[e.variant].archs, arch)]
-    chosen = [
-        OperatorKernel(
-            variant=choice.variant,
-            dtype=choice.dtype,
-            block=(choice.block_rows, choice.block_cols),
-            block_b=_block_b(catalog, choice),
-        )
-        for choice in catalog.tuning.of(target)
-    ]
-    names = {entry.variant for entry in listed}
-    added = {entry.variant: entry for entry in chosen if entry.variant not in names}
+    names, added = {entry.variant for entry in listed}, dict[str, OperatorKernel]()
+    for choice in catalog.tuning.of(target):
+        if choice.variant not in names:
+            added[choice.variant] = OperatorKernel(
+                variant=choice.variant,
+                dtype=choice.dtype,
+                block=(choice.block_rows, choice.block_cols),
+                block_b=_block_b(catalog, choice),
+            )
     return (*listed, *added.values())
 
 

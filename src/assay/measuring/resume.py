@@ -122,11 +122,7 @@ class Beside(Generic[R]):
     """Most seconds of all; None where what measures keeps deadlines of its own."""
 
     def measure(
-        self,
-        measure: Measure[R],
-        jobs: Sequence[DeviceJob],
-        into: Sequence[Path],
-        record: type[R],
+        self, measure: Measure[R], jobs: Sequence[DeviceJob], into: Sequence[Path], record: type[R]
     ) -> Results[R]:
         """Measure, and return an error for each measurement that the end of all cut off."""
         try:
@@ -170,7 +166,7 @@ def measured_batch(
         results = beside.measure(measure, jobs, into, record) if beside else measure(jobs, into)
     failed = dict[str, CheckFailed]()
     for item, path, result in zip(left, into, results, strict=True):
-        if (error := _refusal(result, accept)) is not None:
+        if (error := _refusal(result, accept, new=True)) is not None:
             path.unlink(missing_ok=True)
             failed[item.name] = error
         kept = beside.failed(item.job, str(error)) if error and beside else result
@@ -188,12 +184,14 @@ def measured_batch(
     return done
 
 
-def _refusal(result: R | CheckFailed, accept: Callable[[R, bool], None]) -> CheckFailed | None:
-    """Return why a new result cannot be used; None where it can."""
+def _refusal(
+    result: R | CheckFailed, accept: Callable[[R, bool], None], *, new: bool
+) -> CheckFailed | None:
+    """Return why a result cannot be used; None where it can."""
+    if isinstance(result, CheckFailed):
+        return result
     try:
-        if isinstance(result, CheckFailed):
-            return result
-        accept(result, True)
+        accept(result, new)
     except CheckFailed as error:
         return error
     return None
@@ -210,13 +208,8 @@ def kept_record(path: Path, record: type[R]) -> R | None:
 def _taken_up(path: Path, record: type[R], accept: Callable[[R, bool], None]) -> R | None:
     """Return a kept record; None where there is none that can be used, and then no file either."""
     found = kept_record(path, record)
-    if found is not None and not came_to_nothing(found):
-        try:
-            accept(found, False)
-        except CheckFailed:
-            pass
-        else:
-            return found
+    if found and not came_to_nothing(found) and _refusal(found, accept, new=False) is None:
+        return found
     path.unlink(missing_ok=True)
     return None
 

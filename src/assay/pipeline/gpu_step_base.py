@@ -181,10 +181,7 @@ class MeasuringStep:
         return Item(of, job, path, (definition, platform, *gate), self._kept_folder(stage))
 
     def _gated_items(
-        self,
-        stage: stages.AnyStage,
-        names: Iterable[str],
-        job_of: Callable[..., DeviceJob],
+        self, stage: stages.AnyStage, names: Iterable[str], job_of: Callable[..., DeviceJob]
     ) -> list[Item]:
         """Return measurements of the arms that each gate lets through; ``job_of`` gets the gate."""
         items = []

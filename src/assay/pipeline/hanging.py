@@ -167,10 +167,7 @@ def _benchmarks(
 
 
 def with_look(
-    earlier: BenchmarkRecord | None,
-    later: BenchmarkRecord,
-    looks: Sequence[int],
-    control: str,
+    earlier: BenchmarkRecord | None, later: BenchmarkRecord, looks: Sequence[int], control: str
 ) -> BenchmarkRecord:
     """Return a record with a further look; an arm lost meanwhile loses all its samples."""
     if earlier is None:

@@ -19,15 +19,7 @@ from assay.judging.needs import (
 )
 from assay.records.claims import Claim
 from assay.records.evaluations import Support
-from assay.records.plan import (
-    Answer,
-    BuildJob,
-    Plan,
-    ProgramJob,
-    Provision,
-    Request,
-    TargetPlan,
-)
+from assay.records.plan import Answer, BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
 from assay.records.platform import is_for
 
 

@@ -250,19 +250,15 @@ class EngineRuntime:
     def _state(self, name: str, task: Task, says: str) -> dict[str, Any]:
         """Return a container's state once it ended. Raises MissingEnvironment without an engine."""
         try:
-            state = self._inspected(name)
-            if state["Status"] not in (*NEVER_BEGAN, "exited", "dead"):
+            (found,) = json.loads(self.ask("container", "inspect", name))
+            if found["State"]["Status"] not in (*NEVER_BEGAN, "exited", "dead"):
                 self.ask("wait", name)
-                state = self._inspected(name)
+                (found,) = json.loads(self.ask("container", "inspect", name))
         except EngineFailed as error:
             raise MissingEnvironment(
                 f"{self._described} stopped answering while {task.label} ran: "
                 f"{one_line(says) or error.says}"
             ) from error
-        return state
-
-    def _inspected(self, name: str) -> dict[str, Any]:
-        (found,) = json.loads(self.ask("container", "inspect", name))
         return dict(found["State"])
 
     def _remove(self, name: str) -> None:

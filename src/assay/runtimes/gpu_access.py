@@ -33,10 +33,6 @@ LIBRARY_FOLDERS = (
 )  # fmt: skip
 """Beside what ldconfig knows."""
 NODES = re.compile(r"nvidia(\d+|ctl|-uvm|-uvm-tools)")
-NO_DRIVER = (
-    "this machine's NVIDIA driver was not found (no /dev/nvidiactl or no libcuda.so.1), and the "
-    "engine has no CDI specification of it; install the driver"
-)
 
 
 @dataclass(frozen=True)
@@ -64,9 +60,11 @@ def find_access(info: Mapping[str, Any], *, is_podman: bool) -> Access:
         hook = "nvidia-container-runtime-hook"
         if "nvidia" in (info.get("Runtimes") or {}) or shutil.which(hook):
             return Access("the NVIDIA container toolkit", ("--gpus", "all"))
-    access = find_driver()
-    if access is None:
-        raise MissingEnvironment(NO_DRIVER)
+    if (access := find_driver()) is None:
+        raise MissingEnvironment(
+            "this machine's NVIDIA driver was not found (no /dev/nvidiactl or no libcuda.so.1), "
+            "and the engine has no CDI specification of it; install the driver"
+        )
     return access
 
 

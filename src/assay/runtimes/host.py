@@ -58,22 +58,14 @@ class HostRuntime:
             try:
                 for line in process.stdout:
                     on_line(line.rstrip("\n"))
-                return _ended(process)
+                _, status, used = os.wait4(process.pid, 0)  # the kernel counts what it takes
+                code = os.waitstatus_to_exitcode(status)
+                process.returncode = code  # or Popen would wait for it once more
             except BaseException:
                 _end(process, mark)
                 raise
-
-
-def _ended(process: "subprocess.Popen[str]") -> CommandOutcome:
-    """Wait for the end of a command; what it took is what the kernel counted of it."""
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)  # or Popen would wait for it once more
-    return CommandOutcome(
-        exit_code=process.returncode,
-        image_id=None,
-        cpu_seconds=used.ru_utime + used.ru_stime,
-        peak_bytes=used.ru_maxrss * 1024,
-    )
+        cpu_seconds, peak_bytes = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+        return CommandOutcome(code, None, cpu_seconds=cpu_seconds, peak_bytes=peak_bytes)
 
 
 def _end(process: "subprocess.Popen[str]", mark: str) -> None:

@@ -53,8 +53,7 @@ def claims(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable.")] = False,
     source: Annotated[list[str] | None, typer.Option(help="Source id; repeatable.")] = None,
     status: Annotated[
-        list[str] | None,
-        typer.Option(help="Verdict on the claim, such as not_run; repeatable."),
+        list[str] | None, typer.Option(help="Verdict on the claim, such as not_run; repeatable.")
     ] = None,
     project: ProjectOption = None,
 ) -> None:

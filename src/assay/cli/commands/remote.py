@@ -76,8 +76,7 @@ def remote(
         ),
     ] = False,
     remove: Annotated[
-        bool,
-        typer.Option("--remove", help="End the run there, remove its folder there, and stop."),
+        bool, typer.Option("--remove", help="End the run there, remove its folder there, and stop.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be copied and run, and stop.")

@@ -97,8 +97,7 @@ def reproduce(
         bool, typer.Option("--timings", help="Say at the end where the time went.")
     ] = False,
     strict: Annotated[
-        bool,
-        typer.Option("--strict", help=f"Exit 1 when a claim is {STRICT}."),
+        bool, typer.Option("--strict", help=f"Exit 1 when a claim is {STRICT}.")
     ] = False,
     device_python: opt.DevicePythonOption = None,
     device_path: opt.DevicePathOption = None,

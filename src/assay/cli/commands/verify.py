@@ -50,8 +50,7 @@ def verify(
         ),
     ] = None,
     rebuild: Annotated[
-        bool,
-        typer.Option("--rebuild", help="Compile the sources; compare with what was measured."),
+        bool, typer.Option("--rebuild", help="Compile the sources; compare with what was measured.")
     ] = False,
     runtime: Annotated[
         RuntimeWish | None,
