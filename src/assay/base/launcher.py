@@ -75,10 +75,7 @@ def installed() -> int:
 def become(
     python: Path, root: Path, arguments: Sequence[str], environ: Mapping[str, str]
 ) -> NoReturn:
-    """Replace this process by ``python -m assay.cli``; the working directory stays the caller's.
-
-    The Python finds the repository's own modules first, then those that it has.
-    """
+    """Replace this process by ``python -m assay.cli``, which finds the repository's modules first."""
     environment = isolated(environ, [root / "src"])
     environment[TYPED] = typed_command(sys.argv[0], root / "assay")
     sys.stdout.flush()
@@ -87,10 +84,7 @@ def become(
 
 
 def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) -> Path:
-    """Path of an interpreter that has what the arguments need, installing it where necessary.
-
-    Raises MissingEnvironment; BadInput for the test suite where an installed package has none.
-    """
+    """Path of an interpreter that has what the arguments need. Raises MissingEnvironment, BadInput."""
     base = base_python(environ)
     if command_of(arguments) == "test" and not (root / "tests").is_dir():
         raise BadInput(

@@ -24,11 +24,7 @@ LEAST_FREE = 2**20
 
 
 def pip_install(python: Path, lock: Path, environ: Mapping[str, str]) -> list[str]:
-    """Command that installs ``lock``.
-
-    With ASSAY_WHEELHOUSE nothing is downloaded. Raises MissingEnvironment when that directory is
-    missing. pip compiles no bytecode: Python does, of the few modules that are imported.
-    """
+    """Command that installs ``lock``: no bytecode, and no download with ASSAY_WHEELHOUSE."""
     command = [str(python), "-m", "pip", "install", "--no-compile", *QUIET, *PINNED]
     return [*command, *_sources(environ), "-r", str(lock)]
 

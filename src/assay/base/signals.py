@@ -23,10 +23,7 @@ class SignalledExit(SystemExit):
 
 
 def leave_on_signals() -> None:
-    """Let SIGTERM and SIGHUP end this process as Ctrl-C does: through every ``finally``.
-
-    Children are ended, containers removed and half-written files taken away on the way.
-    """
+    """Let SIGTERM and SIGHUP end this process as Ctrl-C does: through every ``finally``."""
 
     def leave(number: int, frame: FrameType | None) -> None:
         raise SignalledExit(128 + number)

@@ -57,10 +57,7 @@ class YamlPlaces:
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the one document of ``text``: mappings by text, lists, text, finite numbers, None.
-
-    Raises Unreadable with a code and one sentence that names the line.
-    """
+    """Return the document of ``text``. Raises Unreadable with a code and a sentence on its line."""
     return parse_yaml_with_places(text)[0]
 
 

@@ -47,10 +47,7 @@ def disk_is_full(text: str) -> bool:
 
 
 def why_not_writable(path: Path) -> str | None:
-    """Return why no file can be made at ``path``, its folders included; None when one can.
-
-    A file without a name is made and gone: no look at permissions finds all that refuses one.
-    """
+    """Return why no file can be made at ``path``, by making a nameless one; None when one can."""
     for folder in path.parents:
         try:
             folder.stat()

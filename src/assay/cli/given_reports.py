@@ -42,10 +42,8 @@ def given_reports(
     keep: Keep | None = None,
 ) -> Iterator[GivenReport]:
     """Yield the reports at ``paths``, verified, and say of each whether it is. Raises BadInput.
-
-    The keys of a ``project`` count for its reports, beside this checkout's. Whose margins a report
-    was judged by fails nothing: reports of other checkouts are compared, too. ``keep`` is called
-    for each intact one, whose figures then have their rates.
+    Whose margins one was judged by fails nothing: reports of other checkouts are compared, too.
+    ``keep`` is called for each intact one, whose figures then have their rates.
     """
     trusted = load_trusted_keys(keys or keys_of(project), trusted_keys(checkout.ROOT))
     for path in paths:  # none is verified, which takes long, where another is not there
@@ -153,10 +151,8 @@ def _unverified(path: Path, wrong: str) -> GivenReport:
 
 
 def reports_on(claim: str, project: Path | None) -> list[Path]:
-    """Return the reports that may speak of a claim: a project's own, or those published here, of
-    the repository's sources or of one project below it.
-
-    Raises BadInput where several of these projects have such a claim.
+    """Return reports that may speak of a claim: a project's own, or those published here. Raises
+    BadInput where several projects here have such a claim.
     """
     if project is not None:
         return project_reports(project)

@@ -33,10 +33,8 @@ OF_PROJECT = ("reports", "reports/published")
 
 
 def found_report(path: Path) -> Path:
-    """Return where the report lies that is given by its name, as a directory or an archive; a name
-    alone is looked for in the folders that hold reports.
-
-    What is there by that path, and what no report here is called, stays as it is given.
+    """Return where a report lies that is given by path, archive or name; a bare name is looked for
+    in the folders of reports. What none is called stays as it is given.
     """
     if os.path.lexists(path):
         return path
@@ -52,9 +50,8 @@ def found_report(path: Path) -> Path:
 
 
 def require_report(path: Path) -> None:
-    """Raise BadInput where nothing lies at a path, with the report that may be meant, and for a
-    folder that was never one: of a report somebody may have taken a part away, and that is a
-    failed check.
+    """Raise BadInput where nothing lies at a path, or a folder that was never a report: of one that
+    lacks a part verifying fails.
     """
     try:
         path.lstat()

@@ -154,11 +154,8 @@ def require_place(home: Path, run: str) -> None:
 def settle(
     root: Path, home: Path, run: str, fetched: Path, key: Path, trusted: Sequence[Path]
 ) -> Request:
-    """Sign what was fetched with ``key``, verify it, and put it where runs lie; return its request,
-    as of here.
-
-    ``root``: this repository; ``trusted``: further keys that its reports may be signed by. Raises
-    CheckFailed for what is no finished run or does not verify.
+    """Sign what was fetched, verify it, and put it where runs lie; return its request, as of here.
+    Raises CheckFailed for what is no finished run or does not verify.
     """
     results, report = fetched / "results", fetched / "report"
     needed = (report / VERDICTS, results / REQUEST, fetched / "log")

@@ -25,11 +25,8 @@ R = TypeVar("R", bound=Record)
 
 
 def load_evidence(directory: Path) -> Evidence:
-    """Read the records that the plan below ``directory`` calls for; absent ones are left out.
-
-    A missing plan or a malformed record raises BadInput, and so do more bytes of records together
-    than any report has. A measurement that the plan calls for and that is not there stays absent:
-    the judge turns that into ``not_run``.
+    """Read the records that the plan calls for; the judge turns absent ones into ``not_run``.
+    Raises BadInput for a missing plan, a malformed record, and more bytes than any report has.
     """
     plan = read_record(Plan, directory / stages.plan_path())
     records = _Records(directory)
@@ -77,9 +74,8 @@ def load_evidence(directory: Path) -> Evidence:
 
 
 def own_records(evidence: Path, target: str) -> Path:
-    """Return where a run's own records lie that measured a target: builds, inspections, timings.
-
-    ``evidence``: what holds the target's. Earlier versions copied what was taken over beside it.
+    """Return where a measuring run's own records lie, by the folder of the target's ``evidence``;
+    earlier versions copied what was taken over beside it.
     """
     copied = evidence / stages.origin_folder(target)
     return copied if copied.is_dir() else evidence
@@ -110,9 +106,8 @@ class _Records:
 
 
 def _inspected(records: _Records, plan: Plan, folders: Iterable[str]) -> dict[str, Any]:
-    """Return what was counted in files and found in optional packages, by claim, and where.
-
-    What this machine has decides; where it lacks a package, a machine that measured may have it.
+    """Return what was counted in files and found in optional packages, by claim, and where. This
+    machine decides; where it lacks a package, one that measured may have it.
     """
     counted, code, paths = dict[str, Any](), dict[str, Any](), dict[str, str]()
     own = list(stages.INSPECTIONS.paths(plan).values())

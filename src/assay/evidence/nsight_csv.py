@@ -36,10 +36,8 @@ class ProfiledKernel:
 
 
 def split_raw_page(page: str) -> list[str]:
-    """A raw page for each arm, without the marks; none where the page does not begin with a mark.
-
-    The mark is the first kernel that was profiled, and every other of its name. Each part repeats
-    the rows of names and units.
+    """Return a raw page with its heads for each arm, without the marks, which are the first kernel
+    and every other of its name; none where the page does not begin with a mark.
     """
     try:
         rows = _rows(page)
@@ -85,11 +83,7 @@ def clock_hz(page: str) -> float | None:
 
 
 def launch_ms(profile: ProfileRecord) -> float | None:
-    """Return how long a launch ran, in ms.
-
-    All its kernels, where the record holds the profiler's page, else the longest. None where it has
-    no time, or one in a unit not known here.
-    """
+    """Return how long a launch's kernels ran (without a page the longest), in ms; None if not told."""
     if (whole := duration_ns(profile.raw_page or "")) is not None:
         return whole / NS_IN_MS
     value, factor = profile.metrics.get(DURATION), MS.get(profile.units.get(DURATION, ""))

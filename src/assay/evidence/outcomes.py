@@ -26,10 +26,8 @@ FailedForm = Callable[[DeviceJob, str, str, str], R]
 
 
 def came_to_nothing(record: Record) -> bool:
-    """Return whether a record says ``failed``, or a stopwatch's of an arm, or a build line's shell
-    that there is no such program.
-
-    What other records say of a single kernel that crashed is a finding, and stands.
+    """Return whether a record says ``failed``, of an arm or for want of a program. What others say
+    of a single kernel that crashed is a finding, and stands.
     """
     if isinstance(record, StopwatchRecord):
         return any(arm.status == "failed" for arm in record.arms)

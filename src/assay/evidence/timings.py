@@ -34,11 +34,8 @@ def write_timing(
 
 
 def collect_timings(run_dir: Path, plan: Plan) -> TimingsRecord:
-    """Timings of the steps up to the verdicts, as far as they were kept, in the order in which they
-    started.
-
-    Left out: what is of a target, a build or a report that an earlier plan of the same run had, and
-    what an earlier version wrote in another form.
+    """Timings of a plan's steps up to the verdicts, in the order in which they started; without
+    those of an earlier plan of the run, or in another version's form.
     """
     measured = {each.target for each in plan.targets if each.provision.kind == "device"}
     compiled = [(job.id, job.arch) for job in plan.builds]

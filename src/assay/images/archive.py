@@ -61,10 +61,8 @@ def _json(document: object) -> bytes:
 
 
 def verify_archive(path: Path, tag: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """Image id and layers' digests, computed from an archive's own bytes.
-
-    Raises OSError, tarfile.TarError, and ValueError or KeyError where a part is missing, or where
-    loading it would name anything but ``tag``.
+    """Return image id and layers' digests from an archive's own bytes. Raises OSError, TarError,
+    ValueError or KeyError where a part is missing, or it would be named other than ``tag``.
     """
     found: dict[str, str] = {}
     manifest: list[dict[str, Any]] = []

@@ -27,11 +27,8 @@ NONE = "there is no mmdebstrap to make an image with (apt-get install mmdebstrap
 
 
 def make_layer(definition: Definition, layer: Path, listing: Path) -> list[Wheel]:
-    """Write an image's file system to ``layer``, and what is installed in it to ``listing``.
-
-    mmdebstrap sorts the entries and dates them; containers/install.sh installs and cleans. Returns
-    the wheels that it was made with. Raises MissingEnvironment, CheckFailed for a wheel that is not
-    the lock's, OSError.
+    """Write an image's sorted and dated file system to ``layer``, its packages to ``listing``;
+    return the wheels in it. Raises MissingEnvironment, CheckFailed for another wheel, OSError.
     """
     root, environ = definition.root, dict(os.environ)
     if shutil.which("mmdebstrap") is None:
@@ -56,10 +53,8 @@ def make_layer(definition: Definition, layer: Path, listing: Path) -> list[Wheel
 
 
 def mmdebstrap(definition: Definition, given: Sequence[Path], listing: Path) -> list[str]:
-    """Return the command but for suite, output and mirror.
-
-    ``given``: install.sh, the listing, the lock, pip's wheel and the folder of wheels. Mode auto
-    lets root and an ordinary user make the same archive.
+    """Return the command but for suite, output and mirror, the same for root and others. ``given``:
+    install.sh, the listing, the lock, pip's wheel and the folder of wheels.
     """
     packages = ",".join(sorted(definition.mine.debian_packages))
     command = ["mmdebstrap", "--mode=auto", "--variant=minbase", "--format=tar"]

@@ -46,11 +46,9 @@ def import_host(
     extra: Sequence[Path] = (),
     system: Path = Path("/"),
 ) -> ImageRecord:
-    """Record of a runner image with the files of ``system``, imported unless the engine has it.
-
-    ``python`` is the interpreter that lists its packages, as the image names it: where it is one
-    of this machine, the directories it looks into come along. ``extra`` are further directories.
-    The image is made again when the packages change. Raises MissingEnvironment and CheckFailed.
+    """Record of a runner image of ``system``'s files, imported anew when its packages change.
+    ``python``, as the image names it, lists them; its directories come along, as do ``extra``.
+    Raises MissingEnvironment and CheckFailed.
     """
     inputs = load_inputs(root)
     if system == Path("/"):
@@ -172,10 +170,9 @@ def _import(
 
 
 def tar_command(inputs: ImagesFile, extra: Sequence[Path], system: Path, empty: Path) -> list[str]:
-    """Return what writes the image's files below ``system`` as a tar archive.
-
-    In ``empty``, a folder to be made, stand the directories whose content stays outside, and the
-    parents of ``extra`` ones. Raises MissingEnvironment where one of these is not there.
+    """Return what writes the files below ``system`` as tar. In ``empty``, to be made, stand
+    directories without content, and parents of ``extra`` ones. Raises MissingEnvironment without
+    one of these.
     """
     for path in extra:
         if not inside(system, path).is_dir():

@@ -43,10 +43,9 @@ def obtain(
     *,
     prebuilt: Path | None = None,
 ) -> ImageRecord:
-    """Record of an image that ``engine`` holds under its tag; without one, of an archive on disk.
-
-    ``prebuilt`` is an unpacked bundle, looked into first. Raises CheckFailed for whatever has
-    another digest than it should, MissingEnvironment where the image can be neither found nor made.
+    """Record of an image that ``engine`` holds, or an archive; of the bundle ``prebuilt`` first.
+    Raises CheckFailed for another digest, MissingEnvironment where it can be neither found nor
+    made.
     """
     definition = define(root, role)
     cache = image_folder(root, definition.digest)
@@ -115,10 +114,8 @@ def make(definition: Definition, target: str, runtime: RuntimeName, folder: Path
 
 
 def image_record(listed: str, wheels: Iterable[Wheel], **facts: Any) -> ImageRecord:
-    """Return the record of an image; ``listed``: what lists its packages printed in it.
-
-    What was installed from ``wheels`` is joined with their files and digests. Raises CheckFailed
-    when a wheel is not installed, or in another version.
+    """Return the record of an image in which ``listed`` was printed, with the ``wheels`` in it.
+    Raises CheckFailed when one of these is not installed, or in another version.
     """
     answer = json.loads(listed)
     files = {(wheel.name, wheel.path.name.split("-")[1]): wheel for wheel in wheels}
@@ -189,9 +186,8 @@ def _into_engine(engine: EngineRuntime, folder: Path, record: ImageRecord) -> Im
 
 
 def check_found(found: Mapping[str, Any], record: ImageRecord) -> None:
-    """Raise CheckFailed unless the engine's image under the tag has the record's layers.
-
-    Its id is the engine's own: where images lie in containerd it is a manifest's digest.
+    """Raise CheckFailed unless the engine's image has the record's layers; its id is the engine's
+    own.
     """
     if found.get("Architecture") != record.architecture:
         raise CheckFailed(

@@ -27,13 +27,9 @@ def make_image(
     prebuilt: Path | None = None,
     host_python: str | None = None,
 ) -> ImageRecord:
-    """Return the record of an image that ``runtime`` can start now.
-
-    ``prebuilt`` is a bundle that may hold it. With ``host_python`` it is made of this machine's own
-    files, and that is the Python there which has PyTorch.
-
-    Raises MissingEnvironment (no engine, no mirror, no space), CheckFailed (a file or a tag that
-    is not what it was).
+    """Return the record of an image that ``runtime`` can start now: of the bundle ``prebuilt``, or
+    of this machine's own files, where ``host_python`` has PyTorch. Raises MissingEnvironment (no
+    engine, mirror or space), CheckFailed (a file or a tag that is not what it was).
     """
     engine = EngineRuntime(runtime) if is_engine(runtime) else None
     if host_python is not None:
@@ -69,11 +65,8 @@ def objection(
 
 
 def compiler_place(root: Path, wish: RuntimeWish) -> Place:
-    """The host, or a toolchain image that was made and loaded; says which, and why not the others.
-
-    Every target's toolchain image is the same, so the first target's will do. Raises
-    MissingEnvironment when the runtime asked for does not work, its image cannot be made, or the
-    host lacks what nvcc needs.
+    """Return the host, or a loaded toolchain image (one serves all targets); says which, and why
+    not others. Raises MissingEnvironment without the runtime, the image, or what nvcc needs.
     """
     target = next(iter(load_catalog(root).targets))
     runtime, lines = choose(

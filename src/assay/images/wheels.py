@@ -33,11 +33,7 @@ class Wheel:
 
 
 def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[Wheel]:
-    """Wheels of ``lock``, downloaded below ``cache`` unless they are there, each one checked.
-
-    Raises CheckFailed for a wheel with another hash, which is not used, MissingEnvironment when a
-    wheel cannot be had, OSError.
-    """
+    """Return the checked wheels of ``lock``, fetched once. Raises CheckFailed, MissingEnvironment."""
     folder = cache / pip_locks.lock_digest(lock)[:16]
     cache.mkdir(parents=True, exist_ok=True)
     waiting = "another process is downloading wheels; waiting for it"
@@ -81,10 +77,8 @@ def download(
     environ: Mapping[str, str],
     *options: str,
 ) -> None:
-    """Put what ``lock`` pins for ``python`` ("3.12") and a glibc into ``folder``; pip checks each
-    file against the lock's hashes.
-
-    Raises CheckFailed for a file with another hash, MissingEnvironment when one cannot be had.
+    """Put what ``lock`` pins for ``python`` ("3.12") and a glibc into ``folder``. Raises
+    CheckFailed for a file with another hash, MissingEnvironment when one cannot be had.
     """
     command = [*pip_locks.pip_download(lock, folder, python, glibc_minor, environ), *options]
     with tempfile.TemporaryDirectory(prefix="assay-wheels-") as scratch:

@@ -60,11 +60,7 @@ def comparison_spec(catalog: Catalog, name: str, builds: Builds) -> ComparisonSp
 def correctness_job(
     catalog: Catalog, target: str, comparison: str, builds: Builds
 ) -> jobs.CorrectnessJob:
-    """Return the job that checks every arm.
-
-    ``builds``: variant id to build record and artifact. Raises CheckFailed for a binary that is not
-    the one its build record names, as every job with arms does.
-    """
+    """Return the job that checks every arm. Raises as ``arm_spec``, as every job with arms does."""
     return jobs.CorrectnessJob(
         as_spec(TargetSpec, catalog.targets[target]),
         comparison_spec(catalog, comparison, builds),
@@ -75,9 +71,8 @@ def correctness_job(
 def benchmark_job(
     catalog: Catalog, target: str, comparison: str, builds: Builds, gate: CorrectnessRecord
 ) -> jobs.BenchmarkJob:
-    """Return the job that times the arms that passed the gate, and only those, until a first look.
-
-    Raises CheckFailed when the gate checked other binaries than would be timed.
+    """Return the first look at what passed the gate. Raises CheckFailed where that saw other
+    binaries.
     """
     for arm in gate.arms:
         build = builds[arm.variant][0] if arm.variant in builds else None
@@ -128,10 +123,8 @@ def further_job(
 def program_job(
     catalog: Catalog, target: str, job: ProgramJob, build: BuildRecord, artifact: Path
 ) -> jobs.ProgramRunsJob:
-    """Return the job that runs an original program, as often as config/judging.yaml says.
-
-    A program that checks its output only when told to is told so in one run more, which is not
-    timed.
+    """Return the job that runs an original program; where it checks its output only when told to,
+    it is told so in one run more, which is not timed.
     """
     return jobs.ProgramRunsJob(
         as_spec(TargetSpec, catalog.targets[target]),

@@ -54,12 +54,8 @@ def find_gpu(
     python: str,
     packages: Sequence[Path] = (),
 ) -> HostGpu | Absence:
-    """Return the GPU that ``target`` would be measured on, or its absence: the first of those that
-    CUDA_VISIBLE_DEVICES leaves.
-
-    On the host the device's Python is asked, which looks for packages in the directories
-    ``packages`` first, and decides. In a container it is in an image, which is not there yet: the
-    driver has to do.
+    """Return the first visible GPU of ``target``, or its absence. On the host the device's Python,
+    which looks into ``packages`` first, decides; of a container, not there yet, the driver must.
     """
     if runtime != "host":
         gpus = driver.gpus_of(target, os.environ) if driver else ()

@@ -69,10 +69,8 @@ class ProfileDone(Record):
 def profile_arms(
     place: Place, jobs: Sequence[ProfileJob], gpu_uuid: str
 ) -> list[ProfileRecord | CheckFailed]:
-    """Profile the arm that each job names; a refusal by the driver is a status, not an error.
-
-    CheckFailed stands for an arm whose profile Nsight Compute wrote and cannot read, and for one
-    that hung or that no time was left for.
+    """Profile each job's arm; the driver's refusal is a status. CheckFailed stands for an arm whose
+    profile cannot be read, that hung, or that no time was left for.
     """
     end = time.monotonic() + PATIENCE_S
     ncu = place.ncu()

@@ -147,10 +147,9 @@ def measured_batch(
     accept: Callable[[R, bool], None],
     beside: Beside[R] | None = None,
 ) -> dict[str, R]:
-    """Measure what is not kept yet; return every record by its item's name.
-
-    ``accept`` raises CheckFailed for a record that must not be used, and learns whether it is new.
-    Raises CheckFailed that names what failed, after the others were kept, but for what is beside.
+    """Measure what is not kept yet; return records by name. ``accept`` (with whether it is new)
+    refuses by CheckFailed. Raises CheckFailed with what failed, the others kept, but for what is
+    beside.
     """
     done: dict[str, R] = {}
     for item in items:

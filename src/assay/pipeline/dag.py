@@ -215,10 +215,8 @@ class Dag:
         return {name: partial(asked, name) for each in targets for name in self.resources(each)}
 
     def resources(self, target: str) -> dict[str, int | str | None]:
-        """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says.
-
-        None is not asked for at all; memory and minutes Snakemake wants to have as numbers, also
-        where nothing holds jobs to them.
+        """Return Snakemake's resources of a job: one GPU, and of a cluster what its site says; None
+        is not asked for, but for memory and minutes, which Snakemake always wants.
         """
         cluster = self.request.cluster
         if cluster is None:
@@ -284,11 +282,7 @@ class Dag:
 
 
 def load_dag(root: Path, run_dir: str | None) -> Dag:
-    """Read what the run in ``run_dir`` (results/<run>) is bound to; nothing is planned here.
-
-    Without a run, as for a linter, there is nothing to do. Raises BadInput where ``./assay`` did
-    not start the run.
-    """
+    """Read what the run in ``run_dir`` is bound to; a linter has none. Raises BadInput."""
     if run_dir is None:
         return Dag(NO_REQUEST, NO_PLAN, root, root)
     return Dag(*read_bound(root / run_dir), root / run_dir, root)

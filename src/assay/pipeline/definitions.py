@@ -60,10 +60,8 @@ class Definitions:
         return _digest(parts)
 
     def measurement(self, stage: AnyStage) -> str:
-        """Return the digest of what every measurement of a stage rests on beside its job.
-
-        On how many GPUs of a machine none does, nor on whether they are still here; the platform's
-        record lists them.
+        """Return the digest of what measurements of a stage rest on beside their jobs; how many
+        GPUs there are is none of it.
         """
         parts: list[Any] = [self.plan.provision.kind, self.request.runtime]
         parts += self.request.device_paths
@@ -82,11 +80,8 @@ def _digest(parts: list[Any]) -> str:
 
 @cache
 def code_digest(modules: tuple[str, ...], package: Path = PACKAGE) -> str:
-    """Return the digest of the source of ``modules`` and of everything they import on the device
-    side, with the files of C beside it.
-
-    ``package`` is the folder of the ``assay`` package, whose source counts as it was when it was
-    first asked for in this process.
+    """Return the digest of ``modules``' source, what they import on the device side and the C
+    beside it, as it was when first asked for in this process.
     """
     sources = imported(modules, package)
     in_c = {f"{name}.c": path.with_suffix(".c") for name, path in sources.items()}

@@ -83,10 +83,8 @@ class MeasuringStep:
         """The GPU that Slurm granted this process, by UUID; None where it granted none."""
 
     def _begin(self, stage: stages.AnyStage, target: str) -> None:
-        """Begin the step of a stage on a target. Prove the GPU that a job of a cluster was granted.
-
-        Raises CheckFailed where that is anything else than one whole GPU of the target with nobody
-        else on it.
+        """Begin a stage on a target. Raises CheckFailed where a cluster's job was granted anything
+        but one whole GPU of the target with nobody else on it.
         """
         self.target, self.planned = self.dag.target(target), self.dag.target_plan(target)
         request, grant = self.dag.request, slurm_grant(os.environ)

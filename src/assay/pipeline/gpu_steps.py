@@ -49,10 +49,8 @@ class MeasuringSteps(MeasuringStep):
         return [each.stage.value for each in found]
 
     def platform(self, target: str) -> None:
-        """Record host and device; assert that the GPU is the target.
-
-        What an earlier start recorded holds on the same machine and GPU. On any other all that
-        rests on it is measured again, so that a run's figures of a target are of one card.
+        """Record host and device; assert that the GPU is the target. An earlier start's record
+        holds on the same machine and GPU; on any other all that rests on it is measured again.
         """
         self._begin(stages.PLATFORMS, target)
         provision, runner = self.planned.provision, self._runner()
@@ -135,9 +133,9 @@ class MeasuringSteps(MeasuringStep):
     def _next_looks(
         self, first: Sequence[Item], records: Mapping[str, BenchmarkRecord], elapsed: float
     ) -> list[Item]:
-        """Return the further looks that the time allows which the user gave the GPU, the cheapest
-        first; say that others are left, and in each one's record why. What an earlier start
-        measured is taken in any case. ``elapsed``: seconds of this start.
+        """Return the further looks that the GPU minutes allow, the cheapest first; say, and record,
+        which are left. What an earlier start measured is taken anyway. ``elapsed``: seconds of this
+        one.
         """
         given = self.dag.request.gpu_minutes
         left = math.inf if given is None else 60 * given
@@ -170,10 +168,8 @@ class MeasuringSteps(MeasuringStep):
         return taken
 
     def program(self, target: str) -> None:
-        """Every original program, with each of its lists of arguments.
-
-        A check of the output that an earlier run had of the same program, GPU and software stands:
-        it is no timed run, and some take a minute.
+        """Every original program, with each list of arguments. An earlier run's check of its output
+        by the same program, GPU and software stands: some take a minute.
         """
         self._begin(stages.PROGRAMS, target)
         items = []

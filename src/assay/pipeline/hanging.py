@@ -41,9 +41,8 @@ def hanging(case: Case, target: str) -> set[str]:
 
 
 def _deciding(case: Case, answer: Answer, verdict: Verdict) -> set[str]:
-    """Return the comparisons of which a further look may decide a verdict: of the claim's own
-    figures, or of all readings that it waits for. Where no look decides one of these, it stays open
-    whatever the others give.
+    """Return the comparisons of which a look may decide a verdict: of the claim's own figures, or
+    of all readings it waits for, unless one of these stays open whatever the others give.
     """
     claim = case.catalog.claims.get(answer.claim)
     if claim is None:

@@ -52,19 +52,14 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
 
 
 def _is_whole(catalog: Catalog, request: Request) -> bool:
-    """Return whether a run is about all that Assay says of itself, among others.
-
-    A project of one's own may have statements of its own; they bring none of Assay's sweeps.
-    """
+    """Return whether a run is about all that Assay, and no project, says of itself."""
     ours = any(catalog.sources[source].source.file is None for source in request.sources)
     return catalog.project is None and ours and not request.claims
 
 
 def _swept(catalog: Catalog, request: Request, target: str) -> set[str]:
-    """Return the comparisons that a target's choices rest on, where they are measured.
-
-    They belong to what this project says of itself: a run for other sources does not pay for them,
-    unless it was asked for sweeps, those among them that a target has no choice of yet.
+    """Return the comparisons that a target's choices rest on, in a run of all of Assay's own
+    claims, or of sweeps alone: then of choices that are not made yet, too.
     """
     if not (request.tuning or _is_whole(catalog, request)):
         return set()
@@ -84,10 +79,8 @@ def _programs(catalog: Catalog, claims: Iterable[Claim], target: str) -> list[Pr
 def _builds(
     catalog: Catalog, request: Request, claims: Sequence[Claim], swept: Mapping[str, Set[str]]
 ) -> Iterator[BuildJob]:
-    """Yield every compilation of what is needed, once each: for the architectures of the targets.
-
-    ``claims``: with those that their answers rest on. A statement on what compiles brings the
-    architecture that it names.
+    """Yield every needed compilation once, for the targets' architectures and those that statements
+    on what compiles name. ``claims``: with those that their answers rest on.
     """
     archs = {catalog.targets[target].arch for target in swept}
     variants = variants_of(catalog, {*comparisons_of(catalog, claims)}.union(*swept.values()))
@@ -148,19 +141,16 @@ def _compiled_here(
 
 
 def unanswered(provisions: Iterable[Provision], answers: Iterable[Answer]) -> tuple[str, ...]:
-    """Return the targets that are neither measured nor taken over, and that no answer speaks of.
-
-    No claim is for them; nothing is compiled on their account, unless a run compiles everything.
+    """Return targets neither measured nor taken over, of which no answer speaks: nothing is
+    compiled.
     """
     told = {answer.target for answer in answers}
     return tuple(p.target for p in provisions if p.kind == "none" and p.target not in told)
 
 
 def _toolchains(catalog: Catalog, request: Request, builds: Iterable[BuildJob]) -> tuple[str, ...]:
-    """Targets whose toolchain images compile: one for each architecture, the first that has it.
-
-    An architecture without a target (a probe's) is compiled in the first image. Builds taken over
-    bring the record of their image along, where they were compiled in one.
+    """Targets whose images compile: of each architecture the first; a probe's without a target
+    takes any. Builds taken over bring the record of their image along.
     """
     if request.prebuilt is not None:
         return request.prebuilt_toolchains

@@ -21,10 +21,8 @@ LOCAL = "local"
 
 
 def require_places(root: Path, run: str, key: Path | None) -> None:
-    """Raise MissingEnvironment where what a run writes finds no place.
-
-    Raises BadInput where its place is a link, or holds what is no report. ``key``: the private key
-    that is to sign the report; None where nothing is signed.
+    """Raise MissingEnvironment where a run's files, and the ``key`` that signs, find no place;
+    BadInput where that is a link, or holds what is no report.
     """
     require_own_places(root, run)
     for folder in (RESULTS, REPORTS):
@@ -60,9 +58,8 @@ def _signed_plan(report: Path) -> Plan | None:
 
 
 def require_kept_report(root: Path, request: Request, plan: Plan, *, narrowed: bool) -> None:
-    """Raise BadInput where a signed report lies that has claims which this run leaves out, those
-    among them that there are no more. ``narrowed``: whether targets were named, so that those of
-    the report count, too.
+    """Raise BadInput where a signed report has claims, or with ``narrowed`` targets, that this run
+    leaves out, those among them that there are no more.
     """
     earlier = _signed_plan(root / report_path(request))
     if earlier is None:

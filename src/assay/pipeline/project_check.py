@@ -58,9 +58,8 @@ def sound_project(root: Path, folder: Path) -> Catalog:
 
 
 def every_problem(root: Path, checked: CheckedProject) -> list[ProjectProblem]:
-    """Return what is wrong with a project, in the order of its files and lines; what is beyond its
-    file is looked at once its entries are well formed. ``root``: of the repository, whose lock pins
-    packages.
+    """Return what is wrong with a project, by file and line; beyond its own file once that is well
+    formed. ``root``: of the repository, whose lock pins packages.
     """
     found = [ProjectProblem(PROJECT_FILE, each.line, each.says) for each in checked.problems]
     if (says := foreign_place(checked.own.folder)) is not None:
@@ -73,9 +72,8 @@ def every_problem(root: Path, checked: CheckedProject) -> list[ProjectProblem]:
 def impossible_problems(
     catalog: Catalog, place: Callable[[str], tuple[str, int]]
 ) -> list[ProjectProblem]:
-    """Return every published figure that arithmetic contradicts, in the order of files and lines.
-
-    Nothing is refused for one: ``reproduce`` judges it. ``place``: file and line of an entry.
+    """Return every figure that arithmetic contradicts, in order; ``reproduce`` judges it all the
+    same.
     """
     found = (
         ProjectProblem(*place(each.of), f"{called(catalog, each.of)}: {each.says}")

@@ -76,11 +76,9 @@ class Options:
 
 
 def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
-    """Check the options and find where each target's figures can come from.
-
-    A GPU of this machine (or a node of the cluster) comes first, unless the caller names recorded
-    reports; then the repository's own published report; else the target has nothing. Raises
-    BadInput, MissingEnvironment, or the verification's error for a recorded report.
+    """Check the options and find where each target's figures come from: named reports, a GPU here
+    or on the cluster, a published report, or nowhere. Raises BadInput, MissingEnvironment,
+    CheckFailed.
     """
     _check_names(catalog, options)
     key = options.signing_key if options.signs else None

@@ -53,10 +53,8 @@ def find_recorded(
     reports: Iterable[Path],
     keys: Sequence[Path],
 ) -> dict[str, Taken]:
-    """Return what each target takes of the first verified report that holds it.
-
-    Comparisons that are measured otherwise by now are not taken over, and a line says which. Raises
-    CheckFailed where a report is not as a trusted key signed it.
+    """Return what each target takes of the first verified report that holds it; says what is
+    measured otherwise by now. Raises CheckFailed where a report is not as a trusted key signed it.
     """
     wanted, found = list(targets), dict[str, Taken]()
     for report in reports:
@@ -77,9 +75,8 @@ def _recorded_in(
     targets: Collection[str],
     keys: Sequence[Path],
 ) -> dict[str, Taken]:
-    """Return what an opened report, which lies at ``report``, holds of ``targets``.
-
-    Raises BadInput for one that is not named as its run: the evidence would name another report.
+    """Return what an opened report, which lies at ``report``, holds of ``targets``. Raises BadInput
+    for one that is not named as its run: the evidence would name another report.
     """
     manifest, place = _intact(folder, report, root, keys), report.resolve()
     # Evidence holds no machine's paths: of a report elsewhere its name, which can be typed.
@@ -243,11 +240,8 @@ def _samples_more(had: Protocol, asked: Protocol) -> bool:
 
 
 def _same_variant(now: Variant, then: Variant) -> bool:
-    """Whether two descriptions are of one configuration of one kernel.
-
-    What is said of it may have changed (its title, whose code it is, the package that holds it),
-    and the architectures it is built for besides; a source that has become another may ask for
-    more: a verdict names the commit whose source was measured.
+    """Whether two descriptions are of one configuration of one kernel, whatever is said of it: its
+    title, whose code it is, its package, more architectures, or settings that a new source added.
     """
     words = ("title", "built_from", "artifact", "package", "defines", "archs")
     kept = then.defines.items() <= now.defines.items()

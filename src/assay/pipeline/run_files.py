@@ -31,10 +31,8 @@ VERIFIED = "verified.txt"
 
 
 def bind_run(root: Path, catalog: Catalog, request: Request, plan: Plan) -> None:
-    """Write what the run is bound to, leaving files that say the same untouched.
-
-    ``catalog``: what ``plan`` was made from. Raises BadInput where the configuration was edited
-    since it was read.
+    """Write what the run is bound to, leaving equal files untouched. Raises BadInput where the
+    configuration was edited since ``catalog`` was read.
     """
     began, started = datetime.now(UTC), time.monotonic()
     own, files = root / run_path(request), _files(root, request, plan)

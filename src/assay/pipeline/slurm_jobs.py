@@ -67,10 +67,8 @@ def was_on_cluster(run_dir: Path) -> bool:
 
 
 def cancel_orphans(run_dir: Path) -> None:
-    """Cancel what an earlier start of the run left in the queue, and wait for its end.
-
-    Call it while this process has the run. What such a job finished is kept. Raises
-    MissingEnvironment where a job does not go.
+    """Cancel what an earlier start left in the queue, and wait for its end; call it while this
+    process has the run. Raises MissingEnvironment where a job does not go.
     """
     left = jobs_of(run_dir)
     if not left:
@@ -88,11 +86,8 @@ def cancel_orphans(run_dir: Path) -> None:
 
 
 def requeue_preempted(run_dir: Path) -> None:
-    """Put jobs back into the queue that were preempted for good. Raises MissingEnvironment for one
-    that is not taken back.
-
-    Where a cluster's way of preempting is to cancel, Slurm leaves the job as it is, and Snakemake
-    waits for it to be resumed.
+    """Put jobs back into the queue that Slurm cancelled to preempt them, for which Snakemake would
+    wait forever. Raises MissingEnvironment for one that is not taken back.
     """
     try:
         jobs = jobs_of(run_dir, "PREEMPTED")

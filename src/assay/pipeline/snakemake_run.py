@@ -128,12 +128,9 @@ def _run(root: Path, request: Request, command: Sequence[str], *, verbose: bool)
 
 
 def snakemake_command(root: Path, request: Request, goal: str | None = None) -> list[str]:
-    """Return how Snakemake is started on a run, without any limit on cores.
-
-    A project's files have absolute names, and nothing of its run lands in the repository. Compilers
-    share this machine's memory, or what a control group grants of it (a job that wants more of it
-    runs alone). Naming any limit here sets aside those of the profile, so that the one GPU of
-    profiles/default stands here again.
+    """Return how Snakemake is started, without a limit on cores; nothing of a project's run lands
+    in the repository. Compilers share the memory that a control group grants. Naming any limit sets
+    aside those of the profile: its one GPU stands here again.
     """
     cluster, home = request.cluster, request.home
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -154,10 +151,8 @@ def snakemake_command(root: Path, request: Request, goal: str | None = None) -> 
 
 
 def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of Snakemake and of its jobs, which run this checkout's code.
-
-    The caller's, but for what would have them run code from elsewhere, and for a cache below a home
-    that cannot be written: Snakemake, and the libraries of the steps, would end there with a
+    """Return the caller's environment without what would run code from elsewhere, and with another
+    cache where none below the home can be written: there Snakemake and libraries end with a
     traceback.
     """
     ours = isolated(environ, [root / "src"])
@@ -171,11 +166,8 @@ def snakemake_environment(root: Path, environ: Mapping[str, str]) -> dict[str, s
 
 @contextmanager
 def only_run(home: Path, name: str) -> Iterator[None]:
-    """Hold the run ``name`` of this checkout, or of a project; waits, saying so, while another
-    process has it.
-
-    Snakemake's own locks outlive a killed process; this one does not. What a killed command left
-    running is waited for, and ended. Raises MissingEnvironment where that cannot be.
+    """Hold a run, waiting while another process has it (Snakemake's locks outlive a killed one),
+    and end what a killed command left. Raises MissingEnvironment where that cannot be.
     """
     path = home / RESULTS / f".{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -193,11 +185,9 @@ def run_process(
     verbose: bool = False,
     on_cluster: bool = False,
 ) -> int:
-    """Exit code of the workflow, whose output goes to ``logs/snakemake.log`` of the run.
-
-    Its jobs end with it when this process is interrupted or killed, or when a step finds that this
-    machine lacks something. ``on_cluster``: the next node may have it, and the workflow itself
-    cancels its jobs at an interrupt.
+    """Exit code of the workflow, whose output goes to its log. Its jobs end with it at an
+    interrupt, and where a step lacks something of this machine; ``on_cluster`` the next node may
+    have it.
     """
     log = log_path(run_dir)
     log.parent.mkdir(parents=True, exist_ok=True)

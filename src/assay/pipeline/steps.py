@@ -263,12 +263,9 @@ def _told(root: Path, step: str, log: str, error: Exception) -> tuple[StepFailur
 
 
 def verify_own(root: Path, report_dir: Path, request: Request) -> str:
-    """Verify the signed report of a run as its reader will: with the signer's own key and the
-    trusted ones, by the rules that the history of the repository at ``root`` holds. Return what was
-    found, a line a check.
-
-    A run of a tree that is no commit's may have rules of its own: they are listed, and its readers
-    must accept them. Where there is no history, nothing is proven of them. Raises CheckFailed.
+    """Verify a run's report as its reader will, by the signer's and the trusted keys and the rules
+    in the repository's history; return a line a check. Rules of a tree that is no commit's are
+    listed, and its readers must accept them. Raises CheckFailed.
     """
     from assay.report.render import render_contents  # noqa: PLC0415
     from assay.verification.made_again import Renderer  # noqa: PLC0415

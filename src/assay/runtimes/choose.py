@@ -43,12 +43,9 @@ def choose(
     sif_of: SifOf = no_sif,
     objection: Callable[[RuntimeName], str | None] = lambda name: None,
 ) -> tuple[Runtime, list[str]]:
-    """Return the runtime ``wish``, open, or for ``auto`` the first that works on this machine; a
-    line on all that are not here, and one on each that was looked at, the chosen one last.
-
-    With ``gpu`` a container runtime works only if it can give a container the GPUs; ``objection``
-    tells what else keeps ``auto`` from taking one. Raises MissingEnvironment when the runtime asked
-    for does not work.
+    """Return the runtime ``wish``, open, or for ``auto`` the first that works (with ``gpu``: gives
+    GPUs) and has no ``objection``; a line on those not here, and one on each that was looked at.
+    Raises MissingEnvironment when the runtime asked for does not work.
     """
     lines: list[str] = []
     absent: list[str] = []

@@ -55,10 +55,8 @@ def memory_limit() -> int:
 
 
 def ulimits(*, is_podman: bool) -> dict[str, str]:
-    """Return limits of processes as engines take them.
-
-    Explicit, since an engine's defaults may exceed what it may give: Podman's service asks for a
-    million processes when nothing is said. No core files are left.
+    """Return limits of processes as engines take them, and no core files. Said outright: an
+    engine's defaults may exceed what it may give, as Podman's million processes.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
@@ -73,10 +71,8 @@ def ulimits(*, is_podman: bool) -> dict[str, str]:
 def streamed(
     command: Sequence[str], environment: Mapping[str, str], on_line: Callable[[str], None]
 ) -> tuple[int, str, str]:
-    """Run a container's command line, each line to ``on_line`` as it comes.
-
-    Returns its exit code, the last line, and what it said on standard error. It is killed when this
-    process is interrupted.
+    """Run a container's command line, killed with this process, each line to ``on_line``; its exit
+    code, the last line, and what it said on standard error.
     """
     last = ""
     with (

@@ -164,10 +164,8 @@ class EngineRuntime:
         return {**found, "Id": f"sha256:{found['Id'].removeprefix('sha256:')}"}
 
     def find_image(self, reference: str) -> FoundImage:
-        """Return the image of a digest; one with a name is pulled where the engine lacks it.
-
-        ``reference``: NAME@sha256:DIGEST, or the id that an engine gave it, sha256:ID. A digest
-        names the bytes, whoever sends them. Raises MissingEnvironment where it cannot be had.
+        """Return the image NAME@sha256:DIGEST, pulled if need be, or sha256:ID as the engine names
+        one. Raises MissingEnvironment where it cannot be had.
         """
         try:
             if (found := self.image(reference)) is None and "@" in reference:
@@ -190,10 +188,8 @@ class EngineRuntime:
     def run(
         self, task: Task, image: ImageRecord | FoundImage | None, on_line: Callable[[str], None]
     ) -> CommandOutcome:
-        """Run ``task`` in a new container of ``image`` and remove the container, come what may.
-
-        Signals as well, in a process that began with ``progress.leave_on_signals``; what one leaves
-        behind that is killed outright, the next removes.
+        """Run ``task`` in a new container and remove that, come what may, signals included (see
+        ``leave_on_signals``); what a kill leaves behind the next one removes.
         """
         assert image is not None
         for bind in task.binds:

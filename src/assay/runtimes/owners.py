@@ -30,10 +30,8 @@ POLL_S = 0.1
 
 
 def name_of(pid: int) -> str:
-    """Return a name of one process, told apart from every other one: ids are used again.
-
-    Its machine, that machine's start, the namespace in which its id means something, the id, and
-    its own start.
+    """Return a process's name, as ids are used again: its machine, that one's start, the namespace
+    of its id, the id, and its own start.
     """
     try:
         machine = Path("/etc/machine-id").read_text().strip()
@@ -51,10 +49,8 @@ def myself() -> str:
 
 
 def is_gone(owner: str) -> bool:
-    """Return whether a process certainly ended.
-
-    Of one on another machine or in another process-id namespace nothing is known, so it counts as
-    living; none outlives its machine's start. So does what is no name of ours.
+    """Return whether a process certainly ended: none outlives its machine's start. What is on
+    another machine, in another namespace, or named otherwise counts as living.
     """
     host, boot, namespace, pid, started = (owner.split("/") + [""] * 5)[:5]
     our_host, our_boot, our_namespace, *_ = myself().split("/")

@@ -119,11 +119,7 @@ _ENTRY = re.compile(
 
 
 def fetch(lock: Path, python: str, folder: Path) -> None:
-    """Put every distribution that ``lock`` pins for ``python`` ("3.12") into ``folder``.
-
-    What is published as source only arrives as source: installing builds it, with the build tools
-    of ``requirements/build.txt``. Raises as ``download`` does.
-    """
+    """Put all that ``lock`` pins for ``python`` ("3.12") into ``folder``, of some only the source."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="assay-lock-") as scratch:
         chosen = Path(scratch) / lock.name
@@ -142,11 +138,7 @@ def entries_for(lock: str, python: str) -> Iterator[str]:
 
 
 def pack(top: str, files: Iterable[tuple[str, Path]], environment: str, output: Path) -> None:
-    """Write the bundle to ``output`` whole or not at all; equal contents give equal bytes.
-
-    ``top``: its folder; ``environment``: shell assignments that run.sh reads. Raises
-    MissingEnvironment when the disk is full or cannot be written.
-    """
+    """Write a bundle whole or not at all, of equal contents the same. Raises MissingEnvironment."""
     try:
         with (
             whole_file(output) as raw,
@@ -182,11 +174,8 @@ def bundle_files(
     image: Path | None,
     builds: Iterable[BuildJob],
 ) -> Iterator[tuple[str, Path]]:
-    """Yield the name inside the bundle and the path of every file, the run script first.
-
-    ``wheels``: folder of the host environment's distributions; ``run_dir``: ``results/<run>`` with
-    builds, inspections and the images' records; ``image``: folder of the toolchain's image;
-    ``builds``: which to pack, for other bundles' may lie there.
+    """Yield name in the bundle and path of every file, the run script first. ``builds``: which to
+    pack, for other bundles' may lie in ``run_dir``; ``image``: folder of the toolchain's image.
     """
     yield "run.sh", root / "tools" / "bundle_run.sh"
     for name in source_files(root):

@@ -193,11 +193,7 @@ class Machine:
 def diagnose(
     root: Path, python: str, packages: Sequence[Path] = (), project: Path | None = None
 ) -> tuple[dict[str, str], list[Finding]]:
-    """Return what this machine can do, and every part that a run can use.
-
-    ``python`` is the device's, which looks for packages in the directories ``packages`` first;
-    ``project`` the folder of a project, whose own site file goes before the repository's.
-    """
+    """Return what this machine, with a ``project``'s site, can do, and all that a run can use."""
     runtimes, engines = _engines()
     machine = Machine(root, load_catalog(root), python, packages, find_host_driver(), runtimes)
     try:

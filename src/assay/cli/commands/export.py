@@ -109,10 +109,8 @@ def export(
 
 
 def signed_report(path: Path, keys: Sequence[Path] | None, project: Path | None) -> OpenReport:
-    """Return a report whose files are what a trusted key signed.
-
-    A project's keys count for a project's report: of the folder ``project``, or that in which this
-    is typed. Raises AssayError.
+    """Return a report whose files are as a trusted key signed it. A project's keys count for its
+    own report alone: of the folder ``project``, or of this one. Raises AssayError.
     """
     opt.require_report(path)
     own = opt.project_folder(project)
@@ -174,12 +172,9 @@ def _write_tables(report: OpenReport, form: Format, names: Sequence[str], out: P
 
 
 def table_bytes(frame: pd.DataFrame, wanted: Format) -> bytes:
-    """Return a frame as a file's content: equal frames, equal bytes.
-
-    CSV has a line of headings, and nothing where a value is missing; JSON is a list of objects, one
-    a row, with null there. Floats are written so that they are read back as they were. What is
-    unseen in a text, as what steers a terminal, is spelled out: ``\\x1b`` in CSV, as JSON does in
-    JSON. A text that a spreadsheet would compute has an apostrophe before it in CSV.
+    """Return a frame as a file: equal frames, equal bytes, floats that read back as they were.
+    Missing is nothing in CSV, null in JSON (a list of rows). What is unseen in a text is spelled
+    out; one that a spreadsheet would compute has an apostrophe before it in CSV.
     """
     if wanted is Format.CSV:
         return _csv_frame(frame).to_csv(index=False, lineterminator="\n").encode()

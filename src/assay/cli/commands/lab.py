@@ -147,11 +147,9 @@ INDEX = "kernels.json"  # as assay.ops.kernel_set says; that module belongs to P
 
 
 def make_kernel_set(root: Path, target: str, output: Path, runtime: RuntimeWish) -> KernelSetRecord:
-    """Compile what PyTorch's operators call on ``target`` into ``output``; returns its index.
-
-    A kernel that does not compile is left out, and named. Raises BadInput (unknown target),
-    MissingEnvironment (no compiler, or nothing can be written), CheckFailed (nothing compiled, or
-    the compiler is not what its wheel holds).
+    """Compile what PyTorch's operators call on ``target`` into ``output``; return its index. A
+    kernel that fails is left out, and named. Raises BadInput, MissingEnvironment, CheckFailed
+    without any.
     """
     catalog = load_catalog(root)
     catalog.check_selection((), [target])
@@ -187,10 +185,7 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: RuntimeWish)
 
 
 def measure_choices(root: Path, options: Options, cores: int) -> tuple[SweepOutcome, ...]:
-    """Run the sweeps of ``options.targets`` (one target); sources are left out of the plan.
-
-    Raises BadInput for a target without sweeps, MissingEnvironment where no figure is to be had.
-    """
+    """Run one target's sweeps. Raises BadInput without sweeps, MissingEnvironment without figures."""
     catalog = load_catalog(root)
     catalog.check_selection((), options.targets)
     (target,) = options.targets

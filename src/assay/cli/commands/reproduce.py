@@ -240,10 +240,7 @@ def finish(
     *,
     trusted: bool = False,
 ) -> None:
-    """Plan a run, do what is left of it, and say what its report says.
-
-    ``narrowed``: whether targets were named. ``trusted``: whether a project's code may run.
-    """
+    """Plan a run (``narrowed``: of named targets), do what is left, and say what its report says."""
     root = checkout.ROOT
     request = make_request(root, catalog, options)
     plan = make_plan(catalog, request)
@@ -276,10 +273,7 @@ def _tell_plan(plan: Plan, prebuilt: str | None) -> None:
 
 
 def tell_outcome(request: Request, strict: bool, catalog: Catalog | None = None) -> None:
-    """Say where the report is and what it says; of an unsigned one, its signer's machine does.
-
-    ``catalog``: what the run was planned from, where it was read already.
-    """
+    """Say where the report is and what it says (of an unsigned one its signer's machine does)."""
     report = checkout.ROOT / report_path(request)
     verdicts = read_record(VerdictsFile, report / VERDICTS).verdicts
     catalog = catalog or load_catalog(report / "evidence")
@@ -301,10 +295,7 @@ def tell_outcome(request: Request, strict: bool, catalog: Catalog | None = None)
 
 
 def _verify_command(report: Path, request: Request) -> list[str]:
-    """Return what verifies a run's report here: its key, and those that its origins need.
-
-    The repository's keys need no naming for origins. Rules that no commit holds are this tree's.
-    """
+    """Return what verifies a run's report here; rules that no commit holds are this tree's."""
     own = public_key_path(Path(request.signing_key))
     paths = dict.fromkeys(map(str, (own, *request.extra_keys)))
     keys = [part for path in paths for part in ("--key", path)]

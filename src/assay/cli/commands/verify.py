@@ -146,10 +146,7 @@ def check_report(
     policy: Policy,
     log: VerificationLog,
 ) -> None:
-    """Verify a report with everything that this checkout can check it by. Raises AssayError.
-
-    ``keys``: whom the caller trusts; none, those of config/trusted_keys and of a ``project``.
-    """
+    """Verify a report by this checkout, with ``keys`` or those trusted here. Raises AssayError."""
     # A project's keys say nothing of reports of Assay's own sources.
     ours = keys_of(project if project_of(folder / "evidence") else None)
     verify_report(
