@@ -75,7 +75,7 @@ def installed() -> int:
 def become(
     python: Path, root: Path, arguments: Sequence[str], environ: Mapping[str, str]
 ) -> NoReturn:
-    """Replace this process by ``python -m assay.cli``, which finds the repository's modules first."""
+    """Replace this process by ``python -m assay.cli``, which finds our modules first."""
     environment = isolated(environ, [root / "src"])
     environment[TYPED] = typed_command(sys.argv[0], root / "assay")
     sys.stdout.flush()
@@ -84,7 +84,7 @@ def become(
 
 
 def prepare(root: Path, arguments: Sequence[str], environ: Mapping[str, str]) -> Path:
-    """Path of an interpreter that has what the arguments need. Raises MissingEnvironment, BadInput."""
+    """Path of a Python that has what the arguments need. Raises MissingEnvironment, BadInput."""
     base = base_python(environ)
     if command_of(arguments) == "test" and not (root / "tests").is_dir():
         raise BadInput(

@@ -83,7 +83,7 @@ def clock_hz(page: str) -> float | None:
 
 
 def launch_ms(profile: ProfileRecord) -> float | None:
-    """Return how long a launch's kernels ran (without a page the longest), in ms; None if not told."""
+    """Return a launch's time in ms: of all kernels, or without a page the longest; or None."""
     if (whole := duration_ns(profile.raw_page or "")) is not None:
         return whole / NS_IN_MS
     value, factor = profile.metrics.get(DURATION), MS.get(profile.units.get(DURATION, ""))

@@ -33,7 +33,7 @@ class Wheel:
 
 
 def ensure_wheels(cache: Path, lock: Path, environ: Mapping[str, str]) -> list[Wheel]:
-    """Return the checked wheels of ``lock``, fetched once. Raises CheckFailed, MissingEnvironment."""
+    """Return the checked wheels of ``lock``, fetched once. Raises AssayError, OSError."""
     folder = cache / pip_locks.lock_digest(lock)[:16]
     cache.mkdir(parents=True, exist_ok=True)
     waiting = "another process is downloading wheels; waiting for it"

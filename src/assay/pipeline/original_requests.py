@@ -174,7 +174,7 @@ def _line(source: str, what: str, typed: TypedLine | None, given: str | None) ->
 
 
 def usable_file_compiles(now: Catalog, lock: str, records: Path) -> tuple[FileCompileJob, ...]:
-    """Return published files that a run compiled, in ``records``, by today's command and toolchain."""
+    """Return published files compiled in ``records`` by today's command and toolchain."""
     found: list[FileCompileJob] = []
     for source, claims_file in now.sources.items():
         for file, arch in ((f, arch) for f in claims_file.compilations for arch in f.archs):

@@ -119,7 +119,7 @@ _ENTRY = re.compile(
 
 
 def fetch(lock: Path, python: str, folder: Path) -> None:
-    """Put all that ``lock`` pins for ``python`` ("3.12") into ``folder``, of some only the source."""
+    """Put all that ``lock`` pins for ``python`` ("3.12") into ``folder``, some as source."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="assay-lock-") as scratch:
         chosen = Path(scratch) / lock.name

@@ -185,7 +185,7 @@ def make_kernel_set(root: Path, target: str, output: Path, runtime: RuntimeWish)
 
 
 def measure_choices(root: Path, options: Options, cores: int) -> tuple[SweepOutcome, ...]:
-    """Run one target's sweeps. Raises BadInput without sweeps, MissingEnvironment without figures."""
+    """Run a target's sweeps. Raises BadInput without any, MissingEnvironment without figures."""
     catalog = load_catalog(root)
     catalog.check_selection((), options.targets)
     (target,) = options.targets

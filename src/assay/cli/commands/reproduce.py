@@ -240,7 +240,7 @@ def finish(
     *,
     trusted: bool = False,
 ) -> None:
-    """Plan a run (``narrowed``: of named targets), do what is left, and say what its report says."""
+    """Plan a run (``narrowed``: of named targets), do what is left, say what its report says."""
     root = checkout.ROOT
     request = make_request(root, catalog, options)
     plan = make_plan(catalog, request)
