@@ -64,7 +64,11 @@ def longest_kernel(page: str) -> ProfiledKernel:
     if DURATION not in units:
         raise ValueError("the raw page tells of no time")
     name = header.index("Kernel Name")
-    kernels = [ProfiledKernel(row[name], _numbers(header, row), units) for row in rows[2:]]
+    kernels = []
+    for row in rows[2:]:
+        numbers = zip(header, map(_number, row), strict=True)
+        values = {metric: value for metric, value in numbers if value is not None}
+        kernels.append(ProfiledKernel(row[name], values, units))
     return max(kernels, key=lambda kernel: kernel.values.get(DURATION, 0.0))
 
 
@@ -107,11 +111,6 @@ def _column(page: str, metric: str) -> tuple[str, list[float]]:
         return "", []
     found = [value for row in kernels if (value := _number(row[column])) is not None]
     return (units[column], found) if kernels and len(found) == len(kernels) else ("", [])
-
-
-def _numbers(header: Sequence[str], row: Sequence[str]) -> dict[str, float]:
-    numbers = ((name, _number(text)) for name, text in zip(header, row, strict=True))
-    return {name: value for name, value in numbers if value is not None}
 
 
 @lru_cache(maxsize=8)

@@ -137,12 +137,6 @@ def program_job(
     )
 
 
-def without_check(job: jobs.DeviceJob) -> jobs.ProgramRunsJob:
-    """Return the job of an original program that runs it for its times alone."""
-    assert isinstance(job, jobs.ProgramRunsJob)
-    return replace(job, verify=())
-
-
 def original_job(
     catalog: Catalog, target: str, job: OriginalJob, described: OriginalSource, copy: Path
 ) -> jobs.OriginalRunsJob:
@@ -188,11 +182,6 @@ def stopwatch_job(
         comparison_spec(catalog, comparison, builds),
         timed=tuple(arm for arm in catalog.comparisons[comparison].profile if arm in correct),
     )
-
-
-def cheats_job(catalog: Catalog, target: str) -> jobs.CheatsJob:
-    """Return the job that tries every cheat on the target's GPU."""
-    return jobs.CheatsJob(as_spec(TargetSpec, catalog.targets[target]))
 
 
 def sanitizer_job(

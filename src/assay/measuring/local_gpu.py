@@ -73,7 +73,9 @@ def find_gpu(
             or lacking_packages(python, packages)
             or _no_gpu(target, str(error).rstrip("."))
         )
-    if _api_version(device.cuda_driver) < DRIVER_API:
+    major, _, minor = device.cuda_driver.partition(".")
+    readable = (major + minor).isdigit()  # what cannot be read is not too old
+    if readable and 1000 * int(major) + 10 * int(minor) < DRIVER_API:  # 13.0 is 13000 there
         return _too_old(device.gpu.product, phrase(device.driver, device.cuda_driver))
     return HostGpu(device.gpu.product, device.gpu.uuid)
 
@@ -133,9 +135,3 @@ def _no_gpu(target: Target, why: str) -> Absence:
 def _too_old(product: str, driver: str) -> Absence:
     detail = f"{product} cannot be measured on, for its {driver} is too old"
     return Absence(NotRun.DRIVER_TOO_OLD, detail, remedy_of_old_driver())
-
-
-def _api_version(shown: str) -> int:
-    """Return 13000 for CUDA 13.0; what cannot be read is not too old."""
-    major, _, minor = shown.partition(".")
-    return 1000 * int(major) + 10 * int(minor) if (major + minor).isdigit() else DRIVER_API

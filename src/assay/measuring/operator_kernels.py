@@ -9,7 +9,7 @@ from assay.catalog.model import Catalog
 from assay.records.builds import BuildRecord, FileDigest
 from assay.records.kernels import OperatorKernel
 from assay.records.platform import is_for
-from assay.records.rivals import KernelEntry, TuningChoice
+from assay.records.rivals import KernelEntry
 from assay.shared.files import sha256_file
 from assay.shared.specs import ArtifactSpec
 
@@ -36,20 +36,15 @@ def offered(catalog: Catalog, target: str) -> tuple[OperatorKernel, ...]:
     names, added = {entry.variant for entry in listed}, dict[str, OperatorKernel]()
     for choice in catalog.tuning.of(target):
         if choice.variant not in names:
+            arms = {arm.id: arm for arm in catalog.comparisons[choice.evidence.comparison].arms}
+            of_b = catalog.workloads[arms[choice.evidence.arm].workload].pattern_b
             added[choice.variant] = OperatorKernel(
                 variant=choice.variant,
                 dtype=choice.dtype,
                 block=(choice.block_rows, choice.block_cols),
-                block_b=_block_b(catalog, choice),
+                block_b=None if of_b is None else (of_b.block_rows, of_b.block_cols),
             )
     return (*listed, *added.values())
-
-
-def _block_b(catalog: Catalog, choice: TuningChoice) -> tuple[int, int] | None:
-    """Return the blocks of a sparse B that a choice was measured with; None for a dense one."""
-    arms = {arm.id: arm for arm in catalog.comparisons[choice.evidence.comparison].arms}
-    pattern = catalog.workloads[arms[choice.evidence.arm].workload].pattern_b
-    return None if pattern is None else (pattern.block_rows, pattern.block_cols)
 
 
 def kernel_entries(catalog: Catalog, target: str, builds: Builds) -> tuple[KernelEntry, ...]:

@@ -70,15 +70,12 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
     again = []
     for target in plan.targets:
         measured = MEASURED.format(target.target)
-        taken_away = (run_dir / measured).is_file() and _lacks_figures(run_dir, target)
+        of = (stages.PLATFORMS, stages.CORRECTNESS, stages.BENCHMARKS)
+        paths = (run_dir / path for stage in of for path in stage.paths(target).values())
+        taken_away = (run_dir / measured).is_file() and not all(map(Path.is_file, paths))
         if target.provision.kind == "device" and (taken_away or _failed_beside(run_dir, target)):
             again.append(measured)
     return again
-
-
-def _lacks_figures(run_dir: Path, target: TargetPlan) -> bool:
-    of = (stages.PLATFORMS, stages.CORRECTNESS, stages.BENCHMARKS)
-    return not all((run_dir / p).is_file() for each in of for p in each.paths(target).values())
 
 
 def _failed_beside(run_dir: Path, target: TargetPlan) -> bool:

@@ -27,10 +27,12 @@ from assay.pipeline.gpu_step_base import MeasuringStep
 from assay.records.measurements import BenchmarkRecord
 from assay.records.originals import OriginalJob, OriginalRunRecord
 from assay.records.side_evidence import ProfileRecord
+from assay.records.workloads import as_spec
 from assay.runtimes.choose import open_image
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
-from assay.shared.job import DeviceJob, ProfileJob
+from assay.shared.job import CheatsJob, DeviceJob, ProfileJob
+from assay.shared.specs import TargetSpec
 
 
 class MeasuringSteps(MeasuringStep):
@@ -172,16 +174,17 @@ class MeasuringSteps(MeasuringStep):
         by the same program, GPU and software stands: some take a minute.
         """
         self._begin(stages.PROGRAMS, target)
-        items = []
+        items, unchecked = list[Item](), dict[str, DeviceJob]()
         for planned in self.planned.programs:
             build, artifact = self._binary(planned.program)
             if build.artifact is None:
                 continue  # its build record says why, and the judge looks there
             job = measure.program_job(self.dag.catalog, target, planned, build, artifact)
             items.append(self._item(stages.PROGRAMS, planned.id, job))
+            unchecked[planned.id] = replace(job, verify=())
         proven = self._proven(stages.PROGRAMS, items)
         left = [
-            replace(item, job=measure.without_check(item.job)) if item.name in proven else item
+            replace(item, job=unchecked[item.name]) if item.name in proven else item
             for item in items
         ]
         done = self._measured(stages.PROGRAMS, left)
@@ -255,7 +258,7 @@ class MeasuringSteps(MeasuringStep):
     def cheats(self, target: str) -> None:
         """Kernels that cheat, which the gate or the timed run must catch."""
         self._begin(stages.CHEATS, target)
-        self._lone(stages.CHEATS, measure.cheats_job(self.dag.catalog, target))
+        self._lone(stages.CHEATS, CheatsJob(as_spec(TargetSpec, self.target)))
 
     def sanitizer(self, target: str) -> None:
         """compute-sanitizer over every compiled kernel at small shapes."""

@@ -51,17 +51,13 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
     )
 
 
-def _is_whole(catalog: Catalog, request: Request) -> bool:
-    """Return whether a run is about all that Assay, and no project, says of itself."""
-    ours = any(catalog.sources[source].source.file is None for source in request.sources)
-    return catalog.project is None and ours and not request.claims
-
-
 def _swept(catalog: Catalog, request: Request, target: str) -> set[str]:
     """Return the comparisons that a target's choices rest on, in a run of all of Assay's own
     claims, or of sweeps alone: then of choices that are not made yet, too.
     """
-    if not (request.tuning or _is_whole(catalog, request)):
+    ours = any(catalog.sources[source].source.file is None for source in request.sources)
+    whole = catalog.project is None and ours and not request.claims
+    if not (request.tuning or whole):
         return set()
     choices = catalog.choices_to_hold(target) if request.tuning else catalog.tuning.of(target)
     return {choice.evidence.comparison for choice in choices}

@@ -132,7 +132,12 @@ def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
             yield command.id, f"directory: no file of the project lies in {where}"
             continue
         lines = (command.build, command.run, command.typed)
-        words = [word for line in lines if line for word in _words(line.line)]
+        words = list[str]()
+        for line in (each.line for each in lines if each):
+            try:
+                words += shlex.split(line)
+            except ValueError:  # a quote that does not end
+                words += line.split()
         for name in (Path(os.path.normpath(where / word)) for word in dict.fromkeys(words)):
             inside = not name.is_absolute() and ".." not in name.parts
             # A word may be too long for a name, which this answers, too.
@@ -159,13 +164,6 @@ def project_remarks(catalog: Catalog) -> Iterator[str]:
             gain = with_unit("1.25", Unit.RATIO)
             says = f"per cent that its command prints are read as a gain: 25 % is {gain}"
             yield f"remark: claim '{claim.id}': {says}"
-
-
-def _words(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return line.split()
 
 
 def _documents(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:

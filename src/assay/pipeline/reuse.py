@@ -150,7 +150,13 @@ def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> T
     own = own_records(evidence, target)
     builds = [read_record(BuildRecord, path) for path in sorted((own / "builds").glob("*/*.json"))]
     builds.sort(key=lambda each: each.arch == now.targets[target].arch)  # which decides, being last
-    alike = {each.id: _compiles_alike(root, now, each, lock) for each in builds}
+    alike = dict[str, bool]()
+    for each in builds:
+        try:
+            today = describe(root, now, each.kind, each.id, each.arch, lock).key
+        except BadInput:  # it is no more
+            today = None
+        alike[each.id] = today == each.key
     same = {each.artifact.sha256 for each in builds if each.artifact and alike[each.id]}
 
     def fits(stage: stages.AnyStage, key: tuple[str, ...]) -> bool:
@@ -202,13 +208,6 @@ def require_figures(held: TargetPlan) -> None:
             f"--recorded {held.provision.recorded_in}: holds no figure of {held.target} that the "
             f"configuration still measures in the same way"
         )
-
-
-def _compiles_alike(root: Path, now: Catalog, record: BuildRecord, lock: str) -> bool:
-    try:
-        return describe(root, now, record.kind, record.id, record.arch, lock).key == record.key
-    except BadInput:  # it is no more
-        return False
 
 
 def _measured_alike(now: Catalog, then: Catalog, name: str) -> bool:
