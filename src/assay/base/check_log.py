@@ -86,10 +86,7 @@ class CheckLog:
 
     @contextmanager
     def check(self, name: str) -> Iterator[CheckUnderWay]:
-        """Run the body as check ``name``; what is yielded takes what a pass says.
-
-        What this machine lacks says nothing of the report: MissingEnvironment passes through.
-        """
+        """Run the body as check ``name``; MissingEnvironment says nothing of it, and passes."""
         found = CheckUnderWay()
         try:
             yield found

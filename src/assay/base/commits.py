@@ -18,12 +18,9 @@ MEANT = ("--", ".", *(f":(exclude){path}" for path in SITE_FILES))
 
 
 def git_state(root: Path) -> tuple[str | None, bool | None]:
-    """Commit and whether the tree is clean.
-
-    ``ASSAY_COMMIT`` names the commit of a tree that came without git, or with the git of an older
-    one; whether it is clean is not known then. Raises BadInput where it is none, or where git knows
-    this very tree as another commit. A repository that the tree only lies in, or that the
-    environment names, says nothing of it.
+    """Return commit and whether the tree is clean. ``ASSAY_COMMIT`` names that of a tree without
+    git; its cleanness is not known. A repository that the tree only lies in says nothing of it.
+    Raises BadInput where the name is none, or git knows a clean tree as another commit.
     """
     named = os.environ.get("ASSAY_COMMIT") or None
     if named is not None and not COMMIT.fullmatch(named):

@@ -9,9 +9,8 @@ from assay.shared.errors import ExitCode
 
 
 class AssayError(Exception):
-    """Base of every error Assay raises on purpose; its text is one sentence for the user.
-
-    ``code`` says the same for programs, in kebab-case; where nobody gives one it is the class's.
+    """Base of what Assay raises on purpose: one sentence, and a ``code`` (the class's) for
+    programs.
     """
 
     exit_code: int = ExitCode.CHECK_FAILED

@@ -30,11 +30,9 @@ IGNORED = (
 
 
 def isolated(environ: Mapping[str, str], packages: Iterable[Path] = ()) -> dict[str, str]:
-    """Return a caller's environment without what would run code that nobody put there for that.
-
-    Every ``PYTHON...`` variable is left out: they name directories (PYTHONPATH, PYTHONHOME,
-    PYTHONUSERBASE, PYTHONPYCACHEPREFIX), files (PYTHONSTARTUP) and modules (PYTHONWARNINGS,
-    PYTHONBREAKPOINT). ``packages`` as for ``python_variables``.
+    """Return a caller's environment without what would run code that nobody put there for that:
+    every ``PYTHON...`` variable, for they name directories, files and modules. ``packages`` as for
+    ``python_variables``.
     """
     kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
     for name in SEARCHED:

@@ -37,10 +37,7 @@ def shown(text: str) -> str:
 
 
 def shown_line(text: str) -> str:
-    """Return the same as one line: a newline in a name would begin a line of its own.
-
-    Of a line that nobody reads to its end the beginning is shown, and how much more there is.
-    """
+    """Return the same as one line, cut where it is longer than anybody reads."""
     if len(text) > LONGEST_LINE:
         text = f"{text[:LONGEST_LINE]}... ({len(text) - LONGEST_LINE:,} more characters)"
     return _NOT_IN_A_LINE.sub(_spelled, text)

@@ -86,10 +86,8 @@ def watch(
     tick_s: float,
     describe: Callable[[str], str],
 ) -> int:
-    """Exit code of a command whose output goes to ``log``.
-
-    Every ``tick_s`` seconds a line says how long it has been running, with ``describe(output so
-    far)`` behind it. The command is ended when this process is interrupted.
+    """Return the exit code of a command whose output goes to ``log``; say every ``tick_s`` seconds
+    how long it runs, and ``describe(output so far)``. It is ended with this process.
     """
     with (
         log.open("w") as stream,
@@ -132,11 +130,10 @@ def ticking(tick_s: float, describe: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def exclusive(path: Path, waiting: str) -> Iterator[None]:
-    """Hold the lock file ``path``; say ``waiting`` when another process holds it first.
-
-    The file is removed at the end, so a waiter makes sure that what it locked still stands there.
-    It is open for writing, which a lock over NFS takes. Raises OSError where it cannot be made,
-    MissingEnvironment on a file system without locks.
+    """Hold the lock file ``path``, which is open for writing, as NFS wants; say ``waiting`` when
+    another process has it. It is removed at the end, so a waiter looks whether it still stands
+    there. Raises OSError where it cannot be made, MissingEnvironment on a file system without
+    locks.
     """
     said = False
     while True:

@@ -39,10 +39,8 @@ class OutOfTime(CheckFailed):
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime in the body after ``seconds``, whatever it waits for. They do not nest.
-
-    Runtimes end what they started when the caller raises. Signals reach the main thread alone: in
-    any other there is no deadline.
+    """Raise OutOfTime in the body after ``seconds``, in the main thread alone. They do not nest.
+    Runtimes end what they started when the caller raises.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

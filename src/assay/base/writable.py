@@ -110,9 +110,7 @@ def own_cache() -> Path | None:
 
 
 def project_cache(environ: Mapping[str, str]) -> Path:
-    """Return where projects' runs keep such things: with their user, and never in a project, which
-    may be a stranger's. Raises MissingEnvironment where nothing can be written there.
-    """
+    """Return where projects' runs keep such things, with their user. Raises MissingEnvironment."""
     home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "/")) / ".cache"
     place = Path(environ.get(CACHE_VARIABLE) or Path(home) / "assay").absolute()
     if (why := why_not_writable(place / "builds")) is not None:

@@ -93,10 +93,8 @@ def read_placed_yaml(path: Path) -> PlacedYaml:
 def read_part(
     model: type[R], value: Any, document: PlacedYaml, at: YamlPath, called: str = ""
 ) -> tuple[R | None, list[YamlProblem]]:
-    """Return a part of a document as a record, or all that is wrong with it.
-
-    ``value`` stands for what the document has at ``at``, where that was changed before. ``called``:
-    what a person calls the part, ahead of each problem.
+    """Return a part of a document as a record, or all that is wrong with it. ``value``: of the
+    part, as it is by now; ``called``: what people call it.
     """
     try:
         return model.model_validate_json(json.dumps(value)), []

@@ -38,10 +38,8 @@ class TableColumn(NamedTuple):
 
 
 def show_table(title: str, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows: at a terminal as a table, or some lines a row where it is too narrow for one.
-
-    For programs it is a line of headings and a line a row, cells apart by tabs; the title, which
-    they have no use for, goes to standard error.
+    """Print rows: at a terminal as a table, or some lines a row where that is too narrow; for
+    programs a line of headings and one a row, apart by tabs, with the title on standard error.
     """
     cells = [[shown_line(" ".join(cell.split())) for cell in row] for row in rows]
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None

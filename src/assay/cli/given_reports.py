@@ -61,9 +61,7 @@ def _read(
     trusted: Sequence[TrustedKey],
     keep: Keep | None,
 ) -> GivenReport:
-    """Return a report, verified or with what is wrong. Raises BadInput where none is there, and
-    MissingEnvironment where this machine cannot unpack it.
-    """
+    """Return a report, verified or with what is wrong. Raises BadInput, MissingEnvironment."""
     log = VerificationLog()
     try:
         with opened_report(path) as directory:

@@ -30,9 +30,7 @@ def guessed_build_seconds(root: Path, plan: Plan) -> float:
 
 
 def plan_lines(plan: Plan, seconds: float, prebuilt: str | None = None) -> Iterator[str]:
-    """Yield what a run does, the most telling first. ``seconds``: of processor time, about what its
-    compilers take; ``prebuilt``: a folder that builds come from where it has them.
-    """
+    """Yield what a run does. ``seconds``: of compilers; ``prebuilt``: a folder with builds."""
     provisions, builds = [target.provision for target in plan.targets], len(plan.builds)
     about = f" (about {fmt.duration(math.ceil(seconds))} of processor time from scratch)"
     time = f", but for those in {prebuilt}" if prebuilt else about if seconds else ""

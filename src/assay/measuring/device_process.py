@@ -94,17 +94,12 @@ def run_device_batch(
     files: Iterable[Path] = (),
     echo: bool = True,
 ) -> list[R | DeviceJobFailed]:
-    """Run jobs of one task and one target in one start of the device side, in their order.
-
-    Each job gives its record or the error that it ended with. ``into`` names a file for each
-    record (.json or .json.gz, in folders that exist), which the device side writes as it goes, so
-    that an interrupted batch leaves what it finished; without it nothing is left. ``under`` is a
-    profiler's command that starts the device's Python; ``files`` are directories it writes to.
-    Every artifact that a job names is readable. Progress lines go to standard error when ``echo``.
-
-    A job that takes the whole device side down with it has failed, and the jobs behind it get
-    another start, but for one under ``under``. Raises MissingEnvironment when there is no usable
-    GPU of the asked kind, or none any more.
+    """Run jobs of one task and one target in one start of the device side; return each one's record
+    or error. ``into``: files of the records (.json, .json.gz), written as they come, so that an
+    interrupted batch leaves what it finished. ``under``: a profiler's command that starts the
+    Python; ``files``: directories it writes to. A job that takes the device side down has failed,
+    and those behind it get another start, but not ``under`` a profiler. Raises MissingEnvironment
+    without a usable GPU of the asked kind.
     """
     with tempfile.TemporaryDirectory(prefix="assay-job-") as name:
         scratch = Path(name)

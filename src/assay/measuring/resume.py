@@ -65,9 +65,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Proofs:
-    """What runs proved of kernels, and no figure: gates, cheats, sanitizers, and that a program's
-    output is right.
-    """
+    """What runs proved of kernels: gates, cheats, sanitizers, right output of programs."""
 
     folder: Path
     """Of one stage and target, for all runs of a checkout."""
@@ -107,11 +105,9 @@ def kept_folder(run_dir: Path, stage: str, target: str) -> Path:
 
 @dataclass(frozen=True)
 class Beside(Generic[R]):
-    """How a stage goes on whose evidence stands beside the figures.
-
-    No verdict rests on it, so none of it may cost a run its verdicts: whatever crashes, hangs or
-    lacks a tool ends in a record that says ``failed`` and why. Only a GPU that is not to be had
-    before the figures are measured stops a run, for then a second start loses nothing.
+    """How a stage goes on of whose evidence no verdict rests: whatever crashes, hangs or lacks a
+    tool ends in a record that says ``failed`` and why. Only a GPU that is gone before the figures
+    are measured stops a run, for then a second start loses nothing.
     """
 
     failed: Callable[[DeviceJob, str], R]

@@ -192,12 +192,9 @@ class Dag:
         return Definitions(self.catalog, self.request, self.target_plan(target))
 
     def stages_of(self, target: str) -> list[evidence.AnyStage]:
-        """Return the stages of a target in the order in which one job does them.
-
-        Kernels that cheat come first, and are short: there a machine shows that is unfit to
-        measure. What programs print is there before a benchmark asks which verdicts hang on it.
-        Figures come before what stands beside them, for a GPU that is lent may go back. A sweep for
-        its own sake needs nothing beside.
+        """Return the stages of a target in the order of TARGET_STAGES: printed figures before the
+        benchmark that asks which verdicts hang on them, and figures before what stands beside them,
+        for a GPU that is lent may go back. A sweep for its own sake needs nothing beside.
         """
         plan, swept = self.target_plan(target), self.request.tuning and not self.request.sources
         left_out = evidence.Purpose.BESIDE if swept else None

@@ -38,9 +38,7 @@ class Definitions:
     plan: TargetPlan
 
     def whole(self) -> str:
-        """Return the digest of all that the stages of the target are told: when it changes, they
-        run again. What they measured by a job that stayed the same they take up.
-        """
+        """Return the digest of all that a target's stages are told: changed, they run again."""
         catalog, judging, plan = self.catalog, self.catalog.judging, self.plan
         stages = [stage for stage in TARGET_STAGES if stage.keys(plan)]
         parts: list[Any] = [self.measurement(stage) for stage in stages]

@@ -104,10 +104,7 @@ def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> l
 
 
 def is_damaged(report_dir: Path) -> bool:
-    """Return whether a report lacks a file that it was signed with, or has another in its place.
-
-    A report that is not there at all, or was never signed, is none; the workflow sees to that.
-    """
+    """Return whether a signed report lacks a file, or has another in its place."""
     if not (report_dir / MANIFEST).is_file():
         return False
     from assay.verification.manifest import changed_files  # noqa: PLC0415 - no job asks

@@ -249,8 +249,8 @@ class MeasuringStep:
         return sha256_bytes(json.dumps(software, sort_keys=True).encode())
 
     def _share_sweeps(self, *, keep: bool) -> None:
-        """Keep the settings of rivals that this run swept for later runs on the same GPU, with the
-        same software and code of ours; or take theirs, unless they are to be swept again.
+        """Keep swept settings of rivals for later runs on this GPU, software and code, or take
+        theirs.
         """
         machine = self._machine()
         if machine is None or (self.dag.request.prove_again and not keep):

@@ -39,8 +39,8 @@ class MeasuringSteps(MeasuringStep):
     """The steps that need a target's GPU, where its figures are measured in this run."""
 
     def measure(self, target: str) -> list[str]:
-        """Return the stages of a target, to be done in this order. What an earlier start left of
-        them is taken away, but for the machine: what it finished is kept elsewhere.
+        """Return a target's stages in order; what an earlier start left of them, but for the
+        machine, is gone.
         """
         found = self.dag.stages_of(target)
         for stage in (each for each in found if each.purpose is not stages.Purpose.MACHINE):

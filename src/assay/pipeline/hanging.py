@@ -30,8 +30,8 @@ BEFORE = ("too_few_processes", "no_control", "no_usable_blocks")
 
 
 def hanging(case: Case, target: str) -> set[str]:
-    """Return the comparisons on whose samples a verdict on a target hangs, and which a look that is
-    left may decide, if their processes go on to scatter as they did.
+    """Return comparisons on which a target's verdict hangs and a left look may decide, scattering
+    alike.
     """
     found = set[str]()
     for answer, verdict in judged(case, target):
@@ -120,9 +120,7 @@ def _slack(summary: Summary) -> float:
 
 
 def _settled_half(case: Case, claim: Claim, target: str) -> float:
-    """Return half the interval that the sides of a derived figure add for which no look is left, as
-    for what a program prints (a log).
-    """
+    """Return half the interval that a derived figure's sides without a further look add (a log)."""
     if not isinstance(claim.evaluation, ways.Derived):
         return 0.0
     half = 0.0

@@ -63,12 +63,10 @@ def given_by_source(
 def find_originals(
     catalog: Catalog, sources: Sequence[str], given: Mapping[str, Given], runtime: str
 ) -> tuple[tuple[OriginalRequest, ...], tuple[FileCompileRequest, ...]]:
-    """Return what is to be built and run in which checkout, and what is compiled of it as
-    published: each file that claims of a source are about, for each architecture that they name.
-
-    Of a source with such files that types no whole run line, nothing runs unless the user gives
-    lines; where something runs, a file may be absent. Raises BadInput for what does not fit
-    together or is no checkout of the source's, and for a runtime whose images hold no compiler.
+    """Return what is to be built and run in which checkout, and which of its files are compiled as
+    published, for each architecture that claims name. Where such files are, something runs only by
+    a whole run line, or the user's. Raises BadInput for what does not fit, or needs another
+    runtime.
     """
     if given and runtime != "host":
         raise BadInput(
@@ -113,9 +111,7 @@ def _jobs(
     own: Given,
     copy: CheckoutCopy,
 ) -> Iterator[OriginalJob]:
-    """Yield a source's program, and it with other settings, where its build line has them. Raises
-    BadInput without a line to run, or where the checkout lacks what the lines need.
-    """
+    """Yield a source's program, also with other settings of its build line. Raises BadInput."""
     build = _line(source, "build", original.build, own.build)
     run = _line(source, "run", original.run, own.run)
     if run is None:

@@ -108,12 +108,10 @@ def _compiled_here(
     claims: Sequence[Claim],
     answers: Sequence[Answer],
 ) -> Iterator[BuildJob]:
-    """Yield what a run compiles of its builds: all where it measures, or was told to.
-
-    Elsewhere nothing that is compiled runs, and a first run shall end within minutes on a small
-    machine: the original programs, which take longest, are left to machines that run them, and so
-    are variants that no claim rests on (those of sweeps, and of readings beside the primary one),
-    and what is for targets of which no claim speaks.
+    """Yield what a run compiles of its builds: all where it measures, or was told to. Elsewhere
+    nothing compiled runs, and a first run shall end within minutes: left to others are original
+    programs, variants that no claim's primary reading rests on, and targets of which no claim
+    speaks.
     """
     measures = any(provision.kind == "device" for provision in request.targets)
     if request.judges_only:

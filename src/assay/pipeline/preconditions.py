@@ -39,9 +39,7 @@ def require_places(root: Path, run: str, key: Path | None) -> None:
 
 
 def name_of_run(home: Path, claims: Sequence[str]) -> str:
-    """Return the name of a run that nobody named: LOCAL; of some claims alone that of the first,
-    where a signed report of more claims lies under LOCAL.
-    """
+    """Return LOCAL, or the first of the claims where LOCAL's signed report has others, too."""
     earlier = _signed_plan(home / REPORTS / LOCAL) if claims else None
     more = earlier is not None and {each.claim for each in earlier.answers} - set(claims)
     return claims[0] if more else LOCAL

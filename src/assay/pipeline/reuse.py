@@ -140,8 +140,8 @@ def held_plans(report: Path) -> dict[str, TargetPlan]:
 
 
 def _held(root: Path, now: Catalog, evidence: Path, target: str, name: str) -> TargetPlan:
-    """Return what the evidence of the run that measured a target holds of it, as far as that still
-    means what the configuration says. ``name``: of the report that it is taken from.
+    """Return what the evidence of a measuring run holds of its target that still means what the
+    configuration says. ``name``: of the report that it is taken from.
     """
     then, lock = load_catalog(evidence), toolchain_lock_digest(root)
     plans = read_record(Plan, evidence / stages.plan_path()).targets

@@ -97,8 +97,8 @@ def report_path(request: Request) -> str:
 
 
 def foreign_place(home: Path, *run: str) -> str | None:
-    """Return what is wrong where ``results`` or ``reports`` of ``home`` leads out of it; None where
-    neither does. ``run``: a run whose folders in them are looked at, too.
+    """Return what is wrong where results or reports (of ``run``, too) lead out of ``home``, or
+    None.
     """
     for place in (home / RESULTS, home / REPORTS):
         for path in (place, *(place / name for name in run)):

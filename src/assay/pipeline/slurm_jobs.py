@@ -32,11 +32,9 @@ def job_name(run_dir: Path) -> str:
 
 
 def executor_options(cluster: ClusterFile, run_dir: Path) -> list[str]:
-    """Return what Snakemake's executor is told of the site and of this run.
-
-    Its jobs' output lies in the run's own folder: where runs of a checkout shared one, the plugin
-    of a run that ended removed the empty folders into which another's waiting jobs were to write,
-    and Slurm starts no job whose output it cannot open.
+    """Return what Snakemake's executor is told of the site and of this run. Its jobs' output lies
+    in the run's own folder: of a shared one the plugin of an ended run removes empty folders, and
+    Slurm starts no job whose output it cannot open.
     """
     options = [
         "--jobs", str(cluster.max_jobs),

@@ -67,14 +67,11 @@ def run_workflow(
     again: Sequence[str] = (),
     verbose: bool = False,
 ) -> None:
-    """Bind the run to its plan, and run the workflow up to rule ``goal`` (all, by default).
-
-    ``catalog``: what ``plan`` was made from; ``again``: outputs below the run's directory that are
-    made anew though they are there. What Snakemake says goes to ``logs/snakemake.log`` of the run,
-    and to the terminal too where that is ``verbose``. The first step that finds that the machine
-    lacks something ends the run; what was finished is kept. A report that is no longer as it was
-    signed is made again. Raises the failed steps' error with the first one's exit code, Interrupted
-    when this process is.
+    """Bind the run to its plan, and run the workflow up to rule ``goal`` (all, by default);
+    ``again``: outputs below the run's directory that are made anew. What is no longer as it was
+    signed is made again, too. What Snakemake says goes to its log, and to the terminal where
+    ``verbose``. Raises the failed steps' error with the first one's exit code (what the machine
+    lacks ends all at once), Interrupted.
     """
     require_compiler(request, plan)
     with only_run(root if request.home is None else Path(request.home), request.run):

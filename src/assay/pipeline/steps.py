@@ -191,14 +191,11 @@ def run_job(job: Any) -> None:
 
 
 def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, log: str) -> None:
-    """Run one step of a workflow of the repository at ``root``; ``rule`` names a method of Steps.
-
-    ``run_dir``: results/<run>, of a project with its folder. ``measure`` is every stage of a
-    target, one after the other; what does not depend on a stage that failed goes on. A report is
-    judged before it is rendered, and verified once it is signed. An AssayError
-    becomes a sentence on standard error, in ``log`` and in ``results/<run>/failures/``, where the
-    command line finds it with the exit code it owes its caller, and so does a place that cannot be
-    written; of any other error ``log`` holds the traceback. Says how long each stage took.
+    """Run one step of the run in ``run_dir``; ``rule`` names a method of Steps. ``measure`` is
+    every stage of a target: what does not depend on a failed one goes on. An AssayError, or a place
+    that cannot be written, becomes a sentence on standard error, in ``log`` and in
+    ``results/<run>/failures/``, where the command finds it with its exit code; of any other error
+    ``log`` holds the traceback.
     """
     leave_on_signals()
     if not leave_with_owner(os.environ):

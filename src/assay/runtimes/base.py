@@ -81,14 +81,10 @@ class Runtime(Protocol):
     def run(
         self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
     ) -> CommandOutcome:
-        """Run ``task`` in ``image`` (None on the host) and wait for its end.
-
-        ``on_line`` gets each line of standard output and standard error as it comes, without the
-        line's end. A container has no network, the caller's user and group ids, a read-only root,
-        a /tmp of its own, the declared binds, and limits on memory and processes; it is removed
-        whatever happens, an exception in the caller included.
-
-        Raises MissingEnvironment when the command or container cannot be started at all.
+        """Run ``task`` in ``image`` (None on the host) to its end, each line of both outputs to
+        ``on_line`` as it comes. A container has no network, the caller's user and group ids, a
+        read-only root, a /tmp of its own, the declared binds, and limits on memory and processes;
+        it is removed whatever happens. Raises MissingEnvironment when it cannot be started at all.
         """
         ...
 

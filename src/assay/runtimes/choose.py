@@ -18,9 +18,7 @@ SifOf = Callable[[ImageRecord], Path]
 def open_image(
     name: RuntimeName, reference: str
 ) -> Callable[[Task, Callable[[str], None]], CommandOutcome]:
-    """Return what runs a task in the image of a digest, with its lines as they come. Raises
-    MissingEnvironment where the runtime starts none, or this one cannot be had.
-    """
+    """Return what runs tasks in the image of a digest. Raises MissingEnvironment without it."""
     if not is_engine(name):
         raise MissingEnvironment(
             f"it runs in image {reference}, and --runtime {name} starts none by its digest: "

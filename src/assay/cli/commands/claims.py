@@ -125,11 +125,9 @@ def claim_rows(
     catalog: Catalog, of: Mapping[str, Sequence[Verdict]], sources: Collection[str] = ()
 ) -> list[Row]:
     """Return claims and audits of ``sources`` (all, when none is named), by source, in file order.
-
-    A row's ``kind`` is ``claim`` for a printed figure or statement and ``audit`` for a relation
-    between figures that the source does not print; both get a verdict under the id in ``claim``.
-    Its ``status`` is that of the verdict that it counts by, its ``outcome`` what its line on the
-    page says: of a figure measured elsewhere what it would be there. None without a verdict.
+    ``kind`` is ``claim`` for what is printed, ``audit`` for a relation between printed figures;
+    ``status`` that of the verdict it counts by, ``outcome`` what the page says (elsewhere: would
+    be), or None.
     """
     rows = []
     for source, file in catalog.sources.items():
