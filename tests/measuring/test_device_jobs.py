@@ -9,7 +9,7 @@ from assay.base.errors import CheckFailed
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
-from assay.measuring.device_jobs import benchmark_job, sanitizer_job, stopwatch_job
+from assay.measuring.device_jobs import TargetJobs
 from assay.records.builds import BuildRecord
 from assay.records.measurements import CorrectnessRecord
 from assay.shared.files import sha256_file
@@ -41,7 +41,7 @@ def builds(tmp_path: Path) -> dict[str, tuple[BuildRecord, Path]]:
 def test_a_sanitizer_gets_every_compiled_kernel_once_on_a_problem_of_its_own(
     catalog: Catalog, builds: dict[str, tuple[BuildRecord, Path]]
 ) -> None:
-    job = sanitizer_job(catalog, "h100", ["demo_sweep"], builds)
+    job = TargetJobs(catalog, "h100").sanitizer(["demo_sweep"], builds)
     assert [(arm.variant.id, arm.workload.id) for arm in job.arms] == [
         ("demo_bk32", "demo_bsr"),
         ("demo_bk96", "demo_bsr"),
@@ -54,7 +54,7 @@ def test_a_binary_that_is_not_its_builds_is_refused(
 ) -> None:
     builds["demo_bk32"][1].write_bytes(b"another")
     with pytest.raises(CheckFailed, match="is not the file"):
-        sanitizer_job(catalog, "h100", ["demo_sweep"], builds)
+        TargetJobs(catalog, "h100").sanitizer(["demo_sweep"], builds)
 
 
 def test_only_profiled_arms_that_passed_the_gate_are_timed_again(
@@ -62,11 +62,11 @@ def test_only_profiled_arms_that_passed_the_gate_are_timed_again(
 ) -> None:
     evidence = load_evidence(tmp_path / "repo" / "results" / "demo_run")
     gate: CorrectnessRecord = evidence.correctness["h100", "demo_sweep"]
-    job = stopwatch_job(catalog, "h100", "demo_sweep", builds, gate)
+    job = TargetJobs(catalog, "h100").stopwatch("demo_sweep", builds, gate)
     assert job.timed == ("bk32", "bk96")
     wrong = gate.arms[0].model_copy(update={"status": "incorrect"})
     failed = gate.model_copy(update={"arms": (wrong, *gate.arms[1:])})
-    assert stopwatch_job(catalog, "h100", "demo_sweep", builds, failed).timed == ("bk96",)
+    assert TargetJobs(catalog, "h100").stopwatch("demo_sweep", builds, failed).timed == ("bk96",)
 
 
 def test_an_arm_alone_is_timed_only_where_a_claim_asks_for_it_alone(
@@ -79,8 +79,8 @@ def test_an_arm_alone_is_timed_only_where_a_claim_asks_for_it_alone(
     assert artifact is not None
     right = gate.arms[0].model_copy(update={"binary_sha256": artifact.sha256})
     failed = gate.model_copy(update={"arms": (right, *wrong)})
-    asked = benchmark_job(catalog, "h100", "demo_sweep", builds, failed)
+    asked = TargetJobs(catalog, "h100").benchmark("demo_sweep", builds, failed)
     nobody = replace(catalog, claims={})
-    alone = benchmark_job(nobody, "h100", "demo_sweep", builds, failed)
+    alone = TargetJobs(nobody, "h100").benchmark("demo_sweep", builds, failed)
     assert (asked.timed, alone.timed) == (("bk32",), ())
     assert set(alone.not_timed) == {arm.arm for arm in gate.arms}

@@ -1,7 +1,7 @@
 """The plan's jobs of the device side: what only readers need is left out, so that it may change."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.base.errors import CheckFailed
@@ -21,7 +21,6 @@ from assay.shared.specs import ArmSpec, ComparisonSpec, ProtocolSpec, TargetSpec
 
 PROGRAM_TIMEOUT_S = 300.0
 """An example that has not ended by then hangs: the longest takes under 30 s on an H100."""
-
 ORIGINAL_BUILD_S = 1800.0
 """A stranger's build that has not ended by then hangs, or is none of one program."""
 ORIGINAL_RUN_S = 600.0
@@ -48,61 +47,8 @@ def arm_spec(catalog: Catalog, name: str, variant: str, workload: str, builds: B
 def comparison_spec(catalog: Catalog, name: str, builds: Builds) -> ComparisonSpec:
     """Return a comparison with all that its arms need; raises as ``arm_spec``."""
     comparison = catalog.comparisons[name]
-    return ComparisonSpec(
-        comparison.id,
-        comparison.control,
-        tuple(
-            arm_spec(catalog, arm.id, arm.variant, arm.workload, builds) for arm in comparison.arms
-        ),
-    )
-
-
-def correctness_job(
-    catalog: Catalog, target: str, comparison: str, builds: Builds
-) -> jobs.CorrectnessJob:
-    """Return the job that checks every arm. Raises as ``arm_spec``, as every job with arms does."""
-    return jobs.CorrectnessJob(
-        as_spec(TargetSpec, catalog.targets[target]),
-        comparison_spec(catalog, comparison, builds),
-        seeds=catalog.judging.correctness_seeds,
-    )
-
-
-def benchmark_job(
-    catalog: Catalog, target: str, comparison: str, builds: Builds, gate: CorrectnessRecord
-) -> jobs.BenchmarkJob:
-    """Return the first look at what passed the gate. Raises CheckFailed where that saw other
-    binaries.
-    """
-    for arm in gate.arms:
-        build = builds[arm.variant][0] if arm.variant in builds else None
-        digest = build.artifact.sha256 if build and build.artifact else None
-        if arm.status == "correct" and arm.binary_sha256 != digest:
-            raise CheckFailed(f"{comparison}: the gate checked another binary of {arm.variant}")
-    protocol = catalog.protocols[catalog.comparisons[comparison].protocol]
-    wrong = {arm.arm: f"{arm.status}: {arm.detail}" for arm in gate.arms if arm.status != "correct"}
-    right = [arm.arm for arm in gate.arms if arm.status == "correct"]
-    if wrong and len(right) == 1 and not _asked_alone(catalog, comparison, right[0]):
-        wrong[right.pop()] = "nothing is left that it would be compared with"
-    return jobs.BenchmarkJob(
-        as_spec(TargetSpec, catalog.targets[target]),
-        comparison_spec(catalog, comparison, builds),
-        as_spec(ProtocolSpec, protocol),
-        first=0,
-        processes=protocol.looks[0],
-        timed=tuple(right),
-        not_timed=wrong,
-    )
-
-
-def _asked_alone(catalog: Catalog, comparison: str, arm: str) -> bool:
-    """Return whether a claim, under some reading, asks for an arm's own time or rate."""
-    return any(
-        (term.comparison, term.arm, term.over) == (comparison, arm, None)
-        for claim in catalog.claims.values()
-        for evaluation in evaluations_of(claim)
-        for term in terms_of(evaluation)
-    )
+    arms = (arm_spec(catalog, a.id, a.variant, a.workload, builds) for a in comparison.arms)
+    return ComparisonSpec(comparison.id, comparison.control, tuple(arms))
 
 
 def further_job(
@@ -120,80 +66,111 @@ def further_job(
     )
 
 
-def program_job(
-    catalog: Catalog, target: str, job: ProgramJob, build: BuildRecord, artifact: Path
-) -> jobs.ProgramRunsJob:
-    """Return the job that runs an original program; where it checks its output only when told to,
-    it is told so in one run more, which is not timed.
-    """
-    return jobs.ProgramRunsJob(
-        as_spec(TargetSpec, catalog.targets[target]),
-        job.program,
-        told_to_device(build, artifact),
-        arguments=tuple(job.arguments),
-        runs=catalog.judging.program_runs,
-        timeout_s=PROGRAM_TIMEOUT_S,
-        verify=catalog.programs[job.program].verified_by(job.arguments),
-    )
+@dataclass(frozen=True)
+class TargetJobs:
+    """The jobs of one target; all with arms raise as ``arm_spec``."""
 
+    catalog: Catalog
+    target: str
 
-def original_job(
-    catalog: Catalog, target: str, job: OriginalJob, described: OriginalSource, copy: Path
-) -> jobs.OriginalRunsJob:
-    """Return the job that builds and runs a source's own program in ``copy``, of a checkout."""
-    return jobs.OriginalRunsJob(
-        as_spec(TargetSpec, catalog.targets[target]),
-        source=job.source,
-        original=job.original,
-        directory=str(copy.resolve()),
-        working=described.directory,
-        file=described.file,
-        checkout=job.checkout.model_dump(mode="json"),
-        build=job.build.line if job.build else None,
-        build_by=job.build.by if job.build else None,
-        run=job.run.line,
-        run_by=job.run.by,
-        typed=job.typed.line if job.typed else None,
-        image=described.image,
-        runs=catalog.judging.program_runs,
-        build_timeout_s=ORIGINAL_BUILD_S,
-        run_timeout_s=ORIGINAL_RUN_S,
-    )
+    @property
+    def spec(self) -> TargetSpec:
+        """Return the target as the device side is told of it."""
+        return as_spec(TargetSpec, self.catalog.targets[self.target])
 
+    def correctness(self, comparison: str, builds: Builds) -> jobs.CorrectnessJob:
+        """Return the job that checks every arm."""
+        arms = comparison_spec(self.catalog, comparison, builds)
+        return jobs.CorrectnessJob(self.spec, arms, seeds=self.catalog.judging.correctness_seeds)
 
-def profile_job(
-    catalog: Catalog, target: str, comparison: str, arm: str, builds: Builds
-) -> jobs.ProfileJob:
-    """Return the job that launches one arm once between cudaProfilerStart and Stop."""
-    return jobs.ProfileJob(
-        as_spec(TargetSpec, catalog.targets[target]),
-        comparison_spec(catalog, comparison, builds),
-        arm,
-    )
+    def benchmark(
+        self, comparison: str, builds: Builds, gate: CorrectnessRecord
+    ) -> jobs.BenchmarkJob:
+        """Return the first look at what passed; CheckFailed if the gate saw other binaries."""
+        for arm in gate.arms:
+            build = builds[arm.variant][0] if arm.variant in builds else None
+            digest = build.artifact.sha256 if build and build.artifact else None
+            if arm.status == "correct" and arm.binary_sha256 != digest:
+                raise CheckFailed(f"{comparison}: the gate checked another binary of {arm.variant}")
+        protocol = self.catalog.protocols[self.catalog.comparisons[comparison].protocol]
+        right = [arm.arm for arm in gate.arms if arm.status == "correct"]
+        wrong = {a.arm: f"{a.status}: {a.detail}" for a in gate.arms if a.status != "correct"}
+        if wrong and len(right) == 1 and not self._asks_for(comparison, right[0]):
+            wrong[right.pop()] = "nothing is left that it would be compared with"
+        return jobs.BenchmarkJob(
+            self.spec,
+            comparison_spec(self.catalog, comparison, builds),
+            as_spec(ProtocolSpec, protocol),
+            first=0,
+            processes=protocol.looks[0],
+            timed=tuple(right),
+            not_timed=wrong,
+        )
 
+    def _asks_for(self, comparison: str, arm: str) -> bool:
+        """Return whether a claim, under some reading, asks for an arm's own time or rate."""
+        return any(
+            (term.comparison, term.arm, term.over) == (comparison, arm, None)
+            for claim in self.catalog.claims.values()
+            for evaluation in evaluations_of(claim)
+            for term in terms_of(evaluation)
+        )
 
-def stopwatch_job(
-    catalog: Catalog, target: str, comparison: str, builds: Builds, gate: CorrectnessRecord
-) -> jobs.StopwatchJob:
-    """Return the job that times the profiled arms that passed the gate with another stopwatch."""
-    correct = {arm.arm for arm in gate.arms if arm.status == "correct"}
-    return jobs.StopwatchJob(
-        as_spec(TargetSpec, catalog.targets[target]),
-        comparison_spec(catalog, comparison, builds),
-        timed=tuple(arm for arm in catalog.comparisons[comparison].profile if arm in correct),
-    )
+    def program(self, job: ProgramJob, build: BuildRecord, artifact: Path) -> jobs.ProgramRunsJob:
+        """Return the job that runs an original program; where it checks its output only when told
+        to, it is told so in one run more, which is not timed.
+        """
+        return jobs.ProgramRunsJob(
+            self.spec,
+            job.program,
+            told_to_device(build, artifact),
+            arguments=tuple(job.arguments),
+            runs=self.catalog.judging.program_runs,
+            timeout_s=PROGRAM_TIMEOUT_S,
+            verify=self.catalog.programs[job.program].verified_by(job.arguments),
+        )
 
+    def original(
+        self, job: OriginalJob, described: OriginalSource, copy: Path
+    ) -> jobs.OriginalRunsJob:
+        """Return the job that builds and runs a source's own program in ``copy``, of a checkout."""
+        return jobs.OriginalRunsJob(
+            self.spec,
+            source=job.source,
+            original=job.original,
+            directory=str(copy.resolve()),
+            working=described.directory,
+            file=described.file,
+            checkout=job.checkout.model_dump(mode="json"),
+            build=job.build.line if job.build else None,
+            build_by=job.build.by if job.build else None,
+            run=job.run.line,
+            run_by=job.run.by,
+            typed=job.typed.line if job.typed else None,
+            image=described.image,
+            runs=self.catalog.judging.program_runs,
+            build_timeout_s=ORIGINAL_BUILD_S,
+            run_timeout_s=ORIGINAL_RUN_S,
+        )
 
-def sanitizer_job(
-    catalog: Catalog, target: str, comparisons: Sequence[str], builds: Builds
-) -> jobs.SanitizerJob:
-    """Return the job that sanitizes every compiled variant, at its first problem's small shapes."""
-    problems: dict[str, str] = {}
-    for name in comparisons:
-        for arm in catalog.comparisons[name].arms:
-            problems.setdefault(arm.variant, arm.workload)
-    compiled = [name for name, (build, _) in builds.items() if name in problems and build.artifact]
-    return jobs.SanitizerJob(
-        as_spec(TargetSpec, catalog.targets[target]),
-        tuple(arm_spec(catalog, name, name, problems[name], builds) for name in compiled),
-    )
+    def profile(self, comparison: str, arm: str, builds: Builds) -> jobs.ProfileJob:
+        """Return the job that launches one arm once between cudaProfilerStart and Stop."""
+        return jobs.ProfileJob(self.spec, comparison_spec(self.catalog, comparison, builds), arm)
+
+    def stopwatch(
+        self, comparison: str, builds: Builds, gate: CorrectnessRecord
+    ) -> jobs.StopwatchJob:
+        """Return the job that times the profiled arms that passed the gate by another stopwatch."""
+        correct = {arm.arm for arm in gate.arms if arm.status == "correct"}
+        profiled = self.catalog.comparisons[comparison].profile
+        arms = comparison_spec(self.catalog, comparison, builds)
+        return jobs.StopwatchJob(self.spec, arms, timed=tuple(a for a in profiled if a in correct))
+
+    def sanitizer(self, comparisons: Sequence[str], builds: Builds) -> jobs.SanitizerJob:
+        """Return the job that sanitizes each compiled variant, small, on its first problem here."""
+        first: dict[str, str] = {}
+        for arm in (arm for name in comparisons for arm in self.catalog.comparisons[name].arms):
+            first.setdefault(arm.variant, arm.workload)
+        compiled = [name for name, (build, _) in builds.items() if name in first and build.artifact]
+        arms = (arm_spec(self.catalog, name, name, first[name], builds) for name in compiled)
+        return jobs.SanitizerJob(self.spec, tuple(arms))

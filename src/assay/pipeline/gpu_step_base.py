@@ -21,6 +21,7 @@ from assay.catalog.project_folder import project_of
 from assay.evidence import stages
 from assay.images.stage import sif_path
 from assay.judging.needs import variants_of
+from assay.measuring.device_jobs import TargetJobs
 from assay.measuring.device_process import run_device_batch
 from assay.measuring.held_gpu import held_gpu
 from assay.measuring.host_machine import now, record_platform
@@ -95,6 +96,11 @@ class MeasuringStep:
         self.grant = grant
         assert_grant(self.target, gpu_type_of(request.cluster or NO_CLUSTER, self.target), grant)
         self._card = held_gpu(self.target, os.environ)
+
+    @property
+    def jobs(self) -> TargetJobs:
+        """Return what makes the target's jobs."""
+        return TargetJobs(self.dag.catalog, self.target.id)
 
     def _gpu(self) -> str:
         """Return the GPU that is measured on, by UUID."""
@@ -187,7 +193,7 @@ class MeasuringStep:
             path = self.run_dir / stages.CORRECTNESS.path(self.target.id, name)
             gate = read_record(stages.CORRECTNESS.record, path)
             self._is_of_target(gate.gpu_uuid)
-            job = job_of(self.dag.catalog, self.target.id, name, self._binaries(name), gate)
+            job = job_of(name, self._binaries(name), gate)
             items.append(self._item(stage, name, job, sha256_file(path)))
         return items
 

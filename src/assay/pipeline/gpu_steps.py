@@ -18,8 +18,8 @@ from assay.base.progress import say
 from assay.building.checkout_copy import copy_checkout, copy_files
 from assay.evidence import stages
 from assay.evidence.load import load_evidence
-from assay.measuring import device_jobs as measure
 from assay.measuring.command_runs import CommandPlaces, run_commands
+from assay.measuring.device_jobs import further_job, probe_device
 from assay.measuring.host_machine import same_machine
 from assay.measuring.nsight_compute import profile_arms
 from assay.measuring.resume import Item, Results, kept_record
@@ -27,12 +27,10 @@ from assay.pipeline.gpu_step_base import MeasuringStep
 from assay.records.measurements import BenchmarkRecord
 from assay.records.originals import OriginalJob, OriginalRunRecord
 from assay.records.side_evidence import ProfileRecord
-from assay.records.workloads import as_spec
 from assay.runtimes.choose import open_image
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
 from assay.shared.job import CheatsJob, DeviceJob, ProfileJob
-from assay.shared.specs import TargetSpec
 
 
 class MeasuringSteps(MeasuringStep):
@@ -67,7 +65,7 @@ class MeasuringSteps(MeasuringStep):
                 f"--device-path, and its GPU is gone: {provision.absence}"
             )
         if earlier is None or offered or self._card is not None:
-            device = measure.probe_device(runner, self.target, echo=True)
+            device = probe_device(runner, self.target, echo=True)
             now = self._described(device)
             if earlier is None or not same_machine(earlier, now):
                 record = now
@@ -83,7 +81,7 @@ class MeasuringSteps(MeasuringStep):
         self._share_sweeps(keep=False)
         items = []
         for name in self.planned.comparisons:
-            job = measure.correctness_job(self.dag.catalog, target, name, self._binaries(name))
+            job = self.jobs.correctness(name, self._binaries(name))
             items.append(self._item(stages.CORRECTNESS, name, job))
         self._take_proven(stages.CORRECTNESS, items)
         self._batch(stages.CORRECTNESS, items)
@@ -100,7 +98,7 @@ class MeasuringSteps(MeasuringStep):
 
         began = time.monotonic()
         catalog, names = self.dag.catalog, self.planned.comparisons
-        first = self._gated_items(stages.BENCHMARKS, names, measure.benchmark_job)
+        first = self._gated_items(stages.BENCHMARKS, names, self.jobs.benchmark)
         records, every, waiting = dict[str, BenchmarkRecord](), list[Item](), first
         while waiting:
             found = self._measured(stages.BENCHMARKS, waiting)
@@ -128,7 +126,7 @@ class MeasuringSteps(MeasuringStep):
             ran = len(record.processes)
             more = next((look for look in record.looks if look > ran > 0), None)
             if more is not None:
-                look = replace(item, job=measure.further_job(item.job, record, more))
+                look = replace(item, job=further_job(item.job, record, more))
                 # The first one may have swept a rival's settings.
                 yield record.processes[-1].seconds * (more - ran), look
 
@@ -179,7 +177,7 @@ class MeasuringSteps(MeasuringStep):
             build, artifact = self._binary(planned.program)
             if build.artifact is None:
                 continue  # its build record says why, and the judge looks there
-            job = measure.program_job(self.dag.catalog, target, planned, build, artifact)
+            job = self.jobs.program(planned, build, artifact)
             items.append(self._item(stages.PROGRAMS, planned.id, job))
             unchecked[planned.id] = replace(job, verify=())
         proven = self._proven(stages.PROGRAMS, items)
@@ -229,7 +227,7 @@ class MeasuringSteps(MeasuringStep):
             raise CheckFailed(f"{checkout}: was changed since this run was asked for")
         described = catalog.sources[planned.source].own_program(planned.original)
         assert described is not None
-        job = measure.original_job(catalog, target, planned, described, copy)
+        job = self.jobs.original(planned, described, copy)
         return self._item(stages.ORIGINALS, planned.original, job)
 
     def profile(self, target: str) -> None:
@@ -237,8 +235,7 @@ class MeasuringSteps(MeasuringStep):
         self._begin(stages.PROFILES, target)
         items = []
         for name, arm in self.planned.profiles:
-            binaries = self._binaries(name)
-            job = measure.profile_job(self.dag.catalog, target, name, arm, binaries)
+            job = self.jobs.profile(name, arm, self._binaries(name))
             items.append(self._item(stages.PROFILES, f"{name}.{arm}", job))
 
         def profiles(jobs: Sequence[DeviceJob], _into: Sequence[Path]) -> Results[ProfileRecord]:
@@ -252,22 +249,20 @@ class MeasuringSteps(MeasuringStep):
         self._begin(stages.STOPWATCHES, target)
         names = self.planned.stopwatches
         self._batch(
-            stages.STOPWATCHES, self._gated_items(stages.STOPWATCHES, names, measure.stopwatch_job)
+            stages.STOPWATCHES, self._gated_items(stages.STOPWATCHES, names, self.jobs.stopwatch)
         )
 
     def cheats(self, target: str) -> None:
         """Kernels that cheat, which the gate or the timed run must catch."""
         self._begin(stages.CHEATS, target)
-        self._lone(stages.CHEATS, CheatsJob(as_spec(TargetSpec, self.target)))
+        self._lone(stages.CHEATS, CheatsJob(self.jobs.spec))
 
     def sanitizer(self, target: str) -> None:
         """compute-sanitizer over every compiled kernel at small shapes."""
         self._begin(stages.SANITIZERS, target)
         builds = self._built(self.planned.sanitized)
         names = self.planned.comparisons
-        self._lone(
-            stages.SANITIZERS, measure.sanitizer_job(self.dag.catalog, target, names, builds)
-        )
+        self._lone(stages.SANITIZERS, self.jobs.sanitizer(names, builds))
 
     def _lone(self, stage: stages.AnyStage, job: DeviceJob) -> None:
         """Measure the one record that a stage beside the figures leaves of a target."""
