@@ -145,11 +145,3 @@ def dump_record(record: Record) -> bytes:
 def write_record(record: Record, path: Path) -> None:
     """Write a record as canonical JSON, gzip-compressed (without a time stamp) for .gz names."""
     write_json(record.model_dump(mode="json", by_alias=True), path)
-
-
-def write_record_if_changed(record: Record, path: Path) -> bool:
-    """Like write_record, but leaves an equal file (and its time stamp) alone."""
-    if path.is_file() and path.suffix != ".gz" and path.read_bytes() == dump_record(record):
-        return False
-    write_record(record, path)
-    return True

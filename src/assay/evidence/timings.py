@@ -47,11 +47,13 @@ def collect_timings(run_dir: Path, plan: Plan) -> TimingsRecord:
         "report": set(nested_reports(plan.targets)),
     }
 
-    def of_plan(timing: StepTiming) -> bool:
-        return all(value in known.get(name, ()) for name, value in timing.arguments.items())
-
-    steps = (step for step in step_timings(run_dir) if step.stage not in FINISHING)
-    found = sorted(filter(of_plan, steps), key=lambda step: step.began)
+    found = [
+        step
+        for step in step_timings(run_dir)
+        if step.stage not in FINISHING
+        and all(value in known.get(name, ()) for name, value in step.arguments.items())
+    ]
+    found.sort(key=lambda step: step.began)
     return TimingsRecord(schema="assay/timings/1", steps=tuple(found))
 
 

@@ -172,13 +172,13 @@ def record_platform(
 
 def same_machine(earlier: PlatformRecord, now: PlatformRecord) -> bool:
     """Return whether two starts of a run agree in GPU, software and all else of the machine."""
-    return _machine(earlier) == _machine(now)
 
+    def machine(record: PlatformRecord) -> tuple[object, ...]:
+        own = {"recorded_at": "", "device": None, "allocation": None}
+        device = record.device.model_copy(update={"gpu": None})
+        return record.model_copy(update=own), device, record.device.gpu.uuid
 
-def _machine(record: PlatformRecord) -> tuple[object, ...]:
-    own = {"recorded_at": "", "device": None, "allocation": None}
-    device = record.device.model_copy(update={"gpu": None})
-    return record.model_copy(update=own), device, record.device.gpu.uuid
+    return machine(earlier) == machine(now)
 
 
 def packages_in(path: Path) -> PackageDirectory:

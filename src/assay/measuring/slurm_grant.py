@@ -50,7 +50,7 @@ def slurm_grant(environment: Mapping[str, str]) -> SlurmGrant | None:
 def parse_grant(shown: str, environment: Mapping[str, str]) -> SlurmGrant:
     """Read ``scontrol show job --details``; no GPU type where Slurm names none."""
     matches = (re.search(pattern, shown, re.MULTILINE) for pattern in TYPED_GPU)
-    typed = next((match for match in matches if match), None)
+    typed = next(filter(None, matches), None)
     part = re.search(PART_OF_GPU, shown, re.MULTILINE)
     return SlurmGrant(
         job_id=environment["SLURM_JOB_ID"],

@@ -79,11 +79,10 @@ def require_kept_report(root: Path, request: Request, plan: Plan, *, narrowed: b
 
 def require_compiler(request: Request, plan: Plan, *, starts: bool = True) -> None:
     """Raise MissingEnvironment where the host lacks a needed compiler; a dry run only says so."""
-    if request.runtime != "host" or request.prebuilt is not None or not plan.builds:
-        return
-    try:
-        find_host_compiler()
-    except MissingEnvironment as error:
-        if starts:
-            raise
-        say(str(error))
+    if request.runtime == "host" and request.prebuilt is None and plan.builds:
+        try:
+            find_host_compiler()
+        except MissingEnvironment as error:
+            if starts:
+                raise
+            say(str(error))

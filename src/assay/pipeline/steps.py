@@ -18,7 +18,7 @@ from typing import Any
 
 from assay.base.checkout_root import root_of
 from assay.base.errors import AssayError
-from assay.base.io import write_record, write_record_if_changed
+from assay.base.io import dump_record, write_record
 from assay.base.progress import say
 from assay.base.signals import leave_on_signals
 from assay.base.writable import cache_folder, is_about_writing, unwritable_sentence
@@ -156,7 +156,9 @@ class Steps(MeasuringSteps):
             prebuilt=self._prebuilt(),
             host_python=request.device_python if request.host_image and role == "runner" else None,
         )
-        write_record_if_changed(record, self.run_dir / path)
+        place = self.run_dir / path
+        if not place.is_file() or place.read_bytes() != dump_record(record):
+            write_record(record, place)  # else its time stamp stays
 
     def _prebuilt(self) -> Path | None:
         return Path(self.dag.request.prebuilt) if self.dag.request.prebuilt else None

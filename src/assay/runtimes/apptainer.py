@@ -67,7 +67,7 @@ class ApptainerRuntime:
         without = self._isolation[1] if self._isolation else ""
         return f"{name} {self.version}{f' ({without})' if without else ''}"
 
-    def check_gpu(self) -> None:
+    def gpu_access(self) -> None:
         """Raise MissingEnvironment where ``--nv`` would find no driver."""
         if find_driver() is None:
             raise MissingEnvironment(

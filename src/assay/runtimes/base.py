@@ -69,10 +69,7 @@ class CommandOutcome:
 class Runtime(Protocol):
     """Runs commands to their end."""
 
-    @property
-    def name(self) -> RuntimeName:
-        """docker, podman, apptainer or host."""
-        ...
+    name: RuntimeName
 
     def describe(self) -> str:
         """Return the engine with its version, as one phrase: "Docker Engine 26.1.5"."""

@@ -76,12 +76,7 @@ def open_runtime(name: RuntimeName, *, gpu: bool = False, sif_of: SifOf = no_sif
     """Return the runtime ``name``, ready to run. Raises like choose()."""
     if name == "host":
         return HostRuntime()
-    if name == "apptainer":
-        apptainer = ApptainerRuntime.find(sif_of)
-        if gpu:
-            apptainer.check_gpu()
-        return apptainer
-    engine = EngineRuntime(name)
+    runtime = ApptainerRuntime.find(sif_of) if name == "apptainer" else EngineRuntime(name)
     if gpu:
-        engine.gpu_access()
-    return engine
+        runtime.gpu_access()
+    return runtime

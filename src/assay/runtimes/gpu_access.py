@@ -110,7 +110,14 @@ def _folders_of_ldconfig() -> list[str]:
 
 def _libraries(folder: Path) -> dict[str, Path]:
     """Return the driver's libraries in a folder, by name; none without libcuda, one version."""
-    version = _version(folder)
+    paths = folder.glob("libcuda.so.[0-9]*.*")
+    versions = sorted(path.name.removeprefix("libcuda.so.") for path in paths)
+    try:
+        loaded = Path("/proc/driver/nvidia/version").read_text().split()
+    except OSError:
+        loaded = []
+    # The kernel module's when several lie there.
+    version = next(iter([*(one for one in versions if one in loaded), *versions]), None)
     if version is None:
         return {}
     found = {
@@ -124,14 +131,3 @@ def _libraries(folder: Path) -> dict[str, Path]:
         if file := found.get(f"{stem}.so.{version}"):
             found.setdefault(f"{stem}.so.1", file)
     return found
-
-
-def _version(folder: Path) -> str | None:
-    """Return the version of the libcuda in a folder; the kernel module's when several lie there."""
-    paths = folder.glob("libcuda.so.[0-9]*.*")
-    versions = sorted(path.name.removeprefix("libcuda.so.") for path in paths)
-    try:
-        loaded = Path("/proc/driver/nvidia/version").read_text().split()
-    except OSError:
-        loaded = []
-    return next(iter([*(one for one in versions if one in loaded), *versions]), None)
