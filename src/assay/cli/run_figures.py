@@ -31,11 +31,11 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
     idle = [each for each in published if each.status is Status.NOT_RUN]
     if why_not := cause_chips([each for each in published if each not in idle]):
         say("why not: " + "; ".join(f"{count}: {why.short}" for count, why, _ in why_not))
-    if idle and stamp is None:
-        say("not run: " + "; ".join(f"{count}: {why.words}" for count, why, _ in cause_chips(idle)))
     if stamp is not None:
         for line in not_run_words(verdicts):
             say(line)
+    elif idle:
+        say("not run: " + "; ".join(f"{count}: {why.words}" for count, why, _ in cause_chips(idle)))
     if (binaries := binaries_guard(binary_matches(catalog, evidence))) is not None:
         say(f"builds: {binaries.words}")
     told = telling(catalog, verdicts)

@@ -22,9 +22,7 @@ def compare(
     report_dirs: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Reports to compare: directories, archives or names.",
-            metavar="REPORT_DIR",
-            callback=found_reports,
+            help="Reports, archives or names.", metavar="REPORT_DIR", callback=found_reports
         ),
     ] = None,
     key: KeyOption = None,

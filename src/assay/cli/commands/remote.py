@@ -70,9 +70,7 @@ def remote(
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume",
-            help="Follow and fetch a run that goes on there, or continue one that was cut short, "
-            "with the options it was started with.",
+            "--resume", help="Follow a run that goes on there, or continue it, and fetch."
         ),
     ] = False,
     remove: Annotated[

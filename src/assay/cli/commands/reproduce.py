@@ -54,34 +54,21 @@ def reproduce(
     claim: Annotated[
         list[str] | None,
         typer.Option(
-            help="Claim or audit, as ./assay claims lists it: only what it needs is run; "
-            "repeatable."
+            help="Claim or audit, as ./assay claims lists it: what it needs is run; repeatable."
         ),
     ] = None,
     runtime: opt.RuntimeOption = None,
     executor: opt.ExecutorOption = None,
     rebuild: Annotated[
-        bool,
-        typer.Option(
-            "--rebuild",
-            help="Compile everything: also what only a machine with a GPU would run, which takes "
-            "long.",
-        ),
+        bool, typer.Option("--rebuild", help="Compile everything, also what only a GPU would run.")
     ] = False,
     gpu_minutes: Annotated[
         float | None,
-        typer.Option(
-            min=0.1,
-            help="GPU time for timing: once it is spent, no undecided verdict gets more processes.",
-        ),
+        typer.Option(min=0.1, help="GPU time for timing; after it undecided verdicts stay so."),
     ] = None,
     prove_again: Annotated[
         bool,
-        typer.Option(
-            "--prove-again",
-            help="Repeat gates, cheats, sanitizers and tuning, though an earlier run here did them "
-            "with the same code, GPU and software.",
-        ),
+        typer.Option("--prove-again", help="Repeat gates, cheats, sanitizers, tuning done before."),
     ] = False,
     run: Annotated[
         str | None,
@@ -117,19 +104,11 @@ def reproduce(
     signing_key: opt.SigningKeyOption = None,
     unsigned_for: Annotated[
         Path | None,
-        typer.Option(
-            metavar="PUBLIC_KEY",
-            help="Leave the report unsigned: the holder of this key signs it elsewhere, as "
-            "./assay remote does.",
-        ),
+        typer.Option(metavar="PUBLIC_KEY", help="Leave it unsigned: this key's holder signs it."),
     ] = None,
     host_image: Annotated[
         bool,
-        typer.Option(
-            "--host-image",
-            help="Measure in an image of this machine's own file system: for a GPU node that has "
-            "PyTorch and an engine, and no way to get wheels.",
-        ),
+        typer.Option("--host-image", help="Measure in an image of this machine's own files."),
     ] = False,
     original: Annotated[
         list[str] | None,
@@ -143,24 +122,16 @@ def reproduce(
     ] = None,
     original_build: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="SOURCE=LINE",
-            help="Build line, where the source's is incomplete or missing; recorded as yours.",
-        ),
+        typer.Option(metavar="SOURCE=LINE", help="Build line where the source has no whole one."),
     ] = None,
     original_run: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="SOURCE=LINE",
-            help="Run line, where the source's is incomplete or missing; recorded as yours.",
-        ),
+        typer.Option(metavar="SOURCE=LINE", help="Run line where the source has no whole one."),
     ] = None,
     verbose: Annotated[
         bool,
         typer.Option(
-            "--verbose",
-            help="Show what Snakemake says, too, which is kept in results/NAME/logs in any case; "
-            "with --dry-run, name every claim and build.",
+            "--verbose", help="Show what Snakemake says; with --dry-run, name every claim."
         ),
     ] = False,
     cores: opt.CoresOption = None,

@@ -62,7 +62,7 @@ def verify(
     accept_policy: Annotated[
         bool,
         typer.Option(
-            "--accept-policy", help="Accept margins, protocols and claims of another checkout."
+            "--accept-policy", help="Accept another checkout's margins, protocols, claims."
         ),
     ] = False,
     as_json: Annotated[
