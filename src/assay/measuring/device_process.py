@@ -141,11 +141,6 @@ class _JobFile:
     def label(self) -> str:
         return f"device job '{self.job.task}'"
 
-    @property
-    def ended(self) -> bool:
-        """Return whether the job has left its record, or its word of failure."""
-        return self.output.is_file() or failure_path(self.output).is_file()
-
 
 class _TimeLeft:
     """How much of a batch is done, and how long the rest takes at the speed so far."""
@@ -156,7 +151,8 @@ class _TimeLeft:
 
     def words(self) -> str:
         """Return it where a job has ended since it was asked for last; else nothing."""
-        done = [share for file, share in self._shares if file.ended]
+        outputs = ((file.output, share) for file, share in self._shares)
+        done = [share for path, share in outputs if path.is_file() or failure_path(path).is_file()]
         if len(done) == self._done:
             return ""
         self._done, every = len(done), sum(share for _, share in self._shares)

@@ -81,9 +81,9 @@ def outputs_to_retry(run_dir: Path, plan: Plan) -> list[str]:
 def _failed_beside(run_dir: Path, target: TargetPlan) -> bool:
     beside = [each for each in stages.TARGET_STAGES if each.purpose is stages.Purpose.BESIDE]
     for stage in (*beside, stages.ORIGINALS):
-        for path in (run_dir / each for each in stage.paths(target).values()):
+        for path in filter(Path.is_file, map(run_dir.joinpath, stage.paths(target).values())):
             found = kept_record(path, stage.record)
-            if path.is_file() and (found is None or came_to_nothing(found)):
+            if found is None or came_to_nothing(found):
                 return True
     return False
 

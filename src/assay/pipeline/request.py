@@ -46,8 +46,8 @@ class Options:
     targets: tuple[str, ...]
     """Those that were asked for, or else those of config/config.yaml."""
     runtime: RuntimeWish
-    executor: Executor
     signing_key: Path
+    executor: Executor = "local"
     device_python: str | None = None
     prebuilt: Path | None = None
     recorded: tuple[Path, ...] = ()
@@ -107,6 +107,7 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
         load_or_create_signer(key)
     built, (commit, clean) = options.prebuilt, git_state(root)
     asked = {name: each for name, each in vars(options).items() if name in Request.model_fields}
+    asked |= {name: str(each.resolve()) for name, each in asked.items() if isinstance(each, Path)}
     return Request.model_validate(
         {
             **asked,
@@ -115,7 +116,6 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             "runtime": runtime,
             "cluster": cluster,
             "device_python": device_python(options.device_python),
-            "prebuilt": _named(built),
             "prebuilt_toolchains": tuple(
                 name
                 for name in catalog.targets
@@ -123,20 +123,14 @@ def make_request(root: Path, catalog: Catalog, options: Options) -> Request:
             ),
             "originals": originals,
             "compilations": compilations,
-            "home": _named(options.project),
-            "signing_key": _named(options.signing_key),
-            "unsigned_for": _named(options.unsigned_for),
+            "home": options.project and str(options.project.resolve()),
             "earlier": _distinct(taken),
             "held": tuple(each.held for each in taken.values()),
-            "extra_keys": tuple(map(_named, options.keys)),
+            "extra_keys": tuple(str(path.resolve()) for path in options.keys),
             "commit": commit,
             "clean_tree": clean,
         }
     )
-
-
-def _named(path: Path | None) -> str | None:
-    return None if path is None else str(path.resolve())
 
 
 def _provisions(

@@ -141,14 +141,10 @@ def command_line(
     program: str, isolation: Argument, task: Task, sif: Path, scratch: Path
 ) -> list[str]:
     """Return a task's command. ``scratch`` holds the container's /tmp: its own is tiny."""
-    binds = [
-        argument
-        for bind in task.binds
-        for argument in (
-            "--mount",
-            f"type=bind,source={bind.path},destination={bind.path}{'' if bind.writable else ',ro'}",
-        )
-    ]
+    binds: list[str] = []
+    for bind in task.binds:
+        ends = "" if bind.writable else ",ro"
+        binds += ["--mount", f"type=bind,source={bind.path},destination={bind.path}{ends}"]
     home = task.environment.get("HOME", "/tmp")  # noqa: S108 - inside of the container
     return [
         program, "--silent", "exec", "--containall", "--cleanenv", "--no-home",

@@ -98,7 +98,7 @@ def test_some_claims_alone_leave_a_report_of_all_where_it_is(own_report: Path) -
 def test_the_longest_stage_comes_first_and_what_did_not_run_now_is_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = Options("a", (), (), "host", "local", Path("key"))
+    options = Options("a", (), (), "host", Path("key"))
     run, now = tmp_path / "results" / "a", datetime.now(UTC)
     long_ago = now.replace(year=now.year - 1)
     write_timing(run, "build", {"artifact": "x", "arch": "sm_90a"}, now, 2.0)

@@ -72,8 +72,6 @@ def bundle(
         sources=sources,
         targets=(target,),
         runtime=runtime or defaults.runtime,
-        executor="local",
-        device_python="python3",
         signing_key=default_signing_key(),
         rebuild=True,
         signs=False,

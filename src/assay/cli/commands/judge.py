@@ -59,7 +59,6 @@ def judge(
         claims=claims,
         targets=targets,
         runtime="host",
-        executor="local",
         recorded=(report,),
         keys=keys,
         signing_key=signing_key or default_signing_key(),

@@ -195,9 +195,10 @@ def _checked_project(root: Path, folder: Path) -> Catalog:
     from assay.pipeline import project_check  # noqa: PLC0415
 
     catalog = project_check.sound_project(root, folder)
-    for told in (project_check.project_remarks, project_check.impossible_remarks):
-        for remark in told(catalog):
-            progress.say(remark)
+    impossible = project_check.impossible_problems(catalog, lambda _: ("", 0))
+    remarks = (f"remark: {each.says}" for each in impossible)
+    for remark in (*project_check.project_remarks(catalog), *remarks):
+        progress.say(remark)
     return catalog
 
 

@@ -62,7 +62,7 @@ def verify(
     accept_policy: Annotated[
         bool,
         typer.Option(
-            "--accept-policy", help="Accept another checkout's margins, protocols, claims."
+            "--accept-policy", help="Accept another checkout's margins, protocols and claims."
         ),
     ] = False,
     as_json: Annotated[
