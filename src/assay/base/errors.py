@@ -9,9 +9,7 @@ from assay.shared.errors import ExitCode
 
 
 class AssayError(Exception):
-    """Base of what Assay raises on purpose: one sentence, and a ``code`` (the class's) for
-    programs.
-    """
+    """Base of what Assay raises on purpose: one sentence, and for programs a ``code``."""
 
     exit_code: int = ExitCode.CHECK_FAILED
     code: str = "failed"

@@ -97,10 +97,7 @@ def lock_hashes(lock: Path) -> dict[str, str]:
 
 
 def pip_remedy(log: Path, folder: Path) -> str:
-    """Return what helps where pip failed to write into ``folder``, by its log.
-
-    On a full disk that is cut off, too, where it would say so.
-    """
+    """Return what helps where pip failed to write into ``folder``: a full disk may cut its log."""
     full = disk_is_full(log.read_text(errors="replace"))
     if full or shutil.disk_usage(folder).free < LEAST_FREE:
         return f"the disk is full: free some space below {folder} and start again"

@@ -93,9 +93,7 @@ def read_placed_yaml(path: Path) -> PlacedYaml:
 def read_part(
     model: type[R], value: Any, document: PlacedYaml, at: YamlPath, called: str = ""
 ) -> tuple[R | None, list[YamlProblem]]:
-    """Return a part of a document as a record, or all that is wrong with it. ``value``: of the
-    part, as it is by now; ``called``: what people call it.
-    """
+    """Return a part ``called`` so as a record, by ``value``, or all that is wrong with it."""
     try:
         return model.model_validate_json(json.dumps(value)), []
     except ValidationError as error:

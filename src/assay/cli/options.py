@@ -50,9 +50,7 @@ def found_report(path: Path) -> Path:
 
 
 def require_report(path: Path) -> None:
-    """Raise BadInput where nothing lies at a path, or a folder that was never a report: of one that
-    lacks a part verifying fails.
-    """
+    """Raise BadInput where nothing lies at a path, or a folder that was never a report."""
     try:
         path.lstat()
         names = {each.name for each in path.iterdir()} if path.is_dir() else {MANIFEST}

@@ -114,9 +114,7 @@ def make(definition: Definition, target: str, runtime: RuntimeName, folder: Path
 
 
 def image_record(listed: str, wheels: Iterable[Wheel], **facts: Any) -> ImageRecord:
-    """Return the record of an image in which ``listed`` was printed, with the ``wheels`` in it.
-    Raises CheckFailed when one of these is not installed, or in another version.
-    """
+    """Return a record by what was ``listed`` in it. Raises CheckFailed for another wheel."""
     answer = json.loads(listed)
     files = {(wheel.name, wheel.path.name.split("-")[1]): wheel for wheel in wheels}
     installed = []
@@ -186,9 +184,7 @@ def _into_engine(engine: EngineRuntime, folder: Path, record: ImageRecord) -> Im
 
 
 def check_found(found: Mapping[str, Any], record: ImageRecord) -> None:
-    """Raise CheckFailed unless the engine's image has the record's layers; its id is the engine's
-    own.
-    """
+    """Raise CheckFailed unless the engine's image, of whatever id, has the record's layers."""
     if found.get("Architecture") != record.architecture:
         raise CheckFailed(
             f"{record.tag} is for {found.get('Architecture')} and this machine needs "

@@ -58,9 +58,7 @@ class NoMemory(MissingEnvironment):
 
 
 def device_environment(place: Place) -> dict[str, str]:
-    """Return variables of the device side: where its Python finds code (our package first, its own
-    last), and which GPUs are ours.
-    """
+    """Return where the device's Python finds code, ours first, and which GPUs are ours."""
     cache = {} if place.cache is None else {"ASSAY_DEVICE_CACHE": str(place.cache)}
     code = {} if place.project is None else {project_calls.VARIABLE: str(place.project.resolve())}
     protected = os.pathsep.join(str(path.resolve()) for path in (SOURCE, *place.protected))

@@ -58,9 +58,7 @@ class Definitions:
         return _digest(parts)
 
     def measurement(self, stage: AnyStage) -> str:
-        """Return the digest of what measurements of a stage rest on beside their jobs; how many
-        GPUs there are is none of it.
-        """
+        """Return a digest of what a stage's measurements rest on beside jobs and counts of GPUs."""
         parts: list[Any] = [self.plan.provision.kind, self.request.runtime]
         parts += self.request.device_paths
         if stage.task is not None:

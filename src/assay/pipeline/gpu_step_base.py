@@ -175,9 +175,7 @@ class MeasuringStep:
         return record.model_copy(update={"allocation": allocation})
 
     def _item(self, stage: stages.AnyStage, of: str, job: DeviceJob, *gate: str) -> Item:
-        """Return one measurement. ``of``: what its record is of, in parts joined by dots; the stage
-        of a lone record. ``gate``: digests of what it depends on beside.
-        """
+        """Return a measurement, of parts joined by dots; ``gate``: digests it rests on beside."""
         parts = of.split(".") if stage.each else []
         definition = self.dag.definitions(self.target.id).measurement(stage)
         platform = sha256_bytes(dump_record(self._platform()))
@@ -255,9 +253,7 @@ class MeasuringStep:
         return sha256_bytes(json.dumps(software, sort_keys=True).encode())
 
     def _share_sweeps(self, *, keep: bool) -> None:
-        """Keep swept settings of rivals for later runs on this GPU, software and code, or take
-        theirs.
-        """
+        """Keep rivals' swept settings for later runs alike in all that counts, or take theirs."""
         machine = self._machine()
         if machine is None or (self.dag.request.prove_again and not keep):
             return

@@ -37,9 +37,7 @@ class MeasuringSteps(MeasuringStep):
     """The steps that need a target's GPU, where its figures are measured in this run."""
 
     def measure(self, target: str) -> list[str]:
-        """Return a target's stages in order; what an earlier start left of them, but for the
-        machine, is gone.
-        """
+        """Return a target's stages in order, without what an earlier start left of them."""
         found = self.dag.stages_of(target)
         for stage in (each for each in found if each.purpose is not stages.Purpose.MACHINE):
             path = self.run_dir / stage.output(target)

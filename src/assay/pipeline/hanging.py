@@ -30,9 +30,7 @@ BEFORE = ("too_few_processes", "no_control", "no_usable_blocks")
 
 
 def hanging(case: Case, target: str) -> set[str]:
-    """Return comparisons on which a target's verdict hangs and a left look may decide, scattering
-    alike.
-    """
+    """Return comparisons where a verdict hangs and a further look, scattering alike, may decide."""
     found = set[str]()
     for answer, verdict in judged(case, target):
         if verdict.status is Status.INCONCLUSIVE:

@@ -52,9 +52,7 @@ def make_plan(catalog: Catalog, request: Request) -> Plan:
 
 
 def _swept(catalog: Catalog, request: Request, target: str) -> set[str]:
-    """Return the comparisons that a target's choices rest on, in a run of all of Assay's own
-    claims, or of sweeps alone: then of choices that are not made yet, too.
-    """
+    """Return comparisons behind a target's choices, of runs of all own claims or sweeps alone."""
     ours = any(catalog.sources[source].source.file is None for source in request.sources)
     whole = catalog.project is None and ours and not request.claims
     if not (request.tuning or whole):
@@ -135,9 +133,7 @@ def _compiled_here(
 
 
 def unanswered(provisions: Iterable[Provision], answers: Iterable[Answer]) -> tuple[str, ...]:
-    """Return targets neither measured nor taken over, of which no answer speaks: nothing is
-    compiled.
-    """
+    """Return targets that have no figures and no answers: nothing is compiled for them."""
     told = {answer.target for answer in answers}
     return tuple(p.target for p in provisions if p.kind == "none" and p.target not in told)
 

@@ -72,9 +72,7 @@ def every_problem(root: Path, checked: CheckedProject) -> list[ProjectProblem]:
 def impossible_problems(
     catalog: Catalog, place: Callable[[str], tuple[str, int]]
 ) -> list[ProjectProblem]:
-    """Return every figure that arithmetic contradicts, in order; ``reproduce`` judges it all the
-    same.
-    """
+    """Return every figure that arithmetic contradicts, in order; ``reproduce`` judges them."""
     found = (
         ProjectProblem(*place(each.of), f"{called(catalog, each.of)}: {each.says}")
         for each in impossible_figures(catalog)

@@ -31,9 +31,7 @@ VERIFIED = "verified.txt"
 
 
 def bind_run(root: Path, catalog: Catalog, request: Request, plan: Plan) -> None:
-    """Write what the run is bound to, leaving equal files untouched. Raises BadInput where the
-    configuration was edited since ``catalog`` was read.
-    """
+    """Write what the run is bound to. Raises BadInput where ``catalog`` was edited since."""
     began, started = datetime.now(UTC), time.monotonic()
     own, files = root / run_path(request), _files(root, request, plan)
     if load_catalog(root, None if request.home is None else Path(request.home)) != catalog:
@@ -97,9 +95,7 @@ def report_path(request: Request) -> str:
 
 
 def foreign_place(home: Path, *run: str) -> str | None:
-    """Return what is wrong where results or reports (of ``run``, too) lead out of ``home``, or
-    None.
-    """
+    """Return what is wrong where results or reports (of ``run``) lead out of ``home``, or None."""
     for place in (home / RESULTS, home / REPORTS):
         for path in (place, *(place / name for name in run)):
             if path.is_symlink() or not path.resolve().is_relative_to(home.resolve()):

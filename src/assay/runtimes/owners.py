@@ -30,8 +30,8 @@ POLL_S = 0.1
 
 
 def name_of(pid: int) -> str:
-    """Return a process's name, as ids are used again: its machine, that one's start, the namespace
-    of its id, the id, and its own start.
+    """Return a process's own name: machine, boot, namespace of ids, id and start; ids are used
+    again.
     """
     try:
         machine = Path("/etc/machine-id").read_text().strip()
