@@ -16,15 +16,7 @@ from typing import Any, NoReturn
 import yaml
 from yaml import events
 
-from assay.shared.read_limits import (
-    MOST_DEPTH,
-    MOST_KEY,
-    MOST_NUMBER,
-    MOST_YAML,
-    MOST_YAML_NODES,
-    MOST_YAML_TEXT,
-    Unreadable,
-)
+from assay.shared import read_limits as limits
 
 _Parser: Any = getattr(yaml, "CLoader", yaml.Loader)
 """Asked for events alone: its constructor, which makes whatever a tag names, is never reached."""
@@ -64,8 +56,8 @@ def parse_yaml(text: str) -> Any:
 @lru_cache(maxsize=64)
 def parse_yaml_with_places(text: str) -> tuple[Any, YamlPlaces]:
     """Return a document and where its values stand; cached: nobody changes these objects."""
-    if len(text) > MOST_YAML:
-        raise Unreadable("file-size", f"has more than {MOST_YAML:,} characters")
+    if len(text) > limits.MOST_YAML:
+        raise limits.Unreadable("file-size", f"has more than {limits.MOST_YAML:,} characters")
     try:
         parser = _Parser(text)
         try:
@@ -81,12 +73,12 @@ def parse_yaml_with_places(text: str) -> tuple[Any, YamlPlaces]:
         unended = "end of stream" in str(error.problem)
         mark = (unended and error.context_mark) or error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise Unreadable("yaml-syntax", f"line {line}: {says}") from error
+        raise limits.Unreadable("yaml-syntax", f"line {line}: {says}") from error
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
-        raise Unreadable("yaml-syntax", f"not valid YAML: {reason}") from error
+        raise limits.Unreadable("yaml-syntax", f"not valid YAML: {reason}") from error
     except UnicodeError as error:
-        raise Unreadable("encoding", f"is not UTF-8: {error}") from error
+        raise limits.Unreadable("encoding", f"is not UTF-8: {error}") from error
 
 
 class _Reading:
@@ -102,7 +94,7 @@ class _Reading:
         self._next()  # the start of the stream
         start = self._next()
         if isinstance(start, events.StreamEndEvent):
-            raise Unreadable("yaml-empty", "holds nothing")
+            raise limits.Unreadable("yaml-empty", "holds nothing")
         if start.version or start.tags:
             _refuse(start, "yaml-directive", "a directive (%) is not read here")
         value = self._value(self._next(), ())
@@ -118,8 +110,8 @@ class _Reading:
         if kind is events.ScalarEvent:
             self.places.typed[path] = event.value
             return _scalar(event)
-        if len(path) >= MOST_DEPTH:
-            _refuse(event, "yaml-depth", f"nested too deeply: more than {MOST_DEPTH} levels")
+        if len(path) >= limits.MOST_DEPTH:
+            _refuse(event, "yaml-depth", f"nested too deeply: more than {limits.MOST_DEPTH} levels")
         return self._list(path) if kind is events.SequenceStartEvent else self._mapping(path)
 
     def _list(self, path: YamlPath) -> list[Any]:
@@ -137,8 +129,8 @@ class _Reading:
             key = _scalar(event) if isinstance(event, events.ScalarEvent) else None
             if not isinstance(key, str):
                 _refuse(event, "yaml-key", "a key must be text: put it into quotes")
-            if len(key) > MOST_KEY:
-                _refuse(event, "yaml-key", f"a key has more than {MOST_KEY} characters")
+            if len(key) > limits.MOST_KEY:
+                _refuse(event, "yaml-key", f"a key has more than {limits.MOST_KEY} characters")
             if key in values:
                 _refuse(event, "yaml-duplicate", f"key '{key}' is given twice")
             below = (*path, key)
@@ -155,14 +147,14 @@ class _Reading:
         if event.tag is not None:
             _refuse(event, "yaml-tag", f"a tag ({event.tag[:40]}) is not read here")
         self._nodes += 1
-        if self._nodes > MOST_YAML_NODES:
-            _refuse(event, "yaml-nodes", f"there are more than {MOST_YAML_NODES:,} values")
+        if self._nodes > limits.MOST_YAML_NODES:
+            _refuse(event, "yaml-nodes", f"there are more than {limits.MOST_YAML_NODES:,} values")
 
 
 def _scalar(event: Any) -> Any:
     text = event.value
-    if len(text) > MOST_YAML_TEXT:
-        _refuse(event, "yaml-text", f"a text has more than {MOST_YAML_TEXT:,} characters")
+    if len(text) > limits.MOST_YAML_TEXT:
+        _refuse(event, "yaml-text", f"a text has more than {limits.MOST_YAML_TEXT:,} characters")
     if not event.implicit[0]:  # in quotes, or a block: text, whatever it looks like
         return text
     value, code, problem = _plain(text)
@@ -176,7 +168,7 @@ def _plain(text: str) -> tuple[Any, str | None, str]:
     """Return the value of a plain word, or a code and what is wrong with it."""
     tags = yaml.SafeLoader.yaml_implicit_resolvers.get(text[:1], ())
     of_1_1 = (str(tag.rpartition(":")[2]) for tag, pattern in tags if pattern.match(text))
-    shown, kind = repr(text[:MOST_NUMBER]), next(of_1_1, "str")
+    shown, kind = repr(text[: limits.MOST_NUMBER]), next(of_1_1, "str")
     if kind == "merge":
         return None, "yaml-merge", "a merge key (<<) is not read here"
     if kind == "float" and text.lower().endswith((".inf", ".nan")):
@@ -188,12 +180,13 @@ def _plain(text: str) -> tuple[Any, str | None, str]:
         return None, "yaml-ambiguous", says
     if kind not in ("int", "float"):
         return {"null": None, "bool": text.lower() == "true"}.get(kind, text), None, ""
-    if len(text) > MOST_NUMBER:
-        return None, "yaml-number", f"{shown}... is a number of more than {MOST_NUMBER} characters"
+    if len(text) > limits.MOST_NUMBER:
+        says = f"{shown}... is a number of more than {limits.MOST_NUMBER} characters"
+        return None, "yaml-number", says
     value = int(text, 0) if kind == "int" else float(text)
     finite = math.isfinite(value)
     return (value, None, "") if finite else (None, "yaml-number", f"{shown} is no finite number")
 
 
 def _refuse(event: Any, code: str, sentence: str) -> NoReturn:
-    raise Unreadable(code, f"line {event.start_mark.line + 1}: {sentence}")
+    raise limits.Unreadable(code, f"line {event.start_mark.line + 1}: {sentence}")

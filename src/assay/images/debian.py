@@ -34,14 +34,14 @@ def make_layer(definition: Definition, layer: Path, listing: Path) -> list[Wheel
     if shutil.which("mmdebstrap") is None:
         raise MissingEnvironment(NONE)
     source = debian_source(definition.inputs.base, environ)
-    cache = cache_folder(root) / "wheels"
-    wheels = ensure_wheels(cache, definition.lock, environ)
+    cache, lock = cache_folder(root) / "wheels", root / definition.mine.lock
+    wheels = ensure_wheels(cache, lock, environ)
     with tempfile.TemporaryDirectory(prefix="assay-image-") as scratch:
         folder, log = Path(scratch), Path(scratch) / "log"
         pip_lock = folder / "pip.txt"
         pip_lock.write_text(pip_entry(root))
         pip = ensure_wheels(cache, pip_lock, environ)[0].path
-        given = [root / INSTALL, root / LISTING, definition.lock, pip, wheels[0].path.parent]
+        given = [root / INSTALL, root / LISTING, lock, pip, wheels[0].path.parent]
         command = mmdebstrap(definition, given, listing)
         command += [definition.inputs.base.suite, str(layer), source]
         epoch = str(definition.inputs.base.source_date_epoch)

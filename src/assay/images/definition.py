@@ -34,11 +34,6 @@ class Definition:
         return self.inputs.roles[self.role]
 
     @property
-    def lock(self) -> Path:
-        """Return the lock of its wheels."""
-        return self.root / self.mine.lock
-
-    @property
     def tag(self) -> str:
         """Name in an engine; another definition has another."""
         return f"assay/{self.role}:{self.digest[:12]}"

@@ -84,15 +84,12 @@ def download(
     with tempfile.TemporaryDirectory(prefix="assay-wheels-") as scratch:
         log = Path(scratch) / "log"
         if watch(command, log, isolated(environ), tick_s=TICK_S, describe=pip_locks.stage) != 0:
-            _refuse(log, lock, folder.parent)
-
-
-def _refuse(log: Path, lock: Path, folder: Path) -> None:
-    text = log.read_text(errors="replace")
-    if "DO NOT MATCH THE HASHES" in text:
-        named = re.search(r"^\s+(\S+==\S+|\S+) from (\S+)", text, re.M)
-        what = named.group(0).strip() if named else "a wheel"
-        raise CheckFailed(f"{what} has another SHA-256 than {lock.name} names; it is not used")
-    quote(pip_locks.tail(log))
-    says = f"the wheels of {lock.name} could not be had, see the lines above"
-    raise MissingEnvironment(f"{says}: {pip_locks.pip_remedy(log, folder)}")
+            text = log.read_text(errors="replace")
+            if "DO NOT MATCH THE HASHES" in text:
+                named = re.search(r"^\s+(\S+==\S+|\S+) from (\S+)", text, re.M)
+                what = named.group(0).strip() if named else "a wheel"
+                says = f"{what} has another SHA-256 than {lock.name} names; it is not used"
+                raise CheckFailed(says)
+            quote(pip_locks.tail(log))
+            says = f"the wheels of {lock.name} could not be had, see the lines above"
+            raise MissingEnvironment(f"{says}: {pip_locks.pip_remedy(log, folder.parent)}")

@@ -31,13 +31,9 @@ FINAL = ("collected", "permission_denied")
 """Statuses by which an arm is not tried again in a start of its own."""
 PERMISSION_ERROR = "ERR_NVGPUCTRPERM"
 SECTIONS = (
-    "SpeedOfLight",
-    "ComputeWorkloadAnalysis",
-    "MemoryWorkloadAnalysis",
-    "Occupancy",
-    "LaunchStats",
+    "SpeedOfLight", "ComputeWorkloadAnalysis", "MemoryWorkloadAnalysis", "Occupancy", "LaunchStats",
     "WarpStateStats",
-)
+)  # fmt: skip
 METRICS = (
     DURATION,
     "sm__throughput.avg.pct_of_peak_sustained_elapsed",

@@ -21,21 +21,12 @@ from assay.catalog.project_folder import project_of
 from assay.evidence import stages
 from assay.images.stage import sif_path
 from assay.judging.needs import variants_of
+from assay.measuring import resume
 from assay.measuring.device_jobs import TargetJobs
 from assay.measuring.device_process import run_device_batch
 from assay.measuring.held_gpu import held_gpu
 from assay.measuring.host_machine import now, record_platform
 from assay.measuring.operator_kernels import Builds
-from assay.measuring.resume import (
-    Beside,
-    Item,
-    Measure,
-    Proofs,
-    Results,
-    forget_others,
-    kept_folder,
-    measured_batch,
-)
 from assay.measuring.slurm_grant import SlurmGrant, assert_grant, slurm_grant
 from assay.pipeline.dag import Dag, load_dag
 from assay.pipeline.slurm_jobs import remember_node, salt_of
@@ -174,17 +165,17 @@ class MeasuringStep:
         )
         return record.model_copy(update={"allocation": allocation})
 
-    def _item(self, stage: stages.AnyStage, of: str, job: DeviceJob, *gate: str) -> Item:
+    def _item(self, stage: stages.AnyStage, of: str, job: DeviceJob, *gate: str) -> resume.Item:
         """Return a measurement, of parts joined by dots; ``gate``: digests it rests on beside."""
         parts = of.split(".") if stage.each else []
         definition = self.dag.definitions(self.target.id).measurement(stage)
         platform = sha256_bytes(dump_record(self._platform()))
         path = self.run_dir / stage.path(self.target.id, *parts)
-        return Item(of, job, path, (definition, platform, *gate), self._kept_folder(stage))
+        return resume.Item(of, job, path, (definition, platform, *gate), self._kept_folder(stage))
 
     def _gated_items(
         self, stage: stages.AnyStage, names: Iterable[str], job_of: Callable[..., DeviceJob]
-    ) -> list[Item]:
+    ) -> list[resume.Item]:
         """Return measurements of the arms that each gate lets through; ``job_of`` gets the gate."""
         items = []
         for name in names:
@@ -198,8 +189,8 @@ class MeasuringStep:
     def _batch(
         self,
         stage: stages.TargetStage[Any, G],
-        items: Sequence[Item],
-        measure: Measure[G] | None = None,
+        items: Sequence[resume.Item],
+        measure: resume.Measure[G] | None = None,
     ) -> None:
         """Measure ``items`` but for the finished, by ``measure`` or in one device start."""
         done = self._measured(stage, items, measure)
@@ -207,17 +198,17 @@ class MeasuringStep:
             write_record(done[item.name], item.path)
         self._finish(stage, items)
 
-    def _finish(self, stage: stages.AnyStage, items: Iterable[Item]) -> None:
+    def _finish(self, stage: stages.AnyStage, items: Iterable[resume.Item]) -> None:
         """Forget what no measurement of a finished stage rests on any more."""
-        forget_others(items, self._kept_folder(stage))
+        resume.forget_others(items, self._kept_folder(stage))
         if stage.each is not None:  # without a single item, too, the workflow expects the folder
             (self.run_dir / stage.output(self.target.id)).mkdir(parents=True, exist_ok=True)
 
     def _measured(
         self,
         stage: stages.TargetStage[Any, G],
-        items: Sequence[Item],
-        measure: Measure[G] | None = None,
+        items: Sequence[resume.Item],
+        measure: resume.Measure[G] | None = None,
     ) -> dict[str, G]:
         """Return the records of ``items`` by name; none is written to its place."""
 
@@ -227,22 +218,22 @@ class MeasuringStep:
                 before = self.held.get(found.gpu_uuid, 0.0)
                 self.held[found.gpu_uuid] = before + found.on_gpu.seconds
 
-        def batch(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> Results[G]:
+        def batch(jobs: Sequence[DeviceJob], into: Sequence[Path]) -> resume.Results[G]:
             return run_device_batch(self._place(), jobs, stage.record, into=into)
 
         beside = self._beside(stage)
-        done = measured_batch(items, stage.record, measure or batch, accept, beside)
+        done = resume.measured_batch(items, stage.record, measure or batch, accept, beside)
         if (proofs := self._proofs(stage)) is not None:
             proofs.put(items, done)
         return done
 
-    def _proofs(self, stage: stages.AnyStage) -> Proofs | None:
+    def _proofs(self, stage: stages.AnyStage) -> resume.Proofs | None:
         """Return what was proved in a stage; None of figures, or of unknown software."""
         if stage not in PROVEN:
             return None
         folder = cache_folder(self.root) / "proven" / stage.stage / self.target.id
         machine = self._machine()
-        return None if machine is None else Proofs(folder, self._gpu(), machine)
+        return None if machine is None else resume.Proofs(folder, self._gpu(), machine)
 
     def _machine(self) -> str | None:
         """Return a digest of the GPU and of the software beside it, where that is known."""
@@ -266,12 +257,14 @@ class MeasuringStep:
             if keep or not (to / path.name).exists():
                 write_bytes(to / path.name, read_bytes(path))
 
-    def _proven(self, stage: stages.TargetStage[Any, G], items: Sequence[Item]) -> dict[str, G]:
+    def _proven(
+        self, stage: stages.TargetStage[Any, G], items: Sequence[resume.Item]
+    ) -> dict[str, G]:
         """Return by name what earlier runs proved of items, unless it is to be proven again."""
         proofs = None if self.dag.request.prove_again else self._proofs(stage)
         return proofs.found(items, stage.record) if proofs else {}
 
-    def _take_proven(self, stage: stages.AnyStage, items: Sequence[Item]) -> None:
+    def _take_proven(self, stage: stages.AnyStage, items: Sequence[resume.Item]) -> None:
         """Take what earlier runs proved among what this one keeps."""
         found = self._proven(stage, items)
         for item in (each for each in items if each.name in found):
@@ -279,7 +272,7 @@ class MeasuringStep:
         if found:
             say(f"{stage.stage}: {counted(len(found), 'record')} of an earlier run on this GPU")
 
-    def _beside(self, stage: stages.TargetStage[Any, G]) -> Beside[G] | None:
+    def _beside(self, stage: stages.TargetStage[Any, G]) -> resume.Beside[G] | None:
         """Return how a stage beside the figures fails: into a record of the target's GPU."""
         if (form := stage.failed) is None:
             return None
@@ -291,10 +284,10 @@ class MeasuringStep:
         # The figures are there, or come from an earlier start alone.
         gone = self.planned.provision.absence is not None
         measured = gone or (self.run_dir / stages.BENCHMARKS.output(self.target.id)).is_dir()
-        return Beside(failed, measured, None if stage is stages.PROFILES else PATIENCE_S)
+        return resume.Beside(failed, measured, None if stage is stages.PROFILES else PATIENCE_S)
 
     def _kept_folder(self, stage: stages.AnyStage) -> Path:
-        return kept_folder(self.run_dir, stage.stage, self.target.id)
+        return resume.kept_folder(self.run_dir, stage.stage, self.target.id)
 
     def _binary(self, artifact: str) -> tuple[BuildRecord, Path]:
         record = self._read(stages.BUILDS, artifact, self.target.arch)

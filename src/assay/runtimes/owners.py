@@ -30,9 +30,7 @@ POLL_S = 0.1
 
 
 def name_of(pid: int) -> str:
-    """Return a process's own name: machine, boot, namespace of ids, id and start; ids are used
-    again.
-    """
+    """Return a process's own name, as ids are used again: machine, boot, namespace, id, start."""
     try:
         machine = Path("/etc/machine-id").read_text().strip()
     except OSError:

@@ -11,13 +11,8 @@ from assay.cli import checkout
 from assay.cli.console import say
 from assay.cli.options import command_group
 from assay.shared.read_limits import MOST_KEY_FILE
+from assay.verification import sign
 from assay.verification.attestation import load_public_key, load_signer, public_pem
-from assay.verification.sign import (
-    default_signing_key,
-    load_or_create_signer,
-    public_key_path,
-    write_public_key,
-)
 from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trusted_keys
 
 key = command_group("key", "Make a key that signs reports, or show what one is known by.")
@@ -36,21 +31,21 @@ PathArgument = Annotated[
 @key.command()
 def new(path: PathArgument = None) -> None:
     """Make an Ed25519 key pair: PATH and PATH.pub."""
-    place = path or default_signing_key()
-    for file in (place, public_key_path(place)):
+    place = path or sign.default_signing_key()
+    for file in (place, sign.public_key_path(place)):
         if file.exists() or file.is_symlink():
             raise BadInput(f"{file}: is there already; ./assay key show {place} tells of it")
-    signer = load_or_create_signer(place)
-    write_public_key(place, signer)
+    signer = sign.load_or_create_signer(place)
+    sign.write_public_key(place, signer)
     _tell(TrustedKey(signer.public_key, str(place)))
     say(f"private: {place}")
-    say(f"public:  {public_key_path(place)}")
+    say(f"public:  {sign.public_key_path(place)}")
 
 
 @key.command()
 def show(path: PathArgument = None) -> None:
     """Show key id and public half of a private or a public key."""
-    place = path or default_signing_key()
+    place = path or sign.default_signing_key()
     if not place.is_file():
         raise BadInput(f"{place}: no such key file; ./assay key new {place} makes one")
     private = b"PRIVATE KEY" in read_bytes(place, MOST_KEY_FILE)
