@@ -11,9 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple
-
-import typer
+from typing import NamedTuple
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.isolation import DEVICE_PATH, package_directory
@@ -23,7 +21,7 @@ from assay.catalog.cluster import gpu_type_of, load_cluster
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.cli import checkout, console
-from assay.cli.options import DevicePathOption, ProjectOption, project_folder
+from assay.cli.options import DevicePathOption, DevicePythonOption, ProjectOption, project_folder
 from assay.images.stage import objection
 from assay.measuring.device_process import device_python as named_python
 from assay.measuring.host_machine import (
@@ -50,12 +48,7 @@ PACKAGES = {"docker": "docker.io", "podman": "podman"}
 
 
 def doctor(
-    device_python: Annotated[
-        str | None,
-        typer.Option(
-            help="Python that would measure, as for reproduce.", envvar="ASSAY_DEVICE_PYTHON"
-        ),
-    ] = None,
+    device_python: DevicePythonOption = None,
     device_path: DevicePathOption = None,
     project: ProjectOption = None,
 ) -> None:

@@ -17,8 +17,8 @@ from assay.base.progress import show_line, show_sentence
 from assay.base.writable import unwritable_sentence
 from assay.catalog.project_folder import project_of
 from assay.cli import checkout
+from assay.cli import options as opt
 from assay.cli.console import say, show_json
-from assay.cli.options import ProjectOption, ReportArgument, keys_of, project_folder, require_report
 from assay.evidence.load import ReportContents
 from assay.findings.replication import FigureRun, again_line, measured_again, measured_by
 from assay.records.images import RuntimeWish
@@ -41,14 +41,8 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
 def verify(
-    report_dir: ReportArgument,
-    key: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Public key to trust, repeatable: one of them must have signed. Default: those of "
-            "config/trusted_keys, which may always have signed an earlier report inside this one."
-        ),
-    ] = None,
+    report_dir: opt.ReportArgument,
+    key: opt.KeyOption = None,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Compile the sources; compare with what was measured.")
     ] = False,
@@ -69,7 +63,7 @@ def verify(
         bool,
         typer.Option("--json", help="Print what was proven as JSON; checks go to standard error."),
     ] = False,
-    project: ProjectOption = None,
+    project: opt.ProjectOption = None,
 ) -> None:
     """Check signature and every byte; judge the raw samples again."""
     log = VerificationLog()
@@ -77,13 +71,13 @@ def verify(
     error: AssayError | None = None
     again: MeasuredAgain | None = None
     try:
-        require_report(report_dir)
+        opt.require_report(report_dir)
         with opened_report(report_dir) as folder:
             log.called = folder, report_dir
             if (runtime or only) and not rebuild:
                 raise BadInput("--runtime and --only belong to --rebuild")
             compare = _rebuilding(folder, runtime, tuple(only or ())) if rebuild else None
-            own = project_folder(project)
+            own = opt.project_folder(project)
             check_report(folder, key, own, Policy(checkout.ROOT, accept_policy), log)
             if compare is not None:
                 compare(log)
@@ -115,7 +109,7 @@ def verify(
 
 def _again(folder: Path, key: Sequence[Path] | None, project: Path | None) -> MeasuredAgain:
     """Return who measured a report's figures again, by the reports that are published here."""
-    keys = load_trusted_keys([*(key or ()), *keys_of(project)])
+    keys = load_trusted_keys([*(key or ()), *opt.keys_of(project)])
 
     def runs(report: Path) -> list[FigureRun]:
         try:
@@ -148,7 +142,7 @@ def check_report(
 ) -> None:
     """Verify a report by this checkout, with ``keys`` or those trusted here. Raises AssayError."""
     # A project's keys say nothing of reports of Assay's own sources.
-    ours = keys_of(project if project_of(folder / "evidence") else None)
+    ours = opt.keys_of(project if project_of(folder / "evidence") else None)
     verify_report(
         folder,
         keys or ours,
