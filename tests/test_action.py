@@ -78,9 +78,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("slower", [True, False])
-def test_a_figure_that_got_worse_fails_and_one_that_got_better_does_not(
-    job: Job, reports: tuple[Path, Path], slower: bool
-) -> None:
+def test_a_figure_that_got_worse_fails_and_one_that_got_better_does_not(job, reports, slower):
     earlier, report = reports if slower else reports[::-1]
     given = {"key": report / "signer.pub", "accept_policy": "true"}
     failed, said = job.run(report=report, earlier=earlier, **given)

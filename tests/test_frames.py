@@ -100,9 +100,7 @@ def test_a_submissions_score_is_the_geometric_mean_over_its_benchmarks() -> None
         (frames.builds([]), frames.BUILDS),
     ],
 )
-def test_an_empty_frame_has_its_columns(
-    frame: pd.DataFrame, columns: tuple[frames.Column, ...]
-) -> None:
+def test_an_empty_frame_has_its_columns(frame, columns):
     assert frame.empty
     check(frame, columns)
 

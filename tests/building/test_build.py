@@ -185,9 +185,7 @@ def compile_in(
         ("bsr_gemm_wgmma_fp8", "sm_90a", {"QGMMA", "UTMALDG"}),
     ],
 )
-def test_operations_are_counted_as_cuobjdump_shows_them(
-    toolchain: Toolchain, tmp_path: Path, name: str, arch: str, has: set[str]
-) -> None:
+def test_operations_are_counted_as_cuobjdump_shows_them(toolchain, tmp_path, name, arch, has):
     record = build(
         ROOT, load_catalog(ROOT), "variant", name, arch,
         out_dir=tmp_path, cache_dir=tmp_path / "cache", place=Place(HostRuntime()),
@@ -302,9 +300,7 @@ class TestNotCompilingTwice:
         assert compile_in(tree, "variant", "small", "sm_90a").artifact == record.artifact
         assert sha256_file(tree / "out" / record.artifact.path) == record.artifact.sha256
 
-    def test_prebuilt_artifacts_run_without_a_compiler(
-        self, root: Path, tree: Path, tmp_path: Path, no_compiler: None
-    ):
+    def test_prebuilt_artifacts_run_without_a_compiler(self, root, tree, tmp_path, no_compiler):
         built = compile_in(tree, "variant", "small", "sm_90a")
         node = make_tree(root, tmp_path / "node")
         record = compile_in(node, "variant", "small", "sm_90a", prebuilt=tree / "out")
@@ -314,9 +310,7 @@ class TestNotCompilingTwice:
         with pytest.raises(MissingEnvironment):
             compile_in(node, "variant", "small", "sm_90a", prebuilt=tree / "out")
 
-    def test_a_changed_prebuilt_artifact_is_refused(
-        self, root: Path, tree: Path, tmp_path: Path, no_compiler: None
-    ):
+    def test_a_changed_prebuilt_artifact_is_refused(self, root, tree, tmp_path, no_compiler):
         compile_in(tree, "variant", "small", "sm_90a")
         forged = tmp_path / "forged"
         shutil.copytree(tree / "out" / "sm_90a", forged / "sm_90a")

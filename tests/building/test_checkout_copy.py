@@ -54,9 +54,7 @@ def test_what_would_be_more_than_the_tree_is_refused(checkout: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(("bound", "why"), [("MOST_FILES", "files"), ("MOST_BYTES", "bytes")])
-def test_bounds(
-    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, why: str
-) -> None:
+def test_bounds(checkout, tmp_path, monkeypatch, bound, why):
     monkeypatch.setattr(checkout_copy, bound, 2)
     with pytest.raises(BadInput, match=why):
         copy_checkout(checkout, tmp_path / "copy")

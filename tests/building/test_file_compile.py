@@ -110,18 +110,14 @@ class TestRecord:
             "cc1plus: out of memory allocating 9 bytes",
         ],
     )
-    def test_a_machine_that_was_too_small_is_no_outcome(
-        self, tmp_path: Path, checkout: Path, log: str
-    ) -> None:
+    def test_a_machine_that_was_too_small_is_no_outcome(self, tmp_path, checkout, log):
         toolchain = fake(tmp_path, f'echo "{log}"; exit 1')
         with pytest.raises(MissingEnvironment, match="was cut short"):
             compile_file(checkout, job(checkout), FILE, tmp_path / "work", toolchain)
 
 
 @pytest.mark.compiler
-def test_nvcc_names_an_array_of_size_zero(
-    toolchain: Toolchain, tmp_path: Path, checkout: Path
-) -> None:
+def test_nvcc_names_an_array_of_size_zero(toolchain, tmp_path, checkout):
     """The words that the claim on arrays of size zero is answered by."""
     found = compile_file(checkout, job(checkout), FILE, tmp_path / "work", toolchain)
     assert found.outcome == "fails"

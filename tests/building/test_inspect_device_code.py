@@ -107,9 +107,7 @@ def look(root: Path) -> DeviceCodeResult:
     return found
 
 
-def test_what_an_installed_package_holds(
-    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_an_installed_package_holds(tmp_path, site, monkeypatch):
     (tmp_path / "symbols").write_text(SYMBOLS)
     (tmp_path / "ptx").write_text(PTX)
     script = (
@@ -129,17 +127,13 @@ def test_what_an_installed_package_holds(
     assert str(tmp_path) not in found.model_dump_json()
 
 
-def test_a_binary_of_the_host_alone_holds_nothing(
-    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_binary_of_the_host_alone_holds_nothing(tmp_path, site, monkeypatch):
     tool(tmp_path, monkeypatch, "echo \"File '$2' does not contain device code\"; exit 255")
     found = look(tmp_path)
     assert (found.status, found.code) == ("inspected", ())
 
 
-def test_a_binary_that_is_not_read_is_told(
-    tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_binary_that_is_not_read_is_told(tmp_path, site, monkeypatch):
     tool(tmp_path, monkeypatch, "exit 1")
     found = look(tmp_path)
     assert (found.status, found.detail) == ("failed", "cuobjdump does not read made_up/_C.so")

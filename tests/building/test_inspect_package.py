@@ -85,9 +85,7 @@ class TestTakingOver:
         taken = inspect_or_take(tmp_path, [claim()], prebuilt)
         assert taken == inspected(packages, claim())
 
-    def test_another_version_is_counted_anew(
-        self, packages: Path, prebuilt: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_another_version_is_counted_anew(self, packages, prebuilt, tmp_path, monkeypatch):
         (tmp_path / LOCK).write_text("nvidia-cutlass==4.3.0.0 --hash=sha256:" + "0" * 64 + "\n")
         found = "assay.building.inspect_package.ensure_packages"
         monkeypatch.setattr(found, lambda root: packages)

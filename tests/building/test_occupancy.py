@@ -83,9 +83,7 @@ def built(
         ),
     ],
 )
-def test_of_a_build(
-    toolchain: Toolchain, tmp_path: Path, name: str, arch: str, expected: dict[str, tuple[int, ...]]
-) -> None:
+def test_of_a_build(toolchain, tmp_path, name, arch, expected):
     record = built(name, arch, tmp_path)
     assert record.occupancy is not None
     assert {each.entry for each in record.occupancy} == {each.entry for each in record.resources}

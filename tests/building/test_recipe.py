@@ -13,7 +13,6 @@ from assay.building.recipe import (
     Compilation,
     describe,
 )
-from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
@@ -127,9 +126,7 @@ def test_a_build_of_unchanged_sources_keeps_its_key_and_its_command() -> None:
 
 
 @pytest.mark.compiler
-def test_the_recorded_sources_are_those_that_the_compiler_reads(
-    toolchain: Toolchain, tmp_path: Path
-) -> None:
+def test_the_recorded_sources_are_those_that_the_compiler_reads(toolchain, tmp_path):
     """By nvcc's own list. A header that one variant leaves out by #if still counts for its file."""
     root = Path(__file__).resolve().parents[2]
     catalog = load_catalog(root)

@@ -33,9 +33,7 @@ from tests.pipeline.stand_in import write_program
         ("echo wrapper", "does not say its release"),
     ],
 )
-def test_a_host_compiler_that_nvcc_refuses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, why: str
-):
+def test_a_host_compiler_that_nvcc_refuses(tmp_path, monkeypatch, script, why):
     monkeypatch.setenv("PATH", str(tmp_path))
     if script is not None:
         write_program(tmp_path / "g++", f"#!/bin/sh\n{script}\n")
@@ -73,9 +71,7 @@ class TestUnpacking:
             ensure_packages(place)
         assert not toolchain_directory(place).exists()
 
-    def test_a_wheel_that_is_not_the_locked_one_is_refused(
-        self, place: Path, capfd: pytest.CaptureFixture[str]
-    ):
+    def test_a_wheel_that_is_not_the_locked_one_is_refused(self, place, capfd):
         make_wheel(place / "wheels", "nvidia", "13.0", "forged = True\n")
         with pytest.raises(MissingEnvironment, match="could not be installed"):
             ensure_packages(place)

@@ -33,9 +33,7 @@ def tree(tmp_path: Path) -> Path:
 class TestRealClaims:
     """The claims files of this repository."""
 
-    def test_what_ran_as_the_author_ran_it_counts_the_k_that_the_author_counts(
-        self, catalog: Catalog
-    ) -> None:
+    def test_what_ran_as_the_author_ran_it_counts_the_k_that_the_author_counts(self, catalog):
         """Blocks of 96 and 112 cover more than K = 8192; the program counts 8192 all the same."""
         counted = [
             (claim.id, reading.says, reading.flops)
@@ -161,9 +159,7 @@ class TestBadInput:
     """Each defect stops the run with one sentence that says where."""
 
     @pytest.mark.parametrize(("edit", "words"), DEFECTS, ids=[words[-1] for _, words in DEFECTS])
-    def test_a_defect_is_named_by_file_and_field(
-        self, tree: Path, edit: Edit, words: tuple[str, ...]
-    ) -> None:
+    def test_a_defect_is_named_by_file_and_field(self, tree, edit, words):
         path = tree / "config" / "claims" / "002.yaml"
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
         edit(data)

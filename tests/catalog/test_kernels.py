@@ -192,9 +192,7 @@ class TestReference:
         [([0, 1, 3], [0, 1]), ([0, 2], [1, 0]), ([0, 2], [1, 1]), ([0, 1], [2]), ([1, 1], [0])],
         ids=["too long", "falling", "twice", "outside", "does not start at 0"],
     )
-    def test_broken_patterns_are_refused(
-        self, reference: ModuleType, row_ptr: list[int], col_idx: list[int]
-    ) -> None:
+    def test_broken_patterns_are_refused(self, reference, row_ptr, col_idx):
         values = np.ones((len(col_idx), 2, 2))
         pattern = np.array(row_ptr, np.int32), np.array(col_idx, np.int32)
         with pytest.raises(ValueError, match=r"row_ptr|col_idx"):

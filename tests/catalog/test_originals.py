@@ -7,7 +7,6 @@ import pytest
 
 from assay.base.io import load_yaml
 from assay.building.recipe import command_of
-from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.records.kernels import UNSAID, KernelManifest, OriginalProgram
 
@@ -31,9 +30,7 @@ class TestEveryOriginal:
         assert all(flag.why for flag in program.left_out)
         assert UNSAID not in {flag.from_ for flag in (*program.flags, *program.left_out)}
 
-    def test_no_assert_is_compiled_in_unless_the_source_types_it_so(
-        self, program: OriginalProgram
-    ) -> None:
+    def test_no_assert_is_compiled_in_unless_the_source_types_it_so(self, program):
         """Asserts left in cost example 88 a fifth of its rate."""
         for arch in program.archs:
             given = "-DNDEBUG" in command_of(CATALOG, "program", program.id, arch)[0]
@@ -44,9 +41,7 @@ class TestReleaseBuilds:
     """As CUTLASS's own CMake files make the program."""
 
     @pytest.mark.parametrize("program", RELEASE, ids=lambda program: program.id)
-    def test_the_examples_cmake_file_adds_what_is_cited_and_no_more(
-        self, program: OriginalProgram, toolchain: Toolchain
-    ) -> None:
+    def test_the_examples_cmake_file_adds_what_is_cited_and_no_more(self, program, toolchain):
         file = (toolchain.site / program.source).parent / "CMakeLists.txt"
         name = re.escape(Path(program.source).name)
         pattern = rf'SOURCE\s+{name}\s+PROPERTY\s+COMPILE_FLAGS\s+"([^"]*)"'
@@ -54,9 +49,7 @@ class TestReleaseBuilds:
         assert added == [flag.flag for flag in program.flags if flag.file is not None]
 
     @pytest.mark.parametrize("program", RELEASE, ids=lambda program: program.id)
-    def test_a_cited_line_of_the_package_holds_the_flag(
-        self, program: OriginalProgram, toolchain: Toolchain
-    ) -> None:
+    def test_a_cited_line_of_the_package_holds_the_flag(self, program, toolchain):
         for flag in program.flags:
             if flag.file is not None and flag.line is not None:
                 lines = (toolchain.site / flag.file).read_text(encoding="utf-8").splitlines()

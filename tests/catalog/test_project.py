@@ -159,9 +159,7 @@ class TestProblems:
             ),
         ],
     )  # fmt: skip
-    def test_what_is_refused_of_a_measurement(
-        self, tmp_path: Path, change: dict[str, Any], words: str
-    ) -> None:
+    def test_what_is_refused_of_a_measurement(self, tmp_path, change, words):
         content = document()
         content["measurements"][0] |= change
         name = content["measurements"][0]["id"]
@@ -180,9 +178,7 @@ class TestProblems:
             (f"value: 0.{'0' * 400}1 GB/s", "is beyond the numbers"),
         ],
     )
-    def test_a_number_that_nobody_computes_with_is_refused_once(
-        self, tmp_path: Path, typed: str, says: str
-    ) -> None:
+    def test_a_number_that_nobody_computes_with_is_refused_once(self, tmp_path, typed, says):
         folder = write(tmp_path / "p", document())
         text = (folder / "assay.yaml").read_text()
         (folder / "assay.yaml").write_text(text.replace("value: 1.5x", typed))
@@ -204,9 +200,7 @@ class TestProblems:
         assert "are both called rows_deep_ours in records" in told
 
     @pytest.mark.parametrize("small", ["a x", 2**31, True, 1.5])
-    def test_a_size_of_the_small_problem_is_a_whole_number(
-        self, tmp_path: Path, small: Any
-    ) -> None:
+    def test_a_size_of_the_small_problem_is_a_whole_number(self, tmp_path, small):
         content = document()
         (entry,) = content["measurements"]
         arm = {"title": "C", "source": "k.cu", "symbol": "run", "operands": ["a"],
@@ -247,9 +241,7 @@ class TestProblems:
         assert told.startswith(f"line 1: {name}: a report cannot carry this name")
 
     @pytest.mark.parametrize(("files", "size"), [(1000, 0), (2, 2_000_000)])
-    def test_what_is_more_than_a_report_takes_is_all_that_is_said(
-        self, tmp_path: Path, files: int, size: int
-    ) -> None:
+    def test_what_is_more_than_a_report_takes_is_all_that_is_said(self, tmp_path, files, size):
         folder = write(tmp_path / "p", document())
         for number in range(files):
             (folder / f"more{number}.py").write_text("#" * size)
@@ -332,9 +324,7 @@ class TestWhatARunWouldRefuse:
             ("3 ms", {"stated": {"arguments": [], "shape": {"mm": 1}}}, "did you mean 'm'?"),
         ],
     )
-    def test_what_a_program_does_not_print(
-        self, tmp_path: Path, value: str, changed: dict[str, Any], says: str | None
-    ) -> None:
+    def test_what_a_program_does_not_print(self, tmp_path, value, changed, says):
         content = document()
         asked = claim("slow", value, evaluation={**PROGRAM, **changed})
         del asked["answer"]
@@ -374,15 +364,7 @@ class TestFormedOfTwo:
             ("3x", "quotient", "count", "fast", "'count' has no rate, time or ratio to form a"),
         ],
     )
-    def test_units_fit(
-        self,
-        tmp_path: Path,
-        value: str,
-        formula: str,
-        numerator: str,
-        denominator: str,
-        says: str | None,
-    ) -> None:
+    def test_units_fit(self, tmp_path, value, formula, numerator, denominator, says):
         def of(command: str) -> dict[str, str]:
             return {"command": "bench", "reads": f"{command}={{value}}"}
 
@@ -425,9 +407,7 @@ class TestCommands:
         ("5 ms", None, "GB/s", "is in ms, and its program prints GB/s"),
     ],
 )
-def test_a_figure_that_no_command_prints_stands_with_its_line(
-    tmp_path: Path, value: Any, unit: str | None, printed: str | None, says: str
-) -> None:
+def test_a_figure_that_no_command_prints_stands_with_its_line(tmp_path, value, unit, printed, says):
     content = document()
     content["commands"] = [{"id": "bench", "run": "./bench"}]
     answer = {"command": "bench", "reads": "rate={value}", **({"unit": printed} if printed else {})}

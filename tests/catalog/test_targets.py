@@ -61,9 +61,7 @@ def planned(catalog: Catalog, *targets: str) -> Plan:
     return make_plan(catalog, asked.model_copy(update={"rebuild": True, "runtime": "docker"}))
 
 
-def test_where_a_driver_compiles_ptx_outputs_are_checked_and_nothing_is_timed(
-    catalog: Catalog,
-) -> None:
+def test_where_a_driver_compiles_ptx_outputs_are_checked_and_nothing_is_timed(catalog):
     """An L4's kernels on a Hopper GPU: gates and sanitizers; no time of any."""
     asked = make_request("run", [provision("l4_on_h200")], ["sm_89", "l4_model"])
     plan = make_plan(catalog, asked)
@@ -100,9 +98,7 @@ def test_a_target_that_nobody_asks_for_adds_nothing(catalog: Catalog) -> None:
 
 
 @pytest.mark.parametrize("arch", ["compute_", "sm_8x", "l4", "compute_89_"])
-def test_an_architecture_that_no_compiler_knows_the_form_of_is_no_target(
-    catalog: Catalog, arch: str
-) -> None:
+def test_an_architecture_that_no_compiler_knows_the_form_of_is_no_target(catalog, arch):
     fields = catalog.targets["l4_on_h200"].model_dump(by_alias=True)
     assert Target.model_validate({**fields, "arch": "compute_80"}).timed is False
     with pytest.raises(ValidationError, match="is no architecture"):

@@ -34,9 +34,7 @@ class TestComparisons:
                 assert variant.operation is workload.operation, (comparison.id, arm.id)
                 assert variant.output_dtype == workload.output_dtype, (comparison.id, arm.id)
 
-    def test_what_is_wrong_by_nature_or_unwritten_is_for_readings_only(
-        self, catalog: Catalog
-    ) -> None:
+    def test_what_is_wrong_by_nature_or_unwritten_is_for_readings_only(self, catalog):
         for comparison in catalog.comparisons.values():
             for arm in comparison.arms:
                 workload = catalog.workloads[arm.workload]
@@ -52,9 +50,7 @@ class TestComparisons:
                 arms = {arm.id: arm for arm in catalog.comparisons[term.comparison].arms}
                 assert not arms[term.arm].reading_only, claim.id
 
-    def test_a_choice_is_an_arm_of_its_sweep_and_built_for_its_target(
-        self, catalog: Catalog
-    ) -> None:
+    def test_a_choice_is_an_arm_of_its_sweep_and_built_for_its_target(self, catalog):
         assert {choice.target for choice in catalog.tuning.choices} <= catalog.targets.keys()
         for target in catalog.targets:
             for choice in catalog.choices_to_hold(target):

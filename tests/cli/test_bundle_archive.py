@@ -135,9 +135,7 @@ def test_bad_input_is_found_before_anything_is_done(assay: Any, words: tuple[str
 @pytest.mark.parametrize(
     "words", [("bundle", "--target", "mine"), ("remote", "nowhere", "--dry-run")]
 )
-def test_a_target_that_git_does_not_track_is_refused(
-    words: tuple[str, ...], assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_target_that_git_does_not_track_is_refused(words, assay, tmp_path, monkeypatch):
     root = write_config(tmp_path / "checkout", ("h100",), ["fixture_duel"])
     script = "tools/remote_node.sh"
     write(root / script, (ROOT / script).read_text())
@@ -151,9 +149,7 @@ def test_a_target_that_git_does_not_track_is_refused(
     assert "config/targets/mine.yaml" in refused.err
 
 
-def test_it_holds_the_wheels_of_the_toolchain(
-    assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_holds_the_wheels_of_the_toolchain(assay, tmp_path, monkeypatch):
     """By which a project's CUDA arms are compiled on a node without a network."""
     fetched: list[tuple[str, str]] = []
     monkeypatch.setattr(make, "run_workflow", lambda *_, **__: None)

@@ -56,9 +56,7 @@ class TestKernelSets:
         with pytest.raises(CheckFailed, match=r"bsr_gemm_wgmma\.so: is not the file"):
             kernel_entries(catalog, "h100", builds)
 
-    def test_a_folder_has_an_index(
-        self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_folder_has_an_index(self, catalog, tmp_path, monkeypatch):
         builds = built(catalog, tmp_path / "set", without="bsr_gemm_mma")
         monkeypatch.setattr(kernel_set.building, "build", lambda *given, **_: builds[given[3]][0])
         monkeypatch.setattr(kernel_set, "compiler_place", lambda root, runtime: None)

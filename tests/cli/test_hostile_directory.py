@@ -51,9 +51,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return found
 
 
-def test_the_launcher_the_workflow_and_its_steps_import_their_own_code(
-    repository: Repository,
-) -> None:
+def test_the_launcher_the_workflow_and_its_steps_import_their_own_code(repository):
     assert repository.hostile.ran() == []
     assert (repository.report / "attestation.json").is_file()
 

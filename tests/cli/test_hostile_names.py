@@ -57,9 +57,7 @@ class TestTerminal:
         assert_harmless(absent, HOSTILE[kind])
         assert len(absent.err.splitlines()) == 1
 
-    def test_a_file_name_in_a_signed_manifest(
-        self, kind: str, own_report: Path, verify: Any
-    ) -> None:
+    def test_a_file_name_in_a_signed_manifest(self, kind, own_report, verify):
         report = own_report
         path = report / "manifest.json"
         document = json.loads(path.read_bytes())
@@ -79,9 +77,7 @@ class TestTerminal:
         assert answer.code == 1
         assert_harmless(answer, HOSTILE[kind])
 
-    def test_the_explanation_of_a_verdict(
-        self, kind: str, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_the_explanation_of_a_verdict(self, kind, capsys):
         console.say(f"note {HOSTILE[kind]}")
         console.show_json({"reason": HOSTILE[kind]})
         console.note(f"{HOSTILE[kind]}")

@@ -47,9 +47,7 @@ class TestWhatIsWrong:
     """Bad usage is one sentence and exit code 2."""
 
     @pytest.mark.parametrize(("arguments", "sentence"), WRONG, ids=lambda value: str(value)[:40])
-    def test_is_one_sentence(
-        self, assay: Any, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str], sentence: str
-    ) -> None:
+    def test_is_one_sentence(self, assay, monkeypatch, arguments, sentence):
         monkeypatch.chdir(ROOT)
         answer = assay(*arguments)
         assert answer.code == 2
@@ -87,16 +85,12 @@ class TestHelp:
             (("tune", "-h"), ("lab", "tune", "-h")),
         ],
     )  # fmt: skip
-    def test_what_people_try_works(
-        self, assay: Any, typed: tuple[str, ...], same: tuple[str, ...]
-    ) -> None:
+    def test_what_people_try_works(self, assay, typed, same):
         answer = assay(*typed)
         assert (answer.code, answer.err) == (0, "")
         assert answer.out == assay(*same).out
 
-    def test_the_command_is_named_as_it_was_typed(
-        self, assay: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_command_is_named_as_it_was_typed(self, assay, monkeypatch):
         monkeypatch.setenv("ASSAY_TYPED", "../tree/assay")
         assert assay("verify", "-h").out.startswith("Usage: ../tree/assay verify ")
         assert "(../tree/assay verify --help says more)" in assay("verify").err

@@ -29,17 +29,13 @@ def test_a_name_is_found_where_reports_are(root: Path, name: str, place: str) ->
     assert found_report(Path(name)) == Path("repo") / place
 
 
-def test_of_two_reports_of_a_name_the_run_here_is_taken_and_said(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_two_reports_of_a_name_the_run_here_is_taken_and_said(root, capsys):
     (root / "reports/old").mkdir()
     assert found_report(Path("old")) == Path("repo/reports/old")
     assert "not repo/reports/published/old" in capsys.readouterr().err
 
 
-def test_in_a_projects_folder_its_own_come_first(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_a_projects_folder_its_own_come_first(root, monkeypatch):
     mine = root.parent / "mine"
     for place in ("reports/made", "reports/published/mine"):
         (mine / place).mkdir(parents=True)
@@ -61,7 +57,5 @@ def test_in_a_projects_folder_its_own_come_first(
         ("copy", "local", "My kernels", "copy (run local)"),
     ],
 )
-def test_a_projects_report_that_nobody_named_has_the_projects_title(
-    path: str, run: str, project: str | None, name: str
-) -> None:
+def test_a_projects_report_that_nobody_named_has_the_projects_title(path, run, project, name):
     assert name_of(Path(path), run, project) == name

@@ -1,10 +1,6 @@
 """A key that the checkout revoked vouches for nothing, by whatever file it is given."""
 
 import shutil
-from pathlib import Path
-from typing import Any
-
-import pytest
 
 KEYS = """
 schema: assay/trusted_keys/1
@@ -14,9 +10,7 @@ keys:
 """
 
 
-def test_verify_refuses_it(
-    assay: Any, report: Path, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verify_refuses_it(assay, report, key, tmp_path, monkeypatch):
     folder = tmp_path / "config" / "trusted_keys"
     folder.mkdir(parents=True)
     shutil.copy(report / "signer.pub", folder / "key.pub")

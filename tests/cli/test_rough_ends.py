@@ -83,9 +83,7 @@ class TestArguments:
             (("hopper_20261130", "--key", "none"), "bad-input"), (("src",), "bad-input"),
         ],
     )  # fmt: skip
-    def test_a_program_is_told_in_json(
-        self, assay: Any, arguments: tuple[str, ...], code: str
-    ) -> None:
+    def test_a_program_is_told_in_json(self, assay, arguments, code):
         answer = assay("verify", "--json", *arguments)
         told = json.loads(answer.out)
         assert (told["code"], told["exit_code"], told["verified"]) == (code, answer.code, False)
@@ -107,9 +105,7 @@ class TestArguments:
     "place",
     ["/proc/x", "/proc/x/y/z", "FOLDER/file/x", "FOLDER/loop/x", "FOLDER/loop", f"/tmp/{LONG}"],
 )
-def test_it_is_one_sentence_about_the_place(
-    assay: Any, tmp_path: Path, command: tuple[str, ...], place: str
-) -> None:
+def test_it_is_one_sentence_about_the_place(assay, tmp_path, command, place):
     """A place where nothing can be made is refused before any report is looked at."""
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")

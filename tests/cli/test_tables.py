@@ -33,9 +33,7 @@ def printed(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, width: int) ->
 
 
 @pytest.mark.parametrize("width", [60, 80, 84, 100, 200])
-def test_a_terminal_of_any_width_shows_every_cell(
-    monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
+def test_a_terminal_of_any_width_shows_every_cell(monkeypatch, width):
     lines = printed(monkeypatch, Terminal(), width)
     assert lines[0] == "some claims"
     assert width < 80 or all(len(line) <= width for line in lines)
@@ -45,9 +43,7 @@ def test_a_terminal_of_any_width_shows_every_cell(
     assert ("┃" in text) == (width >= 80)
 
 
-def test_for_programs_a_row_is_a_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_for_programs_a_row_is_a_line(monkeypatch, capsys):
     head, *rows = printed(monkeypatch, io.StringIO(), 20)
     assert head.split("\t") == [column.heading for column in COLUMNS]
     assert rows[1].split("\t") == [*ROWS[1][:2], "One line and no more", "l4"]

@@ -52,9 +52,7 @@ def repository(tmp_path: Path) -> Path:
 class TestTune:
     """From a target to what its sweeps say."""
 
-    def test_sweeps_alone_are_run_and_told(
-        self, repository: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_sweeps_alone_are_run_and_told(self, repository, monkeypatch):
         given: list[Any] = []
 
         def run(root: Path, _catalog: Any, request: Request, *_: Any, **rest: Any) -> None:
@@ -72,9 +70,7 @@ class TestTune:
         assert outcome.standing is ChoiceStanding.ANOTHER_IS_FASTER
         assert outcome.rival_variant == "demo_bk96"
 
-    def test_without_a_gpu_or_a_record_the_machine_lacks_something(
-        self, repository: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_without_a_gpu_or_a_record_the_machine_lacks_something(self, repository, monkeypatch):
         find(provision(kind="none", detail="no H100 here"), monkeypatch)
         with pytest.raises(MissingEnvironment, match="h100: no H100 here; no published"):
             measure_choices(repository, OPTIONS, 2)

@@ -86,9 +86,7 @@ class TestFailures:
             ("exit 0", "made no SIF file"),
         ],
     )
-    def test_a_failed_build_leaves_nothing(
-        self, tmp_path: Path, monkeypatch, script: str, sentence: str
-    ):
+    def test_a_failed_build_leaves_nothing(self, tmp_path, monkeypatch, script, sentence):
         (tmp_path / "bin").mkdir()
         fake(tmp_path / "bin", script)
         monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}", prepend=os.pathsep)

@@ -37,9 +37,7 @@ def compiled_at(place: Place, folder: Path) -> BuildRecord:
 class TestSameBytes:
     """Container against host, and container against what was measured."""
 
-    def test_the_record_names_the_image_and_is_else_the_hosts(
-        self, toolchain_place: Place, tmp_path: Path
-    ):
+    def test_the_record_names_the_image_and_is_else_the_hosts(self, toolchain_place, tmp_path):
         inside = compiled_at(toolchain_place, tmp_path / "image")
         outside = compiled_at(Place(HostRuntime()), tmp_path / "host")
         assert toolchain_place.image is not None

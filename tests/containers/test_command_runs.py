@@ -83,9 +83,7 @@ def measured(where: CommandPlaces, job: OriginalRunsJob) -> OriginalRunRecord:
 class TestItsImage:
     """An image that the command names: its lines are typed there, and nowhere else."""
 
-    def test_it_is_built_and_run_as_typed_and_as_stated(
-        self, engine: Bench, job: OriginalRunsJob
-    ) -> None:
+    def test_it_is_built_and_run_as_typed_and_as_stated(self, engine, job):
         record = measured(places(engine), replace(job, image=engine.image.image_id))
         assert record.build is not None
         assert record.build.exit_code == 0
@@ -133,17 +131,13 @@ class TestALine:
         assert run.stderr.endswith("[stopped after 1 s]\n")
         assert run.seconds < 30
 
-    def test_of_endless_output_the_first_part_is_kept(
-        self, engine: Bench, job: OriginalRunsJob, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_of_endless_output_the_first_part_is_kept(self, engine, job, monkeypatch):
         monkeypatch.setattr(kept_output, "MOST_OUTPUT", 1000)
         run = self.lines(engine, job).run("dd if=/dev/zero bs=1024 count=30000 2>&1", 60.0)
         assert (len(run.stdout), run.cut, run.exit_code) == (1000, True, 0)
 
 
-def test_without_an_image_it_is_built_where_kernels_are_compiled(
-    engine: Bench, job: OriginalRunsJob, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_an_image_it_is_built_where_kernels_are_compiled(engine, job, monkeypatch):
     """And run where they are measured, by the device side, which finds what was built."""
     asked: list[OriginalRunsJob] = []
     like = measured(places(engine), replace(job, image=engine.image.image_id))

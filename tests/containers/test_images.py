@@ -222,9 +222,7 @@ class TestAnImportedHost:
         finally:
             engine.remove_image(record.tag)
 
-    def test_a_directory_that_is_not_there_leaves_nothing(
-        self, built: Built, system: Path, tmp_path: Path
-    ):
+    def test_a_directory_that_is_not_there_leaves_nothing(self, built, system, tmp_path):
         with nothing_new(built.bench), pytest.raises(MissingEnvironment, match="/srv/none"):
             import_host(
                 tree(tmp_path / "x"), "h100", built.bench.engine,

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from assay.evidence.model import RecordedBuild, binaries_of, build_of, build_record_path, builds_of
-from assay.records.builds import BuildRecord
 from tests import builders as b
 
 KEY = ("ours", "sm_90a")
@@ -20,9 +19,7 @@ HERE, THEN = b.build("ours", content="here"), b.build("ours", content="then")
         (None, None, None, None),
     ],
 )
-def test_builds_of_this_run_stand_before_those_taken_over(
-    here: BuildRecord | None, then: BuildRecord | None, counts: BuildRecord | None, path: str | None
-) -> None:
+def test_builds_of_this_run_stand_before_those_taken_over(here, then, counts, path):
     came = {KEY: RecordedBuild(then, "h100/origin/builds/x", "reports/x")} if then else {}
     found = replace(b.evidence([], builds=[here] if here else []), recorded_builds=came)
     assert build_of(found, *KEY) == counts

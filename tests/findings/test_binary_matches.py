@@ -64,7 +64,5 @@ SAME, OTHER = "g++ 12.2.0", "g++ 14.2.0"
         (OTHER, {"cubins": (CUBIN,)}, None, Sameness.OTHER),
     ],
 )
-def test_how_a_measured_binary_stands_to_the_compiled_one(
-    compiler: str, changes: dict[str, Any], then: BuildRecord | None, sameness: Sameness
-) -> None:
+def test_how_a_measured_binary_stands_to_the_compiled_one(compiler, changes, then, sameness):
     assert match(by(compiler, **changes), then).sameness is sameness

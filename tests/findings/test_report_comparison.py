@@ -107,9 +107,7 @@ class TestRegressions:
             (Status.INCONCLUSIVE, Status.NOT_REPRODUCED, False),
         ],
     )
-    def test_a_verdict_falls_from_holding(
-        self, before: Status, now: Status, regressed: bool
-    ) -> None:
+    def test_a_verdict_falls_from_holding(self, before, now, regressed):
         found = self.found(figure(100.0, status=before), figure(100.0, status=now))
         assert found == ["rate"] * regressed
 

@@ -73,9 +73,7 @@ SHAPE_41 = {"seq_length": 512, "seq_length_kv": 512, "head_size": 64, "head_size
         ),
     ],
 )
-def test_shape_and_figures_are_read(
-    parser: str, text: str, shape: dict[str, object], figures: dict[str, float]
-) -> None:
+def test_shape_and_figures_are_read(parser, text, shape, figures):
     parsed = parse(parser, text)
     assert (parsed.shape, parsed.figures, parsed.passed) == (shape, figures, True)
     if parser != "cutlass_88":  # whose kernels have names of their own

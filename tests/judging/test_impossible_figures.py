@@ -115,9 +115,7 @@ class TestPeaks:
             ("bf16", None, "989.4 TFLOP/s", "dense float16"),
         ],
     )
-    def test_a_peak_is_named_by_the_type_that_has_it(
-        self, words: str, fp8: float | None, limit: str, named: str
-    ) -> None:
+    def test_a_peak_is_named_by_the_type_that_has_it(self, words, fp8, limit, named):
         configuration = {"inputs": words}
         claim = figure(
             9e4, Unit.TFLOP_PER_S, evaluation=b.unanswerable(), configuration=configuration

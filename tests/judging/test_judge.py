@@ -18,7 +18,6 @@ from assay.records.arithmetic import Formula, Operand, SourcePlace
 from assay.records.claims import Audit, Claim, ClaimKind, Relation
 from assay.records.evaluations import (
     Arithmetic,
-    Benchmark,
     FlopFormula,
     Inspection,
     Invocation,
@@ -70,9 +69,7 @@ class TestEquivalence:
 
     @given(st.floats(-0.3, 0.3), st.floats(0, 0.1), st.floats(0.01, 0.2))
     @settings(deadline=None)
-    def test_decision_matches_its_definition(
-        self, centre: float, half: float, margin: float
-    ) -> None:
+    def test_decision_matches_its_definition(self, centre, half, margin):
         summary = Summary(centre, centre - half, centre + half, 5, 20, 100, 0)
         status = equivalence(summary, 1.0, margin, "above").status
         edge = math.log1p(margin)
@@ -169,9 +166,7 @@ class TestCorrectnessGate:
             (rate(over="rival"), Unit.RATIO, ("rival",), (Status.NOT_RUN, "run_failed")),
         ],
     )
-    def test_what_was_dropped_for_a_wrong_timed_output_is_wrong(
-        self, asked: Benchmark, unit: Unit, wrong: tuple[str, ...], expected: tuple[Status, str]
-    ) -> None:
+    def test_what_was_dropped_for_a_wrong_timed_output_is_wrong(self, asked, unit, wrong, expected):
         dropped = "rival" if "rival" in wrong else "ours"
         why = {dropped: "incorrect: the output of a timed launch is wrong (relative error 0.9)"}
         record = b.benchmark().model_copy(update={"not_timed": why, "wrong": wrong})
@@ -192,9 +187,7 @@ class TestCorrectnessGate:
         ("changes", "words"),
         [({"binaries": {"ours": b.digest("another")}}, "SHA-256"), ({"gpu": b.OTHER_GPU}, "GPU-")],
     )
-    def test_another_binary_or_gpu_is_not_vouched_for(
-        self, changes: dict[str, Any], words: str
-    ) -> None:
+    def test_another_binary_or_gpu_is_not_vouched_for(self, changes, words):
         claim, checks = b.claim("rate", rate(), value=OURS_RATE), [b.correctness(**changes)]
         verdict = verdict_on(claim, checks=checks)
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "run_failed")
@@ -285,9 +278,7 @@ class TestPrograms:
         [(fmha(None), STATED, "other_shape"), (fmha(), TYPED, "run_failed")],
         ids=["the stated arguments run another problem", "the typed line ran alone"],
     )
-    def test_another_run_than_the_stated_one_answers_nothing(
-        self, asked: Program, ran: tuple[str, ...], reason: str
-    ) -> None:
+    def test_another_run_than_the_stated_one_answers_nothing(self, asked, ran, reason):
         claim = b.claim("fmha", asked, value=600.0)
         verdict = verdict_on(claim, programs=[runs_88(ran, 600.0, DEFAULT_SHAPE)])
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, reason)
@@ -361,9 +352,7 @@ class TestPrograms:
             (b.output_88({PING_PONG: 600.0}, mark="--"), "", "it prints no outcome of a check"),
         ],
     )
-    def test_a_verification_that_could_not_be_made_says_so(
-        self, output: str, errors: str, why: str
-    ) -> None:
+    def test_a_verification_that_could_not_be_made_says_so(self, output, errors, why):
         """The program's reference has limits of its own, which are no fault of the kernel."""
         verdict = self.verified(output, errors)
         assert verdict.status is Status.REPRODUCED
@@ -531,9 +520,7 @@ class TestWithoutGpu:
         assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "not_recorded")
 
     @pytest.mark.parametrize("diagnostics", ["", "ptxas error : not supported"])
-    def test_a_build_of_the_report_that_figures_come_from_answers_too(
-        self, diagnostics: str
-    ) -> None:
+    def test_a_build_of_the_report_that_figures_come_from_answers_too(self, diagnostics):
         claim = support("ex41", "sm_89", "builds")
         build = b.build("ex41", "sm_89", kind="program", diagnostics=diagnostics)
         path = "h100/origin/builds/sm_89/ex41.json"
@@ -612,9 +599,7 @@ class TestVerdicts:
             (None, "a" * 64, "nobody compared what the compiler makes of them"),
         ],
     )
-    def test_recorded_figures_of_an_earlier_source_name_it(
-        self, then: str | None, now: str, words: str
-    ) -> None:
+    def test_recorded_figures_of_an_earlier_source_name_it(self, then, now, words):
         measured = b.build("our_kernel", content="our binary")
         compiled = b.build("our_kernel", content="new").model_copy(update={"code_sha256": now})
         found = b.evidence(

@@ -57,9 +57,7 @@ class TestExecution:
             ("failed", Status.NOT_RUN, Why.NOT_MEASURED),
         ],
     )
-    def test_a_refusal_contradicts_and_a_crash_does_not(
-        self, status: str, expected: Status, why: Why
-    ) -> None:
+    def test_a_refusal_contradicts_and_a_crash_does_not(self, status, expected, why):
         verdict = verdict_on(self.CLAIM, checks=[b.correctness(statuses={"ours": status})])
         assert (verdict.status, verdict.why) == (expected, why)
 

@@ -231,9 +231,7 @@ class TestItCountsOtherwise:
         ((figure("gain"),), "is not answered by a measurement"),
     ],
 )
-def test_the_catalog_refuses_figures_that_answer_nothing(
-    figures: tuple[FigurePattern, ...], words: str
-) -> None:
+def test_the_catalog_refuses_figures_that_answer_nothing(figures, words):
     claims = [b.claim("rate", rate()), b.claim("gain", quotient("rate", "rate"), unit=Unit.RATIO)]
     with pytest.raises(BadInput, match=words):
         check_references(catalog(claims, own(*figures)))

@@ -87,9 +87,7 @@ class TestSoundness:
     """Whatever the true figures behind the printed digits are, the interval holds the result."""
 
     @given(st.lists(st.tuples(numbers, st.floats(0, 0.01), inside), min_size=2, max_size=6))
-    def test_statistics_of_any_true_values_lie_inside(
-        self, drawn: list[tuple[float, float, float]]
-    ) -> None:
+    def test_statistics_of_any_true_values_lie_inside(self, drawn):
         intervals = [PrintedRange(v, v - h, v + h) for v, h, _ in drawn]
         truth = [v - h + 2 * h * u for v, h, u in drawn]
         slack = 1e-9 * max(truth) + 1e-9
@@ -108,9 +106,7 @@ class TestSoundness:
             assert result.low - scale <= value <= result.high + scale
 
     @given(numbers, numbers, st.floats(0, 0.005), st.floats(0, 0.005), inside, inside)
-    def test_quotients_of_any_true_values_lie_inside(
-        self, a: float, d: float, ha: float, hd: float, ua: float, ud: float
-    ) -> None:
+    def test_quotients_of_any_true_values_lie_inside(self, a, d, ha, hd, ua, ud):
         top, bottom = PrintedRange(a, a - ha, a + ha), PrintedRange(d, d - hd, d + hd)
         result = evaluate(Formula.QUOTIENT, [top, bottom])
         value = (a - ha + 2 * ha * ua) / (d - hd + 2 * hd * ud)

@@ -70,10 +70,7 @@ class TestReadings:
             ),
         ],
     )
-    def test_what_a_reading_makes_of_a_figure(
-        self, changed: dict[str, Any], claimed: dict[str, Any], status: Status, why: Any,
-        holds: bool,
-    ) -> None:  # fmt: skip
+    def test_what_a_reading_makes_of_a_figure(self, changed, claimed, status, why, holds):
         other = reading("other", **{"flops": "2 * m * n * k", **changed})
         (verdict,) = judged(read(other, **{"value": OURS_RATE / DENSITY, **claimed}))
         assert (verdict.status, verdict.readings[1].holds) == (status, holds)
@@ -88,9 +85,7 @@ class TestReadings:
         ("formula", "why"),
         [("2 * products", "asks for products; known here: .*density_a"), ("m - n", "above zero")],
     )
-    def test_a_formula_that_the_record_cannot_fill_brings_no_figure(
-        self, formula: str, why: str
-    ) -> None:
+    def test_a_formula_that_the_record_cannot_fill_brings_no_figure(self, formula, why):
         """Records from before have no counts; the catalog refuses names that nothing has."""
         (verdict,) = judged(read(reading("odd", flops=formula), value=9000.0))
         odd = verdict.readings[1]
@@ -198,9 +193,7 @@ class TestRatiosOfClaims:
         ]
 
     @pytest.mark.parametrize("metric", [Metric.RATE, Metric.TIME])
-    def test_where_neither_figure_falls_short_what_it_is_held_against_got_faster(
-        self, metric: Metric
-    ) -> None:
+    def test_where_neither_figure_falls_short_what_it_is_held_against_got_faster(self, metric):
         """A rate is held against the lower figure of a quotient, a time against the upper."""
         if metric is Metric.TIME:
             unit, worse, held = Unit.MS, 3.0, b.TIMES_MS
@@ -275,9 +268,7 @@ class TestCauses:
             ),
         ],
     )
-    def test_another_cuda_or_driver_than_stated_is_said(
-        self, cuda: str, driver: str, told: str
-    ) -> None:
+    def test_another_cuda_or_driver_than_stated_is_said(self, cuda, driver, told):
         software = {"cuda": cuda, "driver": driver}
         (verdict,) = judged(b.claim("rate", rate("ours"), value=OURS_RATE, software=software))
         assert told in verdict.explanation

@@ -6,7 +6,7 @@ from assay.judging.judge import judge
 from assay.records.arithmetic import Formula, Operand
 from assay.records.claims import Relation
 from assay.records.evaluations import Arithmetic, GateFigure, Term
-from assay.records.measurements import CorrectnessRecord, TrueProduct
+from assay.records.measurements import TrueProduct
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Verdict, Why
@@ -83,9 +83,7 @@ SHARE = b.claim(
     ("products", "status", "why"),
     [(400, Status.REPRODUCED, None), (30, Status.NOT_REPRODUCED, Why.OTHER_OUTCOME)],
 )
-def test_the_share_of_products_that_are_done_is_counted(
-    products: int, status: Status, why: Why | None
-) -> None:
+def test_the_share_of_products_that_are_done_is_counted(products, status, why):
     record = b.correctness()
     found = TrueProduct(seed=1, products=products, true_products=400, relative_error=0.9)
     arms = tuple(arm.model_copy(update={"true_product": found}) for arm in record.arms)
@@ -98,9 +96,7 @@ def test_the_share_of_products_that_are_done_is_counted(
 @pytest.mark.parametrize(
     ("checks", "reason"), [([], "run_failed"), ([b.correctness()], "not_recorded")]
 )
-def test_without_a_record_or_a_count_there_is_no_share(
-    checks: list[CorrectnessRecord], reason: str
-) -> None:
+def test_without_a_record_or_a_count_there_is_no_share(checks, reason):
     evidence = b.evidence([b.measure("found")], checks=checks)
     (verdict,) = judge(b.catalog([SHARE]), evidence).verdicts
     assert (verdict.status, verdict.reason) == (Status.NOT_RUN, reason)

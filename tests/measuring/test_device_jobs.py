@@ -38,9 +38,7 @@ def builds(tmp_path: Path) -> dict[str, tuple[BuildRecord, Path]]:
     return made
 
 
-def test_a_sanitizer_gets_every_compiled_kernel_once_on_a_problem_of_its_own(
-    catalog: Catalog, builds: dict[str, tuple[BuildRecord, Path]]
-) -> None:
+def test_a_sanitizer_gets_every_compiled_kernel_once_on_a_problem_of_its_own(catalog, builds):
     job = TargetJobs(catalog, "h100").sanitizer(["demo_sweep"], builds)
     assert [(arm.variant.id, arm.workload.id) for arm in job.arms] == [
         ("demo_bk32", "demo_bsr"),
@@ -49,17 +47,13 @@ def test_a_sanitizer_gets_every_compiled_kernel_once_on_a_problem_of_its_own(
     assert [Path(artifact.path).name for artifact in job.artifacts()] == ["bk32.so", "bk96.so"]
 
 
-def test_a_binary_that_is_not_its_builds_is_refused(
-    catalog: Catalog, builds: dict[str, tuple[BuildRecord, Path]]
-) -> None:
+def test_a_binary_that_is_not_its_builds_is_refused(catalog, builds):
     builds["demo_bk32"][1].write_bytes(b"another")
     with pytest.raises(CheckFailed, match="is not the file"):
         TargetJobs(catalog, "h100").sanitizer(["demo_sweep"], builds)
 
 
-def test_only_profiled_arms_that_passed_the_gate_are_timed_again(
-    catalog: Catalog, builds: dict[str, tuple[BuildRecord, Path]], tmp_path: Path
-) -> None:
+def test_only_profiled_arms_that_passed_the_gate_are_timed_again(catalog, builds, tmp_path):
     evidence = load_evidence(tmp_path / "repo" / "results" / "demo_run")
     gate: CorrectnessRecord = evidence.correctness["h100", "demo_sweep"]
     job = TargetJobs(catalog, "h100").stopwatch("demo_sweep", builds, gate)
@@ -69,9 +63,7 @@ def test_only_profiled_arms_that_passed_the_gate_are_timed_again(
     assert TargetJobs(catalog, "h100").stopwatch("demo_sweep", builds, failed).timed == ("bk96",)
 
 
-def test_an_arm_alone_is_timed_only_where_a_claim_asks_for_it_alone(
-    catalog: Catalog, builds: dict[str, tuple[BuildRecord, Path]], tmp_path: Path
-) -> None:
+def test_an_arm_alone_is_timed_only_where_a_claim_asks_for_it_alone(catalog, builds, tmp_path):
     evidence = load_evidence(tmp_path / "repo" / "results" / "demo_run")
     gate: CorrectnessRecord = evidence.correctness["h100", "demo_sweep"]
     wrong = tuple(arm.model_copy(update={"status": "incorrect"}) for arm in gate.arms[1:])

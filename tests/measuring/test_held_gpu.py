@@ -71,13 +71,7 @@ def test_a_running_mps_daemon_shares_it(driver: Driver, tmp_path: Path) -> None:
         ([H100], "", {}, "sees 0 GPUs"),
     ],
 )
-def test_any_other_is_refused(
-    driver: Driver,
-    gpus: list[str],
-    visible: str | None,
-    variables: dict[str, str],
-    says: str,
-) -> None:
+def test_any_other_is_refused(driver, gpus, visible, variables, says):
     driver.has(*gpus)
     with pytest.raises(CheckFailed, match=says):
         look(visible, **variables)
@@ -121,7 +115,5 @@ def limits(root: Path, groups: str, files: dict[str, str]) -> int | None:
         (V2, {}, None),
     ],
 )
-def test_the_narrowest_group_decides(
-    tmp_path: Path, groups: str, files: dict[str, str], memory: int | None
-) -> None:
+def test_the_narrowest_group_decides(tmp_path, groups, files, memory):
     assert limits(tmp_path, groups, files) == memory

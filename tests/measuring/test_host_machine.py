@@ -35,9 +35,7 @@ def list_gpus(machine: Path, text: str) -> None:
     write_program(machine / "bin/nvidia-smi", script)
 
 
-def test_without_an_answer_there_is_no_driver(
-    machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_an_answer_there_is_no_driver(machine, monkeypatch):
     monkeypatch.setattr(host_machine, "_cuda_of_libcuda", lambda: 13000)
     assert find_host_driver() is None, "a libcuda alone is none"
     list_gpus(machine, "No devices were found\n")

@@ -53,9 +53,7 @@ class TestOnTheHost:
             (("PyTorch",), "lacks nvidia-ml-py: name one that has it with --device-python, "),
         ],
     )
-    def test_packages_are_named_together(
-        self, tmp_path: Path, packages: tuple[str, ...], words: str
-    ) -> None:
+    def test_packages_are_named_together(self, tmp_path, packages, words):
         absence = find_gpu(TARGET, NEW, "host", python_with(tmp_path, *packages))
         assert words in str(absence)
 
@@ -64,9 +62,7 @@ class TestADeviceThatAnswers:
     """The device's Python decides."""
 
     @pytest.mark.parametrize(("cuda", "there"), [("13.0", True), ("13.1", True), ("12.8", False)])
-    def test_by_the_cuda_that_it_was_offered(
-        self, monkeypatch: pytest.MonkeyPatch, cuda: str, there: bool
-    ) -> None:
+    def test_by_the_cuda_that_it_was_offered(self, monkeypatch, cuda, there):
         device = b.platform().device.model_copy(update={"cuda_driver": cuda})
         monkeypatch.setattr(local_gpu, "probe_device", lambda *_: device)
         found = find_gpu(TARGET, None, "host", "python3")

@@ -122,9 +122,7 @@ def test_a_driver_that_refuses_is_asked_once(place: Place, tmp_path: Path):
     assert starts(tmp_path) == 1
 
 
-def test_an_arm_that_hangs_is_a_status_and_the_others_are_profiled(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_arm_that_hangs_is_a_status_and_the_others_are_profiled(place, tmp_path, monkeypatch):
     monkeypatch.setattr("assay.measuring.nsight_compute.TOGETHER_S", 6.0)
     monkeypatch.setattr("assay.measuring.nsight_compute.ALONE_S", 6.0)
     jobs = [job(arm) for arm in ("first", "hangs", "last")]

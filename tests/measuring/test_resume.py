@@ -198,9 +198,7 @@ def test_a_crash_is_records_that_say_so(bench: Bench, error: Exception, words: s
     assert bench.sentences(Mock(side_effect=error), measured=False) == [words] * 3
 
 
-def test_a_lost_gpu_stops_a_run_only_while_its_figures_are_still_to_be_measured(
-    bench: Bench,
-) -> None:
+def test_a_lost_gpu_stops_a_run_only_while_its_figures_are_still_to_be_measured(bench):
     lost = Mock(side_effect=MissingEnvironment("the GPU is in use"))
     with pytest.raises(MissingEnvironment):
         bench.sentences(lost, measured=False)

@@ -99,9 +99,7 @@ class TestAskingSlurm:
         with pytest.raises(MissingEnvironment, match="does not answer scontrol"):
             slurm_grant(ENVIRONMENT)
 
-    def test_sinfo_says_which_gpus_there_are(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_sinfo_says_which_gpus_there_are(self, tmp_path, monkeypatch):
         # A line for each partition that a node is in.
         lines = ("gpu:h100:8(S:0-1),gpu:l4:1", "(null)", "gpu:h100:8(S:0-1),nvme:2")
         said = "".join(f"echo '{line}'\n" for line in lines)

@@ -92,9 +92,7 @@ def definitions(root: Path, kind: str = "device") -> Definitions:
         ("targets/h100.yaml", "product_pattern: ", "product_pattern: x", True),
     ],
 )
-def test_measurements_rest_on_nothing_that_only_judging_reads(
-    root: Path, path: str, old: str, new: str, again: bool
-) -> None:
+def test_measurements_rest_on_nothing_that_only_judging_reads(root, path, old, new, again):
     before, file = definitions(root).whole(), root / "config" / path
     text = file.read_text()
     assert old in text

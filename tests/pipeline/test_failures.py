@@ -49,9 +49,7 @@ def test_a_failure_says_where_it_was_and_is_forgotten_by_a_try_that_ends_well(
     assert read_failures(tmp_path / "run") == []
 
 
-def test_a_package_that_was_installed_since_is_looked_into(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_that_was_installed_since_is_looked_into(tmp_path, monkeypatch):
     looked = {"claim": "demo", "rival": "fa3_fwd", "package": "fa3-fwd", "kernels": "Fwd",
               "status": "not_installed"}  # fmt: skip
     record = {"schema": "assay/inspections/1", "inspections": [], "device_code": [looked]}

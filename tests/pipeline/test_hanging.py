@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -43,9 +42,7 @@ def near(distance: float) -> float:
         ((0.5, 0.01), {"relation": Relation.AT_LEAST}, False),
     ],
 )
-def test_only_what_a_look_may_decide_hangs(
-    asked: tuple[Any, ...], claim: dict[str, Any], more: bool
-) -> None:
+def test_only_what_a_look_may_decide_hangs(asked, claim, more):
     assert hangs(*asked, **claim) == ({"duel"} if more else set())
 
 
@@ -97,9 +94,7 @@ def test_an_open_part_of_a_ratio_gets_more_though_it_alone_is_not_asked_for() ->
 
 
 @pytest.mark.parametrize(("absent", "hangs"), [(False, {"duel"}), (True, set())])
-def test_beside_a_reading_that_is_never_measured_no_other_is_decided(
-    absent: bool, hangs: set[str]
-) -> None:
+def test_beside_a_reading_that_is_never_measured_no_other_is_decided(absent, hangs):
     """The verdict waits for both, so that the one alone leaves it open."""
     edge = near(0.012)
     gone = rate("ours", comparison="other")

@@ -83,9 +83,7 @@ def is_gone(pid: int) -> bool:
     ],
     ids=["a workflow", "a task"],
 )
-def test_what_a_command_started_ends_with_it(
-    tmp_path: Path, root: Path, code: str, number: signal.Signals, ends: int
-) -> None:
+def test_what_a_command_started_ends_with_it(tmp_path, root, code, number, ends):
     command, pid = started(code, tmp_path, root)
     assert not is_gone(pid)
     command.send_signal(number)

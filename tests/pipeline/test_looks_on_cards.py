@@ -71,9 +71,7 @@ def test_what_hangs_is_measured_to_the_last_look_and_once(node: Node) -> None:
     assert [process.index for process in record(node, "duel_a").processes] == list(range(8))
 
 
-def test_looks_that_a_lost_card_finished_are_taken_up(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_looks_that_a_lost_card_finished_are_taken_up(node, monkeypatch):
     real = gpu_steps.MeasuringSteps._next_looks
 
     def lose(self: gpu_steps.MeasuringSteps, *given: object) -> object:

@@ -14,12 +14,7 @@ from tests.report_fixtures import provision
 
 
 @pytest.mark.parametrize("starts", [True, False])
-def test_a_missing_compiler_ends_a_run_that_compiles(
-    root: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    starts: bool,
-) -> None:
+def test_a_missing_compiler_ends_a_run_that_compiles(root, monkeypatch, capsys, starts):
     request = made_request("asked", [provision(kind="none")], ["000"])
     plan = make_plan(load_catalog(root), request.model_copy(update={"rebuild": True}))
     monkeypatch.setenv("PATH", "/nonexistent")
@@ -35,9 +30,7 @@ def test_a_missing_compiler_ends_a_run_that_compiles(
 class TestPlaces:
     """A place that cannot be written is named before any measuring."""
 
-    def test_a_key_that_cannot_be_made_names_the_option(
-        self, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_key_that_cannot_be_made_names_the_option(self, root, tmp_path, capsys):
         (tmp_path / "file").touch()
         key = tmp_path / "file" / "key"
         with pytest.raises(MissingEnvironment, match="--signing-key or ASSAY_SIGNING_KEY"):

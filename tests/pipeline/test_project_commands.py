@@ -117,9 +117,7 @@ def test_it_runs_as_typed_beside_as_stated(checkout: Checkout, tmp_path: Path) -
     assert (primary.measured, typed.id, typed.measured) == (305.0, "as_typed", 302.0)
 
 
-def test_a_build_line_without_its_program_is_a_build_that_fails(
-    checkout: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_build_line_without_its_program_is_a_build_that_fails(checkout, tmp_path, monkeypatch):
     folder = tmp_path / "mine"
     monkeypatch.setattr("tests.pipeline.test_project_commands.COMPILER", "nvcc-of-nobody")
     verdict = measured(checkout, folder, 64)
@@ -139,9 +137,7 @@ def test_a_build_line_without_its_program_is_a_build_that_fails(
     assert outputs_to_retry(run_dir, plan) == []
 
 
-def test_a_strangers_lines_are_said_and_run_only_where_somebody_wants_it(
-    checkout: Checkout, tmp_path: Path
-) -> None:
+def test_a_strangers_lines_are_said_and_run_only_where_somebody_wants_it(checkout, tmp_path):
     content = document(64)
     content["commands"][0]["image"] = IMAGE
     folder = written(tmp_path / "mine", content)

@@ -67,9 +67,7 @@ def test_a_gate_is_taken_and_a_benchmark_is_not(runs: Runs) -> None:
         ({}, CARD, {"prove_again": True}),
     ],
 )
-def test_it_is_done_again_where_anything_differs_or_the_user_asks(
-    runs: Runs, device: dict[str, object], card: str, asked: dict[str, object]
-) -> None:
+def test_it_is_done_again_where_anything_differs_or_the_user_asks(runs, device, card, asked):
     runs.change(**device)
     assert runs.measure("second", card, **asked).count("correctness") == len(NAMES)
 

@@ -140,9 +140,7 @@ class TestARunThatCannotGoOn:
         for name in ("bad", "gone", "slow", "waiting"):
             (repository.checkout.folder / name).unlink(missing_ok=True)
 
-    def test_what_the_machine_lacks_ends_it_at_once(
-        self, repository: Repository, folder: Path
-    ) -> None:
+    def test_what_the_machine_lacks_ends_it_at_once(self, repository, folder):
         (folder / "gone").write_text("correctness")
         answer = repository.assay(*repository.measuring("lacking"))
         assert answer.returncode == 3, answer.stderr
@@ -206,9 +204,7 @@ class TestARunThatCannotGoOn:
         ("--device-python", "/nonexistent/python", "--dry-run"),
     ],
 )
-def test_what_was_named_and_is_not_there_is_refused(
-    repository: Repository, words: tuple[str, ...]
-) -> None:
+def test_what_was_named_and_is_not_there_is_refused(repository, words):
     answer = repository.reproduce("new", *words)
     assert (answer.returncode, answer.stdout) == (2, "")
     (line,) = answer.stderr.splitlines()

@@ -49,16 +49,12 @@ class TestTheCommitOfATree:
         git(tmp_path, "commit", "-q", "-m", "one")
         return tmp_path
 
-    def test_a_clean_tree_is_of_no_other_commit(
-        self, tree: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_clean_tree_is_of_no_other_commit(self, tree, monkeypatch):
         monkeypatch.setenv("ASSAY_COMMIT", "b" * 40)
         with pytest.raises(BadInput, match="but this tree is that of commit"):
             git_state(tree)
 
-    def test_what_is_no_commit_is_refused(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_is_no_commit_is_refused(self, tmp_path, monkeypatch):
         monkeypatch.setenv("ASSAY_COMMIT", "main")
         with pytest.raises(BadInput, match="'main', which is no commit"):
             git_state(tmp_path)
@@ -87,9 +83,7 @@ def ask(
 class TestATargetThatIsNotHere:
     """Published figures stand in; what keeps the target from being measured is kept beside them."""
 
-    def test_is_taken_from_the_published_report(
-        self, root: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_is_taken_from_the_published_report(self, root, monkeypatch):
         (given,) = ask(root, monkeypatch, NO_DRIVER).targets
         assert given.kind == "recorded"
         assert given.detail.startswith("figures come from reports/published/demo_run")
@@ -143,9 +137,7 @@ class TestTheGpuThatIsHere:
         request = ask(root, monkeypatch, NO_DRIVER, "l4", driver, takes=takes)
         return tuple(given.target for given in request.targets)
 
-    def test_it_is_measured_too_and_named_in_a_line(
-        self, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_it_is_measured_too_and_named_in_a_line(self, root, monkeypatch, capsys):
         product = "NVIDIA H100 80GB HBM3"
         assert self.asked(root, monkeypatch, product) == ("l4", "h100")
         assert f"this machine has {product}: target h100 is measured too" in capsys.readouterr().err

@@ -35,9 +35,7 @@ from tests.report_fixtures import LOCK, recorded_run, signed_report, write_repos
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_comparisons_measured_otherwise_are_named_with_what_changed(
-    catalog: Catalog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_comparisons_measured_otherwise_are_named_with_what_changed(catalog, capsys):
     """Of the run before, whose protocols were longer, the short kernels' comparisons are left."""
     report = ROOT / "reports" / "published" / "h100_20261121_settled.tar.xz"
     taken = find_recorded(ROOT, catalog, ["h100"], [report], trusted_keys(ROOT))["h100"]
@@ -190,9 +188,7 @@ def with_samples(catalog: Catalog, processes: int | tuple[int, ...], blocks: int
         (((3, 5), 3), (5, 2), False),
     ],
 )
-def test_more_samples_do_for_fewer(
-    now: tuple[Any, ...], then: tuple[Any, ...], alike: bool
-) -> None:
+def test_more_samples_do_for_fewer(now, then, alike):
     """And a fixed number of processes for looks. What verifying would refuse is not taken over."""
     catalog = b.catalog()
     given = with_samples(catalog, *now), with_samples(catalog, *then)

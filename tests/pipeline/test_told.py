@@ -1,9 +1,5 @@
 """What a run tells the person at the terminal, of all that its workflow says."""
 
-from pathlib import Path
-
-import pytest
-
 from assay.pipeline.snakemake_run import run_process
 
 SAID = """\
@@ -15,9 +11,7 @@ assay:   [1/3] fused: correct, 54 checks, 2.5 s
 """
 
 
-def test_a_step_is_told_with_how_many_had_ended(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_step_is_told_with_how_many_had_ended(tmp_path, capsys):
     (tmp_path / "said").write_text(SAID)
     assert run_process(["cat", "said"], tmp_path, tmp_path / "run") == 0
     assert capsys.readouterr().err.splitlines() == [

@@ -94,9 +94,7 @@ class TestPlan:
         assert self.sweeps(plan, "l4") == set()
         assert [job.arch for job in plan.builds if job.id == "bsr_gemm_wgmma_g64"] == ["sm_90a"]
 
-    def test_beside_a_single_claim_they_come_where_they_are_asked_for(
-        self, catalog: Catalog
-    ) -> None:
+    def test_beside_a_single_claim_they_come_where_they_are_asked_for(self, catalog):
         claim = next(iter(catalog.claims_of(["003"], ()))).id
         request = make_request("tuned", [provision("h100")], ["003"])
         alone = request.model_copy(update={"claims": (claim,)})

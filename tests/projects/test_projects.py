@@ -110,18 +110,14 @@ class TestAProject:
     def test_nothing_is_wrong_with_it(self, name: str) -> None:
         assert every_problem(ROOT, check_project(ROOT, PROJECTS[name])) == []
 
-    def test_every_measurement_of_it_is_tried_here(
-        self, name: str, catalogs: dict[str, Catalog]
-    ) -> None:
+    def test_every_measurement_of_it_is_tried_here(self, name, catalogs):
         project = catalogs[name].project
         assert project is not None
         assert set(project.measures) - {"documents"} == set(SMALL[name])
 
 
 @pytest.mark.parametrize(("name", "measurement", "arm"), arms())
-def test_an_arm_passes_the_gate_or_says_what_it_lacks(
-    name: str, measurement: str, arm: str, catalogs: dict[str, Catalog]
-) -> None:
+def test_an_arm_passes_the_gate_or_says_what_it_lacks(name, measurement, arm, catalogs):
     found = gate(catalogs[name], PROJECTS[name], measurement, arm)
     if arm.startswith("fa3") or arm == "deepgemm":
         assert found["status"] == "not_installed", found
@@ -153,9 +149,7 @@ class TestFlashAttention3:
 
     @pytest.mark.usefixtures("wheel")
     @pytest.mark.parametrize("measurement", ["d128_full", "d128_causal"])
-    def test_a_build_without_fp16_is_no_answer_in_fp16(
-        self, measurement: str, catalogs: dict[str, Catalog]
-    ) -> None:
+    def test_a_build_without_fp16_is_no_answer_in_fp16(self, measurement, catalogs) -> None:
         folder, catalog = PROJECTS["flashattention3"], catalogs["flashattention3"]
         found = gate(catalog, folder, measurement, "fa3")
         assert found["status"] == "unsupported"
@@ -168,9 +162,7 @@ class TestFlashAttention3:
         flex = gate(catalogs["flexattention"], PROJECTS["flexattention"], "causal", "fa3")
         assert (fp8["status"], flex["status"]) == ("correct", "correct")
 
-    def test_figures_that_the_paper_contradicts_are_found(
-        self, catalogs: dict[str, Catalog]
-    ) -> None:
+    def test_figures_that_the_paper_contradicts_are_found(self, catalogs):
         catalog = catalogs["flashattention3"]
         odd = {
             each.id
@@ -192,16 +184,12 @@ class TestFlexAttention:
         monkeypatch.delitem(sys.modules, "attention")
         return found
 
-    def test_the_documents_are_those_of_the_formula(
-        self, code: ModuleType, catalogs: dict[str, Catalog]
-    ) -> None:
+    def test_the_documents_are_those_of_the_formula(self, code, catalogs):
         given = catalogs["flexattention"].workloads["documents"].parameters
         assert sum(code.DOCUMENTS) == given["seqlen"]
         assert sum(length**2 for length in code.DOCUMENTS) == given["pairs"]
 
-    def test_documents_see_themselves_alone(
-        self, code: ModuleType, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_documents_see_themselves_alone(self, code, monkeypatch):
         monkeypatch.setattr(code, "DOCUMENTS", (100, 156, 40, 216))
         pairs = 100**2 + 156**2 + 40**2 + 216**2
         made = code.case_documents(heads=2, seqlen=512, headdim=64, pairs=pairs, device="cpu")
@@ -217,9 +205,7 @@ class TestDeepGEMM:
     """Whichever DeepGEMM is installed computes its product under the name that it has for it."""
 
     @pytest.mark.parametrize("name", ["gemm_fp8_fp8_bf16_nt", "fp8_gemm_nt"])
-    def test_both_names_of_the_product_pass_the_gate(
-        self, name: str, catalogs: dict[str, Catalog], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_both_names_of_the_product_pass_the_gate(self, name, catalogs, monkeypatch):
         def product(left, right, out):
             (a, scales_a), (b, scales_b) = left, right
             assert scales_a.stride() == (1, a.shape[0]), "column by column, as it wants them"

@@ -21,9 +21,7 @@ def test_what_is_measured_has_four_significant_digits(value: float, text: str) -
      (0.114, None, "0.114"), (274877906944.0, 0.0, "274877906944"), (1099511627776.0, 0.0,
      "1099511627776"), (0.1 + 0.2, None, "0.3")],
 )  # fmt: skip
-def test_what_a_source_prints_keeps_its_digits(
-    value: float, resolution: float | None, text: str
-) -> None:
+def test_what_a_source_prints_keeps_its_digits(value, resolution, text):
     assert printed(value, resolution) == text
 
 
@@ -34,7 +32,5 @@ def test_what_a_source_prints_keeps_its_digits(
      (16.0, "lines", "16 lines"),
      (1.22, "ratio", "1.220\N{MULTIPLICATION SIGN}")],
 )  # fmt: skip
-def test_a_measured_figure_stands_in_the_unit_that_people_read(
-    value: float, unit: str, text: str
-) -> None:
+def test_a_measured_figure_stands_in_the_unit_that_people_read(value, unit, text):
     assert quantity(value, unit) == text

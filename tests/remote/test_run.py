@@ -76,9 +76,7 @@ def _leads_to(link: Path, folder: bytes) -> bool:
 class TestRun:
     """The run needs no connection, and its state is told from what lies there."""
 
-    def test_from_its_copy_to_its_end(
-        self, there: RemoteMachine, machine: LoopbackMachine, tmp_path: Path
-    ) -> None:
+    def test_from_its_copy_to_its_end(self, there, machine, tmp_path):
         assert there.ask("state")["state"] == ["copied"]
         assert there.ask("start")["state"] == ["running"]
         for action in ("start", "prepare"):
@@ -96,9 +94,7 @@ class TestRun:
         assert there.ask("remove", patience="9")["state"] == ["none"]
         assert not list(machine.home.iterdir())
 
-    def test_a_lost_connection_does_not_end_it(
-        self, there: RemoteMachine, machine: LoopbackMachine
-    ) -> None:
+    def test_a_lost_connection_does_not_end_it(self, there, machine):
         there.ask("start")
         with pytest.raises(MissingEnvironment, match="the run goes on there: --resume"):
             there.follow(lambda line: machine.cut())
@@ -108,9 +104,7 @@ class TestRun:
         assert followed(there) == ["began", "the end"]
         assert there.ask("state")["exit"] == ["0"]
 
-    def test_what_is_killed_there_is_lost_and_starts_again(
-        self, there: RemoteMachine, machine: LoopbackMachine
-    ) -> None:
+    def test_what_is_killed_there_is_lost_and_starts_again(self, there, machine):
         there.ask("start")
         os.killpg(int((machine.home / FOLDER / "job/pid").read_text()), signal.SIGKILL)
         followed(there)
@@ -119,9 +113,7 @@ class TestRun:
         there.ask("start")
         assert followed(there)[-1] == "the end"
 
-    def test_removing_ends_what_goes_on(
-        self, there: RemoteMachine, machine: LoopbackMachine
-    ) -> None:
+    def test_removing_ends_what_goes_on(self, there, machine):
         there.ask("start")
         job = os.fsencode(machine.home / FOLDER / "job")
         there.ask("remove", patience="9")
@@ -153,9 +145,7 @@ class TestRun:
         assert there.ask("remove", patience="9")["state"] == ["foreign"]
         assert thesis.exists()
 
-    def test_what_a_machine_lacks_is_told_at_once(
-        self, there: RemoteMachine, machine: LoopbackMachine
-    ) -> None:
+    def test_what_a_machine_lacks_is_told_at_once(self, there, machine):
         machine.install("nvidia-smi", "exit 6")
         for name in ("python3.14", "python3.13", "python3.12", "python3.11", "python3"):
             machine.install(name, "exit 1")
@@ -178,9 +168,7 @@ def test_a_folder_that_is_none_of_its_own_is_refused(folder: str) -> None:
         RemoteMachine(ROOT, "gpu", folder)
 
 
-def test_without_a_connection_the_machine_lacks_something(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_connection_the_machine_lacks_something(tmp_path, monkeypatch):
     there = RemoteMachine(ROOT, "nowhere.invalid", "demo")
     if shutil.which("ssh"):
         with pytest.raises(MissingEnvironment, match="no connection by ssh"):

@@ -71,9 +71,7 @@ class TestStopwatches:
             (StopwatchReading(0.9), True, True),
         ],
     )
-    def test_cycles_tell_another_clock_from_another_stopwatch(
-        self, nsight: StopwatchReading, in_time: bool, disagrees: bool
-    ) -> None:
+    def test_cycles_tell_another_clock_from_another_stopwatch(self, nsight, in_time, disagrees):
         judged = StopwatchReading(1.0, 1500.0)
         arm = Agreement("h100", "sweep", "arm", judged, StopwatchReading(), nsight, "")
         assert (arm.in_time(0.03), arm.disagrees(0.03)) == (in_time, disagrees)
@@ -119,9 +117,7 @@ class TestAlarms:
         (alarm,) = alarms(catalog, evidence)
         assert "ended before the checks were done: warm up detector" in alarm
 
-    def test_a_kernel_that_a_sanitizer_objects_to_is_named(
-        self, catalog: Catalog, evidence: Evidence
-    ) -> None:
+    def test_a_kernel_that_a_sanitizer_objects_to_is_named(self, catalog, evidence):
         evidence.sanitizers["h100"] = sanitizer("h100", "sm_90a", KERNELS, racy="demo_bk64")
         (alarm,) = alarms(catalog, evidence)
         assert alarm == "On h100 compute-sanitizer objects to demo_bk64 (racecheck: 1 error)."
@@ -132,9 +128,7 @@ class TestAlarms:
             words.startswith("racecheck: Error: Race") for words in section["rows"][1]["words"]
         )
 
-    def test_other_binaries_than_the_runs_do_not_read_as_clean(
-        self, catalog: Catalog, evidence: Evidence
-    ) -> None:
+    def test_other_binaries_than_the_runs_do_not_read_as_clean(self, catalog, evidence):
         record = evidence.sanitizers["h100"]
         assert all(
             good
@@ -157,9 +151,7 @@ class TestAlarms:
         assert not any(good for _, good in rows["demo_bk64"]["cells"])
 
 
-def test_what_could_not_be_had_is_said_and_never_reads_as_fine(
-    report: Path, tmp_path: Path
-) -> None:
+def test_what_could_not_be_had_is_said_and_never_reads_as_fine(report, tmp_path):
     root = report.parents[1]
     copy = shutil.copytree(root / "results" / "demo_run", tmp_path / "results" / "copy")
     for name, make in (("cheats", failed_cheats), ("sanitizer", failed_sanitizer)):

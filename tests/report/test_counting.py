@@ -26,9 +26,7 @@ def made(request: pytest.FixtureRequest, full_report: Path) -> tuple[ReportConte
     return contents, render_contents(ROOT, contents)["report.html"]
 
 
-def test_the_line_of_a_claim_shows_the_verdict_that_counts(
-    made: tuple[ReportContents, str],
-) -> None:
+def test_the_line_of_a_claim_shows_the_verdict_that_counts(made):
     contents, page = made
     verdicts = contents.verdicts.verdicts
     rows: dict[str, list] = {}  # type: ignore[type-arg]

@@ -1,7 +1,6 @@
 """A report holds the lock that its compilers came by."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +12,7 @@ from tests.report_fixtures import signed_report, write_repository, write_run
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_the_lock_lies_in_the_evidence_where_the_records_name_it(
-    tmp_path: Path, same: bool
-) -> None:
+def test_the_lock_lies_in_the_evidence_where_the_records_name_it(tmp_path, same):
     """A checkout whose lock is another by now has nothing to add."""
     root = write_repository(tmp_path / "repo")
     lock = b"one==1.0\n"

@@ -45,9 +45,7 @@ class TestTraces:
         assert [len(line.split()) // 2 for line in lines] == [2, 3]
 
     @pytest.mark.parametrize("spans", [[], [(0.0, 0.05)]])
-    def test_discarded_blocks_are_shaded_in_every_panel(
-        self, spans: list[tuple[float, float]]
-    ) -> None:
+    def test_discarded_blocks_are_shaded_in_every_panel(self, spans):
         svg = drawn([(AT, CLOCK, POWER)], spans, {"arm": [(0.02, 1.0)]}, 700.0, "a")
         assert svg.count("<rect ") == 3 * len(spans)
         assert svg.count("stroke-dasharray") == 1

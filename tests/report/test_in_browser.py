@@ -109,18 +109,14 @@ def opened(browser: "Browser", path: Path, width: int = 1440, **context: Any) ->
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 class TestAccessibility:
-    def test_axe_finds_nothing_with_everything_unfolded(
-        self, browser: "Browser", full_report: Path, width: int, scheme: str
-    ) -> None:
+    def test_axe_finds_nothing_with_everything_unfolded(self, browser, full_report, width, scheme):
         for name in ("report.html", "appendix.html"):
             page = opened(browser, full_report / name, width, color_scheme=scheme, bypass_csp=True)
             page.evaluate(OPEN)
             page.add_script_tag(path=place())
             assert page.evaluate(VIOLATIONS) == [], name
 
-    def test_axe_finds_nothing_in_a_site_and_a_comparison(
-        self, browser: "Browser", several: Path, width: int, scheme: str
-    ) -> None:
+    def test_axe_finds_nothing_in_a_site_and_a_comparison(self, browser, several, width, scheme):
         site = several / "site"
         of = {name: sorted((site / name).glob("*.html")) for name in ("claims", "gpus", "kernels")}
         firsts = [pages[0] for pages in of.values()]
@@ -135,9 +131,7 @@ class TestAccessibility:
 
 @pytest.mark.parametrize("width", [*WIDTHS, 800])
 @pytest.mark.parametrize("script", [True, False])
-def test_nothing_is_wider_than_the_screen(
-    browser: "Browser", report: Path, width: int, script: bool
-) -> None:
+def test_nothing_is_wider_than_the_screen(browser, report, width, script):
     """Opened or not; nor do the cells of a line lie upon each other, nor is a heading skipped."""
     for name in ("report.html", "appendix.html"):
         page = opened(browser, report / name, width, java_script_enabled=script)

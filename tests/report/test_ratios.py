@@ -48,9 +48,7 @@ def said(row: Verdict, catalog: Catalog, claim: str, measured: float) -> Verdict
         ("s001_still_slower", False),
     ],
 )
-def test_better_is_more_than_one(
-    row: Verdict, catalog: Catalog, claim: str, more_is_better: bool
-) -> None:
+def test_better_is_more_than_one(row, catalog, claim, more_is_better):
     """A rival's lead over the own kernel, a time and what is at most so much are better lower; one
     that is a rival's time over the own one is not.
     """
@@ -63,9 +61,7 @@ def test_better_is_more_than_one(
 @pytest.mark.parametrize(
     ("status", "stands"), [(Status.EXCEEDED, 2 * 1.5 / 1.8), (Status.INCONCLUSIVE, 2)]
 )
-def test_what_exceeds_a_range_is_held_against_its_upper_end(
-    row: Verdict, catalog: Catalog, status: Status, stands: float
-) -> None:
+def test_what_exceeds_a_range_is_held_against_its_upper_end(row, catalog, status, stands):
     range_ = said(row, catalog, "s000_phase1_range_gain", 2.0)
     ratio = toward_better(catalog, range_.model_copy(update={"status": status, "as_if": None}))
     assert ratio is not None and ratio.value == pytest.approx(stands)

@@ -101,9 +101,7 @@ class TestRendering:
             assert (first / name).read_bytes() == (again / name).read_bytes(), name
 
     @pytest.mark.parametrize("kind", ["folder", "file", "link", "broken link"])
-    def test_what_is_no_report_is_never_replaced(
-        self, made: Path, tmp_path: Path, kind: str
-    ) -> None:
+    def test_what_is_no_report_is_never_replaced(self, made, tmp_path, kind):
         foreign = tmp_path / "foreign"
         (foreign / "work").mkdir(parents=True)
         out = tmp_path / "reports" / "demo_run"

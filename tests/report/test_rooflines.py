@@ -39,9 +39,7 @@ def measured(*dtypes: str) -> tuple[str, ...]:
         (("float16", "float8_e4m3"), 2, "every FP8 variant"),
     ],
 )
-def test_types_of_one_peak_share_a_picture(
-    dtypes: tuple[str, ...], pictures: int, variants: str
-) -> None:
+def test_types_of_one_peak_share_a_picture(dtypes, pictures, variants):
     captions = measured(*dtypes)
     assert len(captions) == pictures
     assert f"the fastest measurement of {variants}" in captions[-1]

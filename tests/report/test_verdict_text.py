@@ -26,9 +26,7 @@ def ratio(full_report: Path) -> tuple[Catalog, Verdict]:
     return load_catalog(full_report / "evidence"), row
 
 
-def test_what_the_authors_program_prints_stands_beside_a_rebuild(
-    ratio: tuple[Catalog, Verdict],
-) -> None:
+def test_what_the_authors_program_prints_stands_beside_a_rebuild(ratio):
     """In its line, and with a small dot of its own."""
     catalog, row = ratio
     printed = VerdictReading(id="original", says="printed", primary=False, measured=1.9,
@@ -46,9 +44,7 @@ def test_what_the_authors_program_prints_stands_beside_a_rebuild(
         assert ("small: what the author's program prints" in strip["looks"]) is bool(shown)
 
 
-def test_a_figure_that_the_source_does_not_print_is_marked_and_says_what_it_follows_from(
-    ratio: tuple[Catalog, Verdict],
-) -> None:
+def test_a_figure_that_the_source_does_not_print_is_marked_and_says_what_it_follows_from(ratio):
     catalog, row = ratio
     claim = catalog.claims[row.claim]
     computed = claim.model_copy(update={"computed": "twice the 989 TFLOP/s of line 308"})
@@ -72,9 +68,7 @@ def test_a_figure_that_the_source_does_not_print_is_marked_and_says_what_it_foll
         (Operand(value=2.0, resolution=0.1, what="of another entry"), 5.46, "5.46"),
     ],
 )
-def test_the_figure_of_a_relation_has_the_digits_of_its_source(
-    ratio: tuple[Catalog, Verdict], claimed: Operand, figure: float, told: str
-) -> None:
+def test_the_figure_of_a_relation_has_the_digits_of_its_source(ratio, claimed, figure, told):
     catalog, row = ratio
     entry = Audit(
         id="relation",

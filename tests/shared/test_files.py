@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 
@@ -33,9 +32,7 @@ class TestWriteRecord:
 
 
 @pytest.mark.parametrize("end", [ValueError, KeyboardInterrupt, SystemExit])
-def test_what_was_cut_short_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, end: type[BaseException]
-):
+def test_what_was_cut_short_leaves_the_old_file_and_nothing_else(tmp_path, end):
     path = tmp_path / "record.json"
     write_bytes(path, b"old")
     with pytest.raises(end), whole_file(path) as stream:

@@ -1,7 +1,6 @@
 """The folder of the GPUs' locks: one place for every user and for both Pythons."""
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -15,9 +14,7 @@ def test_every_process_meets_in_one_folder_whatever_its_scratch(monkeypatch: pyt
     assert gpu_locks.lock_path("GPU-1") == before == gpu_locks.FOLDER / "assay-gpu-GPU-1.lock"
 
 
-def test_the_folder_is_for_every_user_and_made_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_folder_is_for_every_user_and_made_once(tmp_path, monkeypatch):
     monkeypatch.setenv(gpu_locks.VARIABLE, str(tmp_path / "locks"))
     mask = os.umask(0o077)
     try:

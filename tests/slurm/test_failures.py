@@ -55,11 +55,7 @@ class Trouble:
 
 
 @pytest.fixture(scope="module")
-def trouble(
-    cluster: Cluster,
-    tmp_path_factory: pytest.TempPathFactory,
-    request: pytest.FixtureRequest,
-) -> Trouble:
+def trouble(cluster, tmp_path_factory, request) -> Trouble:
     """A run that had everything happen to it, one after the other, and came to its end."""
     trouble = Trouble(cluster, tmp_path_factory.mktemp("trouble"))
     request.addfinalizer(trouble.place.stop)
@@ -118,9 +114,7 @@ class TestTrouble:
         assert verify(report, [key], repository=trouble.place.root).holds
 
 
-def test_a_wrong_gpu_ends_the_run_with_its_reason_and_no_figure(
-    cluster: Cluster, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_a_wrong_gpu_ends_the_run_with_its_reason_and_no_figure(cluster, tmp_path, request):
     """The driver of the node lists another GPU than Slurm says it has."""
     place = MeasuredCheckout(tmp_path, ["h100"], NAMES)
     request.addfinalizer(place.stop)

@@ -1,7 +1,5 @@
 """From the command to a signed report through the real executor, on nodes of two GPU types."""
 
-from pathlib import Path
-
 import pytest
 
 from assay.base.errors import CheckFailed
@@ -14,16 +12,14 @@ from assay.records.platform import PlatformRecord
 from assay.records.verdicts import Status, VerdictsFile
 from assay.verification.verify import verify
 from tests.library_checkout import write_config
-from tests.slurm.cluster import NODES, PARTITION, Cluster, slurm
+from tests.slurm.cluster import NODES, PARTITION, slurm
 from tests.slurm.measured import MeasuredCheckout, MeasuredRun
 
 pytestmark = pytest.mark.slurm
 
 
 @pytest.fixture(scope="module")
-def measured(
-    cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> MeasuredRun:
+def measured(cluster, tmp_path_factory, request) -> MeasuredRun:
     """A run that measured both targets, each on the node of its type."""
     place = MeasuredCheckout(tmp_path_factory.mktemp("two_types"), list(NODES), ["duel"])
     request.addfinalizer(place.stop)
@@ -62,9 +58,7 @@ def test_each_target_answers_its_own_claim(measured: MeasuredRun) -> None:
 
 
 @pytest.mark.parametrize(("node", "other"), [("l4", "h100"), ("h100", "l4")])
-def test_a_job_on_the_wrong_node_is_refused(
-    cluster: Cluster, tmp_path: Path, node: str, other: str
-) -> None:
+def test_a_job_on_the_wrong_node_is_refused(cluster, tmp_path, node, other):
     """By what Slurm says, inside the job, of a job that asked for this node's GPU."""
     shown = tmp_path / "shown"
     number = slurm(

@@ -27,9 +27,7 @@ class TestEstimate:
         st.floats(-3, 3),
     )
     @settings(max_examples=40, deadline=None)
-    def test_interval_holds_the_estimate_and_moves_with_the_data(
-        self, values: list[list[float]], shift: float
-    ) -> None:
+    def test_interval_holds_the_estimate_and_moves_with_the_data(self, values, shift):
         summary = stats.summarise(values, b.judging())
         moved = stats.summarise([[v + shift for v in row] for row in values], b.judging())
         assert summary.low <= summary.estimate <= summary.high
@@ -69,9 +67,7 @@ class TestRatios:
     @pytest.mark.parametrize(
         ("bias", "low", "high"), [(0.0, 0.0, 0.01), (0.1, math.expm1(0.1), 0.13)]
     )
-    def test_a_bias_between_the_turns_is_the_noise_floor(
-        self, bias: float, low: float, high: float
-    ) -> None:
+    def test_a_bias_between_the_turns_is_the_noise_floor(self, bias, low, high):
         control = stats.time_ratio(b.benchmark(control_bias=bias), "rival", "control", b.judging())
         floor = stats.floor_of(control)
         assert floor is not None and low < floor < high

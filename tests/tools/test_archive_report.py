@@ -19,9 +19,7 @@ def key(report: Path) -> list[str]:
     return ["--key", str(public_key_path(report.parents[2] / "key"))]
 
 
-def test_the_archive_lies_beside_and_gives_itself_again(
-    report: Path, key: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_archive_lies_beside_and_gives_itself_again(report, key, tmp_path, monkeypatch):
     monkeypatch.chdir(report)
     assert main([".", *key]) == 0
     archive = report.with_name("demo_run.tar.xz")
@@ -30,9 +28,7 @@ def test_the_archive_lies_beside_and_gives_itself_again(
         assert opened.with_name("demo_run.tar.xz").read_bytes() == archive.read_bytes()
 
 
-def test_a_report_that_does_not_verify_is_refused(
-    report: Path, key: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_that_does_not_verify_is_refused(report, key, capsys):
     (report / "report.md").write_text("other figures")
     assert main([str(report), *key]) == 1
     assert f"{report} does not verify" in capsys.readouterr().err

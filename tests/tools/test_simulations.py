@@ -45,9 +45,7 @@ def test_the_records_are_of_these_scenarios() -> None:
 
 
 @pytest.mark.parametrize("row", FIXED["scenarios"], ids=lambda row: row["scenario"])
-def test_an_interval_covers_at_its_level_and_errs_in_fewer_than_one_in_twenty(
-    row: dict[str, Any],
-) -> None:
+def test_an_interval_covers_at_its_level_and_errs_in_fewer_than_one_in_twenty(row):
     assert 0.87 <= row["covered"] <= 0.93
     for name in ("reproduced_at_margin", "beyond_at_margin", "one_sided"):
         assert row[name] < 0.05

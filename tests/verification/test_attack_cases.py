@@ -36,9 +36,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_case_ends_as_it_says(
-    name: str, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_case_ends_as_it_says(name, bench, tmp_path, monkeypatch):
     """For its own reason: by the code of the first check that fails, soon, in bounded memory."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", SIGNED_ON)
     case = CASES[name]

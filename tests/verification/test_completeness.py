@@ -72,9 +72,7 @@ SOME = tuple(p for p in b.benchmark(processes=8).processes if p.index not in (1,
         (b.benchmark(processes=3), "recorded", ["processes"]),
     ],
 )
-def test_a_comparison_has_the_first_processes_of_a_look(
-    record: BenchmarkRecord, kind: str, codes: list[str]
-) -> None:
+def test_a_comparison_has_the_first_processes_of_a_look(record, kind, codes):
     catalog = b.catalog(protocols={"standard": b.protocol(processes=LOOKS)})
     made = b.evidence([], benchmarks=[record], kinds={"h100": kind})
     _check_counts(catalog, made, says := CheckUnderWay())

@@ -107,9 +107,7 @@ class TestGzip:
 
     @bounded
     @given(st.binary(max_size=2000), st.integers(0, 3000), st.integers(1, 255))
-    def test_a_changed_byte_is_noticed_or_means_nothing(
-        self, data: bytes, place: int, change: int
-    ) -> None:
+    def test_a_changed_byte_is_noticed_or_means_nothing(self, data, place, change):
         packed = bytearray(gzip.compress(data, mtime=0))
         packed[place % len(packed)] ^= change
         try:
@@ -175,9 +173,7 @@ class TestArchive:
     @bounded
     @given(st.dictionaries(st.text(min_size=1, max_size=20), st.binary(max_size=600), max_size=4),
            st.integers(0, 5000), st.integers(0, 255))  # fmt: skip
-    def test_a_changed_tar_is_refused(
-        self, files: dict[str, bytes], place: int, change: int
-    ) -> None:
+    def test_a_changed_tar_is_refused(self, files, place, change):
         try:
             tar = report_archive._tar("run", files)
         except (CheckFailed, UnicodeError):

@@ -31,9 +31,7 @@ def test_an_honest_report_has_none(read: tuple[Catalog, Evidence]) -> None:
 @pytest.mark.parametrize(
     ("member", "value"), [("memory_bytes", 150754820096), ("l2_bytes", 62914560)]
 )
-def test_the_gpu_of_another_product(
-    read: tuple[Catalog, Evidence], member: str, value: int
-) -> None:
+def test_the_gpu_of_another_product(read, member, value):
     """What an H200 has, filed as an H100."""
     catalog, evidence = read
     device = evidence.platforms["h100"].device
@@ -46,9 +44,7 @@ def test_the_gpu_of_another_product(
 @pytest.mark.parametrize(
     ("created", "word"), [("2026-01-02T02:00:00Z", "later"), ("2027-01-02T03:00:00Z", "future")]
 )
-def test_a_report_before_its_records_or_in_the_future(
-    read: tuple[Catalog, Evidence], created: str, word: str
-) -> None:
+def test_a_report_before_its_records_or_in_the_future(read, created, word):
     (told,) = remarks(*read, created, NOW)
     assert word in told
 

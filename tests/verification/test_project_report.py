@@ -77,9 +77,7 @@ def test_code_signed_anew_is_another_project(report: tuple[Path, Path]) -> None:
     assert verification_record("r", verified(folder, key)).project != before
 
 
-def test_its_margins_are_compared_and_its_claims_are_not(
-    report: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_its_margins_are_compared_and_its_claims_are_not(report, tmp_path):
     folder, key = report
     ours = tmp_path / "repo"
     verified(folder, key, policy=Policy(ours))

@@ -23,7 +23,7 @@ from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.stages import build_path, pipeline_path
 from assay.records.attestation import PipelineRecord
-from assay.records.builds import BuildRecord, CompileCost, FileDigest, ToolchainRecord
+from assay.records.builds import BuildRecord, CompileCost, FileDigest
 from assay.records.verification import ProofState
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
@@ -62,9 +62,7 @@ ONE = ("demo_bk32",)
 
 
 @pytest.fixture(scope="module")
-def made(
-    root: Path, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Path]:
+def made(root, toolchain, tmp_path_factory) -> Iterator[Path]:
     """A repository under git, and a signed report of builds that nvcc really made."""
     base = tmp_path_factory.mktemp("made")
     repo = write_repository(base / "repo")
@@ -155,9 +153,7 @@ class TestFaithfulEvidence:
         assert [entry.measured for entry in result.builds] == [True, True, True, False]
         assert result.builds[-1].detail == "refused again, in the same words"
 
-    def test_the_check_says_how_many_and_what_rests_on_them(
-        self, repo: Path, report: Path, toolchain: Toolchain
-    ):
+    def test_the_check_says_how_many_and_what_rests_on_them(self, repo, report, toolchain):
         log = CheckLog()
         conclude(log, report, run(report, toolchain, *ONE))
         sources, passed = log.checks
@@ -166,9 +162,7 @@ class TestFaithfulEvidence:
         assert "1 identical" in passed.says and "measurements rest on 1" in passed.says
         assert all("--only left out" in line for line in passed.unproven)
 
-    def test_a_source_is_found_in_history_when_the_commit_is_unknown(
-        self, repo: Path, report: Path, toolchain: Toolchain
-    ):
+    def test_a_source_is_found_in_history_when_the_commit_is_unknown(self, repo, report, toolchain):
         (repo / "kernels" / "demo" / "scale.cuh").write_text("#define SCALE 3.0f\n")
         git(repo, "commit", "--quiet", "--all", "-m", "Another scale")
         write_record(
@@ -177,13 +171,7 @@ class TestFaithfulEvidence:
         )
         assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": RebuildStatus.IDENTICAL}
 
-    def test_another_host_compiler_is_a_note(
-        self,
-        base: Path,
-        report: Path,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-    ):
+    def test_another_host_compiler_is_a_note(self, base, report, tmp_path, monkeypatch):
         """A g++ of another name, which optimises less: the same cubins in another library."""
         compiler = shutil.which("g++")
         other = tmp_path / "bin" / "g++"
@@ -227,13 +215,7 @@ class TestTamperedEvidence:
             (lambda r: r["resources"][0].update(registers=255), "other registers"),
         ],
     )
-    def test_other_device_code_or_resources_fail(
-        self,
-        report: Path,
-        toolchain: Toolchain,
-        change: Callable[[dict[str, Any]], None],
-        sentence: str,
-    ):
+    def test_other_device_code_or_resources_fail(self, report, toolchain, change, sentence):
         edit(report, "demo_bk32", change)
         result = run(report, toolchain, *ONE)
         assert statuses(result) == {"demo_bk32": RebuildStatus.DIFFERS}
@@ -246,9 +228,7 @@ class TestTamperedEvidence:
         edit(report, "demo_bk32", change)
         assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": RebuildStatus.DIFFERS}
 
-    def test_a_refusal_for_want_of_a_file_confirms_nothing(
-        self, report: Path, toolchain: Toolchain
-    ):
+    def test_a_refusal_for_want_of_a_file_confirms_nothing(self, report, toolchain):
         def change(record: dict[str, Any]) -> None:
             record.update(status="failed", artifact=None, cubins=[], resources=[])
             record["sources"] = [s for s in record["sources"] if s["path"].endswith(".cu")]
@@ -362,9 +342,7 @@ REFUSED = {"cubins": (), "resources": (), "diagnostics": "ptxas fatal: no"}
         (True, RECORD.toolchain, RebuildStatus.DIFFERS, "ptxas fatal: no"),
     ],
 )
-def test_each_outcome_has_its_status(
-    tmp_path: Path, refused: bool, ours: ToolchainRecord, status: RebuildStatus, word: str
-) -> None:
+def test_each_outcome_has_its_status(tmp_path, refused, ours, status, word):
     (tmp_path / "other.so").write_bytes(b"other bytes")
     given = {"cubins": RECORD.cubins, "resources": RECORD.resources, "diagnostics": ""}
     made = Compiled(
@@ -393,9 +371,7 @@ class TestLineTables:
             ({}, {"resources": ()}, False),
         ],
     )
-    def test_the_digest_of_all_else_decides(
-        self, tmp_path: Path, record: dict[str, Any], outcome: dict[str, Any], same: bool
-    ) -> None:
+    def test_the_digest_of_all_else_decides(self, tmp_path, record, outcome, same):
         (tmp_path / "other.so").write_bytes(b"other bytes")
         given = {"resources": RECORD.resources, "code_sha256": "c0" * 32, **outcome}
         cubin = FileDigest(path="k.cubin", sha256="ab" * 32, bytes=1)

@@ -88,9 +88,7 @@ class TestOpening:
     """A report is read in one way, however it is kept."""
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, None])
-    def test_what_was_unpacked_goes_away(
-        self, folder: Path, tmp_path: Path, temporary: Path, error: type[BaseException] | None
-    ) -> None:
+    def test_what_was_unpacked_goes_away(self, folder, tmp_path, temporary, error):
         path = tmp_path / f"run{SUFFIX}"
         path.write_bytes(pack_report(folder))
         if error is None:
@@ -105,9 +103,7 @@ class TestOpening:
 class TestWhatIsNoArchiveOfAReport:
     """One sentence, and nothing is unpacked."""
 
-    def test_too_many_files(
-        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_too_many_files(self, folder, tmp_path, monkeypatch):
         path = tmp_path / f"run{SUFFIX}"
         path.write_bytes(pack_report(folder))
         monkeypatch.setattr(report_archive, "MOST_FILES", 2)
@@ -115,9 +111,7 @@ class TestWhatIsNoArchiveOfAReport:
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"no tar"])
-def test_what_says_what_a_report_holds_is_unpacked_once(
-    damage: bytes | None, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_says_what_a_report_holds_is_unpacked_once(damage, folder, tmp_path, monkeypatch):
     path, cache = tmp_path / f"run{SUFFIX}", tmp_path / "cache"
     path.write_bytes(pack_report(folder))
     monkeypatch.setenv("ASSAY_CACHE", str(cache))
@@ -163,9 +157,7 @@ class TestPublishedReports:
         assert names == ["a", "d", "c", "b", "broken"]
 
     @pytest.mark.parametrize(("kind", "may"), [("recorded", True), ("none", False)])
-    def test_one_without_figures_of_a_target_is_not_opened(
-        self, tmp_path: Path, kind: str, may: bool
-    ) -> None:
+    def test_one_without_figures_of_a_target_is_not_opened(self, tmp_path, kind, may):
         plan = {"targets": [{"target": "h200", "provision": {"kind": kind}}]}
         self.keep(tmp_path, "a", "2026-01-01", packed=False, plan=json.dumps(plan).encode())
         (report,) = published_reports(tmp_path)

@@ -81,9 +81,7 @@ class TestKeys:
             ),
         ],
     )
-    def test_other_keys_are_refused_with_a_sentence(
-        self, tmp_path: Path, data: bytes, sentence: str
-    ) -> None:
+    def test_other_keys_are_refused_with_a_sentence(self, tmp_path, data, sentence):
         path = tmp_path / "key"
         path.write_bytes(data)
         path.chmod(0o600)

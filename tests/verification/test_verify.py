@@ -28,9 +28,7 @@ def report(own_report: Path) -> Path:
 class TestSoundReport:
     """Nothing was touched."""
 
-    def test_a_changed_byte_ends_it_before_anything_is_opened(
-        self, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_changed_byte_ends_it_before_anything_is_opened(self, report, tmp_path, monkeypatch):
         copy = Path(shutil.copytree(report, tmp_path / report.name))
         claims = copy / "evidence" / "config" / "claims" / "demo.yaml"
         claims.write_text(claims.read_text().replace("value: 200", "value: 201"))
@@ -43,9 +41,7 @@ class TestSoundReport:
 class TestSignature:
     """Only a trusted key's signature over this manifest counts."""
 
-    def test_nothing_that_a_stranger_signed_is_parsed(
-        self, report: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_nothing_that_a_stranger_signed_is_parsed(self, report, monkeypatch):
         def parse(*_: object) -> None:
             raise AssertionError("parsed")
 
@@ -79,9 +75,7 @@ class TestTexts:
         return verify(report, [base / "key.pub"], renderer=self.renderer(base, **changes))
 
     @pytest.mark.parametrize("changes", [{"commit": "f" * 40}, {"commit": None}, {"clean": False}])
-    def test_pages_of_another_version_are_not_verified(
-        self, report: Path, changes: dict[str, Any]
-    ) -> None:
+    def test_pages_of_another_version_are_not_verified(self, report, changes):
         self.rewrite(report, "report.md")
         with pytest.raises(OtherVersion) as raised:
             self.verified(report, **changes)
@@ -90,9 +84,7 @@ class TestTexts:
         assert COMMIT in str(raised.value)
 
     @pytest.mark.parametrize(("commit", "code"), [("f" * 40, "other-version"), (COMMIT, "texts")])
-    def test_a_renderer_that_fails_verifies_nothing(
-        self, report: Path, commit: str, code: str
-    ) -> None:
+    def test_a_renderer_that_fails_verifies_nothing(self, report, commit, code):
         def broken(contents: ReportContents) -> dict[str, str]:
             raise KeyError("a field of tomorrow")
 

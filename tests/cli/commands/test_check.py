@@ -36,9 +36,7 @@ class TestNew:
         assert (answer.code, answer.err) == (0, "")
         assert answer.out.startswith("4 claims and 1 audit of 1 source")
 
-    def test_a_folder_that_holds_something_is_left_alone(
-        self, assay: Any, tmp_path: Path, mine: Path
-    ) -> None:
+    def test_a_folder_that_holds_something_is_left_alone(self, assay, tmp_path, mine):
         before = (mine / "assay.yaml").read_bytes()
         answer = assay("new", mine)
         assert answer.code == 2
@@ -92,9 +90,7 @@ class TestCheck:
         line = line_of(mine, "arm: wgmma")
         assert f"assay.yaml, line {line}: claim 'softmax_bandwidth': no job" in answer.out
 
-    def test_what_is_wrong_with_names_code_and_figures_is_said_at_once(
-        self, assay: Any, mine: Path
-    ) -> None:
+    def test_what_is_wrong_with_names_code_and_figures_is_said_at_once(self, assay, mine):
         edit(
             mine,
             "assay.yaml",
@@ -160,9 +156,7 @@ class TestCheck:
             ("2.0e-3", "-1", "relative_tolerance: must be greater than 0"),
         ],
     )  # fmt: skip
-    def test_one_fault_is_one_sentence(
-        self, assay: Any, mine: Path, stands: str, put: str, says: str
-    ) -> None:
+    def test_one_fault_is_one_sentence(self, assay, mine, stands, put, says):
         edit(mine, "assay.yaml", (stands, put))
         answer = assay("check", "--project", mine)
         assert answer.code == 2
@@ -171,9 +165,7 @@ class TestCheck:
         assert says in line
 
     @pytest.mark.parametrize("leads", ["../assay.yaml", "own.yaml", "gone"])
-    def test_a_project_file_that_is_a_link_is_refused(
-        self, assay: Any, mine: Path, leads: str
-    ) -> None:
+    def test_a_project_file_that_is_a_link_is_refused(self, assay, mine, leads):
         """What it leads to would be signed as the project's."""
         file = mine / "assay.yaml"
         (mine / leads).write_bytes(file.read_bytes()) if leads != "gone" else None
@@ -254,9 +246,7 @@ class TestCudaArms:
             ("archs: [sm_90a]", "archs: [sm_90a]\n        flags: [-cubin]", "-cubin is not among"),
         ],
     )  # fmt: skip
-    def test_what_is_refused_stands_with_its_line(
-        self, assay: Any, with_cuda: Path, stands: str, put: str, says: str
-    ) -> None:
+    def test_what_is_refused_stands_with_its_line(self, assay, with_cuda, stands, put, says):
         edit(with_cuda, "assay.yaml", (stands, put))
         answer = assay("check", "--project", with_cuda)
         assert answer.code == 2
@@ -302,9 +292,7 @@ class TestFiguresThatCannotBeRight:
         (line,) = [each for each in answer.out.splitlines() if words in each]
         assert re.match(r"assay\.yaml, line [1-9][0-9]: \w+ '\w+': ", line)
 
-    def test_assays_own_sources_have_file_and_line(
-        self, assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_assays_own_sources_have_file_and_line(self, assay, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         answer = assay("check")
         assert answer.code == 1

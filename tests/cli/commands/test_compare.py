@@ -21,9 +21,7 @@ def rows(answer: Any) -> list[list[str]]:
 class TestWhatIsShown:
     """Changed and shifted figures, and the rest where it is asked for."""
 
-    def test_changed_ones_come_first_and_say_why(
-        self, assay: Any, report: Path, key: Any, full_report: Path, tmp_path: Path
-    ) -> None:
+    def test_changed_ones_come_first_and_say_why(self, assay, report, key, full_report, tmp_path):
         other = shutil.copytree(full_report, tmp_path / "demo_run")
         sign(other, tmp_path / "key")
         both = (*key, "--key", other / "signer.pub")
@@ -42,9 +40,7 @@ class TestWhatIsShown:
         for how in ("changed", "shifted"):
             assert listed.count(how) == sum(map(int, re.findall(rf"(\d+) {how}", short.err)))
 
-    def test_the_page_holds_everything(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
-    ) -> None:
+    def test_the_page_holds_everything(self, assay, report, key, tmp_path):
         page = tmp_path / "page.html"
         answer = assay("compare", report, report, *key, "--all", "--html", page)
         claims = {row[0] for row in rows(answer) if len(row) > 1}
@@ -61,9 +57,7 @@ def test_a_claim_of_no_report_is_refused(assay: Any, report: Path, key: Any) -> 
     assert "demo_rate" in answer.err
 
 
-def test_a_changed_file_is_refused_and_says_why(
-    assay: Any, report: Path, key: Any, tmp_path: Path
-) -> None:
+def test_a_changed_file_is_refused_and_says_why(assay, report, key, tmp_path):
     """Nothing is compared with what nobody vouches for."""
     changed = shutil.copytree(report, tmp_path / "changed")
     (changed / "verdicts.json").write_text((report / "verdicts.json").read_text() + " ")

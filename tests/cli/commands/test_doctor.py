@@ -1,7 +1,6 @@
 """What a machine can do, its parts, and the lines that get what it lacks."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -60,9 +59,7 @@ def test_what_is_not_here_is_not_wrong(root: Path) -> None:
     assert not [one for one in found if one.state is State.WRONG]
 
 
-def test_a_line_that_helps_stands_alone(
-    assay: Any, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_helps_stands_alone(assay, root, monkeypatch):
     """The conclusion comes first, in about ten lines of a terminal."""
     monkeypatch.setattr("assay.cli.checkout.ROOT", root)
     monkeypatch.setattr("assay.cli.commands.doctor.os.geteuid", lambda: 1000)
@@ -73,9 +70,7 @@ def test_a_line_that_helps_stands_alone(
 class TestAMachineWithGpus:
     """GPUs by their product, with the target that it is."""
 
-    def test_a_gpu_that_answers_can_be_measured_on(
-        self, root: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_gpu_that_answers_can_be_measured_on(self, root, monkeypatch):
         have_driver(monkeypatch, NEW)
         have_packages(monkeypatch, None)
 

@@ -19,9 +19,7 @@ BIBTEX = ("--format", "bibtex")
 class TestExport:
     """Tables for programs, each value as it was."""
 
-    def test_csv_is_read_back_as_it_was(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
-    ) -> None:
+    def test_csv_is_read_back_as_it_was(self, assay, report, key, tmp_path):
         answer = assay("export", report, *key, "--out", tmp_path)
         assert answer.code == 0
         frame = package.open_report(report, [key[1]]).samples
@@ -30,9 +28,7 @@ class TestExport:
         assert again.time_ms.tolist() == frame.time_ms.tolist()
         assert f"samples.csv: {len(frame)} rows" in answer.out
 
-    def test_json_is_a_list_of_objects_without_nan(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
-    ) -> None:
+    def test_json_is_a_list_of_objects_without_nan(self, assay, report, key, tmp_path):
         assert assay("export", report, *key, "--format", "json", "--out", tmp_path).code == 0
         text = (tmp_path / "verdicts.json").read_text()
         rows = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
@@ -43,9 +39,7 @@ class TestExport:
         ]
 
     @pytest.mark.parquet
-    def test_parquet_is_read_back_as_it_was(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
-    ) -> None:
+    def test_parquet_is_read_back_as_it_was(self, assay, report, key, tmp_path):
         assert assay("export", report, *key, "--format", "parquet", "--out", tmp_path).code == 0
         opened = package.open_report(report, [key[1]])
         for name in TABLES:
@@ -54,9 +48,7 @@ class TestExport:
         assert pd.read_parquet(tmp_path / "samples.parquet").time_ms.equals(opened.samples.time_ms)
 
     @pytest.mark.parametrize("form", ["csv", "bibtex", "svg"])
-    def test_what_nobody_vouches_for_is_a_failed_check(
-        self, assay: Any, report: Path, tmp_path: Path, form: str
-    ) -> None:
+    def test_what_nobody_vouches_for_is_a_failed_check(self, assay, report, tmp_path, form):
         answer = assay("export", report, "--format", form, "--out", tmp_path / "x")
         assert (answer.code, answer.out) == (1, "")
         assert "which is not trusted" in answer.err
@@ -107,9 +99,7 @@ def is_number(cell: str) -> bool:
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
-def test_tables_steer_no_terminal_and_no_spreadsheet(
-    assay: Any, report: Path, tmp_path: Path, form: str
-) -> None:
+def test_tables_steer_no_terminal_and_no_spreadsheet(assay, report, tmp_path, form):
     """What a trusted key signed is told as such: it steers nothing, and is not said to be true."""
     forged = lie(
         report, tmp_path, tmp_path / "k.pem", product=EVIL, reason="@SUM(1)",

@@ -30,9 +30,7 @@ def test_every_run_is_a_row(assay: Any, report: Path) -> None:
     ("claim", "how"),
     [("demo_support", "answered by compiling"), ("demo_audit", "answered without a GPU")],
 )
-def test_what_needs_no_gpu_says_how_it_was_answered(
-    assay: Any, report: Path, claim: str, how: str
-) -> None:
+def test_what_needs_no_gpu_says_how_it_was_answered(assay, report, claim, how):
     answer = assay("history", claim, report, "--key", report / "signer.pub")
     heads, row = (line.split("\t") for line in answer.out.splitlines())
     assert dict(zip(heads, row, strict=True))["measured"] == how

@@ -28,9 +28,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setattr("assay.cli.given_reports.trusted_keys", lambda _: [])
 
 
-def test_a_projects_published_report_answers_where_there_is_no_gpu(
-    assay: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_projects_published_report_answers_where_there_is_no_gpu(assay, folder, monkeypatch):
     monkeypatch.setattr("assay.pipeline.request.find_host_driver", lambda: None)
     asked = ("reproduce", "--project", folder, "--dry-run", "--claim", "scaled_128_rate")
     found = assay(*asked)
@@ -41,9 +39,7 @@ def test_a_projects_published_report_answers_where_there_is_no_gpu(
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_a_site_is_of_them_by_the_projects_keys(
-    assay: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_site_is_of_them_by_the_projects_keys(assay, folder, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(folder)
     site = tmp_path / "site"
     answer = assay("site", site)

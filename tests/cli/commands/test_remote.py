@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -102,9 +101,7 @@ def here(caller: Caller) -> list[str]:
     return sorted(p.name for p in found if p.name != "templates")
 
 
-def test_a_dry_run_says_what_would_be_copied_and_writes_nothing(
-    caller: Caller, asked: list[str]
-) -> None:
+def test_a_dry_run_says_what_would_be_copied_and_writes_nothing(caller, asked):
     done = caller.type(*asked, "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "127.0.0.1: NVIDIA H100 80GB HBM3" in done.stdout
@@ -164,9 +161,7 @@ def done(caller: Caller, asked: list[str]) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_what_goes_on_there_is_picked_up(
-    done: subprocess.CompletedProcess[str], caller: Caller
-) -> None:
+def test_what_goes_on_there_is_picked_up(done, caller):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "127.0.0.1 said so far:" in done.stderr
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("verify: ")]
@@ -176,9 +171,7 @@ def test_what_goes_on_there_is_picked_up(
     assert caller.checkout.parent / words[1] == caller.checkout / "reports" / RUN
 
 
-def test_the_report_is_signed_here_and_verifies(
-    done: subprocess.CompletedProcess[str], caller: Caller
-) -> None:
+def test_the_report_is_signed_here_and_verifies(done, caller):
     report = caller.checkout / "reports" / RUN
     keys = [public_key_path(caller.key), caller.folder / "key.pub"]
     result = verify(report, keys, repository=caller.checkout)
@@ -201,9 +194,7 @@ def test_no_private_key_was_there(done: subprocess.CompletedProcess[str], caller
     assert not [path for path in files if b"PRIVATE KEY" in path.read_bytes()[:200]]
 
 
-def test_the_folder_there_goes_away_on_request(
-    done: subprocess.CompletedProcess[str], caller: Caller
-) -> None:
+def test_the_folder_there_goes_away_on_request(done, caller):
     removed = caller.type("--remove")
     assert removed.returncode == 0, removed.stderr
     assert "assay-remote/rented is removed" in removed.stderr
@@ -226,17 +217,13 @@ def test_the_folder_there_goes_away_on_request(
         (("gpu", "--nothing"), "(./assay remote --help"),
     ],
 )
-def test_bad_options_are_one_sentence(
-    assay: Any, tmp_path: Path, words: tuple[str, ...], says: str
-) -> None:
+def test_bad_options_are_one_sentence(assay, tmp_path, words, says):
     refused = assay("remote", *([] if "--resume" in words else ["--dry-run"]), *words)
     assert (refused.code, says in refused.err) == (2, True), refused.err
     assert len(refused.err.splitlines()) == 1
 
 
-def test_an_installed_package_is_no_checkout(
-    assay: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installed_package_is_no_checkout(assay, tmp_path, monkeypatch):
     monkeypatch.setattr(checkout_module, "ROOT", tmp_path)
     refused = assay("remote", "gpu")
     assert (refused.code, "clone the repository" in refused.err) == (3, True)

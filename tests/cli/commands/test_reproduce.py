@@ -49,9 +49,7 @@ class TestReproduce:
         assert lines[-2].startswith("report: ") or lines[-2].startswith("signed by: your key ")
         assert lines[-1].startswith("verify: ./assay verify reports/demo_run")
 
-    def test_a_checkout_and_its_lines_reach_the_request(
-        self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_checkout_and_its_lines_reach_the_request(self, assay, finished, monkeypatch):
         asked: list[Options] = []
         request = make_request("demo_run", [provision()], ["demo"])
         monkeypatch.setattr(
@@ -63,9 +61,7 @@ class TestReproduce:
         (given,) = asked
         assert given.originals == {"demo": Given(Path("there"), "nvcc a.cu -o a", "./a 1")}
 
-    def test_the_last_line_names_every_key_that_was_given(
-        self, assay: Any, finished: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_last_line_names_every_key_that_was_given(self, assay, finished, monkeypatch):
         request = make_request("demo_run", [provision()], ["demo"])
         given = request.model_copy(update={"extra_keys": ("/keys/of others.pub",)})
         monkeypatch.setattr(reproduce, "make_request", lambda *_: given)
@@ -95,9 +91,7 @@ def test_some_claims_alone_leave_a_report_of_all_where_it_is(own_report: Path) -
     assert name_of_run(root, []) == "local"
 
 
-def test_the_longest_stage_comes_first_and_what_did_not_run_now_is_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_longest_stage_comes_first_and_what_did_not_run_now_is_left_out(tmp_path, capsys):
     options = Options("a", (), (), "host", Path("key"))
     run, now = tmp_path / "results" / "a", datetime.now(UTC)
     long_ago = now.replace(year=now.year - 1)

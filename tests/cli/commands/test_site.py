@@ -13,9 +13,7 @@ import pytest
 from assay.cli.commands.site import built
 
 
-def test_it_has_what_a_reader_and_a_program_look_for(
-    assay: Any, report: Path, key: Any, tmp_path: Path
-) -> None:
+def test_it_has_what_a_reader_and_a_program_look_for(assay, report, key, tmp_path):
     answer = assay("site", tmp_path / "site", report, *key, "--title", "Our <kernels>")
     assert answer.code == 0
     assert "1 signed report, " in answer.out
@@ -39,9 +37,7 @@ def test_it_has_what_a_reader_and_a_program_look_for(
     assert [path.stem for path in (site / "kernels").iterdir()] == ["bsr_gemm"]
 
 
-def test_every_link_leads_to_a_page_of_the_site_and_none_outside(
-    assay: Any, report: Path, key: Any, tmp_path: Path
-) -> None:
+def test_every_link_leads_to_a_page_of_the_site_and_none_outside(assay, report, key, tmp_path):
     assay("site", tmp_path / "site", report, *key)
     pages = [path for path in (tmp_path / "site").rglob("*.html") if "reports" not in path.parts]
     assert len(pages) > 6
@@ -79,9 +75,7 @@ class TestMadeAgain:
         monkeypatch.setattr("assay.cli.commands.site.git_state", lambda _: ("c" * 40, True))
 
     @pytest.mark.usefixtures("clean")
-    def test_an_unchanged_one_is_taken_over(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
-    ) -> None:
+    def test_an_unchanged_one_is_taken_over(self, assay, report, key, tmp_path) -> None:
         site = tmp_path / "site"
         assert "demo_run: verified" in assay("site", site, report, *key).err
         first = files(site)
@@ -89,9 +83,7 @@ class TestMadeAgain:
         assert files(site) == first
 
     @pytest.mark.usefixtures("clean")
-    def test_a_changed_one_and_one_without_its_key_are_not(
-        self, assay: Any, report: Path, key: Any, tmp_path: Path
-    ) -> None:
+    def test_a_changed_one_and_one_without_its_key_are_not(self, assay, report, key, tmp_path):
         site, copy = tmp_path / "site", shutil.copytree(report, tmp_path / "demo_run")
         assay("site", site, copy, *key)
         assert "demo_run: unverified" in assay("site", site, copy).err
@@ -105,18 +97,14 @@ def files(site: Path) -> dict[Path, bytes]:
     return {p.relative_to(site): p.read_bytes() for p in site.rglob("*") if p.is_file()}
 
 
-def test_equal_reports_give_equal_bytes_and_a_site_is_replaced(
-    assay: Any, report: Path, key: Any, tmp_path: Path
-) -> None:
+def test_equal_reports_give_equal_bytes_and_a_site_is_replaced(assay, report, key, tmp_path):
     for name in ("one", "two", "two"):
         assert assay("site", tmp_path / name, report, *key).code == 0
     assert len(files(tmp_path / "one")) > 5
     assert files(tmp_path / "one") == files(tmp_path / "two")
 
 
-def test_a_directory_of_something_else_is_left_alone(
-    assay: Any, report: Path, key: Any, tmp_path: Path
-) -> None:
+def test_a_directory_of_something_else_is_left_alone(assay, report, key, tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "thesis.tex").write_text("years of work")
@@ -127,9 +115,7 @@ def test_a_directory_of_something_else_is_left_alone(
 
 
 @pytest.mark.parametrize("interrupted", [False, True])
-def test_what_is_no_part_of_a_site_is_never_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: bool
-) -> None:
+def test_what_is_no_part_of_a_site_is_never_lost(tmp_path, monkeypatch, interrupted):
     """As the .git of a branch that publishes it, and a report that is taken over."""
     place = tmp_path / "site"
     for name in (".git", "reports/kept", "claims"):

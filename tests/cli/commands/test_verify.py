@@ -59,9 +59,7 @@ class TestText:
         assert len(passed) < len(f"PASSED: {report}") + 70
         assert last.startswith(TIMES)
 
-    def test_a_folder_that_was_never_a_report_is_no_forgery(
-        self, assay: Any, changed: Path, tmp_path: Path
-    ) -> None:
+    def test_a_folder_that_was_never_a_report_is_no_forgery(self, assay, changed, tmp_path):
         (tmp_path / "docs").mkdir()
         (tmp_path / "docs/README.md").touch()
         answer = assay("verify", tmp_path / "docs")
@@ -83,9 +81,7 @@ class TestText:
         )
 
     @pytest.mark.usefixtures("own_rules")
-    def test_ones_own_key_is_called_so(
-        self, assay: Any, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_ones_own_key_is_called_so(self, assay, report, tmp_path, monkeypatch) -> None:
         own = tmp_path / "mine.pem.pub"
         shutil.copy(report / "signer.pub", own)
         monkeypatch.setenv("ASSAY_SIGNING_KEY", str(own.with_suffix("")))
@@ -94,9 +90,7 @@ class TestText:
         assert f"--key {own}" in refused.out.splitlines()[-1]
         assert "your own key" in assay("verify", report, "--key", own).out
 
-    def test_the_last_line_names_the_claim_whose_verdict_is_another(
-        self, assay: Any, report: Path, tmp_path: Path
-    ) -> None:
+    def test_the_last_line_names_the_claim_whose_verdict_is_another(self, assay, report, tmp_path):
         forged = shutil.copytree(report, tmp_path / "repo" / "demo_run")
         file = json.loads((forged / "verdicts.json").read_text())
         figure = next(each for each in file["verdicts"] if each["claim"] == "demo_rate")
