@@ -19,11 +19,7 @@ from assay.records.builds import (
     ToolchainRecord,
 )
 from assay.records.claims import Audit, Claim, ClaimKind, Hardware, Relation, Source, SourceClaims
-from assay.records.evaluations import (
-    FlopFormula,
-    NotRun,
-    Unanswerable,
-)
+from assay.records.evaluations import FlopFormula, NotRun, Unanswerable
 from assay.records.kernels import CitedFlag, OriginalProgram, Probe, Variant
 from assay.records.measurements import (
     ArmCorrectness,
@@ -41,14 +37,7 @@ from assay.records.measurements import (
 from assay.records.plan import Answer, Plan, ProgramJob, Provision, TargetPlan
 from assay.records.platform import Device, Gpu, Peaks, PlatformRecord, Target
 from assay.records.units import Unit
-from assay.records.workloads import (
-    Arm,
-    Comparison,
-    Judging,
-    Operation,
-    Protocol,
-    Workload,
-)
+from assay.records.workloads import Arm, Comparison, Judging, Operation, Protocol, Workload
 from assay.shared.specs import PatternSpec
 
 GPU = "GPU-11111111-2222-3333-4444-555555555555"

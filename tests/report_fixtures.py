@@ -558,11 +558,7 @@ def _checks(catalog: Catalog, arm: Arm) -> Iterator[Check]:
 
 
 def _benchmark(
-    catalog: Catalog,
-    comparison: Comparison,
-    target: str,
-    facts: dict[str, ArmFacts],
-    seed: int,
+    catalog: Catalog, comparison: Comparison, target: str, facts: dict[str, ArmFacts], seed: int
 ) -> BenchmarkRecord:
     """Arms get slower and faster by position; a few per mille of noise between turns.
 

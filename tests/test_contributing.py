@@ -29,7 +29,7 @@ COPIED = (
 STEP = re.compile(
     r"(?P<write>Write\s`(?P<new>[^`]+)`:)"
     r"|(?P<append>Append\sto\s`(?P<old>[^`]+)`:)"
-    r"|(?P<insert>In\s`(?P<file>[^`]+)`,\s(?P<side>before|after)\s`(?P<anchor>[^`]+)`:)",
+    r"|(?P<insert>In\s`(?P<file>[^`]+)`,\s(?P<side>before|after)\s`(?P<anchor>[^`]+)`:)"
 )
 FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
 

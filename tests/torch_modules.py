@@ -11,13 +11,7 @@ MODULES = {
     "shared/test_launch_facts",
 }
 """Modules elsewhere that need it."""
-WITHOUT = {
-    "test_telemetry",
-    "test_forks",
-    "test_schedule",
-    "test_program_runs",
-    "test_locks",
-}
+WITHOUT = {"test_telemetry", "test_forks", "test_schedule", "test_program_runs", "test_locks"}
 
 
 def needs_torch(path: Path) -> bool:

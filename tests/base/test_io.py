@@ -9,13 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from assay.base.errors import (
-    AssayError,
-    BadInput,
-    CheckFailed,
-    Interrupted,
-    MissingEnvironment,
-)
+from assay.base.errors import AssayError, BadInput, CheckFailed, Interrupted, MissingEnvironment
 from assay.base.io import IN_WORDS, parse_record, read_bytes, read_record, read_text
 from assay.records.attestation import PipelineRecord
 from assay.records.projects import ProjectDocument

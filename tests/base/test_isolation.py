@@ -3,10 +3,7 @@
 import pytest
 
 from assay.base.errors import BadInput
-from assay.base.isolation import (
-    isolated,
-    package_directory,
-)
+from assay.base.isolation import isolated, package_directory
 
 
 class TestAnIsolatedEnvironment:

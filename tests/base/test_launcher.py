@@ -13,11 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import MissingEnvironment
-from assay.base.launcher import (
-    base_python,
-    missing_locks,
-    needed_locks,
-)
+from assay.base.launcher import base_python, missing_locks, needed_locks
 from assay.base.pip_locks import pip_remedy
 from tests.hostile import make_hostile
 

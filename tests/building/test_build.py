@@ -236,13 +236,7 @@ class TestCompiling:
         ],
     )
     def test_two_checkouts_give_the_same_bytes(
-        self,
-        tree: Path,
-        other_tree: Path,
-        other_habits: None,
-        kind: str,
-        name: str,
-        arch: str,
+        self, tree: Path, other_tree: Path, other_habits: None, kind: str, name: str, arch: str
     ):
         """In another directory, at another time, by somebody with other settings."""
         with pytest.MonkeyPatch.context() as usual:

@@ -7,12 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import BadInput
-from assay.building.recipe import (
-    CUTLASS,
-    TOOL,
-    Compilation,
-    describe,
-)
+from assay.building.recipe import CUTLASS, TOOL, Compilation, describe
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence

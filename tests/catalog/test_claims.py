@@ -57,10 +57,7 @@ class TestRealClaims:
                         assert claim.evaluation.stated.shape[key] == int(value), claim.id
 
 
-INCONSISTENT = {
-    "s000_audit_phase1_low",
-    "s003_audit_target_effective",
-}
+INCONSISTENT = {"s000_audit_phase1_low", "s003_audit_target_effective"}
 """Relations that a source asserts by its printed figures alone, and that do not hold."""
 INCONSISTENT_IF = {
     "s002_audit_mean_beats_cutlass",

@@ -44,8 +44,7 @@ class TestOutput:
         assert "Exception" not in done.stderr
 
     @pytest.mark.parametrize(
-        ("line", "shown"),
-        [("ASSAY claims --json | head -1", 1), ("ASSAY --help 2>&1 | true", 0)],
+        ("line", "shown"), [("ASSAY claims --json | head -1", 1), ("ASSAY --help 2>&1 | true", 0)]
     )
     def test_whose_reader_is_gone_ends_quietly(self, line: str, shown: int) -> None:
         """A pipe that is closed behind the first line (of more than a pipe holds), or before it."""

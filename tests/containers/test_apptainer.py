@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.runtimes.apptainer import (
-    ApptainerRuntime,
-    command_line,
-    make_sif,
-    outer_environment,
-)
+from assay.runtimes.apptainer import ApptainerRuntime, command_line, make_sif, outer_environment
 from assay.runtimes.base import Bind, Task
 from assay.runtimes.choose import open_image
 from assay.runtimes.containers import SHELL

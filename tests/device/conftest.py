@@ -5,13 +5,7 @@ import importlib.util
 
 import pytest
 
-RECORD_MODULES = (
-    "measurements",
-    "rivals",
-    "originals",
-    "platform",
-    "side_evidence",
-)
+RECORD_MODULES = ("measurements", "rivals", "originals", "platform", "side_evidence")
 """Those of ``assay.records`` that hold what the device side writes."""
 
 

@@ -88,12 +88,7 @@ def protocol(**changes):
 
 def load_workload(**changes):
     return bsr_workload(
-        id="tiny_load",
-        operation="tma_load",
-        pattern=None,
-        n=0,
-        relative_tolerance=1e-6,
-        **changes,
+        id="tiny_load", operation="tma_load", pattern=None, n=0, relative_tolerance=1e-6, **changes
     )
 
 

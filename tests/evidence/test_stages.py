@@ -10,11 +10,7 @@ import pytest
 
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.evidence.stages import (
-    TARGET_STAGES,
-    Purpose,
-    TargetStage,
-)
+from assay.evidence.stages import TARGET_STAGES, Purpose, TargetStage
 from assay.evidence.timings import collect_timings, write_timing
 from assay.pipeline.steps import Steps
 from assay.records.plan import Plan, TargetPlan

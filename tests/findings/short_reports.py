@@ -2,12 +2,7 @@
 
 from typing import Any
 
-from assay.records.report_figures import (
-    ClaimInShort,
-    ReportFigure,
-    ReportFigures,
-    ReportMachine,
-)
+from assay.records.report_figures import ClaimInShort, ReportFigure, ReportFigures, ReportMachine
 from assay.records.verdicts import Status
 
 

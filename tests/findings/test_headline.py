@@ -9,15 +9,7 @@ import pytest
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
-from assay.findings.headline import (
-    ELSEWHERE,
-    FIGURES,
-    Counts,
-    causes,
-    counts_of,
-    headed,
-    outcomes,
-)
+from assay.findings.headline import ELSEWHERE, FIGURES, Counts, causes, counts_of, headed, outcomes
 from assay.judging.causes import with_known_causes
 from assay.records.verdicts import Status, Verdict, VerdictsFile, Why
 

@@ -9,12 +9,7 @@ from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
-from assay.findings.tuning_outcomes import (
-    ChoiceStanding,
-    SweepOutcome,
-    decide,
-    outcomes,
-)
+from assay.findings.tuning_outcomes import ChoiceStanding, SweepOutcome, decide, outcomes
 from assay.judging.case import Case
 from assay.records.measurements import BenchmarkRecord, Turn
 from assay.records.rivals import TuningChoice, TuningFile

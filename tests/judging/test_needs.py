@@ -8,14 +8,7 @@ import pytest
 from assay.catalog.model import Catalog
 from assay.pipeline.plan import make_plan
 from assay.records.claims import Claim
-from assay.records.evaluations import (
-    Benchmark,
-    Derived,
-    Invocation,
-    NotRun,
-    Program,
-    Reading,
-)
+from assay.records.evaluations import Benchmark, Derived, Invocation, NotRun, Program, Reading
 from assay.records.plan import Plan, TargetPlan
 from tests import builders as b
 from tests.judging.asked import rate

@@ -7,11 +7,7 @@ import pytest
 
 from assay.judging.judge import judge
 from assay.records.claims import Claim, ClaimKind, Hardware, Relation
-from assay.records.evaluations import (
-    Metric,
-    NotRun,
-    Reading,
-)
+from assay.records.evaluations import Metric, NotRun, Reading
 from assay.records.plan import Answer
 from assay.records.units import Unit
 from assay.records.verdicts import Status, Why
@@ -59,11 +55,7 @@ class TestReadings:
             # More than a range asks for is no misstatement.
             (
                 {"flops": "m * n * k * density_a"},
-                {
-                    "value": OURS_RATE * 0.4,
-                    "to": OURS_RATE * 0.6,
-                    "relation": Relation.AT_LEAST,
-                },
+                {"value": OURS_RATE * 0.4, "to": OURS_RATE * 0.6, "relation": Relation.AT_LEAST},
                 Status.EXCEEDED,
                 None,
                 True,

@@ -78,11 +78,7 @@ class TestInAContainer:
 
     @pytest.mark.parametrize(
         ("driver", "reason"),
-        [
-            (None, NotRun.NO_DEVICE),
-            (OLD, NotRun.DRIVER_TOO_OLD),
-            (OTHER, NotRun.NO_DEVICE),
-        ],
+        [(None, NotRun.NO_DEVICE), (OLD, NotRun.DRIVER_TOO_OLD), (OTHER, NotRun.NO_DEVICE)],
     )
     def test_what_keeps_it_from_measuring(self, driver: HostDriver | None, reason: NotRun) -> None:
         absence = find_gpu(TARGET, driver, "podman", "python3")

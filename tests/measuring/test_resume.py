@@ -14,14 +14,7 @@ import pytest
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import read_record, write_record
 from assay.measuring.device_process import NoMemory
-from assay.measuring.resume import (
-    Beside,
-    Item,
-    Measure,
-    Results,
-    forget_others,
-    measured_batch,
-)
+from assay.measuring.resume import Beside, Item, Measure, Results, forget_others, measured_batch
 from assay.records.base import Record
 from assay.shared.job import BenchmarkJob, CorrectnessJob, DeviceJob
 from assay.shared.specs import ArmSpec, ArtifactSpec

@@ -5,12 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.base.errors import CheckFailed, MissingEnvironment
-from assay.measuring.slurm_grant import (
-    assert_grant,
-    gpu_types,
-    parse_grant,
-    slurm_grant,
-)
+from assay.measuring.slurm_grant import assert_grant, gpu_types, parse_grant, slurm_grant
 from tests import builders as b
 from tests.pipeline.stand_in import write_program
 

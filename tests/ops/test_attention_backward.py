@@ -10,11 +10,7 @@ import torch
 from assay.ops import attention_launch
 from assay.ops.attention_arguments import check_attention, empty_like
 from assay.ops.attention_launch import launch_backward
-from assay.shared.attention_call import (
-    BACKWARD_ABI,
-    AttentionBackwardCall,
-    open_attention,
-)
+from assay.shared.attention_call import BACKWARD_ABI, AttentionBackwardCall, open_attention
 from tests.ops.attention_helpers import dense, finite
 from tests.ops.emulation import assert_right, compile_emulated, defines_of, kernel_of, problems
 from tests.ops.helpers import pretend_hopper

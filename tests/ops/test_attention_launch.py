@@ -101,8 +101,7 @@ def test_a_refusal_and_a_failure(launcher, code, kind, said):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"dtype": "bfloat16"}, {"head_dim": 64}, {"block": (128, 128)}, {"arch": "sm_89"}],
+    "changes", [{"dtype": "bfloat16"}, {"head_dim": 64}, {"block": (128, 128)}, {"arch": "sm_89"}]
 )
 def test_no_kernel_for_the_case(launcher, changes):
     mask = AttentionMask.window(64, 64, block=BLOCK)

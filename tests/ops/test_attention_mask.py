@@ -2,11 +2,7 @@
 
 import pytest
 import torch
-from torch.nn.attention.flex_attention import (
-    create_block_mask,
-    create_mask,
-    flex_attention,
-)
+from torch.nn.attention.flex_attention import create_block_mask, create_mask, flex_attention
 
 from assay.ops import AttentionMask, flex_block_sparse_attention
 from assay.shared.sparsity import generate

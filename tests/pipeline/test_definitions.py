@@ -8,14 +8,7 @@ import pytest
 
 from assay.catalog.load import load_catalog
 from assay.evidence.stages import TARGET_STAGES
-from assay.pipeline.definitions import (
-    PACKAGE,
-    ROOMS,
-    START,
-    Definitions,
-    code_digest,
-    imported,
-)
+from assay.pipeline.definitions import PACKAGE, ROOMS, START, Definitions, code_digest, imported
 from assay.pipeline.plan import make_plan
 from assay.shared.job import TASKS
 from tests.report_fixtures import make_request, provision, write_repository

@@ -77,10 +77,7 @@ def is_gone(pid: int) -> bool:
 
 @pytest.mark.parametrize(
     ("code", "number", "ends"),
-    [
-        (CALLER, signal.SIGTERM, 128 + signal.SIGTERM),
-        (TASK, signal.SIGKILL, -signal.SIGKILL),
-    ],
+    [(CALLER, signal.SIGTERM, 128 + signal.SIGTERM), (TASK, signal.SIGKILL, -signal.SIGKILL)],
     ids=["a workflow", "a task"],
 )
 def test_what_a_command_started_ends_with_it(tmp_path, root, code, number, ends):

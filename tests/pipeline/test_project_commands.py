@@ -17,13 +17,7 @@ from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import project_commands
 from assay.pipeline.plan import make_plan
 from assay.records.verdicts import Status, Verdict
-from tests.pipeline.test_batched_workflow import (
-    RUN,
-    Checkout,
-    checkout_in,
-    claimed,
-    project,
-)
+from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in, claimed, project
 from tests.pipeline.test_original_requests import RUN_IT
 
 COMPILER = "g++"

@@ -15,13 +15,7 @@ from assay.records.measurements import CorrectnessRecord
 from assay.records.verdicts import Status, Verdict
 from tests.library_checkout import REPOSITORY
 from tests.pipeline.stand_in import write_stand_in
-from tests.pipeline.test_batched_workflow import (
-    RUN,
-    Checkout,
-    checkout_in,
-    claimed,
-    project,
-)
+from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in, claimed, project
 
 STAND_IN = f"""
 import shutil

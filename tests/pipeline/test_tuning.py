@@ -11,11 +11,7 @@ from assay.pipeline.plan import make_plan
 from assay.records.plan import Plan
 from assay.records.rivals import TuningChoice
 from assay.shared.kernel_choice import Problem, choose
-from tests.report_fixtures import (
-    choice,
-    make_request,
-    provision,
-)
+from tests.report_fixtures import choice, make_request, provision
 
 ROOT = Path(__file__).resolve().parents[2]
 

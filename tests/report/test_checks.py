@@ -12,12 +12,7 @@ from assay.device.tasks.caught_by import CAUGHT_BY
 from assay.evidence.load import load_evidence
 from assay.evidence.model import Evidence
 from assay.evidence.outcomes import failed_cheats, failed_sanitizer
-from assay.report.checks import (
-    alarms,
-    cheats_sections,
-    guards,
-    sanitizer_sections,
-)
+from assay.report.checks import alarms, cheats_sections, guards, sanitizer_sections
 from assay.report.render import render
 from assay.report.stopwatches import (
     Agreement,

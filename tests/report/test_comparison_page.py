@@ -5,11 +5,7 @@ from pathlib import Path
 from assay.findings.report_comparison import GivenReport, Standing
 from assay.records.report_figures import ClaimInShort, ReportFigures
 from assay.records.verdicts import Status
-from assay.report.comparison_page import (
-    cell,
-    comparison_page,
-    comparison_view,
-)
+from assay.report.comparison_page import cell, comparison_page, comparison_view
 from tests.findings.short_reports import figure, machine, report
 
 

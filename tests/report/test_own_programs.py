@@ -5,11 +5,7 @@ from pathlib import Path
 from assay.base.io import read_record
 from assay.records.verdicts import Status, VerdictsFile
 from assay.verification.verify import verify
-from tests.checkout_fixtures import (
-    describe_checkout_claims,
-    with_checkout,
-    write_checkout_records,
-)
+from tests.checkout_fixtures import describe_checkout_claims, with_checkout, write_checkout_records
 from tests.report_fixtures import WHEN, signed_report, write_repository, write_run, write_verdicts
 
 

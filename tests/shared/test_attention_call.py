@@ -3,9 +3,7 @@
 import re
 from pathlib import Path
 
-from assay.shared.attention_call import (
-    AttentionCall,
-)
+from assay.shared.attention_call import AttentionCall
 
 KERNELS = Path(__file__).parents[2] / "kernels" / "block_sparse_attention"
 

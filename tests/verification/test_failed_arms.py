@@ -10,12 +10,7 @@ import yaml
 
 from assay.base.io import dump_record, read_record, write_record
 from assay.device.timing.schedule import CONTROL
-from assay.evidence.stages import (
-    benchmark_path,
-    build_path,
-    correctness_path,
-    sanitizer_path,
-)
+from assay.evidence.stages import benchmark_path, build_path, correctness_path, sanitizer_path
 from assay.records.attestation import PAGE, TEXT, VERDICTS
 from assay.records.base import Record
 from assay.records.builds import BuildRecord

@@ -62,8 +62,7 @@ def test_a_guarantee_is_as_good_as_its_worst_check(report: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "code"),
-    [("attestation.json", "envelope-form"), ("report.md", "contents")],
+    ("name", "code"), [("attestation.json", "envelope-form"), ("report.md", "contents")]
 )
 def test_what_rests_on_a_failed_check_was_not_checked(report: Path, name: str, code: str) -> None:
     before = (report / name).read_bytes()

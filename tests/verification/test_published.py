@@ -20,12 +20,7 @@ from assay.records.verdicts import VerdictsFile
 from assay.report.render import render_contents
 from assay.verification.made_again import OtherVersion, Renderer
 from assay.verification.policy import Policy
-from assay.verification.report_archive import (
-    is_archive,
-    opened_report,
-    pack_report,
-    report_name,
-)
+from assay.verification.report_archive import is_archive, opened_report, pack_report, report_name
 from assay.verification.trust import published_reports
 from assay.verification.trusted_keys import trusted_keys
 from assay.verification.verify import VerificationLog, verify

@@ -127,13 +127,7 @@ class TestPublishedReports:
     """Directories and archives in one order: the one signed last first."""
 
     def keep(
-        self,
-        root: Path,
-        name: str,
-        created: str,
-        *,
-        packed: bool,
-        plan: bytes | None = None,
+        self, root: Path, name: str, created: str, *, packed: bool, plan: bytes | None = None
     ) -> None:
         stated = {"created": created, "verdicts": {"reproduced": 9, "not_run": 70}}
         statement = base64.b64encode(json.dumps({"predicate": stated}).encode())

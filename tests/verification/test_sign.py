@@ -21,11 +21,7 @@ from assay.evidence.stages import pipeline_path
 from assay.records.attestation import PipelineRecord
 from assay.shared.files import sha256_file
 from assay.verification.manifest import build_manifest
-from assay.verification.sign import (
-    load_or_create_signer,
-    public_key_path,
-    signing_key,
-)
+from assay.verification.sign import load_or_create_signer, public_key_path, signing_key
 from assay.verification.verify import verify
 from tests.report_fixtures import COMMIT, signed_report, write_repository, write_run
 

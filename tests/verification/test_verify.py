@@ -15,9 +15,7 @@ from assay.verification import verify as verifying
 from assay.verification.made_again import OtherVersion, Renderer
 from assay.verification.sign import public_key_path, sign
 from assay.verification.verify import VerificationLog, verify
-from tests.report_fixtures import (
-    COMMIT,
-)
+from tests.report_fixtures import COMMIT
 
 
 @pytest.fixture

@@ -85,9 +85,7 @@ LFS = {
     "w.jsonl": WORKLOAD.replace("blobs/w", "blobs/l"),
     "blobs/l.safetensors": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
 }
-POINTLESS = {
-    "z.json": FLASHINFER_BENCH["solutions/good.json"].replace("main.py::run", "main.py"),
-}
+POINTLESS = {"z.json": FLASHINFER_BENCH["solutions/good.json"].replace("main.py::run", "main.py")}
 NAMED = {"z.json": FLASHINFER_BENCH["solutions/good.json"].replace('"main.py"', '"a b.py"')}
 NAMED["z.json"] = NAMED["z.json"].replace("main.py::", "a b.py::").replace('"good"', '"z"')
 CUDA = {"z.json": json.dumps(solution("c", "//", [("k.h", "//")], entry_point="src/k.cu::go"))}

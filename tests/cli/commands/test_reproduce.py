@@ -14,10 +14,7 @@ from assay.evidence.timings import write_timing
 from assay.pipeline.original_requests import Given
 from assay.pipeline.preconditions import name_of_run
 from assay.pipeline.request import Options
-from tests.report_fixtures import (
-    make_request,
-    provision,
-)
+from tests.report_fixtures import make_request, provision
 
 
 class TestReproduce:

@@ -125,13 +125,7 @@ class TestJson:
 
     @pytest.mark.usefixtures("own_rules")
     def test_nothing_else_is_on_standard_output(self, assay: Any, report: Path) -> None:
-        answer = assay(
-            "verify",
-            report,
-            "--key",
-            report / "signer.pub",
-            "--json",
-        )
+        answer = assay("verify", report, "--key", report / "signer.pub", "--json")
         assert answer.code == 0
         found = VerificationRecord.model_validate_json(answer.out)
         assert found.verified

@@ -7,18 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from assay.device.kernels.baselines import (
-    PREPARE,
-    prepare_library,
-)
+from assay.device.kernels.baselines import PREPARE, prepare_library
 from assay.device.kernels.drawn_inputs import fill, make_inputs
 from assay.device.kernels.oracles import measure_errors, oracle
 from assay.shared.errors import Unsupported
-from tests.device.helpers import (
-    attention_workload,
-    dense_workload,
-    fp8_dense_workload,
-)
+from tests.device.helpers import attention_workload, dense_workload, fp8_dense_workload
 
 GROUPED = dataclasses.replace(dense_workload(), operation="grouped_gemm", groups=3)
 

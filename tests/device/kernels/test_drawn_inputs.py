@@ -6,11 +6,7 @@ import torch
 
 from assay.device.kernels.drawn_inputs import FP8_SCALE, make_inputs, memory_found
 from assay.shared import sparsity as patterns
-from tests.device.helpers import (
-    bsr_workload,
-    dense_workload,
-    fp8_dense_workload,
-)
+from tests.device.helpers import bsr_workload, dense_workload, fp8_dense_workload
 
 
 class TestMakeInputs:

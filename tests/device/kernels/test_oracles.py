@@ -4,20 +4,9 @@ import pytest
 import torch
 
 from assay.device.kernels.drawn_inputs import make_inputs
-from assay.device.kernels.oracles import (
-    Errors,
-    densify,
-    measure_errors,
-    oracle,
-    true_product,
-)
+from assay.device.kernels.oracles import Errors, densify, measure_errors, oracle, true_product
 from assay.shared.stored_blocks import ragged_blocks
-from tests.device.helpers import (
-    bsr_bsr_workload,
-    bsr_workload,
-    drawn_workload,
-    fp8_workload,
-)
+from tests.device.helpers import bsr_bsr_workload, bsr_workload, drawn_workload, fp8_workload
 
 
 class TestSearches:

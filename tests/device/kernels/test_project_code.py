@@ -170,8 +170,7 @@ def test_an_arm_that_cannot_run_here_says_so(raises, status, project):
 
 
 @pytest.mark.parametrize(
-    ("given", "body"),
-    [("tensors", "pass"), ("x", "pass"), ("x, out", "x.no_such_method()")],
+    ("given", "body"), [("tensors", "pass"), ("x", "pass"), ("x, out", "x.no_such_method()")]
 )
 def test_what_an_arm_raises_is_one_sentence_with_its_line(given, body, project):
     with pytest.raises(

@@ -11,13 +11,7 @@ from assay.device.tasks.sanitizer import run_sanitizer
 from assay.shared import project_calls
 from assay.shared.files import sha256_file
 from assay.shared.job import SanitizerJob
-from assay.shared.specs import (
-    ArmSpec,
-    ArtifactSpec,
-    CodeSpec,
-    VariantSpec,
-    WorkloadSpec,
-)
+from assay.shared.specs import ArmSpec, ArtifactSpec, CodeSpec, VariantSpec, WorkloadSpec
 from tests.device.helpers import SteadyGpu, bsr_bsr_workload, bsr_workload
 from tests.jobs import TARGET
 

@@ -6,18 +6,8 @@ from assay.device.kernels.oracles import oracle
 from assay.device.kernels.prepared import Prepared
 from assay.device.tasks.benchmark import BenchmarkProcesses
 from assay.device.timing import rounds
-from assay.device.timing.cuda_graphs import (
-    GraphFailed,
-    make_replay,
-)
-from tests.device.helpers import (
-    SteadySensor,
-    bsr_workload,
-    honest,
-    make_arm,
-    protocol,
-    timed,
-)
+from assay.device.timing.cuda_graphs import GraphFailed, make_replay
+from tests.device.helpers import SteadySensor, bsr_workload, honest, make_arm, protocol, timed
 
 
 def record_and_repeat(record):

@@ -10,14 +10,7 @@ import torch
 
 from assay.device.timing.cuda_graphs import GraphFailed
 from assay.device.worker.failure_kinds import kind_of
-from assay.shared.errors import (
-    BadJob,
-    FailureKind,
-    NoContext,
-    NoDevice,
-    NoRoom,
-    Unsupported,
-)
+from assay.shared.errors import BadJob, FailureKind, NoContext, NoDevice, NoRoom, Unsupported
 
 
 class Accelerator(RuntimeError):

@@ -98,8 +98,7 @@ class TestAlone:
         assert len(waits) == 2
 
     @pytest.mark.parametrize(
-        ("nvml", "said"),
-        [(Nvml([2]), "2 other processes"), (Nvml([0], 30 * 2**30), r"30\.0 GiB")],
+        ("nvml", "said"), [(Nvml([2]), "2 other processes"), (Nvml([0], 30 * 2**30), r"30\.0 GiB")]
     )
     def test_another_process_is_refused_even_if_a_container_hides_it(self, nvml, said):
         with pytest.raises(NoDevice, match=said):

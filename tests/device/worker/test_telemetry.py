@@ -2,12 +2,7 @@
 
 import pytest
 
-from assay.device.worker.telemetry import (
-    NvmlSample,
-    Recorder,
-    TelemetryTrace,
-    choose_device,
-)
+from assay.device.worker.telemetry import NvmlSample, Recorder, TelemetryTrace, choose_device
 from assay.shared.errors import NoDevice
 from assay.shared.specs import TargetSpec
 from tests.device.helpers import SteadySensor
