@@ -203,7 +203,6 @@ def project_arm(entry, code, **problem):
 
 
 def gate(arm, seeds=(1, 2), prepare=None):
-    """What the gate finds of an arm."""
     from assay.device.kernels.bindings import prepare_arm
     from assay.device.tasks.correctness import check_arm
 

@@ -67,14 +67,12 @@ def kernel_of(name, operation, side):
 
 
 def problems(made):
-    """Masks of every kind with their operands, in the kernel's type."""
     side, more = made.block[0], {"head_dim": made.head_dim, "dtype": getattr(torch, made.dtype)}
     for name, mask in masks(side, 2 * side - 24, 3 * side - 8).items():
         yield name, mask, [each.detach() for each in values(mask, **more)]
 
 
 def assert_right(launcher, made):
-    """Whether a forward pass is right for every kind of mask."""
     for _, mask, (q, k, v) in problems(made):
         right = dense(q.double(), k.double(), v.double(), mask.dense())
         if mask.partial is None:  # whole blocks: keys that no query selects are not read

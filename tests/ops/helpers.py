@@ -27,7 +27,6 @@ def bsr(rows, cols, block, dtype, seed=0, density=0.5):
 
 
 def dense_b(k, n, dtype, seed=9):
-    """A dense operand as the operators want it."""
     generator = torch.Generator().manual_seed(seed)
     if dtype == FP8:
         return torch.randn(n, k, generator=generator).to(dtype).t()
@@ -73,7 +72,6 @@ def pretend_hopper(monkeypatch):
 
 
 def kernel(**changes):
-    """A kernel of products that nobody compiled."""
     values = {
         "id": "mine", "operation": "bsr_gemm", "arch": "sm_90a", "dtype": "float16",
         "block": (16, 12), "block_b": None, "symbol": "assay_bsr_gemm", "path": "mine.so",

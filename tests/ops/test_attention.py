@@ -83,27 +83,24 @@ class TestGradients:
             grad.sum().backward()
 
 
-class TestTools:
-    """PyTorch's compiler; its own checks of an operator are in test_kernels.py."""
+@pytest.mark.parametrize("name", ["window", "sinks", "full and partial"])
+def test_compiled_in_one_graph(name):
+    mask = MASKS[name]
 
-    @pytest.mark.parametrize("name", ["window", "sinks", "full and partial"])
-    def test_compiled_in_one_graph(self, name):
-        mask = MASKS[name]
+    def work(q, k, v):
+        o, lse = attend(q * 2, k, v, mask)
+        return torch.relu(o), finite(lse) + 1
 
-        def work(q, k, v):
-            o, lse = attend(q * 2, k, v, mask)
-            return torch.relu(o), finite(lse) + 1
-
-        torch._dynamo.reset()
-        results = []
-        for function in (work, torch.compile(work, fullgraph=True, backend="aot_eager")):
-            given = values(mask)
-            o, lse = function(*given)
-            (o.sum() + lse.sum()).backward()
-            results.append([o, lse, *(tensor.grad for tensor in given)])
-        for eager, graph in zip(*results, strict=True):
-            assert torch.equal(eager, graph)
-            assert eager.stride() == graph.stride()
+    torch._dynamo.reset()
+    results = []
+    for function in (work, torch.compile(work, fullgraph=True, backend="aot_eager")):
+        given = values(mask)
+        o, lse = function(*given)
+        (o.sum() + lse.sum()).backward()
+        results.append([o, lse, *(tensor.grad for tensor in given)])
+    for eager, graph in zip(*results, strict=True):
+        assert torch.equal(eager, graph)
+        assert eager.stride() == graph.stride()
 
 
 class TestRefusals:

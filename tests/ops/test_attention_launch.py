@@ -61,27 +61,16 @@ def operands(mask, dtype=torch.float16):
     return [tensor.detach() for tensor in found]
 
 
-def test_a_kernel_is_handed_addresses_strides_and_sizes(launcher):
+def test_a_kernel_is_handed_its_workspace_the_stream_and_sizes(launcher):
+    """Addresses and strides are shown by emulated kernels, which read what is handed."""
     mask = AttentionMask.window(192, 256, left=150, block=BLOCK)
     q, k, v = operands(mask)
     o, lse = call(mask, q, k, v)
     ((handed, size, stream),) = launcher.calls
-    assert (size, stream) == (WORKSPACE, 77)
-    lists = mask.full.counts, mask.full.columns, mask.partial.counts, mask.partial.columns
-    names = "full_counts", "full_columns", "partial_counts", "partial_columns"
-    for name, tensor in zip(
-        ("q", "k", "v", "o", "lse", *names), (q, k, v, o, lse, *lists), strict=True
-    ):
-        assert handed[name] == tensor.data_ptr()
-    assert handed["partial_bits"] is None
-    for name, tensor in (("q", q), ("k", k), ("v", v), ("o", o)):
-        steps = tuple(handed[f"{name}_{step}"] for step in ("batch", "head", "row"))
-        assert steps == tensor.stride()[:3]
+    assert (size, stream, handed["partial_bits"]) == (WORKSPACE, 77, None)
     assert o.stride() == q.stride()
     sizes = "batches", "heads", "kv_heads", "queries", "keys", "mask_batches", "mask_heads"
     assert [handed[name] for name in sizes] == [2, 4, 2, 192, 256, 1, 1]
-    pitches = mask.full.columns.shape[3], mask.partial.columns.shape[3]
-    assert (handed["full_pitch"], handed["partial_pitch"]) == pitches
     assert (handed["window_left"], handed["window_right"], handed["scale"]) == (150, 0, 0.25)
     assert (lse.shape, lse.dtype) == ((2, 4, 192), torch.float32)
 
@@ -118,21 +107,6 @@ def gradients(mask, grad):
     call = check_attention(*in_order(mask, q, k, v))
     made = fused(operation="block_sparse_attention_backward")
     return given, attention_launch.launch_backward(made, call, *given)
-
-
-def test_a_kernel_for_gradients_is_handed_the_forward_pass_and_gradients(launcher):
-    mask = AttentionMask.window(192, 256, left=150, block=BLOCK)
-    (grad, grad_lse, o, lse), found = gradients(mask, None)
-    ((handed, size, stream),) = launcher.calls
-    forward = handed["forward"]
-    assert (size, stream, forward.queries, forward.window_left) == (WORKSPACE, 77, 192, 150)
-    assert (forward.o, forward.lse) == (o.data_ptr(), lse.data_ptr())
-    assert handed["grad_lse"] == grad_lse.data_ptr()
-    named = zip(("grad", "by_q", "by_k", "by_v"), (grad, *found), strict=True)
-    for name, tensor in named:
-        assert handed[name] == tensor.data_ptr()
-        steps = tuple(handed[f"{name}_{step}"] for step in ("batch", "head", "row"))
-        assert steps == tensor.stride()[:3]
 
 
 def test_an_expanded_gradient_is_copied(launcher):

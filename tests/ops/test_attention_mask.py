@@ -26,45 +26,39 @@ def by_table(batch, head, query, key):
     return TABLE[batch, query] == TABLE[batch, key]
 
 
-class TestBlockMasks:
-    """What FlexAttention would compute, as lists and bits."""
-
-    @pytest.mark.parametrize(
-        ("mask_mod", "batches", "heads", "queries", "keys"),
-        [
-            (causal, 1, 1, 96, 96),
-            (causal, 1, 1, 100, 70),
-            (by_head, 1, 4, 96, 96),
-            (by_table, 2, 1, 100, 100),
-            (lambda b, h, q, k: (q >= 0) & (k >= 96), 1, 1, 64, 96),
-        ],
+@pytest.mark.parametrize(
+    ("mask_mod", "batches", "heads", "queries", "keys"),
+    [
+        (causal, 1, 1, 96, 96),
+        (causal, 1, 1, 100, 70),
+        (by_head, 1, 4, 96, 96),
+        (by_table, 2, 1, 100, 100),
+        (lambda b, h, q, k: (q >= 0) & (k >= 96), 1, 1, 64, 96),
+    ],
+)
+def test_the_same_scores_count_as_in_a_block_mask(mask_mod, batches, heads, queries, keys):
+    shape = batches, heads, queries, keys
+    theirs = create_block_mask(mask_mod, *shape, device="cpu", BLOCK_SIZE=BLOCK)
+    right = create_mask(mask_mod, *shape, device="cpu")
+    converted = AttentionMask.from_block_mask(theirs)
+    own = AttentionMask.from_mask_mod(
+        mask_mod, queries, keys, batches=batches, heads=heads, block=BLOCK
     )
-    def test_the_same_scores_count(self, mask_mod, batches, heads, queries, keys):
-        shape = batches, heads, queries, keys
-        theirs = create_block_mask(mask_mod, *shape, device="cpu", BLOCK_SIZE=BLOCK)
-        right = create_mask(mask_mod, *shape, device="cpu")
-        converted = AttentionMask.from_block_mask(theirs)
-        own = AttentionMask.from_mask_mod(
-            mask_mod, queries, keys, batches=batches, heads=heads, block=BLOCK
-        )
-        assert torch.equal(converted.dense(), right)
-        assert torch.equal(own.dense(), right)
+    assert torch.equal(converted.dense(), right)
+    assert torch.equal(own.dense(), right)
 
 
-class TestInPlaceOfFlexAttention:
-    """``flex_block_sparse_attention``: the same call, the same result."""
-
-    @pytest.mark.parametrize("mask_mod", [causal, by_head])
-    def test_as_flex_attention(self, mask_mod):
-        block_mask = create_block_mask(mask_mod, 1, 4, 96, 96, device="cpu", BLOCK_SIZE=BLOCK)
-        mask = AttentionMask.from_block_mask(block_mask)
-        q, k, v = (t.detach() for t in values(mask, kv_heads=4, dtype=torch.float32))
-        right = flex_attention(q, k, v, block_mask=block_mask, scale=0.5)
-        for given in (block_mask, mask):
-            o = flex_block_sparse_attention(q, k, v, given, scale=0.5)
-            assert torch.allclose(o, right, atol=1e-6)
-        o, lse = flex_block_sparse_attention(q, k, v, mask, return_lse=True)
-        assert torch.allclose(lse, dense(q, k, v, mask.dense())[1], atol=1e-6)
+@pytest.mark.parametrize("mask_mod", [causal, by_head])
+def test_as_flex_attention(mask_mod):
+    block_mask = create_block_mask(mask_mod, 1, 4, 96, 96, device="cpu", BLOCK_SIZE=BLOCK)
+    mask = AttentionMask.from_block_mask(block_mask)
+    q, k, v = (t.detach() for t in values(mask, kv_heads=4, dtype=torch.float32))
+    right = flex_attention(q, k, v, block_mask=block_mask, scale=0.5)
+    for given in (block_mask, mask):
+        o = flex_block_sparse_attention(q, k, v, given, scale=0.5)
+        assert torch.allclose(o, right, atol=1e-6)
+    o, lse = flex_block_sparse_attention(q, k, v, mask, return_lse=True)
+    assert torch.allclose(lse, dense(q, k, v, mask.dense())[1], atol=1e-6)
 
 
 class TestPatterns:

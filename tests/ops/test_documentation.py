@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 import torch
 
 from tests.ops.helpers import write_set
@@ -11,32 +12,35 @@ PAGE = (Path(__file__).parents[2] / "docs" / "pytorch.md").read_text(encoding="u
 
 
 def examples():
-    """Of the products, and of attention."""
     return re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def test_the_example_runs_as_written(tmp_path, monkeypatch):
-    example, _ = examples()
+@pytest.fixture
+def typed(tmp_path, monkeypatch):
+    """What the names of an example stand for, once it ran beside a folder of kernels."""
     (folder,) = re.findall(r"^\./assay lab kernels .*--out (\S+)$", PAGE, re.MULTILINE)
     (tmp_path / folder).mkdir(parents=True)
     write_set(tmp_path / folder, {"variant": "bsr_gemm_wgmma"})
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    exec(compile(example, "docs/pytorch.md", "exec"), names)
+
+    def run(example):
+        assert len(example.splitlines()) == 5
+        names = {}
+        exec(compile(example, "docs/pytorch.md", "exec"), names)
+        return names
+
+    return run
+
+
+def test_the_example_runs_as_written(typed):
+    names = typed(examples()[0])
     assert torch.equal(names["c"], names["b"])  # a is the identity
-    assert len(example.splitlines()) == 5
     compiled = torch.compile(torch.ops.assay.bsr_gemm, fullgraph=True, backend="aot_eager")
     assert torch.equal(compiled(*names["parts"], names["b"]), names["c"])
 
 
-def test_the_example_of_attention_runs_as_written(tmp_path, monkeypatch):
-    _, example = examples()
-    (tmp_path / "results/kernels/h100").mkdir(parents=True)
-    write_set(tmp_path / "results/kernels/h100", {"variant": "bsr_gemm_wgmma"})
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    exec(compile(example, "docs/pytorch.md", "exec"), names)
-    assert len(example.splitlines()) == 5
+def test_the_example_of_attention_runs_as_written(typed):
+    names = typed(examples()[1])
     q, k, v = (names[name] for name in "qkv")
     right = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     assert torch.allclose(names["o"], right, atol=2e-3)

@@ -18,14 +18,9 @@ def nothing_loaded(monkeypatch):
 
 def call(**changes):
     values = {
-        "operation": "bsr_gemm",
-        "dtype": "float16",
-        "block": (128, 128),
-        "block_b": None,
-        "n": 8192,
-        "blocks_per_row": 16.0,
-        "capability": HOPPER,
-    }
+        "operation": "bsr_gemm", "dtype": "float16", "block": (128, 128), "block_b": None,
+        "n": 8192, "blocks_per_row": 16.0, "capability": HOPPER,
+    }  # fmt: skip
     return Call(**{**values, **changes})
 
 

@@ -95,23 +95,6 @@ class TestGradientsOfLibraries:
             for column in inputs.blocks.col_idx[begin:end]
         }
 
-    def test_cudnn_is_given_the_lists_of_the_forward_pass(self, monkeypatch):
-        handed = []
-
-        def backward(grad, q, k, v, o, lse, columns, **named):
-            handed.append((columns, named))
-            return {"dq_tensor": q, "dk_tensor": k, "dv_tensor": v}
-
-        library = SimpleNamespace(block_sparse_attention_backward=backward)
-        monkeypatch.setitem(sys.modules, "cudnn.block_sparse_attention.api", library)
-        inputs = make_inputs(gradient_workload(), "cpu", 1)
-        prepared = prepare_library("cudnn_gradients", inputs)
-        given = [inputs.tensors[name] for name in "qkv"]
-        assert torch.equal(prepared.arranged(prepared.launch()), inputs.joined(given))
-        columns, named = handed[0]
-        assert columns.shape == (2, 3, 4, 2)
-        assert named == {"sparse_block_size": 16, "q2k_block_nums": None}
-
     @pytest.mark.parametrize("entry", ["fa4_gradients", "cudnn_gradients"])
     def test_a_window_is_refused(self, entry, monkeypatch):
         for module in ("flash_attn.cute.interface", "flash_attn.cute.block_sparsity",

@@ -1,24 +1,13 @@
 """drawn_inputs: the same seed gives the same problem; edges, scales, ragged rows."""
 
-import numpy as np
 import pytest
 import torch
 
 from assay.device.kernels.drawn_inputs import FP8_SCALE, make_inputs, memory_found
-from assay.shared import sparsity as patterns
 from tests.device.helpers import bsr_workload, dense_workload, fp8_dense_workload
 
 
 class TestMakeInputs:
-    def test_bsr_shapes_and_pattern(self):
-        inputs = make_inputs(bsr_workload(), "cpu", 1)
-        assert inputs.tensors["a_values"].shape == (8, 16, 32)
-        assert inputs.tensors["b"].shape == (96, 32)
-        assert inputs.tensors["a_row_ptr"].dtype == torch.int32
-        row_ptr, col_idx = patterns.generate("random", 4, 3, 2, 1)
-        assert np.array_equal(inputs.tensors["a_row_ptr"].numpy(), row_ptr)
-        assert np.array_equal(inputs.tensors["a_col_idx"].numpy(), col_idx)
-
     def test_b_is_scaled_so_that_results_stay_near_one(self):
         inputs = make_inputs(dense_workload(m=256, n=256, k=1024), "cpu", 1)
         assert inputs.tensors["a"].float().std() == pytest.approx(1.0, rel=0.02)
@@ -48,26 +37,22 @@ class TestUnwritten:
         assert found.elements == a.numel() + b.numel()
 
 
-class TestFp8:
-    """E4M3 operands, B k-major, results in bfloat16."""
-
-    def test_values_use_the_range_and_do_not_leave_it(self):
-        inputs = make_inputs(fp8_dense_workload(m=512, n=512, k=512), "cpu", 1)
-        for name in "ab":
-            values = inputs.tensors[name].float()
-            assert torch.isfinite(values).all()
-            assert values.std() == pytest.approx(FP8_SCALE, rel=0.02)
-            # Below 2^-6 E4M3 loses bits; the generator's farthest value is no 7 deviations out.
-            assert (values.abs() < 2**-6).float().mean() < 1e-3
-        assert torch.finfo(torch.float8_e4m3fn).max > 7 * FP8_SCALE
+def test_values_of_fp8_use_the_range_and_do_not_leave_it():
+    inputs = make_inputs(fp8_dense_workload(m=512, n=512, k=512), "cpu", 1)
+    for name in "ab":
+        values = inputs.tensors[name].float()
+        assert torch.isfinite(values).all()
+        assert values.std() == pytest.approx(FP8_SCALE, rel=0.02)
+        # Below 2^-6 E4M3 loses bits; the generator's farthest value is no 7 deviations out.
+        assert (values.abs() < 2**-6).float().mean() < 1e-3
+    assert torch.finfo(torch.float8_e4m3fn).max > 7 * FP8_SCALE
 
 
-class TestChangedSince:
-    def test_sees_one_bit_and_no_difference_in_equal_nans(self):
-        inputs = make_inputs(dense_workload(), "cpu", 1)
-        inputs.tensors["a"][0, 0] = float("nan")
-        before = inputs.snapshot()
-        assert inputs.changed_since(before) == []
-        inputs.tensors["b"][3, 3] = -0.0
-        before["b"][3, 3] = 0.0
-        assert inputs.changed_since(before) == ["b"]
+def test_changed_since_sees_one_bit_and_no_difference_in_equal_nans():
+    inputs = make_inputs(dense_workload(), "cpu", 1)
+    inputs.tensors["a"][0, 0] = float("nan")
+    before = inputs.snapshot()
+    assert inputs.changed_since(before) == []
+    inputs.tensors["b"][3, 3] = -0.0
+    before["b"][3, 3] = 0.0
+    assert inputs.changed_since(before) == ["b"]

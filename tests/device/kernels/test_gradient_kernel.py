@@ -31,7 +31,7 @@ def library(tmp_path_factory):
     return compiled(folder, name, "sm90_attention_backward.cu", LANDS_EARLY)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def shapes(monkeypatch):
     """Two of the gate's small shapes, with fewer blocks."""
     cut = replace(WORKLOAD, seq_q=232, seq_kv=216)
@@ -52,7 +52,6 @@ def of_kernel(library):
     return replace(arm, variant=variant, artifact=ArtifactSpec(str(library), sha256_file(library)))
 
 
-@pytest.mark.usefixtures("shapes")
 def test_passes_the_gate_which_tells_the_error_of_each_gradient(library):
     found = gate(of_kernel(library), (1,), bound(library))
     assert found["status"] == "correct", found
@@ -73,7 +72,6 @@ def test_a_gradient_that_is_not_written_is_caught(library):
     assert "dV no number" in found["checks"][0]["detail"]
 
 
-@pytest.mark.usefixtures("shapes")
 def test_what_the_sanitizer_launches_is_the_same_call(library, tmp_path, monkeypatch):
     spec = json.loads(json.dumps(sanitizer.write_spec(of_kernel(library), tmp_path)))
     (cut, shared), addresses = spec["shapes"], []

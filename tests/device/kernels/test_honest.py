@@ -59,12 +59,6 @@ def locked(x, w):
     with LOCK:
         return torch.relu(x @ w)
 
-def blocked(x, w):
-    out = x.new_zeros(x.shape[0], w.shape[1])
-    for k in range(0, x.shape[1], 16):
-        out.addmm_(x[:, k:k + 16], w[k:k + 16])
-    return out.relu_()
-
 def hooked(x, w):
     module = torch.nn.Linear(w.shape[0], w.shape[1], bias=False)
     module.weight = torch.nn.Parameter(w.T)
@@ -122,13 +116,11 @@ def case(device):
         "inputs": inputs,
         "oracle": lambda x, w: torch.relu(x.double() @ w.double()),
         "plain": lambda x, w: torch.relu(x @ w),
-        "functional": lambda x, w: F.relu(F.linear(x, w.T)),
         "module": Module(),
         "autograd": lambda x, w: Function.apply(x, w),
         "tuner": Tuner(),
         "lazy_library": lambda x, w: torch.relu(library()["mm"](x, w)),
         "locked": locked,
-        "blocked": blocked,
         "hooked": hooked,
         "reseeded": reseeded,
         "precise": precise,
@@ -138,19 +130,13 @@ def case(device):
         "scripted": scripted,
         "compiled": compiled,
         "cached_weights": cached_weights,
-        "einsum": lambda x, w: torch.einsum("mk,kn->mn", x, w).relu(),
-        "vmap": lambda x, w: torch.vmap(lambda row: torch.relu(row @ w))(x),
-        "transposed": lambda x, w: torch.relu(w.T @ x.T).T,
         "view_of_more": lambda x, w: torch.relu(torch.cat([x, x]) @ w)[:x.shape[0]],
-        "batched": lambda x, w: torch.relu(torch.bmm(x[None], w[None])[0]),
         "numpy": lambda x, w: torch.from_numpy(np.maximum(x.numpy() @ w.numpy(), 0)),
         "inference": torch.inference_mode()(lambda x, w: torch.relu(x @ w)),
         "fused_out": lambda x, w: torch.addmm(x.new_zeros(1), x, w).relu_(),
         "sparse": lambda x, w: torch.relu(torch.sparse.mm(x.to_sparse_csr(), w)),
-        "where": lambda x, w: torch.where((y := x @ w) > 0, y, 0.0),
         "closed": functools.partial(lambda scale, x, w: torch.relu(scale * (x @ w)), 1.0),
         "inspecting": lambda x, w: torch.relu(x @ w) if inspect.isfunction(locked) else None,
-        "math": lambda x, w: torch.relu(x @ (w * math.sqrt(1.0))),
     }
 '''
 NAMES = re.findall(r'^        "(?!inputs|oracle)(\w+)": ', CODE, re.M)

@@ -119,26 +119,6 @@ def test_torchaos_tuner_walks_over_what_was_compiled(monkeypatch):
     assert len({str(one.settings) for one in swept.tried}) == len(around)
 
 
-def test_what_torchaos_tuner_comes_to_next_is_compiled_around_the_fastest(monkeypatch):
-    minimize = pytest.importorskip("torch.sparse._triton_ops_meta").minimize
-    batches = []
-    monkeypatch.setattr(bsr_rivals, "compiled", lambda new, _launch: batches.append(new))
-
-    class Narrow(Walk):
-        def time(self, settings, fill_ms):
-            self.tried.append(Tried(dict(settings), float(settings["num_stages"])))
-            return self.tried[-1].ms
-
-    monkeypatch.setattr(bsr_rivals, "Walk", Narrow)
-    library = Torchao(minimize)
-    swept = bsr_rivals._walked(library, lambda _meta: None, None, None, None)
-    assert swept.chosen["num_stages"] == 1
-    assert len(batches) > 1
-    compiled = [one for batch in batches for one in batch]
-    assert all(compiled.count(one) == 1 for one in compiled)
-    assert all(one.settings in compiled for one in swept.tried)
-
-
 @pytest.mark.parametrize(
     ("rows", "width", "warps", "fits"),
     [(128, 256, 8, True), (128, 256, 4, False), (128, 128, 2, False), (128, 512, 16, False)],

@@ -38,57 +38,49 @@ def check(workload, prepare, kind="library"):
     return result, failed
 
 
-class TestWrongByNature:
-    """A program whose search misses blocks is held to what it computes; how far off that is, is
-    measured beside.
-    """
-
-    def test_it_passes_and_its_error_is_kept(self, validated):
-        arm = make_arm("arm", drawn_workload(), "kernel")
-        result = gate(arm, prepare=honest)
-        assert result["status"] == "correct"
-        record = arm_record(arm, ChildOutcome(result, None, "", 0.0))
-        true = validated("ArmCorrectness", record).true_product
-        assert true.seed == 1
-        assert 0 < true.missed == 1 - true.products / true.true_products < 1
-        assert true.relative_error > 0.1
+def test_what_is_wrong_by_nature_passes_and_its_error_is_kept(validated):
+    arm = make_arm("arm", drawn_workload(), "kernel")
+    result = gate(arm, prepare=honest)
+    assert result["status"] == "correct"
+    record = arm_record(arm, ChildOutcome(result, None, "", 0.0))
+    true = validated("ArmCorrectness", record).true_product
+    assert true.seed == 1
+    assert 0 < true.missed == 1 - true.products / true.true_products < 1
+    assert true.relative_error > 0.1
 
 
-class TestHonest:
-    @pytest.mark.parametrize(
-        ("workload", "extra"),
-        [
-            (bsr_workload(), {"ragged", "unaligned", "rounds", "many_rows"}),
-            (bsr_bsr_workload(), {"ragged"}),
-            (load_workload(), {"unaligned"}),
-        ],
-    )
-    def test_kernels_are_given_small_odd_shapes_too(self, workload, extra):
-        result, failed = check(workload, honest, "kernel")
-        assert not failed
-        names = {entry["name"] for entry in result["checks"]}
-        assert names == {"timed_shape", "poisoned", "inputs_unchanged", "repeat"} | extra
+@pytest.mark.parametrize(
+    ("workload", "extra"),
+    [
+        (bsr_workload(), {"ragged", "unaligned", "rounds", "many_rows"}),
+        (bsr_bsr_workload(), {"ragged"}),
+        (load_workload(), {"unaligned"}),
+    ],
+)
+def test_kernels_are_given_small_odd_shapes_too(workload, extra):
+    result, failed = check(workload, honest, "kernel")
+    assert not failed
+    names = {entry["name"] for entry in result["checks"]}
+    assert names == {"timed_shape", "poisoned", "inputs_unchanged", "repeat"} | extra
 
 
-class TestRefusals:
-    def test_of_a_library_that_is_not_here_says_so(self):
-        def prepare(arm, inputs):
-            raise RivalMissing("no module named fa3")
+def test_a_library_that_is_not_here_is_not_installed():
+    def prepare(arm, inputs):
+        raise RivalMissing("no module named fa3")
 
-        result, _ = check(bsr_workload(), prepare)
-        assert (result["status"], result["detail"]) == ("not_installed", "no module named fa3")
+    result, _ = check(bsr_workload(), prepare)
+    assert (result["status"], result["detail"]) == ("not_installed", "no module named fa3")
 
 
-class TestRecord:
-    def test_of_a_crash_names_where_it_happened(self, validated):
-        def work(note):
-            note("ragged, seed 1")
-            raise RuntimeError("illegal address")
+def test_the_record_of_a_crash_names_where_it_happened(validated):
+    def work(note):
+        note("ragged, seed 1")
+        raise RuntimeError("illegal address")
 
-        arm = make_arm("arm", bsr_workload())
-        record = arm_record(arm, run_child(work, 10))
-        assert validated("ArmCorrectness", record).status == "failed"
-        assert record["detail"] == "RuntimeError: illegal address (ragged, seed 1)"
+    arm = make_arm("arm", bsr_workload())
+    record = arm_record(arm, run_child(work, 10))
+    assert validated("ArmCorrectness", record).status == "failed"
+    assert record["detail"] == "RuntimeError: illegal address (ragged, seed 1)"
 
 
 @pytest.mark.parametrize("wrong", ["rounds", "many_rows"])

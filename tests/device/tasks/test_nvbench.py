@@ -22,19 +22,18 @@ def document(*summaries):
     return {"benchmarks": [{"states": [{"summaries": list(summaries)}]}]}
 
 
-class TestParse:
-    def test_prefers_the_median(self):
-        found = parse_summaries(
-            document(
-                summary("nv/cold/time/gpu/mean", "0.002"),
-                summary("nv/cold/time/gpu/median", "0.0015"),
-                summary("nv/cold/sample_size", "499"),
-                summary("nv/cold/sm_clock_rate/mean", "1755000000"),
-            )
+def test_the_median_is_preferred():
+    found = parse_summaries(
+        document(
+            summary("nv/cold/time/gpu/mean", "0.002"),
+            summary("nv/cold/time/gpu/median", "0.0015"),
+            summary("nv/cold/sample_size", "499"),
+            summary("nv/cold/sm_clock_rate/mean", "1755000000"),
         )
-        assert found == Cold(1.5, "median", 499, 1755.0)
-        skipped = {"benchmarks": [{"states": [{"summaries": None}]}]}
-        assert parse_summaries(skipped) is None
+    )
+    assert found == Cold(1.5, "median", 499, 1755.0)
+    skipped = {"benchmarks": [{"states": [{"summaries": None}]}]}
+    assert parse_summaries(skipped) is None
 
 
 @pytest.fixture

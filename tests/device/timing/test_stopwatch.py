@@ -61,7 +61,6 @@ other lies half a millisecond."""
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    """Path of the driver, compiled."""
     folder = tmp_path_factory.mktemp("driver")
     (folder / "fake.c").write_text(FAKE)
     made = folder / "fake.so"
@@ -72,7 +71,6 @@ def driver(tmp_path_factory):
 
 @pytest.fixture(params=["compiled", "python"])
 def way(request, tmp_path, monkeypatch):
-    """How turns are taken."""
     monkeypatch.setattr(Helper, "library", None)
     if request.param == "compiled":
         load_helper(tmp_path)
@@ -341,21 +339,20 @@ class Scripted:
         return self.now
 
 
-class TestWarmUp:
-    @pytest.mark.parametrize(
-        ("medians", "least_ms", "most_ms", "wanted"),
-        [
-            ([2.0, 1.5, 1.2, 1.0, 1.005, 7.0], 1.0, 1e6, (5, 5)),  # two medians agree
-            ([1.0] * 100, 30.0, 1e6, (10, 11)),  # stable, and 30 ms of 3 ms batches
-            ([1.0, 2.0] * 50, 1.0, 30.0, (1, 10)),  # never stable
-        ],
-    )
-    def test_ends_by_state_and_by_time(self, medians, least_ms, most_ms, wanted):
-        stopwatch = Scripted(medians)
-        rules = protocol(warmup_min_ms=least_ms, warmup_max_ms=most_ms, warmup_stable_fraction=0.01)
-        result = warm_up(stopwatch, lambda: torch.empty(1), rules, stopwatch.clock)
-        assert wanted[0] <= stopwatch.batches <= wanted[1]
-        assert result.gpu_ms == pytest.approx(3 * sum(medians[: stopwatch.batches]))
+@pytest.mark.parametrize(
+    ("medians", "least_ms", "most_ms", "wanted"),
+    [
+        ([2.0, 1.5, 1.2, 1.0, 1.005, 7.0], 1.0, 1e6, (5, 5)),  # two medians agree
+        ([1.0] * 100, 30.0, 1e6, (10, 11)),  # stable, and 30 ms of 3 ms batches
+        ([1.0, 2.0] * 50, 1.0, 30.0, (1, 10)),  # never stable
+    ],
+)
+def test_warm_up_ends_by_state_and_by_time(medians, least_ms, most_ms, wanted):
+    stopwatch = Scripted(medians)
+    rules = protocol(warmup_min_ms=least_ms, warmup_max_ms=most_ms, warmup_stable_fraction=0.01)
+    result = warm_up(stopwatch, lambda: torch.empty(1), rules, stopwatch.clock)
+    assert wanted[0] <= stopwatch.batches <= wanted[1]
+    assert result.gpu_ms == pytest.approx(3 * sum(medians[: stopwatch.batches]))
 
 
 @pytest.mark.parametrize(

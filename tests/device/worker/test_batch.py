@@ -56,7 +56,6 @@ ARM = ArmSpec("ours", PRODUCT, DENSE, None)
 
 @pytest.fixture
 def jobs(tmp_path):
-    """Files of two jobs that the CPU can do."""
     return write_batch(tmp_path, benchmark(ARM), benchmark(ARM))
 
 

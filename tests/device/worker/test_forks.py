@@ -45,7 +45,6 @@ def test_a_child_without_a_result_has_an_error_and_its_last_note(end, limit_s, e
 
 @pytest.fixture
 def forked(monkeypatch):
-    """Ids of all processes forked meanwhile, in order."""
     started = []
     real_fork = os.fork
 
@@ -88,18 +87,6 @@ def meets(folder, mine, others):
 
 
 class TestChildren:
-    def test_run_side_by_side(self, tmp_path):
-        names = ["a", "b", "c"]
-        works = [meets(tmp_path, name, set(names) - {name}) for name in names]
-        outcomes = list(each_child(works, 10, 3))
-        assert [outcome.error for outcome in outcomes] == [None] * 3
-        assert [outcome.value for outcome in outcomes] == [{"name": name} for name in names]
-
-    def test_one_that_dies_leaves_the_others(self, tmp_path):
-        died, lives = each_child([dies, meets(tmp_path, "lives", [])], 10, 2)
-        assert died.error == "died of SIGKILL"
-        assert lives.value == {"name": "lives"}
-
     def test_one_that_neighbours_left_no_room_is_run_again_beside_fewer(self, tmp_path):
         def crowded(note):
             try:

@@ -62,7 +62,6 @@ class TestLock:
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         said = []
         with hold_gpu("GPU-1", say=said.append) as lock:
@@ -105,14 +104,13 @@ class TestAlone:
             self.alone(nvml)
 
 
-class TestWatch:
-    def test_a_second_process_voids_what_it_overlaps(self):
-        now = [0.0]
-        watch = Watch(Nvml([1, 2, 1]), "GPU-1", 0.25, lambda: now[0])
-        for step in range(30):
-            now[0] = step * 0.1
-            watch.poll(1)
-        assert len(watch.shared_at) == 1
-        at = watch.shared_at[0]
-        assert watch.void_reason(at - 1, at) == "another process used the GPU"
-        assert watch.void_reason(at + 0.5, at + 1) is None
+def test_a_second_process_voids_what_it_overlaps():
+    now = [0.0]
+    watch = Watch(Nvml([1, 2, 1]), "GPU-1", 0.25, lambda: now[0])
+    for step in range(30):
+        now[0] = step * 0.1
+        watch.poll(1)
+    assert len(watch.shared_at) == 1
+    at = watch.shared_at[0]
+    assert watch.void_reason(at - 1, at) == "another process used the GPU"
+    assert watch.void_reason(at + 0.5, at + 1) is None

@@ -76,18 +76,15 @@ class TestChooseDevice:
             choose_device(FakeNvml([product], mig=mig), H100, visible)
 
 
-class TestRecorder:
-    def test_samples_at_its_interval_and_not_faster(self):
-        now = [100.0]
-        recorder = Recorder(SteadySensor(), 0.025, lambda: now[0])
-        for step in range(100):
-            now[0] = 100.0 + step * 0.005
-            recorder.poll()
-        gaps = [
-            b - a for a, b in zip(recorder.telemetry.at, recorder.telemetry.at[1:], strict=False)
-        ]
-        assert min(gaps) >= 0.0249
-        assert max(gaps) <= 0.031
+def test_the_recorder_samples_at_its_interval_and_not_faster():
+    now = [100.0]
+    recorder = Recorder(SteadySensor(), 0.025, lambda: now[0])
+    for step in range(100):
+        now[0] = 100.0 + step * 0.005
+        recorder.poll()
+    gaps = [b - a for a, b in zip(recorder.telemetry.at, recorder.telemetry.at[1:], strict=False)]
+    assert min(gaps) >= 0.0249
+    assert max(gaps) <= 0.031
 
 
 class TestVoidReason:
