@@ -106,24 +106,20 @@ class Box:
         (self.folder / file).write_text("\n".join(words))
 
     def units(self) -> list[tuple[str, str, str]]:
-        """Return (task, comparison, GPU) of all that was begun, and forget it."""
         log = self.folder / "units"
         lines = log.read_text().splitlines() if log.exists() else []
         log.unlink(missing_ok=True)
         return [(task, name, gpu) for task, name, gpu in (line.split() for line in lines)]
 
     def records(self, record: type[GpuRecord], stage: str, target: str = "h100") -> dict[str, str]:
-        """Return the GPU of each record of a stage, by comparison."""
         found = (self.root / "results" / RUN / target / stage).glob("[!.]*")
         return {path.name.split(".")[0]: read_record(record, path).gpu_uuid for path in found}
 
     @property
     def results(self) -> Path:
-        """The run's directory."""
         return self.root / "results" / RUN
 
     def refusals(self) -> list[tuple[str, str]]:
-        """Return what verifying finds of the GPUs."""
         evidence = load_evidence(self.results)
         check_machines(load_catalog(self.root), evidence, says := CheckUnderWay())
         return says.refusals

@@ -67,12 +67,10 @@ def without_pauses(record):
 
 
 def write_stand_in(path: Path, body: str, folder: Path) -> None:
-    """Write one that answers from ``folder``."""
     write_program(path, PRELUDE.format(python=sys.executable, folder=str(folder)) + body)
 
 
 def write_program(path: Path, text: str) -> None:
-    """Write a script that can be started."""
     write_bytes(path, text.encode())
     path.chmod(0o755)
 
@@ -89,7 +87,6 @@ def own_environment(root: Path, folder: Path) -> dict[str, str]:
 
 
 def waited(condition: Callable[[], object], seconds: float = 300.0) -> bool:
-    """Return whether it came true in time."""
     limit = time.monotonic() + seconds
     while not condition():
         if time.monotonic() >= limit:

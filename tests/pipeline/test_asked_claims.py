@@ -18,8 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def asking(*claims: str) -> Any:
-    """Return what asks for some claims only."""
-
     def asked(request: Request) -> Request:
         return request.model_copy(update={"claims": claims})
 

@@ -56,11 +56,9 @@ class Node:
             getattr(steps, part)("h100")
 
     def cards(self, record: type[GpuRecord], stage: str) -> set[str]:
-        """Return the cards that a stage's records are of."""
         return set(self.box.records(record, stage).values())
 
     def contradictions(self) -> list[str]:
-        """Return what verifying finds of GPUs."""
         return [says for _, says in self.box.refusals()]
 
 
@@ -74,7 +72,6 @@ def test_the_platforms_record_tells_of_its_job_and_names_no_node(node: Node) -> 
     node.job("platform", FIRST)
     text = (node.box.results / PLATFORMS.path("h100")).read_text()
     allocation = PlatformRecord.model_validate_json(text).allocation
-    assert allocation is not None
     assert (allocation.job_id, allocation.gpu_model, allocation.gpu_count) == ("1", "h100", 1)
     assert NODE not in text
     assert node_of(node.box.results, "h100") == NODE

@@ -55,9 +55,7 @@ finally:
 """
 
 
-def started(
-    code: str, place: Path, root: Path, **environ: str
-) -> tuple["subprocess.Popen[bytes]", int]:
+def started(code, place, root, **environ):
     """Run code in a Python of its own; return it, and the process whose id it writes down."""
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(place)],

@@ -50,12 +50,10 @@ def record(node: Node, name: str) -> BenchmarkRecord:
 
 
 def ran(node: Node) -> dict[str, int]:
-    """How many processes each comparison that hangs has."""
     return {name: len(record(node, name).processes) for name in HANGS}
 
 
 def with_minutes(node: Node, minutes: float | None) -> None:
-    """Ask for the run again, with another bound."""
     catalog = load_catalog(node.box.root)
     request = node.request.model_copy(update={"gpu_minutes": minutes})
     bind_run(node.box.root, catalog, request, make_plan(catalog, request))

@@ -79,7 +79,6 @@ class TestWhoseLinesRun:
 
     def test_the_sources_own(self, catalog, sparse: Path) -> None:
         (found,) = find(catalog, f"003={sparse}")
-        assert found.job.build is not None
         assert (found.job.build.by, found.job.run.by) == ("source", "source")
         assert found.job.run.line == "./sparse_e2e 800"
         assert found.directory == str(sparse)
@@ -91,7 +90,6 @@ class TestWhoseLinesRun:
         built = {each.job.original: each.job for each in others}
         assert set(built) == {each.id for each in catalog.sources["002"].other_builds}
         job = built["s002_winner_phase2"]
-        assert job.build is not None
         assert job.build.line == "nvcc -DBM=256 -DBK=32 -DWM=64 -DWN=64 a.cu -o a"
         assert (job.build.by, job.run, job.checkout) == ("user", first.job.run, first.job.checkout)
 
@@ -135,7 +133,6 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 
 
 def ask(made: Checkout) -> None:
-    """Ask for the program, completing its build line."""
     line = "g++ -O1 -DBK=7 src/winner.cpp -o winner"
     given = {"fixture": Given(made.folder / "theirs", line)}
     found, _ = find_originals(load_catalog(made.root), ["fixture"], given, "host")
@@ -152,7 +149,6 @@ class TestItRuns:
         found = read_record(OriginalRunRecord, path)
         runs = load_catalog(checkout.root).judging.program_runs
         assert [run.stdout for run in found.runs] == ["FIRST: 607.0 TFLOPS\n"] * runs
-        assert found.build_line is not None
         assert (found.build_line.by, found.run_line.by) == ("user", "source")
         assert not (checkout.folder / "theirs" / "winner").exists()
 

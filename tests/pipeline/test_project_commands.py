@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from assay.evidence.load import load_evidence
 from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import project_commands
 from assay.pipeline.plan import make_plan
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Status
 from tests.pipeline.test_batched_workflow import RUN, Checkout, checkout_in, claimed, project
 from tests.pipeline.test_original_requests import RUN_IT
 
@@ -60,9 +59,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     return made
 
 
-def measured(
-    checkout: Checkout, folder: Path, m: int | dict[str, Any], *, again: Sequence[str] = ()
-) -> Verdict:
+def measured(checkout, folder, m, *, again=()):
     """Run the command of a project, which may be named by the size that it states, and judge what
     it printed.
     """
@@ -86,7 +83,6 @@ def test_what_it_prints_is_judged_and_nothing_of_it_lands_in_the_checkout(
 
 
 def files_of(root: Path) -> dict[str, int]:
-    """Every file below ``root``, and when it was written."""
     return {str(path): path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
 
 

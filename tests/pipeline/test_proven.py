@@ -27,7 +27,6 @@ class Runs:
         self.box = Box(folder, {"h100": (CARD,)})
 
     def change(self, **device: object) -> None:
-        """Change what the device says of its software."""
         path = self.box.folder / "device.h100.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | device))
 

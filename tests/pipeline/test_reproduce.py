@@ -49,7 +49,6 @@ class Repository:
         return environment
 
     def assay(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        """Start the command line in the checkout."""
         return subprocess.run(
             [sys.executable, "-m", "assay.cli", *map(str, arguments)],
             cwd=self.root, env=self.environment(), capture_output=True, text=True,
@@ -57,7 +56,6 @@ class Repository:
         )  # fmt: skip
 
     def measuring(self, run: str) -> list[str]:
-        """The arguments of a start that measures run ``run``."""
         python = self.checkout.folder / "python"
         words = ["reproduce", "--run", run, "--cores", "1", "--device-python", str(python)]
         return [*words, "--signing-key", str(self.key(run))]

@@ -14,7 +14,6 @@ from assay.pipeline import request as requests
 from assay.pipeline.plan import make_plan
 from assay.pipeline.request import Options, make_request
 from assay.records.evaluations import NotRun
-from assay.records.plan import Request
 from tests import builders as b
 from tests.git_history import git
 from tests.report_fixtures import UUID, provision, signed_report, write_repository, write_run
@@ -60,15 +59,7 @@ class TestTheCommitOfATree:
             git_state(tmp_path)
 
 
-def ask(
-    root: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    found: Absence,
-    target: str = "h100",
-    driver: HostDriver | None = None,
-    *,
-    takes: bool = False,
-) -> Request:
+def ask(root, monkeypatch, found, target="h100", driver=None, *, takes=False):
     """The request of a machine on which ``found`` keeps every target from being measured."""
     monkeypatch.setattr(requests, "find_host_driver", lambda: driver)
     monkeypatch.setattr(requests, "find_gpu", lambda *_: found)
@@ -127,9 +118,7 @@ class TestTheGpuThatIsHere:
     """Without --target its target joins those of config/config.yaml, by the product's name."""
 
     @staticmethod
-    def asked(
-        root: Path, monkeypatch: pytest.MonkeyPatch, product: str, *, takes: bool = True
-    ) -> tuple[str, ...]:
+    def asked(root, monkeypatch, product, *, takes=True):
         """Targets of a run that was asked for l4, on a machine with ``product``."""
         driver = HostDriver("580.65.06", 13000, (HostGpu(product, "GPU-1"),))
         described = b.target("l4").model_dump_json(by_alias=True)

@@ -104,7 +104,6 @@ def test_a_report_that_was_changed_since_is_not_copied(report: Path, tmp_path: P
 def test_an_own_program_is_taken_over_where_it_is_described_as_it_was(catalog: Catalog) -> None:
     """Where in its output the figures stand may be put otherwise by now: it is read again."""
     described = catalog.sources["002"].original
-    assert described is not None
 
     def holding(**changes: Any) -> Catalog:
         source = catalog.sources["002"].model_copy(
@@ -122,7 +121,6 @@ def test_the_plan_of_recorded_figures_has_the_own_program_that_ran_there(catalog
     given = {"source": "003", "original": "s003_sparse_attention_e2e"}
     job = JOB.model_copy(update=given)
     described = catalog.sources["003"].original
-    assert described is not None
     assert described.id == job.original
     claims = catalog.sources["003"].claims
 

@@ -30,7 +30,6 @@ def request(**changes: object) -> Request:
 
 
 def bind(root: Path, asked: Request | None = None) -> None:
-    """As a start of the run does."""
     catalog, asked = load_catalog(root), asked or request()
     bind_run(root, catalog, asked, make_plan(catalog, asked))
 

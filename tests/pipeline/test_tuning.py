@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def table(choices: Iterable[TuningChoice]) -> list[dict[str, Any]]:
-    """Choices as an index of kernels carries them."""
     return [made.model_dump(mode="json") for made in choices]
 
 
@@ -82,13 +81,6 @@ class TestPlan:
     def sweeps(plan: Plan, target: str) -> set[str]:
         found = next(entry for entry in plan.targets if entry.target == target)
         return {name for name in found.comparisons if name.startswith("bsr_gemm_tuning")}
-
-    def test_own_statements_bring_them_to_their_target_alone(self, catalog: Catalog) -> None:
-        plan = self.plan(catalog, ["003", "assay"])
-        wanted = {entry.evidence.comparison for entry in catalog.tuning.of("h100")}
-        assert self.sweeps(plan, "h100") == wanted
-        assert self.sweeps(plan, "l4") == set()
-        assert [job.arch for job in plan.builds if job.id == "bsr_gemm_wgmma_g64"] == ["sm_90a"]
 
     def test_beside_a_single_claim_they_come_where_they_are_asked_for(self, catalog):
         claim = next(iter(catalog.claims_of(["003"], ()))).id
