@@ -31,11 +31,9 @@ class Repository(Unmeasured):
         self.hostile = make_hostile(folder)
 
     def typed(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        """Type ``./assay`` there."""
         return self.assay(*arguments, cwd=self.hostile.place, **self.hostile.environment())
 
     def started(self, *more: object) -> subprocess.CompletedProcess[str]:
-        """Start the run there."""
         return self.reproduce(*more, cwd=self.hostile.place, **self.hostile.environment())
 
 

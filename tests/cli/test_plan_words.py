@@ -7,7 +7,6 @@ from assay.cli.plan_words import claim_lines, plan_lines
 from assay.measuring.host_machine import NO_DRIVER
 from assay.pipeline.plan import make_plan
 from assay.records.evaluations import Benchmark, Metric, NotRun, Term, Unanswerable
-from assay.records.originals import OriginalJob
 from assay.records.plan import Plan, Provision
 from tests import builders as b
 from tests.report_fixtures import make_request, provision
@@ -25,32 +24,14 @@ def planned(*provisions: Provision) -> Plan:
     return make_plan(load_catalog(ROOT), make_request("r", provisions, ["002"]))
 
 
-def with_original(plan: Plan) -> Plan:
-    """The same, with a program that ran, or runs, from a checkout."""
-    job = OriginalJob.model_construct(source="002", run=type("Run", (), {"line": "./sparse_bk112"}))
-    targets = [target.model_copy(update={"originals": (job,)}) for target in plan.targets]
-    return plan.model_copy(update={"targets": tuple(targets)})
-
-
-class TestWithoutAGpu:
-    """One sentence comes first, and no word of it is of a GPU's work."""
-
-    def test_one_sentence_says_all(self) -> None:
-        plan = planned(NONE, TAKEN)
-        first, *_ = plan_lines(plan, FOUR_MINUTES)
-        assert first.startswith("No GPU")
-        assert "nothing will be measured" in first
-        assert "the figures of reports/x on h100 are judged again" in first
-        assert f"{len(plan.builds)} builds are compared" in first
-        assert first.endswith("from scratch)")
-
-    def test_prebuilt_binaries_are_not_said_to_be_compiled(self) -> None:
-        first, *_ = plan_lines(planned(NONE, TAKEN), FOUR_MINUTES, "elsewhere")
-        assert first.endswith("but for those in elsewhere")
-
-    def test_with_one_it_is_said_that_it_runs(self) -> None:
-        lines = list(plan_lines(with_original(planned(provision())), FOUR_MINUTES))
-        assert any("a stranger's code" in line and "sparse_bk112" in line for line in lines)
+def test_one_sentence_says_all() -> None:
+    plan = planned(NONE, TAKEN)
+    first, *_ = plan_lines(plan, FOUR_MINUTES)
+    assert first.startswith("No GPU")
+    assert "nothing will be measured" in first
+    assert "the figures of reports/x on h100 are judged again" in first
+    assert f"{len(plan.builds)} builds are compared" in first
+    assert first.endswith("from scratch)")
 
 
 def test_figures_from_elsewhere_are_told_apart() -> None:

@@ -6,11 +6,10 @@ import pytest
 
 from assay.base.io import read_record
 from assay.catalog.load import load_catalog
-from assay.cli.run_figures import MOST_CLAIMS, tell_figures, telling
+from assay.cli.run_figures import MOST_CLAIMS, tell_figures
 from assay.evidence.load import load_evidence
 from assay.records.attestation import VERDICTS
 from assay.records.verdicts import VerdictsFile
-from assay.report.story import story
 from assay.verification.report_archive import opened_report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,12 +24,3 @@ def test_claims_that_are_not_shown_are_counted(capsys: pytest.CaptureFixture[str
     lines = "".join(capsys.readouterr()).splitlines()
     assert sum("claimed runs" in line for line in lines) == MOST_CLAIMS == len(verdicts) - 1
     assert lines[-1].strip() == "1 more claim or audit: the report has all"
-
-
-def test_what_the_findings_rest_on_is_told_first() -> None:
-    newest = ROOT / "reports" / "published" / "hopper_20261130"
-    catalog = load_catalog(newest / "evidence")
-    verdicts = read_record(VerdictsFile, newest / VERDICTS).verdicts
-    told = [verdict.claim for verdict in telling(catalog, verdicts)]
-    leading = [each.rests_on for each in story(catalog, verdicts)]
-    assert leading and told == [*leading, *told[len(leading) :]][:MOST_CLAIMS]

@@ -73,7 +73,6 @@ def test_a_bad_file_refuses_no_others(new, tmp_path):
 
 PROBLEM, SOLUTION = list(KERNELBENCH.values())[:2]
 OTHER = f"{PROBLEM}# another\n"
-LONG = "78_" + "x" * 90
 WORKLOAD = FLASHINFER_BENCH["workloads/scaled.jsonl"]
 NAMELESS = WORKLOAD.replace("uuid", "name")
 AXISLESS = WORKLOAD.replace('"rows": 16', '"other": 16')
@@ -86,15 +85,12 @@ LFS = {
     "blobs/l.safetensors": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
 }
 POINTLESS = {"z.json": FLASHINFER_BENCH["solutions/good.json"].replace("main.py::run", "main.py")}
-NAMED = {"z.json": FLASHINFER_BENCH["solutions/good.json"].replace('"main.py"', '"a b.py"')}
-NAMED["z.json"] = NAMED["z.json"].replace("main.py::", "a b.py::").replace('"good"', '"z"')
 CUDA = {"z.json": json.dumps(solution("c", "//", [("k.h", "//")], entry_point="src/k.cu::go"))}
 TASK = GPU_MODE["add/task.yml"]
 OUT_OF_IT = TASK.replace("../utils", "../../../x")
 SCALED, GOOD = "workloads/scaled.jsonl", "solutions/good.json"
 OUTSIDE = WORKLOAD.replace("blobs/w", "../../blobs/w")
 FORMLESS = '{"sources": [], "spec": {}, "definition": 1}'
-UNDERSCORED = FLASHINFER_BENCH[GOOD].replace('"path": "main.py"', '"path": "_k/main.py"')
 FAR = WORKLOAD.replace("blobs/w", "w" * 300)
 REFERENCE = GPU_MODE["add/reference.py"]
 UNLIKE = REFERENCE.replace("near(output, ref_kernel(data), rtol=1e-3)", "output[0] @ output[1] < 1")
@@ -125,7 +121,6 @@ FP4 = {"definitions/scaled.json": DEFINITION.replace("float32", "float4_e2m1", 1
             1,
             "b/model.py has no get_init_inputs",
         ),
-        ("kernelbench", {f"{LONG}.py": PROBLEM, f"{LONG}_new.py": SOLUTION}, 1, ""),
         (
             "kernelbench",
             {
@@ -143,7 +138,6 @@ FP4 = {"definitions/scaled.json": DEFINITION.replace("float32", "float4_e2m1", 1
         ("gpu-mode", {**GPU_MODE, "add/reference.py": UNLIKE}, 0, "takes other answers"),
         ("gpu-mode", {**GPU_MODE, "add/reference.py": "x = 1"}, 0, "no generate_input"),
         ("gpu-mode", {**GPU_MODE, "add/task.yml": f"{TASK}a: &a [1]\nb: *a\n"}, 0, "alias"),
-        ("gpu-mode", {**GPU_MODE, "add/task.yml": f"{TASK}  - {{a: 2026-01-01}}\n"}, 0, "2026"),
         ("gpu-mode", {**GPU_MODE, "b/task.yml": TASK.replace("../u", "u" * 300)}, 4, "b/task."),
         ("flashinfer-bench", {"definitions/scaled.json": DEFINITION}, 0, "no solution"),
         (
@@ -156,7 +150,6 @@ FP4 = {"definitions/scaled.json": DEFINITION.replace("float32", "float4_e2m1", 1
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": NAMELESS + FAR}, 3, "no 'uuid'"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, **LFS}, 3, "fetch it by git lfs pull"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": KEYLESS}, 3, "has no tensor 'v'"),
-        ("flashinfer-bench", {**FLASHINFER_BENCH, **NAMED}, 3, "z.json: 'solutions/"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, **POINTLESS}, 3, "is no FILE::FUNCTION"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, **CUDA}, 4, ""),
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": AXISLESS}, 3, "of the axis 'rows'"),
@@ -164,17 +157,10 @@ FP4 = {"definitions/scaled.json": DEFINITION.replace("float32", "float4_e2m1", 1
         ("flashinfer-bench", {**FLASHINFER_BENCH, "w.jsonl": NAMED_BY_NONE}, 3, "SOL-ExecBench's"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, **SAMPLED}, 0, "cannot be compared"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, **FP4}, 0, "values of float4_e2m1, which"),
-        (
-            "flashinfer-bench",
-            {**FLASHINFER_BENCH, "definitions/scaled.json": f"\ufeff{DEFINITION}"},
-            3,
-            "",
-        ),
         ("gpu-mode", {**GPU_MODE, "add/task.yml": OUT_OF_IT}, 0, "lies elsewhere"),
         ("gpu-mode", {**GPU_MODE, "add/task.yml": "benchmarks: [1]"}, 0, "no test or benchmark"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, SCALED: OUTSIDE}, 0, "are not beside it"),
         ("flashinfer-bench", {**FLASHINFER_BENCH, GOOD: FORMLESS}, 2, "good.json"),
-        ("flashinfer-bench", {**FLASHINFER_BENCH, GOOD: UNDERSCORED}, 2, "good.json"),
         ("kernelbench", {**KERNELBENCH, "level1/big.py": "#" * 2_000_000}, 3, "big.py"),
     ],
 )  # fmt: skip
@@ -434,19 +420,9 @@ ALIKE = (
             ["p1_b"],
         ),
         ({"p/1_A.py": PROBLEM, GENERATED(1, 1): SOLUTION}, ["p1_a"]),
-        ({"p/problem_1.py": PROBLEM, GENERATED(1, 1): SOLUTION}, ["problem_1"]),
         ({"p/1_A.py": PROBLEM, GENERATED(1, 1): SOLUTION, GENERATED(2, 1): SOLUTION}, []),
         ({"level1/1_A.py": PROBLEM, "level_2_problem_3.py": SOLUTION}, []),
         ({"1_A.py": PROBLEM, "2/1_B.py": PROBLEM, "s/1_B_new.py": SOLUTION}, ["p1_b"]),
-        (
-            {
-                "p/problem_1.py": PROBLEM,
-                "p/other.py": OTHER,
-                "p/problem_1_new.py": SOLUTION,
-                "p/problem_10_new.py": SOLUTION,
-            },
-            ["problem_1"],
-        ),
         (
             {"a/m.py": PROBLEM, "a/m_new.py": SOLUTION, "b/m.py": OTHER, "b/m_new.py": SOLUTION},
             ["a_m", "b_m"],
@@ -459,14 +435,9 @@ ALIKE = (
             {"level1/1_A.py": PROBLEM, "runs/1_A.py": OTHER + SOLUTION, "runs/1_A_v2.py": SOLUTION},
             ["level1_1_a", "level1_1_a"],
         ),
-        ({"own/b.py": OTHER + SOLUTION, "own/b_v2.py": SOLUTION}, ["b", "b"]),
         (
             {"level_1/1_A.py": PROBLEM, "level_1/10_B.py": OTHER, "s/level_1/task_10.py": SOLUTION},
             ["p10_b"],
-        ),
-        (
-            {"level_1/1_A.py": PROBLEM, "level_1/2_B.py": OTHER, "s/level_1/task_2.py": PROBLEM},
-            ["p2_b"],
         ),
         ({"reference.py": PROBLEM, "solution.py": SOLUTION.replace("New", "")}, ["reference"]),
         ({"level_1/task_1.py": PROBLEM, "level_1/task_2.py": OTHER}, []),

@@ -91,7 +91,6 @@ def caller(folder: Path, machine: LoopbackMachine, checkout: Path) -> Caller:
 
 @pytest.fixture(scope="module")
 def asked(recorded: Path, folder: Path) -> list[str]:
-    """The options of the run."""
     return ["--recorded", str(recorded), "--key", str(folder / "key.pub"), "--runtime", "host"]
 
 
@@ -141,7 +140,6 @@ def done(caller: Caller, asked: list[str]) -> subprocess.CompletedProcess[str]:
         caller.command(*asked), cwd=caller.folder, env=caller.environment(),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-    assert process.stdout is not None
     shown = []
     for line in process.stdout:
         shown.append(line)
@@ -179,7 +177,6 @@ def test_the_report_is_signed_here_and_verifies(done, caller):
     keyid = load_signer(caller.key).public_key.keyid
     assert f"signed by: your key {keyid}" in done.stdout
     named = read_record(PipelineRecord, report / "evidence" / pipeline_path()).signing_key
-    assert named is not None
     assert named.keyid == keyid
     assert here(caller) == [RUN, RUN]
     log = caller.checkout / "results" / RUN / "logs" / "remote.log"
