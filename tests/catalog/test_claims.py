@@ -67,32 +67,26 @@ INCONSISTENT_IF = {
 """Those that need an assumption."""
 
 
-class TestArithmetic:
-    """The relations between published figures, recomputed from the figures as transcribed."""
-
-    def test_exactly_the_known_relations_disagree(self, catalog: Catalog) -> None:
-        found = {
-            (entry.id, entry.assumes is not None)
-            for entry in catalog.audits.values()
-            if not audit(entry.formula, entry.operands, entry.claimed, catalog.claims).consistent
-        }
-        assert {name for name, assumed in found if not assumed} == INCONSISTENT
-        assert {name for name, assumed in found if assumed} == INCONSISTENT_IF
+def test_exactly_the_known_relations_disagree(catalog: Catalog) -> None:
+    found = {
+        (entry.id, entry.assumes is not None)
+        for entry in catalog.audits.values()
+        if not audit(entry.formula, entry.operands, entry.claimed, catalog.claims).consistent
+    }
+    assert {name for name, assumed in found if not assumed} == INCONSISTENT
+    assert {name for name, assumed in found if assumed} == INCONSISTENT_IF
 
 
-class TestOwnTargets:
-    """A target of this project is told in three places, and is the same in all."""
-
-    def test_the_page_and_the_note_name_the_figure_that_is_judged(self, catalog: Catalog) -> None:
-        page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
-        row = re.compile(r"^\| \d+ \|.*at least ([\d.]+)x \| `(\w+)` \|$", re.MULTILINE)
-        own = page[page.index("## assay:") :]
-        on_page = {name: float(figure) for figure, name in row.findall(own)}
-        claims = catalog.sources["assay"].claims
-        assert on_page == {claim.id: claim.value for claim in claims}
-        for claim in claims:
-            if (noted := re.match(r"At least ([\d.]+);", claim.note or "")) is not None:
-                assert float(noted[1]) == claim.value, claim.id
+def test_the_page_and_the_note_name_the_figure_that_is_judged(catalog: Catalog) -> None:
+    page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    row = re.compile(r"^\| \d+ \|.*at least ([\d.]+)x \| `(\w+)` \|$", re.MULTILINE)
+    own = page[page.index("## assay:") :]
+    on_page = {name: float(figure) for figure, name in row.findall(own)}
+    claims = catalog.sources["assay"].claims
+    assert on_page == {claim.id: claim.value for claim in claims}
+    for claim in claims:
+        if (noted := re.match(r"At least ([\d.]+);", claim.note or "")) is not None:
+            assert float(noted[1]) == claim.value, claim.id
 
 
 Edit = Callable[[dict[str, Any]], object]
@@ -152,14 +146,11 @@ def _refusal(tree: Path) -> str:
     return sentence
 
 
-class TestBadInput:
-    """Each defect stops the run with one sentence that says where."""
-
-    @pytest.mark.parametrize(("edit", "words"), DEFECTS, ids=[words[-1] for _, words in DEFECTS])
-    def test_a_defect_is_named_by_file_and_field(self, tree, edit, words):
-        path = tree / "config" / "claims" / "002.yaml"
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        edit(data)
-        path.write_text(yaml.safe_dump(data), encoding="utf-8")
-        sentence = _refusal(tree)
-        assert all(word in sentence for word in ("002.yaml", *words)), sentence
+@pytest.mark.parametrize(("edit", "words"), DEFECTS, ids=[words[-1] for _, words in DEFECTS])
+def test_a_defect_is_named_by_file_and_field(tree, edit, words):
+    path = tree / "config" / "claims" / "002.yaml"
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    edit(data)
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    sentence = _refusal(tree)
+    assert all(word in sentence for word in ("002.yaml", *words)), sentence

@@ -89,7 +89,6 @@ def test_each_linear_layer_is_that_of_the_record() -> None:
                 f"dense_{layer}",
                 catalog.judging,
             )
-            assert ratio is not None
             low, high = ratio.interval()
             assert shows(re.findall(r"[\d.]+", shown), (ratio.value(), low, high))
             assert shown.startswith("**") == (low > 1)

@@ -32,8 +32,6 @@ class TestManifests:
     @pytest.mark.parametrize("folder", MANIFESTS)
     def test_sources_exist_and_define_their_launcher(self, folder: str) -> None:
         for variant in kernels(folder):
-            assert variant.source is not None
-            assert variant.symbol is not None
             text = (KERNELS / folder / variant.source).read_text(encoding="utf-8")
             assert f'extern "C" int {variant.symbol}(' in text, variant.id
             assert variant.abi is not None, variant.id
@@ -50,16 +48,10 @@ class TestFamilies:
     """A member is the base of its family with its own differences; a whole variant is itself."""
 
     FAMILY = {
-        "operation": "bsr_gemm",
-        "source": "k.cu",
-        "symbol": "assay_bsr_gemm",
-        "abi": "bsr_gemm",
-        "archs": ["sm_89", "sm_90a"],
-        "defines": {"TILE": 128, "DEPTH": 2},
-        "flags": ["--use_fast_math"],
-        "artifact": "reimplemented",
-        "built_from": "nothing",
-    }
+        "operation": "bsr_gemm", "source": "k.cu", "symbol": "assay_bsr_gemm", "abi": "bsr_gemm",
+        "archs": ["sm_89", "sm_90a"], "defines": {"TILE": 128, "DEPTH": 2},
+        "flags": ["--use_fast_math"], "artifact": "reimplemented", "built_from": "nothing",
+    }  # fmt: skip
 
     @classmethod
     def read(cls, *entries: dict[str, Any], **changes: Any) -> KernelManifest:
@@ -111,22 +103,9 @@ class TestPublishedStages:
         assert defines["SPARSE_B"] == (1 if family == "bsr_bsr" else 0)
 
 
-class TestTileLoads:
-    """tma_load: variants that differ in how a tile arrives, and in nothing else."""
-
-    def test_reference_adds_the_rows_of_each_tile(self) -> None:
-        a = np.random.default_rng(1).standard_normal((5, 150)).astype(np.float16)
-        sums = load_reference("tma_load").tile_sums(a)
-        assert sums.shape == (3, 5) and sums.dtype == np.float64
-        for tile, row in np.ndindex(3, 5):
-            expected = sum(float(x) for x in a[row, 64 * tile : 64 * tile + 64])
-            assert sums[tile, row] == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
 def load_reference(folder: str) -> ModuleType:
     path = KERNELS / folder / "reference.py"
     spec = importlib.util.spec_from_file_location(f"reference_{folder}", path)
-    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -186,14 +165,3 @@ class TestReference:
                 expected = sum(element(a, i, k) * element(b, k, j) for k in range(8))
                 assert got[i, j] == pytest.approx(expected, rel=1e-12, abs=1e-12)
         assert not got[6:9].any(), "A's third row only meets B's empty block row"
-
-    @pytest.mark.parametrize(
-        ("row_ptr", "col_idx"),
-        [([0, 1, 3], [0, 1]), ([0, 2], [1, 0]), ([0, 2], [1, 1]), ([0, 1], [2]), ([1, 1], [0])],
-        ids=["too long", "falling", "twice", "outside", "does not start at 0"],
-    )
-    def test_broken_patterns_are_refused(self, reference, row_ptr, col_idx):
-        values = np.ones((len(col_idx), 2, 2))
-        pattern = np.array(row_ptr, np.int32), np.array(col_idx, np.int32)
-        with pytest.raises(ValueError, match=r"row_ptr|col_idx"):
-            reference.densify(values, *pattern, 4)

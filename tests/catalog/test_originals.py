@@ -56,11 +56,8 @@ class TestReleaseBuilds:
                 assert flag.flag in lines[flag.line - 1]
 
 
-class TestTypedBuilds:
-    """As a source types the line; the author's Release build stands beside it."""
-
-    @pytest.mark.parametrize("program", TYPED, ids=lambda program: program.id)
-    def test_the_release_build_of_the_same_file_is_there(self, program: OriginalProgram) -> None:
-        twin = PROGRAMS[f"{program.id}_release"]
-        assert (twin.build, twin.source, twin.archs) == ("release", program.source, program.archs)
-        assert (twin.parser, twin.verify) == (program.parser, program.verify)
+@pytest.mark.parametrize("program", TYPED, ids=lambda program: program.id)
+def test_the_release_build_of_the_same_file_is_there(program: OriginalProgram) -> None:
+    twin = PROGRAMS[f"{program.id}_release"]
+    assert (twin.build, twin.source, twin.archs) == ("release", program.source, program.archs)
+    assert (twin.parser, twin.verify) == (program.parser, program.verify)

@@ -68,28 +68,25 @@ def refused(folder: Path, content: dict[str, Any]) -> list[str]:
     return [f"line {each.line}: {each.says}" for each in raised.value.problems]
 
 
-class TestWhatFollows:
-    """Of a claim only what does not follow from the rest is typed."""
-
-    @pytest.mark.parametrize(
-        ("value", "number", "unit", "resolution"),
-        [
-            ("1.50x", 1.5, Unit.RATIO, 0.01),
-            ("610 TFLOP/s", 610, Unit.TFLOP_PER_S, 1),
-            ("1.2 PFLOPs/s", 1.2, Unit.PFLOP_PER_S, 0.1),
-            ("3,350 GB/s", 3350, Unit.GB_PER_S, 1),
-            ("0.450 ms", 0.45, Unit.MS, 0.001),
-            ("20 %", 20, Unit.PERCENT, 1),
-        ],
-    )
-    def test_units_and_digits_are_those_that_are_written(
-        self, tmp_path: Path, value: str, number: float, unit: Unit, resolution: float
-    ) -> None:
-        (found,) = load(
-            tmp_path / "p", {**document(), "claims": [claim("fast", value)]}
-        ).claims.values()
-        assert (found.value, found.unit) == (number, unit)
-        assert found.resolution == pytest.approx(resolution)
+@pytest.mark.parametrize(
+    ("value", "number", "unit", "resolution"),
+    [
+        ("1.50x", 1.5, Unit.RATIO, 0.01),
+        ("610 TFLOP/s", 610, Unit.TFLOP_PER_S, 1),
+        ("1.2 PFLOPs/s", 1.2, Unit.PFLOP_PER_S, 0.1),
+        ("3,350 GB/s", 3350, Unit.GB_PER_S, 1),
+        ("0.450 ms", 0.45, Unit.MS, 0.001),
+        ("20 %", 20, Unit.PERCENT, 1),
+    ],
+)
+def test_units_and_digits_are_those_that_are_written(
+    tmp_path: Path, value: str, number: float, unit: Unit, resolution: float
+) -> None:
+    (found,) = load(
+        tmp_path / "p", {**document(), "claims": [claim("fast", value)]}
+    ).claims.values()
+    assert (found.value, found.unit) == (number, unit)
+    assert found.resolution == pytest.approx(resolution)
 
 
 class TestProblems:
@@ -224,7 +221,6 @@ class TestProblems:
         folder = write(tmp_path / "p", document())
         (folder / "link").symlink_to("../private")
         found = load(folder, document()).project
-        assert found is not None
         assert found.files == ("assay.yaml", "rows.py"), "no linked folder is walked"
         (told,) = refused(folder, {**document(), "files": ["link/id_rsa", "rows.py"]})
         assert "files: link/id_rsa: link is a link" in told
@@ -349,55 +345,49 @@ class TestWhatARunWouldRefuse:
             assert told.endswith(": it has two of that id")
 
 
-class TestFormedOfTwo:
-    """A run would end at its verdicts, after all was measured."""
+@pytest.mark.parametrize(
+    ("value", "formula", "numerator", "denominator", "says"),
+    [
+        ("1.3x", "quotient", "slow", "fast", None),
+        ("25 %", "percent_gain", "slow", "fast", None),
+        ("85 %", "quotient", "slow", "fast", "is in %: quotient gives x, percent_gain gives %"),
+        ("1.3x", "percent_gain", "slow", "fast", "is in x: quotient gives x, "),
+        ("3 ms", "quotient", "slow", "fast", "is in ms: quotient gives x, "),
+        ("3x", "quotient", "slow", "rate", "'slow' is in ms and 'rate' in TFLOP/s: no figure"),
+        ("3x", "quotient", "count", "fast", "'count' has no rate, time or ratio to form a"),
+    ],
+)
+def test_units_of_what_is_formed_of_two_fit(tmp_path, value, formula, numerator, denominator, says):
+    def of(command: str) -> dict[str, str]:
+        return {"command": "bench", "reads": f"{command}={{value}}"}
 
-    @pytest.mark.parametrize(
-        ("value", "formula", "numerator", "denominator", "says"),
-        [
-            ("1.3x", "quotient", "slow", "fast", None),
-            ("25 %", "percent_gain", "slow", "fast", None),
-            ("85 %", "quotient", "slow", "fast", "is in %: quotient gives x, percent_gain gives %"),
-            ("1.3x", "percent_gain", "slow", "fast", "is in x: quotient gives x, "),
-            ("3 ms", "quotient", "slow", "fast", "is in ms: quotient gives x, "),
-            ("3x", "quotient", "slow", "rate", "'slow' is in ms and 'rate' in TFLOP/s: no figure"),
-            ("3x", "quotient", "count", "fast", "'count' has no rate, time or ratio to form a"),
-        ],
-    )
-    def test_units_fit(self, tmp_path, value, formula, numerator, denominator, says):
-        def of(command: str) -> dict[str, str]:
-            return {"command": "bench", "reads": f"{command}={{value}}"}
-
-        formed = {
-            "kind": "derived",
-            "formula": formula,
-            "numerator": numerator,
-            "denominator": denominator,
-        }
-        counted = {"kind": "unanswerable", "reason": "not_implemented", "detail": "nobody counts"}
-        content = commanded()
-        content["claims"] = [
-            claim("rate", "610 TFLOP/s", answer=of("rate")),
-            claim("slow", "4 ms", answer=of("slow")),
-            claim("fast", "3,000 us", answer=of("fast")),
-            claim("count", "4 lines", answer=None, evaluation=counted),
-            claim("formed", value, answer=None, evaluation=formed),
-        ]
-        if says is None:
-            assert load(tmp_path / "p", content).claims["formed"].value is not None
-            return
-        (told,) = refused(tmp_path / "p", content)
-        assert f"claim 'formed': {says}" in told
+    formed = {
+        "kind": "derived",
+        "formula": formula,
+        "numerator": numerator,
+        "denominator": denominator,
+    }
+    counted = {"kind": "unanswerable", "reason": "not_implemented", "detail": "nobody counts"}
+    content = commanded()
+    content["claims"] = [
+        claim("rate", "610 TFLOP/s", answer=of("rate")),
+        claim("slow", "4 ms", answer=of("slow")),
+        claim("fast", "3,000 us", answer=of("fast")),
+        claim("count", "4 lines", answer=None, evaluation=counted),
+        claim("formed", value, answer=None, evaluation=formed),
+    ]
+    if says is None:
+        assert load(tmp_path / "p", content).claims["formed"].value is not None
+        return
+    (told,) = refused(tmp_path / "p", content)
+    assert f"claim 'formed': {says}" in told
 
 
-class TestCommands:
-    """A command answers claims as a source's own program does."""
-
-    def test_an_image_has_a_digest(self, tmp_path: Path) -> None:
-        content = commanded()
-        content["commands"][0]["image"] = "cuda:13.0"
-        told = refused(tmp_path / "p", content)
-        assert any("names no image by its digest: NAME@sha256" in each for each in told), told
+def test_an_image_has_a_digest(tmp_path: Path) -> None:
+    content = commanded()
+    content["commands"][0]["image"] = "cuda:13.0"
+    told = refused(tmp_path / "p", content)
+    assert any("names no image by its digest: NAME@sha256" in each for each in told), told
 
 
 @pytest.mark.parametrize(

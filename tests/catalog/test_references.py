@@ -31,20 +31,19 @@ def catalog(*claims: Claim) -> Catalog:
     return b.catalog(claims, comparisons=b.comparisons())
 
 
-class TestReadings:
-    @pytest.mark.parametrize(
-        ("evaluation", "told"),
-        [
-            (rate("ours", comparison="gone"), "there is no comparison 'gone'"),
-            (rate("gone"), "there is no arm of 'duel' 'gone'"),
-            (ex(99), "there is no program 'ex99'"),
-            (quotient("gone", "read"), "there is no claim 'gone'"),
-            (quotient("read", "read", under="gone"), "neither part has a reading 'gone'"),
-        ],
-    )
-    def test_what_a_reading_names_must_exist(self, evaluation: Any, told: str) -> None:
-        with pytest.raises(BadInput, match=f"claim 'read': reading 'other': {told}"):
-            check_references(catalog(read(evaluation)))
+@pytest.mark.parametrize(
+    ("evaluation", "told"),
+    [
+        (rate("ours", comparison="gone"), "there is no comparison 'gone'"),
+        (rate("gone"), "there is no arm of 'duel' 'gone'"),
+        (ex(99), "there is no program 'ex99'"),
+        (quotient("gone", "read"), "there is no claim 'gone'"),
+        (quotient("read", "read", under="gone"), "neither part has a reading 'gone'"),
+    ],
+)
+def test_what_a_reading_names_must_exist(evaluation: Any, told: str) -> None:
+    with pytest.raises(BadInput, match=f"claim 'read': reading 'other': {told}"):
+        check_references(catalog(read(evaluation)))
 
 
 class TestFormulas:

@@ -26,17 +26,11 @@ PLACE = SourcePlace(section="Results", line=1)
 
 def callable_workload(**changes: Any) -> Workload:
     values: dict[str, Any] = {
-        "id": "dense",
-        "operation": "callable",
-        "dtype": "float16",
-        "distribution": "own",
-        "seed": 1,
-        "code": {"file": "a.py", "function": "case", "files": {"a.py": "0" * 64}},
-        "parameters": {"rows": 8192},
-        "flops": "rows",
-        "bytes": "rows * 8192 * 4",
+        "id": "dense", "operation": "callable", "dtype": "float16", "distribution": "own",
+        "seed": 1, "code": {"file": "a.py", "function": "case", "files": {"a.py": "0" * 64}},
+        "parameters": {"rows": 8192}, "flops": "rows", "bytes": "rows * 8192 * 4",
         "relative_tolerance": 1e-3,
-    }
+    }  # fmt: skip
     return Workload.model_validate_json(json.dumps(values | changes))
 
 

@@ -82,24 +82,21 @@ class TestEquivalence:
         assert mirrored is swap.get(status, status)
 
 
-class TestOneSided:
-    """At-least claims get no margin and are never exceeded."""
-
-    @pytest.mark.parametrize(
-        ("factor", "status"),
-        [
-            (0.5, Status.REPRODUCED),
-            (0.97, Status.REPRODUCED),
-            (1.0, Status.INCONCLUSIVE),
-            (1.05, Status.NOT_REPRODUCED),
-        ],
-    )
-    def test_at_least(self, factor: float, status: Status) -> None:
-        claim = b.claim("rate", rate(), value=OURS_RATE * factor, relation=Relation.AT_LEAST)
-        verdict = verdict_on(claim)
-        assert verdict.status is status
-        assert verdict.margin is None
-        assert verdict.relation == "at_least"
+@pytest.mark.parametrize(
+    ("factor", "status"),
+    [
+        (0.5, Status.REPRODUCED),
+        (0.97, Status.REPRODUCED),
+        (1.0, Status.INCONCLUSIVE),
+        (1.05, Status.NOT_REPRODUCED),
+    ],
+)
+def test_at_least_has_no_margin_and_is_never_exceeded(factor: float, status: Status) -> None:
+    claim = b.claim("rate", rate(), value=OURS_RATE * factor, relation=Relation.AT_LEAST)
+    verdict = verdict_on(claim)
+    assert verdict.status is status
+    assert verdict.margin is None
+    assert verdict.relation == "at_least"
 
 
 class TestRatios:
@@ -216,13 +213,9 @@ class TestFlopFormulas:
 
     def test_printed_rates_of_example_41_are_restated(self) -> None:
         shape = {
-            "seq_length": 512,
-            "seq_length_kv": 512,
-            "head_size": 64,
-            "head_size_v": 64,
-            "head_number": 8,
-            "batch_size": 1,
-        }
+            "seq_length": 512, "seq_length_kv": 512, "head_size": 64, "head_size_v": 64,
+            "head_number": 8, "batch_size": 1,
+        }  # fmt: skip
         full = ["--causal=false"]
         own = for_program(FlopFormula.CUTLASS_41_FULL, "cutlass_41", shape, full)
         assert own.factor == 1.0
@@ -257,12 +250,7 @@ def fmha(typed: tuple[str, ...] | None = TYPED, **changes: Any) -> Program:
     )
 
 
-def runs_88(
-    arguments: tuple[str, ...],
-    rate: float,
-    shape: tuple[int, int, int, int, int] = (1, 8, 1024, 1024, 64),
-    **changes: Any,
-) -> Any:
+def runs_88(arguments, rate, shape=(1, 8, 1024, 1024, 64), **changes):
     name = f"tma ws ping-pong 128x{'128x128' if shape[4] == 128 else '64x64'}"
     outputs = [
         b.output_88({name: rate * (1 + 0.002 * run)}, shape=shape, **changes) for run in range(5)
@@ -542,34 +530,33 @@ class TestWithoutGpu:
         assert "./assay reproduce --rebuild compiles it" in verdict.explanation
 
 
-class TestNearest:
-    def test_an_unanswerable_claim_shows_what_its_author_listed(self) -> None:
-        quantity = Quantity(metric=Metric.RATE, term=Term(comparison="duel", arm="rival"))
-        evaluation = Unanswerable(
-            kind="unanswerable",
-            reason=NotRun.CONFIGURATION_MISSING,
-            detail="No configuration is given.",
-            nearest=("ours", quantity, "never", "ex41"),
-        )
-        claims = [
-            b.claim("sglang", evaluation, value=40.0, kind=ClaimKind.COMPARATOR),
-            b.claim("ours", rate(), value=OURS_RATE),
-            b.claim("never", b.unanswerable()),
-            support("ex41", "sm_90a", "builds"),
-        ]
-        answers = [b.measure("sglang", None)]
-        evidence = b.evidence(answers, benchmarks=[b.benchmark()], checks=[b.correctness()])
-        verdict = judge(b.catalog(claims), evidence).verdicts[0]
-        assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "configuration_missing")
-        assert verdict.explanation == "No configuration is given."
-        assert [entry.what for entry in verdict.nearest] == [
-            "ours",
-            "rate of rival in duel",
-            "never",
-            "ex41: ex41 was not compiled for sm_90a",
-        ]
-        unmeasured = [entry.measured is None for entry in verdict.nearest]
-        assert unmeasured == [False, False, True, True]
+def test_an_unanswerable_claim_shows_what_its_author_listed() -> None:
+    quantity = Quantity(metric=Metric.RATE, term=Term(comparison="duel", arm="rival"))
+    evaluation = Unanswerable(
+        kind="unanswerable",
+        reason=NotRun.CONFIGURATION_MISSING,
+        detail="No configuration is given.",
+        nearest=("ours", quantity, "never", "ex41"),
+    )
+    claims = [
+        b.claim("sglang", evaluation, value=40.0, kind=ClaimKind.COMPARATOR),
+        b.claim("ours", rate(), value=OURS_RATE),
+        b.claim("never", b.unanswerable()),
+        support("ex41", "sm_90a", "builds"),
+    ]
+    answers = [b.measure("sglang", None)]
+    evidence = b.evidence(answers, benchmarks=[b.benchmark()], checks=[b.correctness()])
+    verdict = judge(b.catalog(claims), evidence).verdicts[0]
+    assert (verdict.status, verdict.reason) == (Status.NOT_RUN, "configuration_missing")
+    assert verdict.explanation == "No configuration is given."
+    assert [entry.what for entry in verdict.nearest] == [
+        "ours",
+        "rate of rival in duel",
+        "never",
+        "ex41: ex41 was not compiled for sm_90a",
+    ]
+    unmeasured = [entry.measured is None for entry in verdict.nearest]
+    assert unmeasured == [False, False, True, True]
 
 
 class TestVerdicts:

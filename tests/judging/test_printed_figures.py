@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -17,12 +17,7 @@ def literal(value: float, resolution: float = 0.0) -> Operand:
     return Operand(value=value, resolution=resolution, what="a number")
 
 
-def consistent(
-    formula: Formula,
-    operands: Sequence[Operand],
-    claimed: Operand | None,
-    relation: Relation = Relation.EQUALS,
-) -> bool:
+def consistent(formula, operands, claimed, relation=Relation.EQUALS):
     return audit(formula, operands, claimed, {}, relation).consistent
 
 
@@ -42,30 +37,25 @@ class TestMultiple:
             audit(Formula.MULTIPLE, [literal(8192, 1), literal(112)], None, {})
 
 
-class TestAgreement:
-    def test_two_ranges_disagree_where_the_third_is_their_only_bridge(self) -> None:
-        low, high = (Operand(value=a, to=z, resolution=0, what="x") for a, z in ((1, 2), (3, 4)))
-        bridge = Operand(value=1, to=4, resolution=0, what="y")
-        assert consistent(Formula.AGREE, [low, bridge], None)
-        assert not consistent(Formula.AGREE, [low, bridge, high], None)
+def test_two_ranges_disagree_where_the_third_is_their_only_bridge() -> None:
+    low, high = (Operand(value=a, to=z, resolution=0, what="x") for a, z in ((1, 2), (3, 4)))
+    bridge = Operand(value=1, to=4, resolution=0, what="y")
+    assert consistent(Formula.AGREE, [low, bridge], None)
+    assert not consistent(Formula.AGREE, [low, bridge, high], None)
 
 
-class TestNested:
-    """An operand may be a formula over operands of its own."""
-
-    def test_a_difference_is_taken_from_the_larger(self) -> None:
-        assert consistent(Formula.DIFFERENCE, [literal(607, 1), literal(603, 1)], literal(4))
-        with pytest.raises(ValueError, match="larger"):
-            audit(Formula.DIFFERENCE, [literal(1), literal(2)], literal(1), {})
+def test_a_difference_is_taken_from_the_larger() -> None:
+    assert consistent(Formula.DIFFERENCE, [literal(607, 1), literal(603, 1)], literal(4))
+    with pytest.raises(ValueError, match="larger"):
+        audit(Formula.DIFFERENCE, [literal(1), literal(2)], literal(1), {})
 
 
-class TestRelations:
-    def test_at_least_asks_the_recomputed_value_to_reach_the_figure(self) -> None:
-        operands = [literal(300), literal(100)]
-        assert consistent(Formula.QUOTIENT, operands, literal(2), Relation.AT_LEAST)
-        assert not consistent(Formula.QUOTIENT, operands, literal(4), Relation.AT_LEAST)
-        assert consistent(Formula.QUOTIENT, operands, literal(4), Relation.AT_MOST)
-        assert not consistent(Formula.QUOTIENT, operands, literal(2), Relation.AT_MOST)
+def test_at_least_asks_the_recomputed_value_to_reach_the_figure() -> None:
+    operands = [literal(300), literal(100)]
+    assert consistent(Formula.QUOTIENT, operands, literal(2), Relation.AT_LEAST)
+    assert not consistent(Formula.QUOTIENT, operands, literal(4), Relation.AT_LEAST)
+    assert consistent(Formula.QUOTIENT, operands, literal(4), Relation.AT_MOST)
+    assert not consistent(Formula.QUOTIENT, operands, literal(2), Relation.AT_MOST)
 
 
 class TestMisuse:

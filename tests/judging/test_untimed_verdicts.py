@@ -13,13 +13,9 @@ from assay.records.verdicts import Status, Verdict, Why
 from tests import builders as b
 
 CLAIM = b.claim(
-    "error",
-    GateFigure(kind="accuracy", term=Term(comparison="duel", arm="ours")),
-    value=2e-3,
-    unit=Unit.MAX_ABS_ERROR,
-    resolution=1e-3,
-    relation=Relation.AT_MOST,
-)
+    "error", GateFigure(kind="accuracy", term=Term(comparison="duel", arm="ours")), value=2e-3,
+    unit=Unit.MAX_ABS_ERROR, resolution=1e-3, relation=Relation.AT_MOST,
+)  # fmt: skip
 
 
 def verdict_on(errors: dict[str, float], status: str = "correct") -> Verdict:
@@ -70,13 +66,9 @@ def test_what_arithmetic_gives_is_in_the_claims_own_unit() -> None:
 
 PARTS = (("one", 1.0), ("other", 3.0))
 SHARE = b.claim(
-    "found",
-    GateFigure(kind="completeness", term=Term(comparison="duel", arm="ours")),
-    value=100.0,
-    unit=Unit.PERCENT,
-    resolution=0.0,
-    relation=Relation.AT_LEAST,
-)
+    "found", GateFigure(kind="completeness", term=Term(comparison="duel", arm="ours")), value=100.0,
+    unit=Unit.PERCENT, resolution=0.0, relation=Relation.AT_LEAST,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

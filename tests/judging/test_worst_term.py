@@ -10,7 +10,7 @@ from assay.records.claims import Claim, Relation
 from assay.records.evaluations import Benchmark, Metric, Term
 from assay.records.measurements import BenchmarkRecord
 from assay.records.units import Unit
-from assay.records.verdicts import Status, Verdict
+from assay.records.verdicts import Status
 from assay.records.workloads import Arm, Comparison, Judging
 from tests import builders as b
 
@@ -52,12 +52,7 @@ def claim(value: float, *terms: Term, relation: Relation = Relation.AT_LEAST) ->
     return b.claim("worst", evaluation, value=value, unit=Unit.RATIO, relation=relation)
 
 
-def verdict(
-    made: Claim,
-    records: list[BenchmarkRecord] | None = None,
-    checked: list[Any] | None = None,
-    judging: Judging | None = None,
-) -> Verdict:
+def verdict(made, records=None, checked=None, judging=None):
     catalog = b.catalog(
         [made],
         judging=judging or rules(),

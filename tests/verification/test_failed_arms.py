@@ -62,7 +62,6 @@ def run_dir(tmp_path: Path) -> Path:
 
 
 def edit(path: Path, kind: type[Record], change: Callable[[Any], object]) -> None:
-    """Change a record, as JSON."""
     document = json.loads(dump_record(read_record(kind, path)))
     change(document)
     write_record(kind.model_validate_json(json.dumps(document)), path)

@@ -81,7 +81,6 @@ def test_an_archive_is_what_packing_gives_again() -> None:
 
 
 def _cpu_s() -> float:
-    """Seconds that this process had of a processor."""
     times = os.times()
     return times.user + times.system
 

@@ -60,7 +60,6 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def refusal(path: Path) -> str:
-    """The code by which an archive is refused."""
     with pytest.raises(CheckFailed) as raised, opened_report(path):
         pass
     return raised.value.code
@@ -84,30 +83,24 @@ class TestPacking:
         assert {(m.mode, m.uid, m.gid, m.uname, m.mtime) for m in members} == {(0o644, 0, 0, "", 0)}
 
 
-class TestOpening:
-    """A report is read in one way, however it is kept."""
-
-    @pytest.mark.parametrize("error", [KeyboardInterrupt, None])
-    def test_what_was_unpacked_goes_away(self, folder, tmp_path, temporary, error):
-        path = tmp_path / f"run{SUFFIX}"
-        path.write_bytes(pack_report(folder))
-        if error is None:
-            with opened_report(path):
-                assert list(temporary.iterdir())
-        else:
-            with pytest.raises(error), opened_report(path):
-                raise error
-        assert list(temporary.iterdir()) == []
+@pytest.mark.parametrize("error", [KeyboardInterrupt, None])
+def test_what_was_unpacked_goes_away(folder, tmp_path, temporary, error):
+    path = tmp_path / f"run{SUFFIX}"
+    path.write_bytes(pack_report(folder))
+    if error is None:
+        with opened_report(path):
+            assert list(temporary.iterdir())
+    else:
+        with pytest.raises(error), opened_report(path):
+            raise error
+    assert list(temporary.iterdir()) == []
 
 
-class TestWhatIsNoArchiveOfAReport:
-    """One sentence, and nothing is unpacked."""
-
-    def test_too_many_files(self, folder, tmp_path, monkeypatch):
-        path = tmp_path / f"run{SUFFIX}"
-        path.write_bytes(pack_report(folder))
-        monkeypatch.setattr(report_archive, "MOST_FILES", 2)
-        assert refusal(path) == "archive-form"
+def test_an_archive_of_too_many_files_is_refused(folder, tmp_path, monkeypatch):
+    path = tmp_path / f"run{SUFFIX}"
+    path.write_bytes(pack_report(folder))
+    monkeypatch.setattr(report_archive, "MOST_FILES", 2)
+    assert refusal(path) == "archive-form"
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"no tar"])
@@ -126,9 +119,7 @@ def test_what_says_what_a_report_holds_is_unpacked_once(damage, folder, tmp_path
 class TestPublishedReports:
     """Directories and archives in one order: the one signed last first."""
 
-    def keep(
-        self, root: Path, name: str, created: str, *, packed: bool, plan: bytes | None = None
-    ) -> None:
+    def keep(self, root, name, created, *, packed, plan=None):
         stated = {"created": created, "verdicts": {"reproduced": 9, "not_run": 70}}
         statement = base64.b64encode(json.dumps({"predicate": stated}).encode())
         envelope = json.dumps({"payload": statement.decode()}).encode()

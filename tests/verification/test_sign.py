@@ -56,33 +56,28 @@ class TestTheKeyThatPagesName:
         assert not (tmp_path / "repo" / "reports" / "demo_run" / "attestation.json").exists()
 
 
-class TestKeys:
-    """Ed25519 keys: made once, private, in PEM or OpenSSH form."""
-
-    @pytest.mark.parametrize(
-        ("data", "sentence"),
-        [
-            (b"no key at all", "is not a private key"),
-            (
-                ec_key(SECP256R1()).private_bytes(
-                    Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
-                ),
-                "is not an Ed25519 key",
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"no key at all", "is not a private key"),
+        (
+            ec_key(SECP256R1()).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+            "is not an Ed25519 key",
+        ),
+        (
+            Ed25519PrivateKey.generate().private_bytes(
+                Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
             ),
-            (
-                Ed25519PrivateKey.generate().private_bytes(
-                    Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
-                ),
-                "has a passphrase",
-            ),
-        ],
-    )
-    def test_other_keys_are_refused_with_a_sentence(self, tmp_path, data, sentence):
-        path = tmp_path / "key"
-        path.write_bytes(data)
-        path.chmod(0o600)
-        with pytest.raises(BadInput, match=sentence):
-            load_or_create_signer(path)
+            "has a passphrase",
+        ),
+    ],
+)
+def test_other_keys_are_refused_with_a_sentence(tmp_path, data, sentence):
+    path = tmp_path / "key"
+    path.write_bytes(data)
+    path.chmod(0o600)
+    with pytest.raises(BadInput, match=sentence):
+        load_or_create_signer(path)
 
 
 class TestStatement:
@@ -112,15 +107,12 @@ class TestStatement:
                 assert b"/private/" not in path.read_bytes()
 
 
-class TestManifest:
-    """Every file but three, sorted; nothing that a digest cannot vouch for."""
-
-    def test_refuses_what_nobody_could_verify(self, own_report: Path) -> None:
-        with (own_report / "evidence" / "big.bin").open("wb") as stream:
-            stream.truncate(33_000_000)
-        with pytest.raises(CheckFailed) as raised:
-            build_manifest(own_report, "demo_run")
-        assert raised.value.code == "file-size"
+def test_a_manifest_refuses_what_nobody_could_verify(own_report: Path) -> None:
+    with (own_report / "evidence" / "big.bin").open("wb") as stream:
+        stream.truncate(33_000_000)
+    with pytest.raises(CheckFailed) as raised:
+        build_manifest(own_report, "demo_run")
+    assert raised.value.code == "file-size"
 
 
 def test_a_date_that_is_no_number_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

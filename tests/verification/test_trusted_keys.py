@@ -32,13 +32,10 @@ def code_of(path: Path, data: bytes, *, private: bool = False, mode: int = 0o600
     return raised.value.code
 
 
-class TestKeyFiles:
-    """One key a file, Ed25519, of the large order."""
-
-    @pytest.mark.parametrize("mode", [0o640, 0o604])
-    def test_a_private_key_that_others_may_read(self, tmp_path: Path, mode: int) -> None:
-        data = private_pem(Ed25519PrivateKey.generate())
-        assert code_of(tmp_path / "key", data, private=True, mode=mode) == "key-permissions"
+@pytest.mark.parametrize("mode", [0o640, 0o604])
+def test_a_private_key_that_others_may_read(tmp_path: Path, mode: int) -> None:
+    data = private_pem(Ed25519PrivateKey.generate())
+    assert code_of(tmp_path / "key", data, private=True, mode=mode) == "key-permissions"
 
 
 NOTES = """\

@@ -23,35 +23,29 @@ def report(own_report: Path) -> Path:
     return own_report
 
 
-class TestSoundReport:
-    """Nothing was touched."""
-
-    def test_a_changed_byte_ends_it_before_anything_is_opened(self, report, tmp_path, monkeypatch):
-        copy = Path(shutil.copytree(report, tmp_path / report.name))
-        claims = copy / "evidence" / "config" / "claims" / "demo.yaml"
-        claims.write_text(claims.read_text().replace("value: 200", "value: 201"))
-        monkeypatch.setattr(verifying, "load_catalog", lambda _: pytest.fail("opened"))
-        with pytest.raises(CheckFailed) as caught:
-            verify(copy, [public_key_path(report.parents[2] / "key")])
-        assert caught.value.code == "contents"
+def test_a_changed_byte_ends_it_before_anything_is_opened(report, tmp_path, monkeypatch):
+    copy = Path(shutil.copytree(report, tmp_path / report.name))
+    claims = copy / "evidence" / "config" / "claims" / "demo.yaml"
+    claims.write_text(claims.read_text().replace("value: 200", "value: 201"))
+    monkeypatch.setattr(verifying, "load_catalog", lambda _: pytest.fail("opened"))
+    with pytest.raises(CheckFailed) as caught:
+        verify(copy, [public_key_path(report.parents[2] / "key")])
+    assert caught.value.code == "contents"
 
 
-class TestSignature:
-    """Only a trusted key's signature over this manifest counts."""
+def test_nothing_that_a_stranger_signed_is_parsed(report, monkeypatch):
+    def parse(*_: object) -> None:
+        raise AssertionError("parsed")
 
-    def test_nothing_that_a_stranger_signed_is_parsed(self, report, monkeypatch):
-        def parse(*_: object) -> None:
-            raise AssertionError("parsed")
-
-        sign(report, report.parents[2] / "stranger")
-        for name in ("load_catalog", "load_evidence", "read_contents"):
-            monkeypatch.setattr(verifying, name, parse)
-        monkeypatch.setattr(signed_files, "parse_record", parse)
-        monkeypatch.setattr(signed_files, "walk", parse)
-        with pytest.raises(CheckFailed) as raised:
-            verify(report, [public_key_path(report.parents[2] / "key")])
-        assert raised.value.code == "signature-untrusted"
-        assert "parsed" not in str(raised.value)
+    sign(report, report.parents[2] / "stranger")
+    for name in ("load_catalog", "load_evidence", "read_contents"):
+        monkeypatch.setattr(verifying, name, parse)
+    monkeypatch.setattr(signed_files, "parse_record", parse)
+    monkeypatch.setattr(signed_files, "walk", parse)
+    with pytest.raises(CheckFailed) as raised:
+        verify(report, [public_key_path(report.parents[2] / "key")])
+    assert raised.value.code == "signature-untrusted"
+    assert "parsed" not in str(raised.value)
 
 
 class TestTexts:
