@@ -13,7 +13,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def newest_report() -> Path:
-    """Return the newest published report, which lies as a directory."""
     return next(report for report in published_reports(ROOT) if not is_archive(report))
 
 

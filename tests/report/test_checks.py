@@ -48,7 +48,6 @@ class TestStopwatches:
     ) -> None:
         found = list(agreements(evidence, clocks_of(evidence.benchmarks.values())))
         section = agreement_section(catalog, evidence, found)
-        assert section is not None
         assert (section["arms"], section["in_time"], section["disagree"]) == (2, 1, 1)
         first, second = section["rows"]
         assert (first["judged"][1], first["disagrees"]) == ("1704\N{NO-BREAK SPACE}MHz", False)

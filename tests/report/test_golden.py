@@ -43,7 +43,6 @@ def words(page: str) -> str:
 
 
 def pages(folder: Path) -> dict[str, str]:
-    """Return the words of every kind of page, of one small report."""
     report = told_report(folder / "repo")
     texts = {name: (report / name).read_text(encoding="utf-8") for name in KINDS[:3]}
     catalog, evidence = load_catalog(report / "evidence"), load_evidence(report / "evidence")

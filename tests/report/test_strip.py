@@ -3,8 +3,6 @@
 import re
 from itertools import combinations
 
-import pytest
-
 from assay.records.verdicts import Status
 from assay.report.figures.strip import DOT, NARROW, WIDE, Dot, Sheet, drawing
 from assay.report.figures.svg import mark_of
@@ -23,7 +21,6 @@ def drawn(*dots: Dot, sheet: Sheet = WIDE) -> str:
 
 
 def marks(svg: str) -> list[tuple[float, float]]:
-    """Return where the marks stand."""
     found = re.findall(r'<use href="#[\w-]+" x="([\d.]+)" y="([\d.]+)"/>', svg)
     return [(float(x), float(y)) for x, y in found]
 
@@ -35,14 +32,6 @@ def test_no_dot_hides_another() -> None:
         assert len(places) == 32
         for (x, y), (other_x, other_y) in combinations(places, 2):
             assert abs(x - other_x) >= DOT or abs(y - other_y) >= DOT
-
-
-@pytest.mark.parametrize("sheet", [WIDE, NARROW])
-def test_each_dot_is_a_link_that_says_what_it_is(sheet: Sheet) -> None:
-    svg = drawn(dot(0, 0.5), dot(1, 2.0), sheet=sheet)
-    for place in (0, 1):
-        assert svg.count(f'<a href="#claim{place}"') == 1
-        assert f"Claim {place}" in svg
 
 
 def test_better_is_to_the_right_and_margins_lie_round_one() -> None:
