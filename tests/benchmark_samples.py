@@ -125,7 +125,6 @@ def custom_kernel(data):
 
 
 def safetensors(name, values):
-    """Return float32 values as a file of that format."""
     data = struct.pack(f"<{len(values)}f", *values)
     head = {name: {"dtype": "F32", "shape": [len(values)], "data_offsets": [0, len(data)]}}
     table = json.dumps(head).encode()
@@ -211,7 +210,6 @@ FLASHINFER_BENCH = {
 
 
 def write(folder, contents):
-    """Write files below a folder, and return it."""
     for name, content in contents.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

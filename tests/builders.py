@@ -56,15 +56,10 @@ def digest(text: str) -> str:
 
 def judging(**changes: Any) -> Judging:
     values: dict[str, Any] = {
-        "schema": "assay/judging/1",
-        "confidence": 0.90,
-        "absolute_margin": 0.08,
-        "ratio_margin": 0.05,
-        "bootstrap_resamples": 400,
-        "bootstrap_seed": 7,
-        "program_runs": 5,
+        "schema": "assay/judging/1", "confidence": 0.90, "absolute_margin": 0.08,
+        "ratio_margin": 0.05, "bootstrap_resamples": 400, "bootstrap_seed": 7, "program_runs": 5,
         "correctness_seeds": (1, 2),
-    }
+    }  # fmt: skip
     return Judging(**{**values, **changes})
 
 
@@ -108,26 +103,14 @@ def workloads() -> dict[str, Workload]:
 
 def variants() -> dict[str, Variant]:
     ours = Variant(
-        id="our_kernel",
-        operation=Operation.BSR_GEMM,
-        title="Our kernel",
-        kind="kernel",
-        source="ours.cu",
-        symbol="ours",
-        abi="bsr_gemm",
-        archs=("sm_89", "sm_90a"),
-        artifact="reimplemented",
-        built_from="the tile sizes and build line of the source",
-    )
+        id="our_kernel", operation=Operation.BSR_GEMM, title="Our kernel", kind="kernel",
+        source="ours.cu", symbol="ours", abi="bsr_gemm", archs=("sm_89", "sm_90a"),
+        artifact="reimplemented", built_from="the tile sizes and build line of the source",
+    )  # fmt: skip
     rival = Variant(
-        id="cublas",
-        operation=Operation.DENSE_GEMM,
-        title="cuBLAS",
-        kind="library",
-        entry="cublas",
-        artifact="original",
-        built_from="torch.matmul",
-    )
+        id="cublas", operation=Operation.DENSE_GEMM, title="cuBLAS", kind="library", entry="cublas",
+        artifact="original", built_from="torch.matmul",
+    )  # fmt: skip
     sdpa = rival.model_copy(
         update={"id": "sdpa", "operation": Operation.DENSE_ATTENTION, "title": "SDPA"}
     )
@@ -157,23 +140,14 @@ def comparisons() -> dict[str, Comparison]:
 
 def protocol(**changes: Any) -> Protocol:
     values: dict[str, Any] = {
-        "id": "standard",
-        "processes": 5,
-        "blocks": 4,
-        "samples": 3,
-        "l2": "cold",
-        "timer": "events",
-        "warmup_min_ms": 60.0,
-        "warmup_max_ms": 1500.0,
-        "warmup_stable_fraction": 0.01,
-        "telemetry_interval_ms": 25.0,
-        "checked_turns": 0.25,
-    }
+        "id": "standard", "processes": 5, "blocks": 4, "samples": 3, "l2": "cold",
+        "timer": "events", "warmup_min_ms": 60.0, "warmup_max_ms": 1500.0,
+        "warmup_stable_fraction": 0.01, "telemetry_interval_ms": 25.0, "checked_turns": 0.25,
+    }  # fmt: skip
     return Protocol(**{**values, **changes})
 
 
 def cited(*words: str) -> tuple[CitedFlag, ...]:
-    """Flags as a source types them."""
     return tuple(CitedFlag.model_validate({"flag": w, "from": "source 001, line 1"}) for w in words)
 
 
@@ -197,18 +171,12 @@ def programs() -> dict[str, OriginalProgram]:
 def claim(name: str, evaluation: Record, **changes: Any) -> Claim:
     """A measured claim of 600 TFLOP/s on an H100, unless told otherwise."""
     values: dict[str, Any] = {
-        "id": name,
-        "kind": ClaimKind.MEASUREMENT,
-        "statement": "a figure",
-        "place": SourcePlace(section="Results", line=1),
-        "value": 600.0,
-        "unit": Unit.TFLOP_PER_S,
-        "resolution": 1.0,
-        "relation": Relation.EQUALS,
-        "hardware": Hardware(target="h100", as_stated="H100"),
-        "flop_formula": FlopFormula.NNZ,
+        "id": name, "kind": ClaimKind.MEASUREMENT, "statement": "a figure",
+        "place": SourcePlace(section="Results", line=1), "value": 600.0, "unit": Unit.TFLOP_PER_S,
+        "resolution": 1.0, "relation": Relation.EQUALS,
+        "hardware": Hardware(target="h100", as_stated="H100"), "flop_formula": FlopFormula.NNZ,
         "evaluation": evaluation,
-    }
+    }  # fmt: skip
     values.update(changes)
     if values["unit"] not in (Unit.TFLOP_PER_S, Unit.GFLOP_PER_S) and "flop_formula" not in changes:
         values["flop_formula"] = None
@@ -226,20 +194,15 @@ def catalog(claims: Sequence[Claim] = (), audits: Sequence[Audit] = (), **change
         audits=tuple(audits),
     )
     values: dict[str, Any] = {
-        "sources": {"paper": source},
-        "claims": {entry.id: entry for entry in filler},
+        "sources": {"paper": source}, "claims": {entry.id: entry for entry in filler},
         "audits": {entry.id: entry for entry in audits},
         "source_of": dict.fromkeys([*(c.id for c in filler), *(a.id for a in audits)], "paper"),
-        "targets": {"h100": target("h100"), "l4": target("l4")},
-        "workloads": workloads(),
-        "comparisons": comparisons(),
-        "protocols": {"standard": protocol()},
-        "variants": variants(),
+        "targets": {"h100": target("h100"), "l4": target("l4")}, "workloads": workloads(),
+        "comparisons": comparisons(), "protocols": {"standard": protocol()}, "variants": variants(),
         "programs": programs(),
         "probes": {"probe_tma": Probe(id="probe_tma", title="TMA", source="probe_tma.cu")},
-        "kernel_folder": {"our_kernel": "bsr_gemm", "probe_tma": "support"},
-        "judging": judging(),
-    }
+        "kernel_folder": {"our_kernel": "bsr_gemm", "probe_tma": "support"}, "judging": judging(),
+    }  # fmt: skip
     return Catalog(**{**values, **changes})
 
 
@@ -251,13 +214,9 @@ def unanswerable() -> Unanswerable:
 
 def telemetry() -> Telemetry:
     return Telemetry(
-        at_s=(0.0, 1.0),
-        clock_sm_mhz=(1980, 1980),
-        clock_memory_mhz=(2619, 2619),
-        power_w=(600.0, 610.0),
-        temperature_c=(50, 51),
-        event_reasons=(0, 0),
-    )
+        at_s=(0.0, 1.0), clock_sm_mhz=(1980, 1980), clock_memory_mhz=(2619, 2619),
+        power_w=(600.0, 610.0), temperature_c=(50, 51), event_reasons=(0, 0),
+    )  # fmt: skip
 
 
 def facts(arm: str, **changes: Any) -> ArmFacts:
@@ -269,17 +228,12 @@ def facts(arm: str, **changes: Any) -> ArmFacts:
     }
     variant, workload, density, binary = known[arm]
     values: dict[str, Any] = {
-        "arm": arm,
-        "variant": variant,
-        "workload": workload,
-        "flop": FLOP[arm],
+        "arm": arm, "variant": variant, "workload": workload, "flop": FLOP[arm],
         "bytes": 3 * 4096 * 4096 * 2,
         "pattern_sha256": None if density is None else digest("pattern"),
-        "stored_blocks": None if density is None else 256,
-        "density": density,
-        "binary_sha256": binary,
-        "warmup_ms": 80.0,
-    }
+        "stored_blocks": None if density is None else 256, "density": density,
+        "binary_sha256": binary, "warmup_ms": 80.0,
+    }  # fmt: skip
     return ArmFacts(**{**values, **changes})
 
 
@@ -340,16 +294,9 @@ def benchmark(
             )
         )
     return BenchmarkRecord(
-        schema="assay/benchmark/1",
-        comparison=comparison,
-        target=on,
-        gpu_uuid=gpu,
-        recorded_at=WHEN,
-        protocol="standard",
-        not_timed={},
-        processes=tuple(entries),
-        seconds=10.0,
-    )
+        schema="assay/benchmark/1", comparison=comparison, target=on, gpu_uuid=gpu,
+        recorded_at=WHEN, protocol="standard", not_timed={}, processes=tuple(entries), seconds=10.0,
+    )  # fmt: skip
 
 
 def with_turns(
@@ -382,13 +329,9 @@ def correctness(
         status = (statuses or {}).get(arm, "correct")
         known = facts(arm)
         check = Check(
-            name="timed_shape",
-            seed=1,
-            passed=status == "correct",
-            relative_error=4e-4 if status == "correct" else 0.7,
-            max_abs_error=None,
-            detail="",
-        )
+            name="timed_shape", seed=1, passed=status == "correct",
+            relative_error=4e-4 if status == "correct" else 0.7, max_abs_error=None, detail="",
+        )  # fmt: skip
         entries.append(
             ArmCorrectness(
                 arm=arm,
@@ -401,13 +344,9 @@ def correctness(
             )
         )
     return CorrectnessRecord(
-        schema="assay/correctness/1",
-        comparison=comparison,
-        target=on,
-        gpu_uuid=gpu,
-        arms=tuple(entries),
-        seconds=3.0,
-    )
+        schema="assay/correctness/1", comparison=comparison, target=on, gpu_uuid=gpu,
+        arms=tuple(entries), seconds=3.0,
+    )  # fmt: skip
 
 
 def platform(on: str = "h100", gpu: str = GPU) -> PlatformRecord:
@@ -447,23 +386,11 @@ def platform(on: str = "h100", gpu: str = GPU) -> PlatformRecord:
         nsight_compute="2025.3.1",
     )
     return PlatformRecord(
-        schema="assay/platform/1",
-        target=on,
-        recorded_at=WHEN,
-        hostname_sha256=digest("host"),
-        cpu="A CPU",
-        cores=16,
-        memory_bytes=2**37,
-        kernel="6.8",
-        distribution="Some Linux",
-        runtime="host",
-        image_digest=None,
-        device=device,
-        allocation=None,
-        commit=None,
-        clean_tree=None,
-        packages={},
-    )
+        schema="assay/platform/1", target=on, recorded_at=WHEN, hostname_sha256=digest("host"),
+        cpu="A CPU", cores=16, memory_bytes=2**37, kernel="6.8", distribution="Some Linux",
+        runtime="host", image_digest=None, device=device, allocation=None, commit=None,
+        clean_tree=None, packages={},
+    )  # fmt: skip
 
 
 def program_record(
@@ -527,14 +454,9 @@ def build(
 
 def inspection(name: str, lines: int, size: int) -> InspectionResult:
     return InspectionResult(
-        claim=name,
-        package="nvidia-cutlass",
-        version="4.2.0.0",
-        path="file.hpp",
-        lines=lines,
-        bytes=size,
-        sha256=digest("file"),
-    )
+        claim=name, package="nvidia-cutlass", version="4.2.0.0", path="file.hpp", lines=lines,
+        bytes=size, sha256=digest("file"),
+    )  # fmt: skip
 
 
 def measure(name: str, on: str | None = "h100") -> Answer:
@@ -591,13 +513,9 @@ def evidence(
         for name, kind in provided.items()
     )
     plan = Plan(
-        schema="assay/plan/1",
-        run="test",
-        sources=("paper",),
-        builds=(),
-        targets=targets,
+        schema="assay/plan/1", run="test", sources=("paper",), builds=(), targets=targets,
         answers=tuple(answers),
-    )
+    )  # fmt: skip
     return Evidence(
         plan=plan,
         builds={(record.id, record.arch): record for record in builds},
@@ -651,7 +569,6 @@ def output_41(
     shape: tuple[int, int, int, int, int, int] = (512, 512, 64, 64, 8, 1),
     end: str = "Passed",
 ) -> str:
-    """What CUTLASS example 41 prints."""
     sizes = ", ".join(map(str, shape))
     return (
         "\nCUTLASS Attention:\n====================================================\n"

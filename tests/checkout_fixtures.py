@@ -89,7 +89,6 @@ def describe_checkout_claims(root: Path) -> None:
 
 
 def with_checkout(request: Request) -> Request:
-    """Return the request of a user who has the checkout."""
     return request.model_copy(
         update={
             "originals": (OriginalRequest(job=JOB, directory="/private/checkout"),),
@@ -109,12 +108,10 @@ def write_checkout_records(run_dir: Path, recorded_at: str) -> None:
 
 
 def line_run(text: str, seconds: float = 1.0) -> LineRun:
-    """Return a line that printed something."""
     return LineRun(exit_code=0, seconds=seconds, stdout=text, stderr="", cut=False)
 
 
 def own_run(recorded_at: str) -> OriginalRunRecord:
-    """Return the record of the source's own program: five runs near 450 TFLOP/s."""
     return OriginalRunRecord(
         schema="assay/original_run/1",
         source=JOB.source,

@@ -240,7 +240,6 @@ def own_folder_of_what_is_kept() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """The repository."""
     return ROOT
 
 

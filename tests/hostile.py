@@ -36,7 +36,6 @@ class Hostile:
         }
 
     def ran(self) -> list[str]:
-        """Return what ran of it."""
         return sorted(path.name for path in self.marks.iterdir())
 
 

@@ -44,17 +44,14 @@ def comparison(*arms: ArmSpec, name: str = "c") -> ComparisonSpec:
 
 
 def benchmark(*arms: ArmSpec, name: str = "c", **changes: Any) -> BenchmarkJob:
-    """A job that times all of its arms."""
     compared = comparison(*arms, name=name)
     given = {"timed": tuple(arm.id for arm in compared.arms), "not_timed": {}, **changes}
     return BenchmarkJob(TARGET, compared, QUICK, **{"first": 0, "processes": 5, **given})
 
 
 def document(job: Any, output: str = "out.json") -> dict[str, Any]:
-    """What a job's file says."""
     return {"schema": SCHEMA, "output": output, **job_content(job)}
 
 
 def queued(job: Any, output: Path) -> QueuedJob:
-    """A job whose record goes to ``output``."""
     return QueuedJob(job, output)

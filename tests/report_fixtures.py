@@ -270,17 +270,10 @@ probes:
 )
 
 CHOICE: dict[str, Any] = {
-    "id": "demo_choice",
-    "target": "h100",
-    "operation": "bsr_gemm",
-    "dtype": "float16",
-    "block_rows": 128,
-    "block_cols": 128,
-    "shapes": {},
-    "variant": "demo_bk96",
-    "evidence": {"comparison": "demo_sweep", "arm": "bk96"},
-    "why": "it was the fastest",
-}
+    "id": "demo_choice", "target": "h100", "operation": "bsr_gemm", "dtype": "float16",
+    "block_rows": 128, "block_cols": 128, "shapes": {}, "variant": "demo_bk96",
+    "evidence": {"comparison": "demo_sweep", "arm": "bk96"}, "why": "it was the fastest",
+}  # fmt: skip
 """An entry of config/tuning.yaml that fits this repository."""
 
 STDOUT_88 = (
@@ -312,7 +305,6 @@ def write_repository(root: Path) -> Path:
 
 
 def choice(**changes: Any) -> TuningChoice:
-    """``CHOICE`` with some fields changed, as its file would give it."""
     return TuningChoice.model_validate_json(json.dumps({**CHOICE, **changes}))
 
 
@@ -329,7 +321,6 @@ def said_here(target: str = "h100") -> str:
 
 
 def provision(target: str = "h100", kind: str = "device", **fields: object) -> Provision:
-    """Where a target's measurements come from."""
     given = {"target": target, "kind": kind, "recorded_in": None, "detail": said_here(target)}
     return Provision.model_validate({**given, **fields})
 
@@ -337,18 +328,10 @@ def provision(target: str = "h100", kind: str = "device", **fields: object) -> P
 def make_request(run: str, provisions: Sequence[Provision], sources: Sequence[str]) -> Request:
     """The request of a run on this host, by a known commit."""
     return Request(
-        schema="assay/request/1",
-        run=run,
-        sources=tuple(sources),
-        targets=tuple(provisions),
-        runtime="host",
-        executor="local",
-        device_python="/private/python",
-        prebuilt=None,
-        signing_key="/private/key",
-        commit=COMMIT,
-        clean_tree=True,
-    )
+        schema="assay/request/1", run=run, sources=tuple(sources), targets=tuple(provisions),
+        runtime="host", executor="local", device_python="/private/python", prebuilt=None,
+        signing_key="/private/key", commit=COMMIT, clean_tree=True,
+    )  # fmt: skip
 
 
 def write_run(
@@ -398,7 +381,6 @@ def recorded_run(root: Path, run: str, first: Path) -> Path:
 
 
 def write_verdicts(root: Path, run_dir: Path) -> None:
-    """Judge the run as it stands."""
     verdicts = judge(load_catalog(root), load_evidence(run_dir))
     write_record(verdicts, run_dir / "verdicts.json")
 
@@ -446,7 +428,6 @@ def _write_target(catalog: Catalog, plan: TargetPlan, run_dir: Path) -> None:
 
 
 def binary_sha256(artifact: str, arch: str) -> str:
-    """The made-up digest of a made-up binary."""
     return sha256_bytes(f"{artifact} {arch}".encode())
 
 
@@ -477,7 +458,6 @@ def _build(job: BuildJob) -> BuildRecord:
 
 
 def gpu_uuid(target: str) -> str:
-    """The made-up GPU of a target."""
     return UUID if target == "h100" else f"{UUID[:-12]}{sha256_bytes(target.encode())[:12]}"
 
 
@@ -503,17 +483,11 @@ def _facts(catalog: Catalog, comparison: Comparison, name: str, arch: str) -> Ar
     spec = workload_spec(catalog.workloads[arm.workload])
     facts = launch_facts(spec, *workload_blocks(spec, spec.seed))
     return ArmFacts(
-        arm=name,
-        variant=arm.variant,
-        workload=arm.workload,
-        flop=facts.flop,
-        bytes=facts.bytes,
-        pattern_sha256=facts.pattern_sha256,
-        stored_blocks=facts.stored_blocks,
-        density=facts.density,
-        binary_sha256=binary_sha256(arm.variant, arch) if kernel else None,
+        arm=name, variant=arm.variant, workload=arm.workload, flop=facts.flop, bytes=facts.bytes,
+        pattern_sha256=facts.pattern_sha256, stored_blocks=facts.stored_blocks,
+        density=facts.density, binary_sha256=binary_sha256(arm.variant, arch) if kernel else None,
         warmup_ms=80.0,
-    )
+    )  # fmt: skip
 
 
 def _correctness(
@@ -645,7 +619,6 @@ def _wall(seconds: float, turns: float, warm_up: float) -> Wall:
 
 
 def launch_ms(comparison: Comparison) -> dict[str, float]:
-    """Return how long a launch of each arm takes."""
     return {arm.id: 0.1718 / (1 + 0.4 * n) for n, arm in enumerate(comparison.arms)}
 
 

@@ -28,7 +28,6 @@ class Job:
         (folder / "assay").chmod(0o755)
 
     def run(self, **inputs: object) -> tuple[str | None, str]:
-        """Return the step that failed, if one did, and what was said."""
         known = {name: str(each.get("default", "")) for name, each in ACTION["inputs"].items()}
         given = {name.replace("_", "-"): str(value) for name, value in inputs.items()}
         assert given.keys() <= known.keys()

@@ -72,7 +72,6 @@ def imports_of(source: str, modules: Iterable[str]) -> set[str]:
 
 @cache
 def direct(name: str) -> frozenset[str]:
-    """What one module of ours imports."""
     return frozenset(imports_of(MODULES[name].read_text(), MODULES))
 
 
@@ -97,7 +96,6 @@ def layer(name: str) -> str:
 
 
 def foreign(name: str) -> set[str]:
-    """First names of what a module imports from elsewhere."""
     return {each.split(".")[0] for each in direct(name)} - {"assay"}
 
 

@@ -35,7 +35,6 @@ FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.S | re.M)
 
 
 def walkthrough(title: str) -> Iterator[Callable[[Path], None]]:
-    """The steps under a heading, in their order."""
     section = PAGE.split(f"\n### {title}\n")[1]
     section = re.split(r"\n#{2,3} ", section)[0]
     behind = 0
@@ -115,7 +114,6 @@ def house(tmp_path: Path) -> Path:
 
 
 def follow(house: Path, title: str) -> None:
-    """Do every step of a walk-through."""
     steps = list(walkthrough(title))
     assert steps
     for step in steps:

@@ -10,14 +10,9 @@ from tests import builders as b
 
 def turn(arm: str, *times_ms: float, clock_mhz: float | None = 1500.0) -> Turn:
     return Turn(
-        arm=arm,
-        times_ms=times_ms,
-        started_s=1.0,
-        ended_s=1.5,
-        checked=False,
-        relative_error=None,
+        arm=arm, times_ms=times_ms, started_s=1.0, ended_s=1.5, checked=False, relative_error=None,
         clock_mhz=clock_mhz,
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -28,13 +23,9 @@ def record() -> BenchmarkRecord:
         Block(turns=(turn("ours", 4.0, clock_mhz=None),), void="thermal slowdown"),
     )
     sampled = Telemetry(
-        at_s=(0.0, 0.5),
-        clock_sm_mhz=(1500, 1400),
-        clock_memory_mhz=(2600, 2600),
-        power_w=(300.0, 650.5),
-        temperature_c=(40, 41),
-        event_reasons=(0, 4),
-    )
+        at_s=(0.0, 0.5), clock_sm_mhz=(1500, 1400), clock_memory_mhz=(2600, 2600),
+        power_w=(300.0, 650.5), temperature_c=(40, 41), event_reasons=(0, 4),
+    )  # fmt: skip
     process = Process(
         index=3, arms=(), blocks=blocks, telemetry=sampled, seconds=2.0, gpu_seconds=1.0
     )

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -29,9 +28,7 @@ def packed() -> list[str]:
     return [name for each in lists for name in LISTED.findall(each)]
 
 
-def run(
-    words: Sequence[str | Path], folder: Path, environment: Mapping[str, str] | None = None
-) -> str:
+def run(words, folder, environment=None):
     ended = subprocess.run(
         [str(word) for word in words], cwd=folder, capture_output=True, text=True, check=False,
         timeout=600, env=environment,

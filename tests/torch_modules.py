@@ -15,7 +15,6 @@ WITHOUT = {"test_telemetry", "test_forks", "test_schedule", "test_program_runs",
 
 
 def needs_torch(path: Path) -> bool:
-    """Return whether a module of tests imports PyTorch."""
     if not path.is_relative_to(TESTS):
         return False
     place = path.relative_to(TESTS).with_suffix("")

@@ -9,7 +9,6 @@ from tests.library_checkout import REPOSITORY
 
 
 def start(*command: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in the repository."""
     return subprocess.run(
         command,
         cwd=REPOSITORY,

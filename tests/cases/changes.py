@@ -40,7 +40,6 @@ def nothing(site: Site) -> None:
 
 
 def both(*changes: Change) -> Change:
-    """Make several changes."""
     return lambda site: [change(site) for change in changes]
 
 
@@ -48,13 +47,10 @@ def both(*changes: Change) -> Change:
 
 
 def as_bytes(path: str, change: Callable[[bytes], bytes]) -> Change:
-    """Change the bytes of a file."""
     return lambda site: site.put(path, change((site.report / path).read_bytes()))
 
 
 def flip(path: str, where: float = 0.5) -> Change:
-    """Change one bit of a file, so far into it."""
-
     def flipped(data: bytes) -> bytes:
         place = round(where * (len(data) - 1))
         return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
@@ -68,8 +64,6 @@ def write(path: str, text: str, times: int = 1) -> Change:
 
 
 def insert(path: str, text: str, by: str) -> Change:
-    """Put one text of a file in the place of another."""
-
     def change(site: Site) -> None:
         old = (site.report / path).read_text()
         assert text in old
@@ -84,8 +78,6 @@ def respell(path: str, way: str) -> Change:
 
 
 def remove(path: str) -> Change:
-    """Take away a file, and its folder where nothing else is in it; or a folder with all in it."""
-
     def change(site: Site) -> None:
         place = site.report / path
         if place.is_dir():
@@ -99,8 +91,6 @@ def remove(path: str) -> Change:
 
 
 def swap(one: str, other: str) -> Change:
-    """Give two files each other's names."""
-
     def change(site: Site) -> None:
         first, second = ((site.report / path).read_bytes() for path in (one, other))
         site.put(one, second)
@@ -124,14 +114,12 @@ def replace_by(path: str, kind: str) -> Change:
 
 
 def touch(site: Site) -> None:
-    """Change times and modes of all files, which nothing vouches for."""
     for path in (path for path in site.report.rglob("*") if path.is_file()):
         path.chmod(0o755)
         os.utime(path, (0, 0))
 
 
 def folders(*names: str) -> Change:
-    """Put folders in each other into the evidence."""
     return lambda site: site.evidence.joinpath(*names).mkdir(parents=True)
 
 
@@ -143,7 +131,6 @@ def many_files(site: Site) -> None:
 
 
 def odd_name(name: bytes) -> Change:
-    """Put an empty file of such a name into the evidence."""
     return lambda site: Path(os.fsdecode(os.fsencode(site.evidence) + b"/" + name)).touch()
 
 
@@ -161,7 +148,6 @@ def kept_as(name: str, folder: str = "") -> Change:
 
 
 def no_report(site: Site) -> None:
-    """Ask for what is not there."""
     site.given = site.scratch / "none"
 
 
@@ -174,8 +160,6 @@ def put(path: str, member: str, value: Any) -> Change:
 
 
 def listed(entry: Callable[[list[dict[str, Any]]], Any]) -> Change:
-    """Change the list of files."""
-
     def change(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
         entry(files)
         return files
@@ -224,19 +208,16 @@ def spaces_behind_samples(megabytes: int) -> Change:
 
 
 def envelope(member: str, value: Any) -> Change:
-    """Change the envelope, and spell it as Assay does."""
     return put(ATTESTATION, member, value)
 
 
 def payload(change: Callable[[bytes], bytes]) -> Change:
-    """Change what was signed below the old signature."""
     return envelope(
         "payload", lambda text: base64.b64encode(change(base64.b64decode(text))).decode()
     )
 
 
 def signed_by(who: str, path: str = ATTESTATION) -> Change:
-    """Have somebody sign the same."""
     return lambda site: site.put(path, site.seal(site.sealed(path), who))
 
 
@@ -247,7 +228,6 @@ def stolen_id(site: Site) -> None:
 
 
 def trusting_nobody(site: Site) -> None:
-    """Trust no key."""
     site.keys = []
 
 
@@ -302,7 +282,6 @@ def noted(note: str, name: str = "keys.yaml", also_elsewhere: bool = False) -> C
 
 
 def pack(site: Site) -> None:
-    """Give the report as packing writes it."""
     site.given = site.scratch / f"{RUN}{SUFFIX}"
     site.given.write_bytes(pack_report(site.report))
 

@@ -64,18 +64,15 @@ class Site:
         self.evidence = self.report / "evidence"
 
     def read(self, path: str) -> Any:
-        """Return a JSON document of the report, compressed or not."""
         data = (self.report / path).read_bytes()
         return json.loads(gzip.decompress(data) if path.endswith(".gz") else data)
 
     def edit(self, path: str, member: str, value: Any) -> None:
-        """Change a member of a JSON document, in the records' own spelling."""
         document = self.read(path)
         set_in(document, member, value)
         write_json(document, self.report / path)
 
     def state(self, member: str, value: Any) -> None:
-        """Have the statement say something else, which is to be sealed."""
         statement = json.loads(self.payload or self.sealed())
         set_in(statement, member, value)
         self.payload = spelled(statement)
@@ -85,7 +82,6 @@ class Site:
         return base64.b64decode(self.read(path)["payload"])
 
     def put(self, path: str, data: bytes) -> None:
-        """Write a file of the report."""
         write_bytes(self.report / path, data)
 
     def seal(self, payload: bytes, who: str = "key") -> bytes:

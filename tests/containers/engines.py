@@ -114,7 +114,6 @@ class Engine:
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """End the daemon, take its mounts away, remove its files."""
         if self.process is not None:
             if self.process.poll() is None:
                 self.process.send_signal(signal.SIGTERM)
@@ -225,7 +224,6 @@ def processes_of(directory: Path) -> list[int]:
 
 
 def mounts_below(directory: Path) -> list[str]:
-    """Mount points below a folder, deepest first."""
     points = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     return sorted((one for one in points if one.startswith(f"{directory}/")), reverse=True)
 

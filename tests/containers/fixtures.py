@@ -34,7 +34,6 @@ def root_file_system(note: str = "") -> bytes:
             folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755
             tar.addfile(folder)
         path = shutil.which("busybox")
-        assert path is not None
         for name, data in (("bin/busybox", Path(path).read_bytes()), ("etc/note", note.encode())):
             file = tarfile.TarInfo(name)
             file.size, file.mode = len(data), 0o755
@@ -80,7 +79,6 @@ def import_image(engine: EngineRuntime, note: str = "") -> str:
         archive.seek(0)
         engine.ask("import", "-", "assay-test:tiny", given=archive)
     found = engine.image("assay-test:tiny")
-    assert found is not None
     return str(found["Id"])
 
 
@@ -88,23 +86,12 @@ def record(image_id: str, sif_sha256: str | None = None) -> ImageRecord:
     """The record of a tiny image; what the runtimes do not read is made up."""
     zero = "0" * 64
     return ImageRecord(
-        schema="assay/image/1",
-        target="h100",
-        role="toolchain",
-        runtime="docker",
-        engine="a test's",
-        definition=zero,
-        tag="assay-test:tiny",
-        image_id=image_id,
-        layers=(f"sha256:{zero}",),
-        architecture="amd64",
-        bytes=0,
-        base=ImageBase(kind="debian", reference="none", sha256=None),
-        dockerfile_sha256=None,
-        debian_packages=(),
-        python_packages=(),
-        sif_sha256=sif_sha256,
-    )
+        schema="assay/image/1", target="h100", role="toolchain", runtime="docker",
+        engine="a test's", definition=zero, tag="assay-test:tiny", image_id=image_id,
+        layers=(f"sha256:{zero}",), architecture="amd64", bytes=0,
+        base=ImageBase(kind="debian", reference="none", sha256=None), dockerfile_sha256=None,
+        debian_packages=(), python_packages=(), sif_sha256=sif_sha256,
+    )  # fmt: skip
 
 
 @dataclass
@@ -117,7 +104,6 @@ class Bench:
     url: str = ""
 
     def run(self, *command: str, **keywords: object) -> tuple[CommandOutcome, list[str]]:
-        """Outcome and lines of a command in the image."""
         found: list[str] = []
         task = Task(command, keywords.pop("directory", Path("/")), "a test", **keywords)  # type: ignore[arg-type]
         return self.runtime.run(task, self.image, found.append), found
@@ -125,17 +111,13 @@ class Bench:
     def shell(
         self, script: str, *binds: Bind, **keywords: object
     ) -> tuple[CommandOutcome, list[str]]:
-        """Outcome and lines of a shell script in the image."""
         return self.run("sh", "-c", script, binds=binds, **keywords)
 
     def containers(self) -> list[str]:
-        """Ids of every container the engine knows, ended ones too."""
         return self.engine.ask("ps", "--all", "--quiet").split()
 
     @property
     def engine(self) -> EngineRuntime:
-        """The runtime, where it is an engine."""
-        assert isinstance(self.runtime, EngineRuntime)
         return self.runtime
 
 

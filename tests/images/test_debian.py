@@ -6,24 +6,12 @@ import pytest
 
 from assay.base.errors import MissingEnvironment
 from assay.images import debian
-from assay.images.debian import debian_source, mmdebstrap
+from assay.images.debian import debian_source
 from assay.images.definition import define, load_inputs
 from assay.images.obtain import make
 from tests.conftest import ROOT
 
 INPUTS = load_inputs(ROOT).base
-
-
-def test_the_command_installs_inside_with_nothing_but_what_is_copied_in():
-    given = [Path(f"/x/{name}") for name in ("install.sh", "list.py", "l.txt", "pip.whl", "a b")]
-    command = mmdebstrap(define(ROOT, "toolchain"), given, Path("/out/p.json"))
-    assert "--include=g++,python3,python3-venv" in command
-    assert "--mode=auto" in command
-    hooks = [word.removeprefix("--customize-hook=") for word in command if "-hook=" in word]
-    assert hooks[1] == "copy-in /x/install.sh /x/list.py /x/l.txt /x/pip.whl '/x/a b' /tmp/inputs"
-    assert hooks[2].startswith('chroot "$1" env -i LANG=C.UTF-8 PATH=/')
-    assert hooks[2].endswith("/tmp/inputs/install.sh l.txt pip.whl 'a b' /opt/assay/toolchain")
-    assert hooks[3] == "download /tmp/packages.json /out/p.json"
 
 
 class TestTheMirror:

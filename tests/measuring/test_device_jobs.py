@@ -30,7 +30,6 @@ def builds(tmp_path: Path) -> dict[str, tuple[BuildRecord, Path]]:
         path = tmp_path / f"bk{bk}.so"
         path.write_bytes(b"%d" % bk)
         record = evidence.builds[f"demo_bk{bk}", "sm_90a"]
-        assert record.artifact is not None
         artifact = record.artifact.model_copy(update={"sha256": sha256_file(path)})
         made[f"demo_bk{bk}"] = (record.model_copy(update={"artifact": artifact}), path)
     refused = evidence.builds["demo_bk64", "sm_90a"]
@@ -68,7 +67,6 @@ def test_an_arm_alone_is_timed_only_where_a_claim_asks_for_it_alone(catalog, bui
     gate: CorrectnessRecord = evidence.correctness["h100", "demo_sweep"]
     wrong = tuple(arm.model_copy(update={"status": "incorrect"}) for arm in gate.arms[1:])
     artifact = builds[gate.arms[0].variant][0].artifact
-    assert artifact is not None
     right = gate.arms[0].model_copy(update={"binary_sha256": artifact.sha256})
     failed = gate.model_copy(update={"arms": (right, *wrong)})
     asked = TargetJobs(catalog, "h100").benchmark("demo_sweep", builds, failed)

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from assay.base.errors import MissingEnvironment
 from assay.measuring.device_process import DeviceJobFailed, run_device_batch, run_device_job
 from assay.records.base import Record
-from assay.records.images import ImageRecord
 from assay.runtimes.base import Bind, CommandOutcome, Place, Task
 from assay.runtimes.host import HostRuntime
 from assay.shared.job import BenchmarkJob
@@ -137,9 +135,7 @@ class Container:
     def describe(self) -> str:
         return "a container"
 
-    def run(
-        self, task: Task, image: ImageRecord | None, on_line: Callable[[str], None]
-    ) -> CommandOutcome:
+    def run(self, task, image, on_line):
         self.tasks.append(task)
         return CommandOutcome(1, None)
 

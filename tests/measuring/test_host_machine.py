@@ -30,7 +30,6 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def list_gpus(machine: Path, text: str) -> None:
-    """Install an nvidia-smi that says ``text``."""
     script = f'#!/bin/sh\nwhile read line; do echo "$line"; done <<END\n{text}END\n'
     write_program(machine / "bin/nvidia-smi", script)
 

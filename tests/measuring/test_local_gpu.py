@@ -58,29 +58,23 @@ class TestOnTheHost:
         assert words in str(absence)
 
 
-class TestADeviceThatAnswers:
-    """The device's Python decides."""
-
-    @pytest.mark.parametrize(("cuda", "there"), [("13.0", True), ("13.1", True), ("12.8", False)])
-    def test_by_the_cuda_that_it_was_offered(self, monkeypatch, cuda, there):
-        device = b.platform().device.model_copy(update={"cuda_driver": cuda})
-        monkeypatch.setattr(local_gpu, "probe_device", lambda *_: device)
-        found = find_gpu(TARGET, None, "host", "python3")
-        if there:
-            assert str(found) == f"{device.gpu.product} ({device.gpu.uuid})"
-        else:
-            assert isinstance(found, Absence)
-            assert found.reason is NotRun.DRIVER_TOO_OLD
+@pytest.mark.parametrize(("cuda", "there"), [("13.0", True), ("13.1", True), ("12.8", False)])
+def test_a_device_that_answers_decides_by_its_cuda(monkeypatch, cuda, there):
+    device = b.platform().device.model_copy(update={"cuda_driver": cuda})
+    monkeypatch.setattr(local_gpu, "probe_device", lambda *_: device)
+    found = find_gpu(TARGET, None, "host", "python3")
+    if there:
+        assert str(found) == f"{device.gpu.product} ({device.gpu.uuid})"
+    else:
+        assert isinstance(found, Absence)
+        assert found.reason is NotRun.DRIVER_TOO_OLD
 
 
-class TestInAContainer:
-    """The driver alone is asked."""
-
-    @pytest.mark.parametrize(
-        ("driver", "reason"),
-        [(None, NotRun.NO_DEVICE), (OLD, NotRun.DRIVER_TOO_OLD), (OTHER, NotRun.NO_DEVICE)],
-    )
-    def test_what_keeps_it_from_measuring(self, driver: HostDriver | None, reason: NotRun) -> None:
-        absence = find_gpu(TARGET, driver, "podman", "python3")
-        assert isinstance(absence, Absence)
-        assert absence.reason is reason
+@pytest.mark.parametrize(
+    ("driver", "reason"),
+    [(None, NotRun.NO_DEVICE), (OLD, NotRun.DRIVER_TOO_OLD), (OTHER, NotRun.NO_DEVICE)],
+)
+def test_what_keeps_a_container_from_measuring(driver: HostDriver | None, reason: NotRun) -> None:
+    absence = find_gpu(TARGET, driver, "podman", "python3")
+    assert isinstance(absence, Absence)
+    assert absence.reason is reason

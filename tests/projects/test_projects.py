@@ -112,7 +112,6 @@ class TestAProject:
 
     def test_every_measurement_of_it_is_tried_here(self, name, catalogs):
         project = catalogs[name].project
-        assert project is not None
         assert set(project.measures) - {"documents"} == set(SMALL[name])
 
 

@@ -87,7 +87,6 @@ StrictHostKeyChecking yes
         return self
 
     def start(self) -> None:
-        """Start the sshd, on a port of its own."""
         if os.geteuid() == 0:
             PRIVILEGES.mkdir(mode=0o755, exist_ok=True)
         self.port = self.port or _free_port()
@@ -143,7 +142,6 @@ SetEnv {told}
         self.process.wait()
 
     def install(self, name: str, script: str) -> None:
-        """Put a program there, of these lines of shell."""
         program = self.programs / name
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)

@@ -30,7 +30,6 @@ def test_lengths_run_from_nothing_to_twice_the_mean(rows: int, blocks: int):
 
 
 def rows_of(pattern: tuple[np.ndarray, np.ndarray]) -> list[list[int]]:
-    """Columns of each row."""
     return [pattern[1][begin:end].tolist() for begin, end in pairwise(pattern[0])]
 
 
@@ -72,15 +71,14 @@ def first_hit(row: list[int], wanted: int) -> int:
 SEARCHES = {"lower_bound": lower_bound, "first_hit": first_hit}
 
 
-class TestDrawnColumns:
-    def test_some_come_twice_and_some_fall(self):
-        row_ptr, col_idx = drawn_rows(64, 64, 16, seed=1)
-        rows = col_idx.reshape(64, 16)
-        assert (np.diff(row_ptr) == 16).all()
-        assert col_idx.dtype == row_ptr.dtype == np.int32
-        assert col_idx.min() >= 0 and col_idx.max() < 64
-        assert any(len(set(row)) < 16 for row in rows.tolist())
-        assert any((np.diff(row) < 0).any() for row in rows)
+def test_of_drawn_columns_some_come_twice_and_some_fall():
+    row_ptr, col_idx = drawn_rows(64, 64, 16, seed=1)
+    rows = col_idx.reshape(64, 16)
+    assert (np.diff(row_ptr) == 16).all()
+    assert col_idx.dtype == row_ptr.dtype == np.int32
+    assert col_idx.min() >= 0 and col_idx.max() < 64
+    assert any(len(set(row)) < 16 for row in rows.tolist())
+    assert any((np.diff(row) < 0).any() for row in rows)
 
 
 class TestColumnsByMt19937:
@@ -109,14 +107,13 @@ class TestColumnsByMt19937:
         assert count_found(a.col_idx, b.found()) == found
 
 
-class TestSearchedBlocks:
-    @pytest.mark.parametrize("search", SEARCHES)
-    @pytest.mark.parametrize("seed", range(2))
-    @pytest.mark.parametrize("blocks", [2, 7, 16])
-    def test_it_finds_what_the_kernels_search_finds(self, blocks: int, seed: int, search: str):
-        row_ptr, col_idx = drawn_rows(24, 20, blocks, seed)
-        found = searched_blocks(row_ptr, col_idx, 20, search)
-        for row, wanted in np.ndindex(24, 20):
-            begin = row * blocks
-            place = SEARCHES[search](col_idx[begin : begin + blocks].tolist(), wanted)
-            assert found[row, wanted] == (-1 if place < 0 else begin + place)
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("blocks", [2, 7, 16])
+def test_searched_blocks_are_what_the_kernels_search_finds(blocks: int, seed: int, search: str):
+    row_ptr, col_idx = drawn_rows(24, 20, blocks, seed)
+    found = searched_blocks(row_ptr, col_idx, 20, search)
+    for row, wanted in np.ndindex(24, 20):
+        begin = row * blocks
+        place = SEARCHES[search](col_idx[begin : begin + blocks].tolist(), wanted)
+        assert found[row, wanted] == (-1 if place < 0 else begin + place)

@@ -114,7 +114,6 @@ class Cluster:
         return set(states) == {f"{node} idle" for node in TYPES}  # each in every partition
 
     def logs(self) -> str:
-        """The last lines of every daemon's log."""
         return "\n".join(
             f"== {path.name}\n" + "\n".join(path.read_text(errors="replace").splitlines()[-15:])
             for path in sorted((self.directory / "log").glob("*"))
@@ -182,7 +181,6 @@ PartitionName={URGENT} Nodes={SPARE} PriorityTier=10 PreemptMode=OFF State=UP
 
 
 def gres_conf() -> str:
-    """The typed GPUs of each node."""
     # A GPU needs a file of its own on its node, and any device file will do.
     lines = [
         f"NodeName={node} Name=gpu Type={model} File=/dev/null" for node, model in TYPES.items()
@@ -191,7 +189,6 @@ def gres_conf() -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on."""
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
         one.bind(("127.0.0.1", 0))

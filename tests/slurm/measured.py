@@ -87,7 +87,6 @@ class MeasuredCheckout:
         return device
 
     def lists(self, node: str, gpus: str) -> None:
-        """Have a node's driver list these GPUs."""
         write_bytes(self.folder / f"gpu.{node}", f"{gpus}\n".encode())
 
     def moves(self, target: str, node: str) -> None:
@@ -131,17 +130,14 @@ class MeasuredRun:
 
     @property
     def folder(self) -> Path:
-        """results/NAME."""
         return self.place.root / "results" / self.name
 
     def said(self) -> str:
-        """All that its commands said, for a failing assertion."""
         log = self.folder / "logs" / "snakemake.log"
         words = (self.place.folder / "said").read_text()
         return f"{words[-4000:]}\n{log.read_text()[-4000:] if log.exists() else ''}"
 
     def jobs(self, *states: str) -> list[str]:
-        """Its jobs in the queue, or in ``states``."""
         return jobs_of(self.folder, *states)
 
     def job(self, cluster: Cluster, state: str) -> str:
@@ -150,7 +146,6 @@ class MeasuredRun:
         return self.jobs(state)[0]
 
     def platform(self, target: str) -> PlatformRecord:
-        """What a target was measured on."""
         return read_record(PlatformRecord, self.folder / PLATFORMS.path(target))
 
 
