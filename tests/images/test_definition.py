@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from assay.base.pip_locks import lock_versions
-from assay.building.toolchain import DATE
 from assay.images.definition import INPUTS, INSTALL, define, load_inputs
 from tests.conftest import ROOT
 
@@ -25,9 +24,6 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 class TestInputs:
-    def test_the_epoch_is_the_date_of_compiled_files(self):
-        assert load_inputs(ROOT).base.source_date_epoch == DATE
-
     def test_the_runner_holds_what_the_device_side_imports(self):
         pins = lock_versions(ROOT / load_inputs(ROOT).roles["runner"].lock)
         assert {"torch", "numpy", "nvidia-ml-py", "triton"} <= pins.keys()

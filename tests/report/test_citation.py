@@ -51,8 +51,3 @@ def test_what_tex_would_read_otherwise_is_escaped():
     entry = cited("100 % & more", "B{", signer="a_b")
     assert r"{{100 \% \& more} and {B\{}}" in entry
     assert r"(a\_b)" in entry
-
-
-def test_where_nothing_is_timed_the_title_says_so():
-    title = "measured again on NVIDIA H100 and NVIDIA H200 (outputs only)}}"
-    assert title in cited("The authors", timed=False)

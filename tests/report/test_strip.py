@@ -32,12 +32,3 @@ def test_no_dot_hides_another() -> None:
         assert len(places) == 32
         for (x, y), (other_x, other_y) in combinations(places, 2):
             assert abs(x - other_x) >= DOT or abs(y - other_y) >= DOT
-
-
-def test_better_is_to_the_right_and_margins_lie_round_one() -> None:
-    svg = drawn(dot(0, 0.5), dot(1, 2.0))
-    (worse, _), (better, _) = marks(svg)
-    bands = re.findall(r'<rect class="margin-(\w+)" x="([\d.]+)" [^>]*?width="([\d.]+)"', svg)
-    (wide_at, wide), (narrow_at, narrow) = ((float(x), float(w)) for _, x, w in bands)
-    assert [name for name, _, _ in bands] == ["wide", "narrow"]
-    assert worse < wide_at < narrow_at < narrow_at + narrow < wide_at + wide < better
