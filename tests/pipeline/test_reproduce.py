@@ -186,6 +186,8 @@ class TestARunThatCannotGoOn:
         assert err.count("interrupted") == 1
         assert "Traceback" not in err
         assert "failed" not in err
+        if number is signal.SIGTERM:
+            return  # to go on is the same
         (folder / "slow").unlink()
         repository.checkout.starts()
         again = repository.assay(*arguments)
