@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from assay.base.check_log import failed_check, passed_check
 from assay.base.errors import AssayError, CheckFailed
 from assay.base.io import dump_record, parse_record
@@ -57,6 +59,23 @@ def test_a_guarantee_is_as_good_as_its_worst_check(report: Path) -> None:
     log.add(failed_check("rebuild", "demo for sm_90a: differs"))
     found = states(verification_record("x", log, CheckFailed("other bytes", code="rebuild")))
     assert (found["gate first"], found["same binaries"]) == (PROVEN, FAILED)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("attestation.json", "envelope-form"), ("report.md", "contents")],
+)
+def test_what_rests_on_a_failed_check_was_not_checked(report: Path, name: str, code: str) -> None:
+    before = (report / name).read_bytes()
+    (report / name).write_bytes(before + b"\n")
+    try:
+        result = verification_record("x", *verified(report))
+    finally:
+        (report / name).write_bytes(before)
+    assert (result.verified, result.exit_code, result.code) == (False, 1, code)
+    found = states(result)
+    assert found.pop("intact") is FAILED
+    assert set(found.values()) == {NOT_CHECKED}
 
 
 def test_a_copy_is_called_by_its_readers_name(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from assay.base.errors import CheckFailed
 from assay.findings.headline import FIGURES, counts_of, outcomes
 from assay.judging.counts import counted_once
 from assay.report.first_screen import headline_words
+from assay.verification.report_archive import pack_report
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,6 +45,13 @@ def test_frames_tell_what_the_records_tell(report: Path) -> None:
     verdict = next(each for each in verdicts if each.claim == "demo_rate")
     assert (rate.ci_low, rate.ci_high) == verdict.ci90
     assert (rate.kind, rate.better) == ("published", 1)
+
+
+def test_an_archive_is_the_same(report: Path, tmp_path: Path) -> None:
+    archive = tmp_path / f"{report.name}.tar.xz"
+    archive.write_bytes(pack_report(report))
+    packed = assay.open_report(archive, [report / "signer.pub"])
+    assert packed.verdicts.equals(assay.open_report(report, [report / "signer.pub"]).verdicts)
 
 
 def test_what_no_trusted_key_signed_is_refused(report: Path) -> None:

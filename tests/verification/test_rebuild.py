@@ -31,6 +31,7 @@ from assay.verification import rebuild as module
 from assay.verification.rebuild import (
     RebuildResult,
     RebuildStatus,
+    Rebuilt,
     compare,
     conclude,
     rebuild,
@@ -383,3 +384,16 @@ class TestLineTables:
             status, detail = compare(held, made, ours)
             assert (status is RebuildStatus.SAME_DEVICE_CODE) is same
         assert not same or detail.startswith("but for line tables, by ")
+
+    def test_it_passes_and_a_note_says_what_was_excused(self, tmp_path: Path) -> None:
+        details = ("by g++ 12 then, by g++ 14 here", "but for line tables, by g++ 12 then")
+        builds = tuple(
+            Rebuilt(detail[:3].strip(), ARCH, RebuildStatus.SAME_DEVICE_CODE, detail, measured=True)
+            for detail in details
+        )
+        conclude(log := CheckLog(), tmp_path, RebuildResult(builds, None))
+        found = log.checks[-1]
+        assert found.state is ProofState.UNPROVEN
+        assert "2 same_device_code" in found.says
+        for said, detail in zip(found.unproven, details, strict=True):
+            assert f"1 build has the same device code ({detail}); its host code is other" in said
