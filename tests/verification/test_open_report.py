@@ -27,6 +27,14 @@ def test_every_frame_has_its_columns(report: Path) -> None:
         assert [str(dtype) for dtype in frame.dtypes] == [column.dtype for column in columns]
 
 
+def test_it_says_which_report_it_is(report: Path) -> None:
+    opened = assay.open_report(str(report), [str(report / "signer.pub")])
+    assert opened.run == "demo_run"
+    assert opened.keyid in (report / "attestation.json").read_text()
+    assert len(opened.manifest_sha256) == 64
+    assert opened.created is not None and opened.created.endswith("Z")
+
+
 def test_frames_tell_what_the_records_tell(report: Path) -> None:
     opened = assay.open_report(report, [report / "signer.pub"])
     benchmarks = opened.contents.evidence.benchmarks.values()
