@@ -270,6 +270,18 @@ class TestConnecting:
         with pytest.raises(MissingEnvironment, match="runs aarch64, and the images are amd64"):
             EngineRuntime("docker")
 
+    @pytest.mark.docker
+    def test_an_engine_that_stops_while_a_container_runs(self):
+        with bench("docker") as own:
+            task = Task(("sh", "-c", "echo up; sleep 600"), Path("/"), "a long job")
+            process = int((Path(own.url.removeprefix("unix://")).parent / "pid").read_text())
+
+            def stop(line: str) -> None:
+                os.kill(process, signal.SIGKILL)
+
+            with pytest.raises(MissingEnvironment, match="stopped answering while a long job ran"):
+                own.runtime.run(task, own.image, stop)
+
 
 @pytest.mark.parametrize(
     ("info", "expected"),
