@@ -86,7 +86,9 @@ class CheckLog:
 
     @contextmanager
     def check(self, name: str) -> Iterator[CheckUnderWay]:
-        """Run the body as check ``name``; MissingEnvironment says nothing of it, and passes."""
+        """Run the body as check ``name``; it says what it finds in what is yielded. An error is a
+        failed check; MissingEnvironment, which says nothing of the report, is raised.
+        """
         found = CheckUnderWay()
         try:
             yield found

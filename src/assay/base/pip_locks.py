@@ -24,7 +24,9 @@ LEAST_FREE = 2**20
 
 
 def pip_install(python: Path, lock: Path, environ: Mapping[str, str]) -> list[str]:
-    """Command that installs ``lock``: no bytecode, and no download with ASSAY_WHEELHOUSE."""
+    """Command that installs ``lock``: no bytecode, and no download with ASSAY_WHEELHOUSE. Raises
+    MissingEnvironment where that is no directory.
+    """
     command = [str(python), "-m", "pip", "install", "--no-compile", *QUIET, *PINNED]
     return [*command, *_sources(environ), "-r", str(lock)]
 

@@ -66,7 +66,9 @@ def why_not_writable(path: Path) -> str | None:
 
 
 def require_file_place(path: Path) -> None:
-    """Raise BadInput where no plain file is, MissingEnvironment where none can be made."""
+    """Raise BadInput where what is there is no plain file, MissingEnvironment where none can be
+    made.
+    """
     mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode):  # a device would be replaced by a file
         raise BadInput(f"{path}: is there, and is no plain file: name another")

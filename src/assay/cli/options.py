@@ -118,7 +118,7 @@ KeyOption = Annotated[
     list[Path] | None,
     typer.Option(
         help="Public key to trust, repeatable: one of them must have signed; else those of "
-        "config/trusted_keys."
+        "config/trusted_keys, which may always have signed an earlier report inside this one."
     ),
 ]
 AlsoTrustedOption = Annotated[

@@ -198,8 +198,10 @@ class AttentionMask:
         """Return what ``torch.ops.assay.block_sparse_attention`` takes beside q, k, v and scale."""
         full, partial = self.full, self.partial
         return {
-            **{f"full_{each}": getattr(full, each, None) for each in ("counts", "columns")},
-            **{f"partial_{each}": getattr(partial, each, None) for each in ("counts", "columns")},
+            "full_counts": None if full is None else full.counts,
+            "full_columns": None if full is None else full.columns,
+            "partial_counts": None if partial is None else partial.counts,
+            "partial_columns": None if partial is None else partial.columns,
             "partial_bits": self.bits,
             "order": self.order,
             "block": self.block,

@@ -56,8 +56,8 @@ def _signed_plan(report: Path) -> Plan | None:
 
 
 def require_kept_report(root: Path, request: Request, plan: Plan, *, narrowed: bool) -> None:
-    """Raise BadInput where a signed report has claims, or with ``narrowed`` targets, that this run
-    leaves out, those among them that there are no more.
+    """Raise BadInput where a signed report has claims that this run leaves out, deleted ones too.
+    ``narrowed``: targets were named, so that the report's count as well.
     """
     earlier = _signed_plan(root / report_path(request))
     if earlier is None:

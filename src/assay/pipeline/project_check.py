@@ -80,6 +80,12 @@ def impossible_problems(
     return sorted(found)
 
 
+def impossible_remarks(catalog: Catalog) -> Iterator[str]:
+    """Yield a remark on each published figure that arithmetic contradicts, before anything runs."""
+    for each in impossible_figures(catalog):
+        yield f"remark: {called(catalog, each.of)}: {each.says}"
+
+
 def called(catalog: Catalog, name: str) -> str:
     """Return how a sentence calls a claim, an audit or a measurement."""
     noun = "measurement" if name in catalog.workloads else "claim"

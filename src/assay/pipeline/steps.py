@@ -194,10 +194,10 @@ def run_job(job: Any) -> None:
 
 def run_step(root: Path, rule: str, arguments: dict[str, str], *, run_dir: str, log: str) -> None:
     """Run one step of the run in ``run_dir``; ``rule`` names a method of Steps. ``measure`` is
-    every stage of a target: what does not depend on a failed one goes on. An AssayError, or a place
-    that cannot be written, becomes a sentence on standard error, in ``log`` and in
-    ``results/<run>/failures/``, where the command finds it with its exit code; of any other error
-    ``log`` holds the traceback.
+    every stage of a target: what does not depend on a failed one goes on. A report is judged before
+    it is rendered, and verified once signed. An AssayError, or a place that cannot be written,
+    becomes a sentence on standard error, in ``log`` and in ``results/<run>/failures/``, where the
+    command finds it with its exit code; of any other error ``log`` holds the traceback.
     """
     leave_on_signals()
     if not leave_with_owner(os.environ):

@@ -47,8 +47,9 @@ class Access:
 
 
 def find_access(info: Mapping[str, Any], *, is_podman: bool) -> Access:
-    """Return the first way that this engine has of giving all GPUs. Dockers before 25 and older
-    Podmans know no CDI: they get the driver by hand. Raises MissingEnvironment when none works.
+    """Return the first way that this engine has of giving all GPUs. Dockers before 25 know no CDI,
+    and older Podmans no newer specification of it: they get the driver by hand. Raises
+    MissingEnvironment when none works.
     """
     if not is_podman:
         listed = [one.get("ID") for one in info.get("DiscoveredDevices") or ()]

@@ -117,7 +117,9 @@ _ENTRY = re.compile(
 
 
 def fetch(lock: Path, python: str, folder: Path) -> None:
-    """Put all that ``lock`` pins for ``python`` ("3.12") into ``folder``, some as source."""
+    """Put all that ``lock`` pins for ``python`` ("3.12") into ``folder``. What is published as
+    source alone is built where it is installed, with the tools of requirements/build.txt.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="assay-lock-") as scratch:
         chosen = Path(scratch) / lock.name

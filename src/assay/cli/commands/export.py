@@ -109,8 +109,8 @@ def export(
 
 
 def signed_report(path: Path, keys: Sequence[Path] | None, project: Path | None) -> OpenReport:
-    """Return a report whose files are as a trusted key signed it. A project's keys count for its
-    own report alone: of the folder ``project``, or of this one. Raises AssayError.
+    """Return a report whose files are as a trusted key signed it. A project's keys, of the folder
+    ``project`` or of this one, count for projects' reports alone. Raises AssayError.
     """
     opt.require_report(path)
     own = opt.project_folder(project)

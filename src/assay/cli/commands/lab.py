@@ -148,8 +148,8 @@ INDEX = "kernels.json"  # as assay.ops.kernel_set says; that module belongs to P
 
 def make_kernel_set(root: Path, target: str, output: Path, runtime: RuntimeWish) -> KernelSetRecord:
     """Compile what PyTorch's operators call on ``target`` into ``output``; return its index. A
-    kernel that fails is left out, and named. Raises BadInput, MissingEnvironment, CheckFailed
-    without any.
+    kernel that fails is left out, and named. Raises BadInput (unknown target), MissingEnvironment
+    (no compiler or no place to write), CheckFailed (none compiled, or a compiler of another wheel).
     """
     catalog = load_catalog(root)
     catalog.check_selection((), [target])

@@ -70,7 +70,9 @@ def remote(
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume", help="Follow a run that goes on there, or continue it, and fetch."
+            "--resume",
+            help="Follow a run that goes on there, or continue it with the options it was started "
+            "with, and fetch.",
         ),
     ] = False,
     remove: Annotated[

@@ -3,6 +3,7 @@
 import os
 import shlex
 import time
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -104,11 +105,18 @@ def reproduce(
     signing_key: opt.SigningKeyOption = None,
     unsigned_for: Annotated[
         Path | None,
-        typer.Option(metavar="PUBLIC_KEY", help="Leave it unsigned: this key's holder signs it."),
+        typer.Option(
+            metavar="PUBLIC_KEY",
+            help="Leave the report unsigned: this key's holder signs it elsewhere.",
+        ),
     ] = None,
     host_image: Annotated[
         bool,
-        typer.Option("--host-image", help="Measure in an image of this machine's own files."),
+        typer.Option(
+            "--host-image",
+            help="Measure in an image of this machine's own files: on a GPU node with PyTorch and "
+            "an engine that gets no wheels.",
+        ),
     ] = False,
     original: Annotated[
         list[str] | None,
@@ -122,16 +130,24 @@ def reproduce(
     ] = None,
     original_build: Annotated[
         list[str] | None,
-        typer.Option(metavar="SOURCE=LINE", help="Build line where the source has no whole one."),
+        typer.Option(
+            metavar="SOURCE=LINE",
+            help="Build line, where the source's is missing or incomplete; recorded as yours.",
+        ),
     ] = None,
     original_run: Annotated[
         list[str] | None,
-        typer.Option(metavar="SOURCE=LINE", help="Run line where the source has no whole one."),
+        typer.Option(
+            metavar="SOURCE=LINE",
+            help="Run line, where the source's is missing or incomplete; recorded as yours.",
+        ),
     ] = None,
     verbose: Annotated[
         bool,
         typer.Option(
-            "--verbose", help="Show what Snakemake says; with --dry-run, name every claim."
+            "--verbose",
+            help="Show what Snakemake says, which results/NAME/logs keeps in any case; with "
+            "--dry-run, name every claim.",
         ),
     ] = False,
     cores: opt.CoresOption = None,
@@ -195,9 +211,8 @@ def _checked_project(root: Path, folder: Path) -> Catalog:
     from assay.pipeline import project_check  # noqa: PLC0415
 
     catalog = project_check.sound_project(root, folder)
-    impossible = project_check.impossible_problems(catalog, lambda _: ("", 0))
-    remarks = (f"remark: {each.says}" for each in impossible)
-    for remark in (*project_check.project_remarks(catalog), *remarks):
+    remarks = project_check.project_remarks(catalog), project_check.impossible_remarks(catalog)
+    for remark in chain(*remarks):
         progress.say(remark)
     return catalog
 

@@ -32,7 +32,9 @@ class Errors:
     asked one by one."""
 
     def beyond(self, workload: WorkloadSpec) -> str:
-        """Return which of the workload's criteria does not hold, or "". No NaN ever holds one."""
+        """Return which of the workload's criteria does not hold, with its limit, or ""; an error
+        that is not finite holds none.
+        """
         if self.relative is None or self.max_abs is None:
             return "the output holds NaN or infinities, or differs from an oracle of zeros"
         limits = (

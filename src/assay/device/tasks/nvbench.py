@@ -11,7 +11,7 @@ import importlib.util
 import json
 import statistics
 import tempfile
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ TIMES = (
     "events_median_ms", "events_clock_mhz",
     "nvbench_cold_ms", "nvbench_statistic", "nvbench_samples", "nvbench_clock_mhz",
 )  # fmt: skip
-"""Of the StopwatchArm record: by our own stopwatch, then the fields of ``Cold``."""
+"""Of the StopwatchArm record: by our own stopwatch, then by NVBench."""
 MEDIAN, MEAN = "nv/cold/time/gpu/median", "nv/cold/time/gpu/mean"
 SAMPLES = "nv/cold/sample_size"
 CLOCK = "nv/cold/sm_clock_rate/mean"
@@ -151,8 +151,14 @@ def time_arm(package: Any, arm: ArmSpec, note: Note) -> Json:
     found = time_cold(package, prepared.launch)
     if found is None:
         raise RuntimeError("NVBench gave no cold time")
-    events = statistics.median(timing.times_ms), timing.clock_mhz
-    return dict(zip(TIMES, (*events, *astuple(found)), strict=True))
+    return {
+        "events_median_ms": statistics.median(timing.times_ms),
+        "events_clock_mhz": timing.clock_mhz,
+        "nvbench_cold_ms": found.ms,
+        "nvbench_statistic": found.statistic,
+        "nvbench_samples": found.samples,
+        "nvbench_clock_mhz": found.clock_mhz,
+    }
 
 
 def arm_record(arm: ArmSpec, status: str, detail: str, times: Json | None = None) -> Json:

@@ -34,9 +34,10 @@ def read_gpu(nvml: Any, choice: Choice, cuda: Json) -> Json:
     def ask(what: str, *arguments: Any, as_: Callable[[Any], Any] = lambda value: value) -> Any:
         """What NVML says, or None where it refuses or these bindings lack the call."""
         try:
-            return as_(getattr(nvml, f"nvmlDeviceGet{what}")(handle, *arguments))
+            found = getattr(nvml, f"nvmlDeviceGet{what}")(handle, *arguments)
         except (nvml.NVMLError, AttributeError):
             return None
+        return as_(found)
 
     def watts(milliwatts: int) -> float:
         return milliwatts / 1000.0

@@ -54,6 +54,6 @@ def persisting_bytes() -> int:
 
 
 def set_no_l2_aside() -> int:
-    """Set no L2 aside, as an H200's driver does by itself; return the bytes that stay so."""
+    """Undo that an H200's driver sets L2 aside by itself; return the bytes that stay so."""
     driver().cuCtxSetLimit(PERSISTING_L2, ctypes.c_size_t(0))
     return persisting_bytes()

@@ -57,7 +57,9 @@ def count_processes(nvml: Any, handle: Any) -> int | None:
 
 
 def read_use(nvml: Any, uuid: str) -> Use:
-    """Return who uses a GPU now, and its bytes in use; None for what these bindings cannot tell."""
+    """Return who uses a GPU now, and its bytes in use beyond what the driver reserves; None for
+    what these bindings cannot tell.
+    """
     try:
         handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
     except nvml.NVMLError:

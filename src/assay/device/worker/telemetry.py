@@ -201,8 +201,8 @@ class NvmlSensor:
         self._nvml = nvml
         self._handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
         # Renamed by the driver's 535 release; older bindings know the old name only.
-        older = getattr(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", None)
-        self._reasons: Any = getattr(nvml, "nvmlDeviceGetCurrentClocksEventReasons", older)
+        new = getattr(nvml, "nvmlDeviceGetCurrentClocksEventReasons", None)
+        self._reasons: Any = new or nvml.nvmlDeviceGetCurrentClocksThrottleReasons
 
     def read(self) -> NvmlSample:
         """Return the GPU's state now. Raises NoDevice when NVML refuses one of the quantities."""
