@@ -38,7 +38,7 @@ from tests.device.helpers import HostStopwatch, SteadySensor
 
 uuid = json.loads((folder / "device.json").read_text())["gpu"]["uuid"]
 program.open_target = lambda target: (None, Choice(0, uuid, "NVIDIA H100 80GB HBM3"))
-program._alone = lambda nvml, choice: (UNKNOWN_USE, "")
+program.require_alone = lambda nvml, choice: (UNKNOWN_USE, "")
 OpenGpu.sensor = lambda self: SteadySensor()
 OpenGpu.watch = lambda self: None
 for module in (correctness, benchmark):
