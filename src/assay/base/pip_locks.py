@@ -88,13 +88,13 @@ def normal(name: str) -> str:
 
 def lock_hashes(lock: Path) -> dict[str, str]:
     """SHA-256 of each file a lock accepts, to the distribution it belongs to."""
-    found, name = dict[str, str](), ""
-    parts = r"^([A-Za-z0-9._-]+)==|--hash=sha256:([0-9a-f]{64})"
-    for pinned, digest in re.findall(parts, lock.read_text(), re.MULTILINE):
-        if digest:
+    found: dict[str, str] = {}
+    name = ""
+    for line in lock.read_text().splitlines():
+        if match := re.match(r"([A-Za-z0-9._-]+)==", line):
+            name = normal(match.group(1))
+        for digest in re.findall(r"--hash=sha256:([0-9a-f]{64})", line):
             found[digest] = name
-        else:
-            name = normal(pinned)
     return found
 
 

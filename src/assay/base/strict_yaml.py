@@ -166,9 +166,7 @@ def _scalar(event: Any) -> Any:
 @lru_cache(maxsize=8192)
 def _plain(text: str) -> tuple[Any, str | None, str]:
     """Return the value of a plain word, or a code and what is wrong with it."""
-    tags = yaml.SafeLoader.yaml_implicit_resolvers.get(text[:1], ())
-    of_1_1 = (str(tag.rpartition(":")[2]) for tag, pattern in tags if pattern.match(text))
-    shown, kind = repr(text[: limits.MOST_NUMBER]), next(of_1_1, "str")
+    shown, kind = repr(text[: limits.MOST_NUMBER]), _in_1_1(text)
     if kind == "merge":
         return None, "yaml-merge", "a merge key (<<) is not read here"
     if kind == "float" and text.lower().endswith((".inf", ".nan")):
@@ -186,6 +184,13 @@ def _plain(text: str) -> tuple[Any, str | None, str]:
     value = int(text, 0) if kind == "int" else float(text)
     finite = math.isfinite(value)
     return (value, None, "") if finite else (None, "yaml-number", f"{shown} is no finite number")
+
+
+def _in_1_1(text: str) -> str:
+    for tag, pattern in yaml.SafeLoader.yaml_implicit_resolvers.get(text[:1], ()):
+        if pattern.match(text):
+            return str(tag.rpartition(":")[2])
+    return "str"
 
 
 def _refuse(event: Any, code: str, sentence: str) -> NoReturn:

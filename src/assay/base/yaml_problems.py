@@ -57,10 +57,10 @@ class YamlProblems(BadInput):
         )
 
 
-def first_told(lines: Sequence[str]) -> list[str]:
+def first_told(problems: Sequence[object]) -> list[str]:
     """Return a line on each problem; of very many the first ones, and how many more there are."""
-    more = len(lines) - MOST_TOLD
-    return [*lines[:MOST_TOLD], f"and {more} more"] if more > 0 else list(lines)
+    lines, more = list(map(str, problems[:MOST_TOLD])), len(problems) - MOST_TOLD
+    return [*lines, f"and {more} more"] if more > 0 else lines
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,6 @@ BACKWARD = (
 GIVEN, VALUES = 13, 3
 """Arguments of the forward operator, and those of them that have gradients: the first."""
 TENSORS = 9
-BESIDE = 4
-"""Arguments of the backward operator before those of the forward one."""
 
 
 def _in_given_types(q: Tensor) -> torch.autocast:
@@ -110,8 +108,10 @@ def _backward(
         return reference.gradients(call, grad, grad_lse, o, lse)
 
 
-def _backward_fake(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
-    call = check_attention(*arguments[BESIDE:])
+def _backward_fake(
+    grad: Tensor, grad_lse: Tensor, o: Tensor, lse: Tensor, *arguments: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    call = check_attention(*arguments)
     return empty_like(call.q), empty_like(call.k), empty_like(call.v)
 
 

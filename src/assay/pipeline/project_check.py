@@ -53,7 +53,7 @@ def sound_project(root: Path, folder: Path) -> Catalog:
     checked = check_project(root, folder)
     if problems := every_problem(root, checked):
         head = f"{folder}: {counted(len(problems), 'problem')}"
-        raise BadInput("\n  ".join([head, *first_told(list(map(str, problems)))]))
+        raise BadInput("\n  ".join([head, *first_told(problems)]))
     return checked.catalog
 
 

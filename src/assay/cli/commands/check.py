@@ -32,7 +32,7 @@ def check(project: ProjectOption = None) -> None:
     checked = check_project(checkout.ROOT, folder)
     problems, lines = every_problem(checkout.ROOT, checked), checked.own.lines
     figures = impossible_problems(checked.catalog, lambda of: (PROJECT_FILE, lines.get(of, 1)))
-    told = first_told(list(map(str, problems)))
+    told = first_told(problems)
     for line in (*told, *project_remarks(checked.catalog), *figures):
         say(str(line))
     if problems:
