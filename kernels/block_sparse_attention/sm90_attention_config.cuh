@@ -73,6 +73,10 @@ struct Config {
   // K stays in its slot until the sums have been checked; else it goes once its scores are there, and is read again
   // from global memory where the check fails. A stream of its own has few slots.
   static constexpr bool kKeepsKeys = kStreams == 1;
+  // A tile's last step checks sums, too, though Q must leave its place by then: it is in registers, or stays until the
+  // check is done, or is read again from global memory where the check fails. At D = 64 with blocks of 128 that costs
+  // more than the maxima do.
+  static constexpr bool kChecksLast = kBlock == 64 || kStreams == 1;
   // A CTA begins with so many registers a thread and deals them anew: what consumers take, producers must have left.
   static constexpr int kRegisters = 65536 / kThreads / 8 * 8;
   static constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
@@ -195,6 +199,16 @@ struct __align__(16) Published {
   int batch;
   int steps;  // below 0: no more tiles
 };
+
+// The first of the warp's 16 rows within its tile.
+__device__ __forceinline__ int first_row(int consumer) {
+  return (Config::kStreams == 1 ? consumer * Config::kConsumerRows : 0) + threadIdx.x / 32 % 4 * 16;
+}
+
+// The first of the thread's two queries.
+__device__ __forceinline__ int query_of(const Published& tile, int consumer) {
+  return tile.row * Config::kTileRows + first_row(consumer) + threadIdx.x % 32 / 4;
+}
 
 // What is masked of a key block: below 0 one of these, else its place in the row's list of partial blocks.
 enum Part : int { kWhole = -1, kUpToLastKey = -2 };

@@ -238,7 +238,10 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
     if constexpr (Config::kScaled) {
       scale = tell(scale);
     }
-    if (__builtin_expect(Config::kCheckedSums && !last && left > 0 && !masked, 1)) {
+    if (__builtin_expect(Config::kCheckedSums && !last && (Config::kChecksLast || left > 0) && !masked, 1)) {
+      if (Config::kChecksLast && !Config::kQRegisters && !Config::kKeepsKeys && left == 0) {
+        leave_q();
+      }
       float sums[2];
       const auto wait_for_values = [&](const float (&parts)[2][2]) {
         stay_before(parts[0]);
@@ -266,7 +269,7 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
         if constexpr (Config::kKeepsKeys) {
           multiply_scores_by_warp(scores, queries, shared.slot(here.slot_k));
         } else {
-          multiply_scores_by_warp(scores, queries, p, tile, tell(keys));
+          multiply_scores_by_warp(scores, queries, p, tile, consumer, tell(keys));
         }
         if (exponentiate(scores, state, factor, log2_of(p, scale), scale)) {
           scale_accum(accum, factor);
@@ -277,6 +280,9 @@ __device__ __forceinline__ void consume(const Problem& p, const Shared& shared, 
       }
       if constexpr (Config::kKeepsKeys) {
         release(shared.empty(here.slot_k));
+        if (!Config::kQRegisters && left == 0) {
+          leave_q();
+        }
       }
     } else {
       if constexpr (Config::kKeepsKeys) {

@@ -7,11 +7,6 @@
 
 namespace attention {
 
-// The first of the warp's 16 rows within its tile.
-__device__ __forceinline__ int first_row(int consumer) {
-  return (Config::kStreams == 1 ? consumer * Config::kConsumerRows : 0) + threadIdx.x / 32 % 4 * 16;
-}
-
 // The thread's 16-byte part of 32 columns from `column` on, of its row `r`.
 __device__ __forceinline__ void store_words(const AssayAttention& c, const Published& tile, int query, int column,
                                             const uint32_t (&words)[4]) {
@@ -25,11 +20,6 @@ __device__ __forceinline__ void store_lse(const AssayAttention& c, const Publish
   if (c.lse != nullptr && threadIdx.x % 4 == 0 && query < c.queries) {
     c.lse[(static_cast<int64_t>(tile.batch) * c.heads + tile.head) * c.queries + query] = lse;
   }
-}
-
-// First of the thread's two queries.
-__device__ __forceinline__ int query_of(const Published& tile, int consumer) {
-  return tile.row * Config::kTileRows + first_row(consumer) + threadIdx.x % 32 / 4;
 }
 
 __device__ __forceinline__ void store_tile(float (&accum)[Config::kAccum], const Softmax& state, const Problem& p,

@@ -35,12 +35,18 @@ __device__ __forceinline__ Tile tile_at(const Problem& p, int index) {
   return tile;
 }
 
-// The column of the tile's i-th block: partial blocks come first.
+// The column of the tile's i-th block: partial blocks come first. A list without them is read as far as it has room, so
+// that the answer need not wait for its length; columns beyond that are not used.
 __device__ __forceinline__ int column_of(const Problem& p, const Tile& tile, int i) {
+  const AssayAttention& c = p.call;
+  if (c.partial_counts == nullptr) {
+    return i < c.full_pitch && c.full_counts != nullptr
+               ? c.full_columns[static_cast<int64_t>(tile.list) * c.full_pitch + i]
+               : 0;
+  }
   if (i >= tile.blocks) {
     return 0;
   }
-  const AssayAttention& c = p.call;
   return i < tile.partial ? c.partial_columns[static_cast<int64_t>(tile.list) * c.partial_pitch + i]
                           : c.full_columns[static_cast<int64_t>(tile.list) * c.full_pitch + i - tile.partial];
 }
@@ -57,7 +63,8 @@ struct Load {
   int batch;
 };
 
-// One warp. The ticket after the next and the next tile's first indices are asked for a tile ahead.
+// One warp. The ticket after the next and the next tile's first indices are asked for a tile ahead, behind the tile's
+// first copies.
 __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, const CUtensorMap* map_q,
                                         const CUtensorMap* map_k, const CUtensorMap* map_v) {
   const int lane = threadIdx.x % 32;
@@ -140,19 +147,25 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
   }
   bool first = true;
   while (index < p.tiles) {
-    const int next_index = __shfl_sync(kAll, pending, 0);
-    const Tile next = tile_at(p, next_index);
-    const int next_columns = column_of(p, next, lane);
+    int next_index = 0;
+    Tile next;
+    int next_columns = 0;
     StepScale next_scales{};
-    if constexpr (Config::kScaled) {
-      next_scales = scale_of(p, next, lane, next_columns);
-    }
+    const auto look_ahead = [&] {
+      next_index = __shfl_sync(kAll, pending, 0);
+      next = tile_at(p, next_index);
+      next_columns = column_of(p, next, lane);
+      if constexpr (Config::kScaled) {
+        next_scales = scale_of(p, next, lane, next_columns);
+      }
+    };
 
     const int steps = (tile.blocks + Config::kParts - 1) / Config::kParts;
     publish(tile, steps);
     // Streams ask at different times, so that the last tiles fall to different SMs rather than to a few whole ones.
     const int ticket_at = steps * shared.stream / Config::kStreams;
     if (steps == 0) {
+      look_ahead();
       pending = ticket();
     }
     const int q_at = first ? 0 : min(steps, Config::kStepsBeforeQ);
@@ -164,9 +177,6 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
         if constexpr (Config::kScaled) {
           scales = scale_of(p, tile, begin + lane, columns);
         }
-      }
-      if (step == ticket_at) {
-        pending = ticket();
       }
       if (step == q_at) {
         load_q(tile);
@@ -208,6 +218,12 @@ __device__ __forceinline__ void produce(const Problem& p, const Shared& shared, 
       load_value();
       value = load;
       value_waits = true;
+      if (step == 0) {
+        look_ahead();
+      }
+      if (step == ticket_at) {
+        pending = ticket();
+      }
     }
     if (steps > 0) {
       if (q_at == steps) {

@@ -96,9 +96,9 @@ __device__ __forceinline__ void multiply_values(float (&accum)[Config::kAccum],
 }
 
 // One warp: its 16 rows of a tile's scores with these keys, as multiply_scores leaves them. Keys come from global
-// memory, for their slot has been given back.
-__device__ __forceinline__ void multiply_scores_by_warp(float (&scores)[Config::kScores], const Queries& q,
-                                                        const Problem& p, const Published& tile,
+// memory, for their slot has been given back; so do queries that may have left theirs.
+__device__ __forceinline__ void multiply_scores_by_warp(float (&scores)[Config::kScores], const Queries& queries,
+                                                        const Problem& p, const Published& tile, int consumer,
                                                         const StepKeys& keys) {
   const AssayAttention& c = p.call;
   const int lane = threadIdx.x % 32;
@@ -108,16 +108,37 @@ __device__ __forceinline__ void multiply_scores_by_warp(float (&scores)[Config::
   for (int i = 0; i < Config::kScores; ++i) {
     scores[i] = 0.0f;
   }
-#pragma unroll
-  for (int j = 0; j < Config::kScores / 4; ++j) {
+  const auto multiply = [&](const uint32_t(&a)[4], int j, int step) {
     constexpr int kGroups = Config::kBlock / 8;  // of 8 keys, in a block
     const auto* const words =
         reinterpret_cast<const uint32_t*>(k + (keys.key[j / kGroups] + j % kGroups * 8) * c.k_row);
+    mma::mma_m16n8k16(Element{}, scores + 4 * j, a, words[8 * step], words[8 * step + 4]);
+  };
+  if constexpr (Config::kChecksLast && !Config::kQRegisters) {
+    const uint32_t* rows[2];
 #pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int query = min(query_of(tile, consumer) + 8 * r, c.queries - 1);  // rows behind it are not stored
+      rows[r] = reinterpret_cast<const uint32_t*>(static_cast<const uint16_t*>(c.q) + tile.batch * c.q_batch +
+                                                  tile.head * c.q_head + query * c.q_row + lane % 4 * 2);
+    }
+#pragma unroll 1
     for (int step = 0; step < Config::kScoreProducts; ++step) {
-      uint32_t a[4];
-      q.operand(a, step);
-      mma::mma_m16n8k16(Element{}, scores + 4 * j, a, words[8 * step], words[8 * step + 4]);
+      const uint32_t a[4] = {rows[0][8 * step], rows[1][8 * step], rows[0][8 * step + 4], rows[1][8 * step + 4]};
+#pragma unroll
+      for (int j = 0; j < Config::kScores / 4; ++j) {
+        multiply(a, j, step);
+      }
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < Config::kScores / 4; ++j) {
+#pragma unroll
+      for (int step = 0; step < Config::kScoreProducts; ++step) {
+        uint32_t a[4];
+        queries.operand(a, step);
+        multiply(a, j, step);
+      }
     }
   }
 }

@@ -29,8 +29,8 @@
 //
 // Softmax: running maxima as usual, but O and the sums stay scaled by an older maximum until the new one has outgrown
 // it by 2^8 (FP8: 2^2) in any row of the warp: probabilities then reach 256 at most, which the type holds with the same
-// relative precision. With CHECKED_SUMS 1, only a tile's first and last steps and masked ones ask for maxima. The
-// others take their exponentials at once, by the reference they find. No probability exceeds the sum it is part of:
+// relative precision. With CHECKED_SUMS 1, only a tile's first step and masked ones ask for maxima; at HEAD_DIM
+// 64 with blocks of 128 its last one, too. The others take their exponentials at once, by the reference they find. No probability exceeds the sum it is part of:
 // where a thread's sum is small enough, all is well, and without comparing and exchanging the exponentials begin as
 // soon as the scores are there. Where it is not, the warp computes its scores again, by mma.sync, and goes the long
 // way.
@@ -62,8 +62,11 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     ptx::prefetch_tensormap(&map_q);
     ptx::prefetch_tensormap(&map_k);
     ptx::prefetch_tensormap(&map_v);
-    for (int stream = 0; stream < Config::kStreams; ++stream) {
-      const Shared shared{memory, base, stream};
+  }
+  if (threadIdx.x < Config::kConsumers) {  // a thread for each consumer and its stream
+    const int consumer = threadIdx.x;
+    const Shared shared{memory, base, consumer};
+    if (consumer < Config::kStreams) {
       for (int slot = 0; slot < Config::kSlots; ++slot) {
         ptx::mbarrier_init(shared.full(slot), 1);
         ptx::mbarrier_init(shared.empty(slot), Config::kReleases);
@@ -73,12 +76,9 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
         ptx::mbarrier_init(shared.queue_empty(place), Config::kReleases);
       }
     }
-    const Shared shared{memory, base, 0};
     for (int stage = 0; stage < Config::kQStages; ++stage) {
-      for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
-        ptx::mbarrier_init(shared.q_full(consumer, stage), 1);
-        ptx::mbarrier_init(shared.q_empty(consumer, stage), 4);
-      }
+      ptx::mbarrier_init(shared.q_full(consumer, stage), 1);
+      ptx::mbarrier_init(shared.q_empty(consumer, stage), 4);
     }
     ptx::fence_mbarrier_init();
   }

@@ -35,7 +35,7 @@ class SelectedBlocks:
     counts: Tensor
     """int32 [mask_batches, mask_heads, rows]."""
     columns: Tensor
-    """int32 [mask_batches, mask_heads, rows, pitch]; those past a row's count are not read."""
+    """int32 [mask_batches, mask_heads, rows, pitch]; those past a row's count are not used."""
 
 
 @dataclass(frozen=True)
