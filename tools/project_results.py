@@ -112,11 +112,10 @@ def _measured_on(verdicts: Sequence[Verdict]) -> str:
 def _counts(once: Sequence[Outcome]) -> tuple[str, str]:
     """Return what became of the figures, and of the relations between them."""
     splits = counts_of(once)
-    found, relations = splits[headed(splits)], told(splits["relations"].statuses)
-    elsewhere = told(splits[ELSEWHERE].statuses)
+    found, relations = splits[headed(splits)], told(splits["relations"])
+    elsewhere = told(splits[ELSEWHERE], ELSEWHERE)
     return (
-        f"{told(found.statuses, found.away)}"
-        f"{f'; on another GPU than named: {elsewhere}' if elsewhere else ''}",
+        f"{told(found)}{f'; on another GPU: {elsewhere}' if elsewhere else ''}",
         f"; relations between its own figures: {relations}" if relations else "",
     )
 

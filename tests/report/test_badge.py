@@ -30,10 +30,10 @@ def test_every_figure_is_counted_and_what_exceeds_is_no_reproduction():
 def test_what_was_measured_on_another_gpu_is_said():
     away = {Status.REPRODUCED: 3, Status.EXCEEDED: 1}
     counts = of(away, reproduced=5, exceeded=1, misstated=1)
-    there = "reproduced (2 on the GPU the source names)"
-    assert words(badge(counts)) == ["assay", f"5 of 7 figures {there}, 1 exceeded (none)"]
+    assert words(badge(counts)) == ["assay", "2 of 7 figures reproduced, 4 on another GPU"]
     assert badge_words(counts) == (
-        f"7 published speed figures: 5 {there}, 1 exceeded (none), 1 misstated"
+        "7 published speed figures: 2 reproduced, 1 misstated, "
+        "4 on another GPU (would be 3 reproduced, 1 exceeded)"
     )
 
 

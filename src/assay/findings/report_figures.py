@@ -141,7 +141,11 @@ def _claims(catalog: Catalog, verdicts: Iterable[Verdict]) -> Iterator[tuple[str
             stated = verdict.claimed, verdict.unit, verdict.relation
             claimed = claimed_figure(*stated, entry, catalog.claims)
             kind = page_kind(catalog, verdict)
-            yield name, ClaimInShort(title=entry.statement, claimed=claimed, kind=kind)
+            document = catalog.sources[verdict.source].source.title
+            yield (
+                name,
+                ClaimInShort(title=entry.statement, claimed=claimed, document=document, kind=kind),
+            )
 
 
 def _figure(catalog: Catalog, verdict: Verdict, number: int | None) -> ReportFigure:

@@ -51,6 +51,8 @@ class ClaimInShort(Record):
     claimed: str
     """The figure with its unit and as many digits as the source prints; empty where there is none.
     """
+    document: str = ""
+    """Title of its source."""
     kind: str = ""
     """What a page counts it as: one of ``findings.headline.KINDS``."""
 
@@ -67,6 +69,12 @@ class OutcomeCounts(Record):
     def total(self) -> int:
         """Return how many there are."""
         return sum(self.statuses.values())
+
+    @property
+    def judged(self) -> dict[Status, int]:
+        """Return how many came out how, without those measured on other hardware alone."""
+        left = {status: n - self.away.get(status, 0) for status, n in self.statuses.items()}
+        return {status: number for status, number in left.items() if number}
 
     @property
     def elsewhere(self) -> int:

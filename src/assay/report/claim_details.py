@@ -8,15 +8,16 @@ from assay.base.printable import capital
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
 from assay.evidence.stages import platform_path
+from assay.judging.counts import outcome
 from assay.judging.verdicts import FIGURES
 from assay.records.attestation import APPENDIX
 from assay.records.claims import Claim
 from assay.records.evaluations import PRIMARY, Benchmark, Metric
 from assay.records.measurements import ArmFacts
 from assay.records.units import margin_factor
-from assay.records.verdicts import Verdict, VerdictReading
+from assay.records.verdicts import Status, Verdict, VerdictReading
 from assay.report import formatting as fmt
-from assay.report.verdict_text import VerdictText, verdict_text
+from assay.report.verdict_text import VerdictText, ratio_of, verdict_text
 from assay.shared.counting import counted
 
 HOLDS = {True: "yes", False: "no", None: "open"}
@@ -58,7 +59,7 @@ def verdict_details(
         yield VerdictDetail(
             text=verdict_text(catalog, row),
             told=f"{found}{_explanation(row)}",
-            readings=tuple(_reading(row, each, work) for each in row.readings),
+            readings=tuple(_reading(catalog, row, each, work) for each in row.readings),
             facts=tuple(_facts(row, catalog.claims.get(row.claim))),
             nearest=tuple(_near(row)),
             links=(*_samples(evidence, row), *records),
@@ -131,7 +132,9 @@ def _work_by_reading(catalog: Catalog, evidence: Evidence, verdict: Verdict) -> 
     return found
 
 
-def _reading(verdict: Verdict, reading: VerdictReading, of: Mapping[str, ArmFacts]) -> fmt.Row:
+def _reading(
+    catalog: Catalog, verdict: Verdict, reading: VerdictReading, of: Mapping[str, ArmFacts]
+) -> fmt.Row:
     """Return one meaning of a claim's words: its figure, the work it counts, whether it holds."""
     work, ratio = of.get(reading.id), reading.work_ratio
     done = work.counts.get("products") if work else None
@@ -152,6 +155,20 @@ def _reading(verdict: Verdict, reading: VerdictReading, of: Mapping[str, ArmFact
         "counted": fmt.operations(work.flop * ratio if work and ratio is not None else None),
         "factor": fmt.NOTHING if ratio is None else fmt.short(ratio),
         "ratio": ratio,
-        "holds": "not measured" if reading.measured is None else HOLDS[reading.holds],
+        "holds": _holds(catalog.claims.get(verdict.claim), verdict, reading),
         "reason": reading.reason,
     }
+
+
+def _holds(claim: Claim | None, verdict: Verdict, reading: VerdictReading) -> str:
+    """Return whether a figure holds under a reading; of a range, and where the verdict is that,
+    whether it is exceeded.
+    """
+    if reading.measured is None:
+        return "not measured"
+    edge = 1 + (verdict.margin or 0) if outcome(verdict) is Status.EXCEEDED else None
+    if claim and claim.value and claim.to:
+        edge = claim.to / claim.value
+    update = {"measured": reading.measured, "ci90": reading.ci90}
+    ratio = ratio_of(verdict.model_copy(update=update)) if reading.reason is None else None
+    return "exceeded" if edge and ratio and ratio.low > edge else HOLDS[reading.holds]

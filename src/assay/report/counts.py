@@ -10,45 +10,32 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalog.model import Catalog
-from assay.findings.headline import KINDS, tallied, tally
+from assay.findings.headline import ELSEWHERE, KINDS, tallied, tally
 from assay.judging.counts import Outcome, outcome
+from assay.records.report_figures import OutcomeCounts
 from assay.records.verdicts import Status, Verdict, Why
 from assay.report.formatting import Row
 from assay.shared.counting import counted
 
-NAMED_GPU = "on the GPU the source names"
 
-
-def told(numbers: Mapping[Status, int], away: Mapping[Status, int] | None = None) -> str:
-    """Return a tally in words: ``3 reproduced (1 on the GPU the source names), 2 exceeded``.
-
-    ``away``: how many of each were measured on another GPU alone.
+def told(found: OutcomeCounts, kind: str = "") -> str:
+    """Return how what counts as ``kind`` came out: ``3 reproduced, 2 on another GPU (would be 2
+    exceeded)``.
     """
-    words = status_words(numbers, away or {})
-    return ", ".join(f"{count} {words[status]}" for status, count in numbers.items())
+    if kind == ELSEWHERE:
+        return f"would be {_listed(found.statuses)}" if found.statuses else ""
+    away = f"{found.elsewhere} on another GPU (would be {_listed(found.away)})"
+    return ", ".join(filter(None, (_listed(found.judged), away if found.elsewhere else "")))
 
 
 def came_out(counted_things: Iterable[Outcome]) -> str:
-    """Return how things that count came out, in words."""
-    found = tallied(counted_things)
-    return told(found.statuses, found.away)
+    """Return how things of one kind that count came out, in words."""
+    every = tuple(counted_things)
+    return told(tallied(every), every[0].kind) if every else ""
 
 
-def status_words(
-    numbers: Mapping[Status, int], away: Mapping[Status, int], named: str = f" {NAMED_GPU}"
-) -> dict[Status, str]:
-    """Return what stands behind each number of a tally: its status and, where some of it were
-    measured on another GPU alone, in brackets how many were on the one ``named``, so called in the
-    first; where that is empty, a number alone.
-    """
-    found, of = {}, named
-    for status, count in numbers.items():
-        there = ""
-        if status in away:
-            number = count - away[status] or ("none" if named else 0)
-            there, of = f" ({number}{of})", ""
-        found[status] = f"{status.word}{there}"
-    return found
+def _listed(numbers: Mapping[Status, int]) -> str:
+    return ", ".join(f"{count} {status.word}" for status, count in numbers.items())
 
 
 WITH = "with"
@@ -117,20 +104,30 @@ def count_words(found: Iterable[Facet]) -> str:
     numbers = Counter(facet.kind for facet in found)
     parts = [counted(numbers[kind], *words) for kind, words in KINDS.items() if kind in numbers]
     if WITH in numbers:
-        parts.append(f"{counted(numbers[WITH], 'claim')} counted with another")
+        parts.append(with_another(numbers[WITH]))
     return ", ".join(parts)
+
+
+def with_another(number: int) -> str:
+    """Return how many claims count with another."""
+    return f"{counted(number, 'claim')} counted with another"
 
 
 def outcome_words(found: Iterable[Facet]) -> str:
     """Return how what counts among facets came out: ``36 consistent, 50 inconsistent``."""
     counting = [facet for facet in found if facet.kind != WITH]
-    away = (each.status for each in counting if each.hardware == OTHER)
-    return told(tally(each.status for each in counting), tally(away))
+    away = tally(each.status for each in counting if each.hardware == OTHER)
+    return told(OutcomeCounts(statuses=tally(each.status for each in counting), away=away))
 
 
-def choice_of(kind: str, *, status: Status | None = None, why: Why | None = None) -> str:
-    """Return the choice of values that a number is told by, as the page's address has it."""
-    values = {"k": kind, "v": status and status.value, "w": why and why.value}
+def choice_of(
+    kind: str, *, status: Status | None = None, why: Why | None = None, on: str | None = None
+) -> str:
+    """Return the choice of values that a number is told by, as the page's address has it.
+
+    ``on``: ``NAMED`` or ``OTHER``.
+    """
+    values = {"k": kind, "v": status and status.value, "w": why and why.value, "h": on}
     return "&".join(f"{name}={value}" for name, value in values.items() if value)
 
 

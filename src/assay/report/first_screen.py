@@ -2,27 +2,37 @@
 that is guarded.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalog.model import Catalog
 from assay.evidence.model import Evidence
-from assay.findings.headline import FIGURES, KINDS, OF_WHAT, Counts, causes, counts_of, headed
+from assay.findings.headline import (
+    ELSEWHERE,
+    FIGURES,
+    KINDS,
+    OF_WHAT,
+    Counts,
+    causes,
+    counts_of,
+    headed,
+)
 from assay.judging.counts import Outcome
 from assay.records.attestation import PipelineRecord
 from assay.records.plan import TargetPlan
-from assay.records.report_figures import OutcomeCounts
 from assay.records.verdicts import INFERRED, Status, Why
 from assay.report import formatting as fmt
 from assay.report.checks import GuardWords
 from assay.report.claims import ClaimLine, project_stamp
-from assay.report.counts import choice_of, status_words, told
+from assay.report.counts import NAMED, OTHER, choice_of, told
 from assay.report.figures.strip import figure_strip
-from assay.report.figures.svg import mark_of
+from assay.report.figures.svg import Mark, mark_of
 from assay.shared.counting import agreeing, counted
 
 TREES = {True: "", False: " with uncommitted changes", None: " (tree state not known)"}
 """What is said of a commit, by whether its tree was clean."""
 NOTHING_COUNTS = "No published speed figure is among the claims."
+NONE_THERE = "No figure was measured on a GPU that its source names."
+AWAY = "on another GPU", mark_of(Status.ELSEWHERE)
 
 
 def first_screen(
@@ -41,6 +51,7 @@ def first_screen(
     split = splits[kind]
     members = [each for each in counted_things if each.kind == kind]
     idle = [each for each in members if each.status is Status.NOT_RUN]
+    inferred = sum(each.why in INFERRED and not each.away for each in members)
     return {
         "project": project_stamp(catalog),
         "commit": f"commit {pipeline.commit[:12]}{TREES[pipeline.clean_tree]}"
@@ -50,18 +61,13 @@ def first_screen(
         "signer": pipeline.signing_key,
         "machines": [_machine(catalog, evidence, plan) for plan in measured_first],
         "own": kind == "own",
-        "conclusion": conclusion(kind, split, sum(each.why in INFERRED for each in members)),
-        "chips": [
-            (split.statuses[each], words, mark_of(each), choice_of(kind, status=each))
-            for each, words in status_words(split.statuses, split.away, named="").items()
-        ],
+        "conclusion": conclusion(splits, inferred),
+        "chips": list(_chips(splits)),
         "headline": headline_words(splits) if split.total else "",
-        "brackets": split.elsewhere
-        and f"In brackets: on the GPU named; hollow: on another ({split.elsewhere}).",
         "causes": cause_chips([each for each in members if each not in idle], kind),
         "not_run": cause_chips(idle, kind),
         "apart": [
-            (counted(of.total, *KINDS[each]), told(of.statuses, of.away), choice_of(each))
+            (counted(of.total, *KINDS[each]), told(of, each), choice_of(each))
             for each, of in splits.items()
             if each != kind and of.total
         ],
@@ -71,20 +77,37 @@ def first_screen(
     }
 
 
-def conclusion(kind: str, split: OutcomeCounts, inferred: int = 0) -> str:
-    """Return in one sentence how many of what the headline counts hold; of those that do not, how
-    many are ``inferred`` to be misstated.
+def _chips(splits: Counts) -> Iterator[tuple[int, str, Mark, str]]:
+    """Yield what the headline counts, by status: how many, words, mark and the choice that shows
+    them; last what was measured on another GPU alone.
     """
-    if not split.total:
-        return NOTHING_COUNTS
-    numbers = split.statuses.items()
+    kind = headed(splits)
+    split = splits[kind]
+    for status, number in split.judged.items():
+        on = NAMED if status in split.away else None
+        yield number, status.word, mark_of(status), choice_of(kind, status=status, on=on)
+    if split.elsewhere:
+        yield (split.elsewhere, *AWAY, choice_of(kind, on=OTHER))
+    elif kind == FIGURES and splits[ELSEWHERE].total:
+        yield (splits[ELSEWHERE].total, *AWAY, choice_of(ELSEWHERE))
+
+
+def conclusion(splits: Counts, inferred: int = 0) -> str:
+    """Return in one sentence how many of what the headline counts hold; of those that do not, how
+    many are ``inferred`` to be misstated. What was measured on another GPU alone is none of them.
+    """
+    kind = headed(splits)
+    numbers = splits[kind].judged.items()
+    total = sum(number for _, number in numbers)
+    if not total:
+        return NONE_THERE if splits[kind].elsewhere or splits[ELSEWHERE].total else NOTHING_COUNTS
     fail = sum(number for status, number in numbers if status.facts.strict)
     hold = sum(n for status, n in numbers if status.facts.decided and not status.facts.strict)
-    of = counted(split.total, *OF_WHAT[kind])
+    of = counted(total, *OF_WHAT[kind])
     parts = [f"{hold or 'None'} of {of} {agreeing(hold or 1, 'holds', 'hold')}"]
     seems = f" ({'' if inferred == fail else f'{inferred} '}by inference)" if inferred else ""
     parts += [f"{fail} {agreeing(fail, 'does', 'do')} not{seems}"] if fail else []
-    idle = split.total - hold - fail
+    idle = total - hold - fail
     parts += [f"{idle} {agreeing(idle, 'stays', 'stay')} open"] if idle else []
     return f"{', '.join(parts)}."
 
@@ -94,8 +117,8 @@ def headline_words(splits: Counts) -> str:
     kind = headed(splits)
     split = splits[kind]
     if not split.total:
-        return NOTHING_COUNTS
-    return f"{counted(split.total, *OF_WHAT[kind])}: {told(split.statuses, split.away)}."
+        return conclusion(splits)
+    return f"{counted(split.total, *OF_WHAT[kind])}: {told(split)}."
 
 
 def _lead(plans: Sequence[TargetPlan]) -> str:
@@ -117,7 +140,7 @@ def _machine(catalog: Catalog, evidence: Evidence, plan: TargetPlan) -> tuple[st
         return product, f"not measured: {detail}", ""
     gpu = platform.device.gpu
     limit = "" if gpu.power_limit_w is None else f", {fmt.short(gpu.power_limit_w)} W"
-    where = "measured in this run"
+    where = ""
     if provision.kind == "recorded":
         name = (provision.recorded_in or "").rsplit("/", 1)[-1].removesuffix(".tar.xz")
         where = f"taken from report {name}"

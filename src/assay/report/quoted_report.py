@@ -15,7 +15,7 @@ from assay.records.report_figures import OutcomeCounts, ReportFigure, ReportFigu
 from assay.records.verdicts import Status
 from assay.report import formatting as fmt
 from assay.report.claims import project_stamp
-from assay.report.counts import status_words, told
+from assay.report.counts import told, with_another
 from assay.shared.counting import counted
 from assay.verification.open_report import OpenReport
 
@@ -47,7 +47,7 @@ def badge_words(counts: Counts) -> str:
     """Return what a badge says, and everything that is counted."""
     shown = _shown(counts)
     total = counted(shown.total, *OF_WHAT[headed(counts)])
-    return f"{total}: {told(shown.statuses, shown.away)}" if shown.statuses else total
+    return f"{total}: {told(shown)}" if shown.statuses else total
 
 
 def _said(shown: OutcomeCounts) -> tuple[str, str]:
@@ -55,19 +55,18 @@ def _said(shown: OutcomeCounts) -> tuple[str, str]:
 
     Green: every figure holds on the GPU that its source names; as not reproduced: none holds.
     """
-    statuses, total = shown.statuses, shown.total
+    statuses, total = shown.judged, shown.total
     if total == statuses.get(Status.NOT_RUN, 0):
         words = "nothing measured" if total else "no speed figure"
         return words, Status.NOT_RUN.facts.light
     reproduced, exceeded = (statuses.get(each, 0) for each in (Status.REPRODUCED, Status.EXCEEDED))
     held = reproduced + exceeded
     state = Status.INCONCLUSIVE if held else Status.NOT_REPRODUCED
-    if held == total and not shown.elsewhere:
+    if held == total:
         state = Status.REPRODUCED
-    good = {Status.REPRODUCED: reproduced} | ({Status.EXCEEDED: exceeded} if exceeded else {})
-    there = status_words(good, shown.away)
-    words = f"{reproduced} of {counted(total, 'figure')} {there[Status.REPRODUCED]}"
-    words += f", {exceeded} {there[Status.EXCEEDED]}" if exceeded else ""
+    words = f"{reproduced} of {counted(total, 'figure')} reproduced"
+    words += f", {exceeded} exceeded" if exceeded else ""
+    words += f", {shown.elsewhere} on another GPU" if shown.elsewhere else ""
     return words, state.facts.light
 
 
@@ -77,12 +76,16 @@ def _text(words: str, x: float) -> str:
 
 
 def outcome_lines(figures: ReportFigures) -> list[str]:
-    """Return how a report's figures came out, kind by kind; of a kind that nobody ran, nothing."""
-    return [
-        f"{counted(found.total, *KINDS[kind])}: {told(found.statuses, found.away)}"
+    """Return how a report's figures came out, kind by kind; of a kind that nobody ran, nothing.
+    Last, how many claims count with another.
+    """
+    lines = [
+        f"{counted(found.total, *KINDS[kind])}: {told(found, kind)}"
         for kind, found in figures.counts.items()
         if set(found.statuses) - {Status.NOT_RUN}
     ]
+    others = len(figures.claims) - sum(found.total for found in figures.counts.values())
+    return [*lines, *([with_another(others)] if lines and others > 0 else [])]
 
 
 def markdown_summary(figures: ReportFigures, targets: Mapping[str, Target]) -> str:

@@ -23,7 +23,7 @@ from assay.records.attestation import VERDICTS
 from assay.records.claims import Audit, Claim
 from assay.records.units import with_unit
 from assay.records.verdicts import Status, Verdict, VerdictsFile
-from assay.report.counts import came_out
+from assay.report.counts import came_out, with_another
 from assay.report.verdict_text import lead_of, verdict_text
 from assay.shared.counting import counted
 from assay.verification.report_archive import opened_report, report_name
@@ -91,7 +91,7 @@ def claims(
             if counts_so := [each for each in once if each.kind == kind]:
                 lines.append(f"  {counted(len(counts_so), *words)}: {came_out(counts_so)}")
         if (others := len(shown) - len(once)) > 0:
-            lines.append(f"  {counted(others, 'claim')} counted with another")
+            lines.append(f"  {with_another(others)}")
     console.show_table("\n".join(lines), COLUMNS, [_cells(catalog, row, of) for row in rows])
 
 
@@ -193,7 +193,8 @@ def _cells(catalog: Catalog, row: Row, of: Mapping[str, Sequence[Verdict]]) -> t
         text = verdict_text(catalog, lead)
         if lead.measured is not None:
             measured = f"{text.measured}{' rebuilt' if text.rebuilt else ''}"
-        word, why = text.status.word, lead.why.short if lead.why else ""
+        away = "on another GPU, " if lead.status is Status.ELSEWHERE else ""
+        word, why = f"{away}{text.status.word}", lead.why.short if lead.why else ""
         target = f"{lead.target} for {text.instead_of}" if text.instead_of else target
     place = f"{row['source']}:{row['line']}"
     foretold = (catalog.claims[each["claim"]] for each in row["predicted"])
