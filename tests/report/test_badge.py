@@ -1,12 +1,16 @@
-"""The badge: what it says of a headline, and its bytes."""
+"""What a badge, a headline and a list of reports say of the same counts."""
 
 import xml.etree.ElementTree as ET
 
 import pytest
 
+from assay.findings.headline import counts_of
 from assay.records.report_figures import OutcomeCounts
 from assay.records.verdicts import Status
-from assay.report.quoted_report import badge, badge_words
+from assay.report.counts import with_another
+from assay.report.first_screen import NONE_THERE, conclusion
+from assay.report.quoted_report import badge, badge_words, outcome_lines
+from tests.findings.short_reports import figure, machine, report
 
 
 def of(away: dict[Status, int] | None = None, **statuses: int) -> dict[str, OutcomeCounts]:
@@ -35,6 +39,21 @@ def test_what_was_measured_on_another_gpu_is_said():
         "7 published speed figures: 2 reproduced, 1 misstated, "
         "4 on another GPU (would be 3 reproduced, 1 exceeded)"
     )
+
+
+def test_the_conclusion_counts_what_ran_on_the_gpu_that_is_named():
+    away = {Status.REPRODUCED: 2, Status.NOT_REPRODUCED: 1}
+    counts = counts_of([]) | of(away, reproduced=3, not_reproduced=1, inconclusive=1)
+    assert conclusion(counts).startswith("1 of 2 ")
+    assert (
+        conclusion(counts_of([]) | of(away, **{s.value: n for s, n in away.items()})) == NONE_THERE
+    )
+
+
+def test_a_claim_that_counts_with_another_is_counted():
+    found = report("run1", machine("card", "2026-11-21"), figure(1.0), figure(1.0, claim="other"))
+    found = found.model_copy(update={"counts": of(reproduced=1)})
+    assert outcome_lines(found)[-1] == with_another(1)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from assay.catalog.model import Catalog
 from assay.findings.headline import outcomes
 from assay.records.verdicts import Verdict, VerdictReading, VerdictsFile
 from assay.report import formatting as fmt
+from assay.report.claim_details import verdict_details
 from assay.report.claims import claim_lines
 from assay.report.figures.strip import figure_strip
 from assay.report.verdict_text import claimed_text
@@ -39,6 +40,20 @@ def test_what_the_authors_program_prints_stands_beside_a_rebuild(ratio):
         strip = figure_strip(catalog, [row.source], figures, {row.claim: line})
         assert strip["drawings"][0].count(f'href="#{row.claim}"') == (2 if shown else 1)
         assert ("small: what the author's program prints" in strip["looks"]) is bool(shown)
+
+
+@pytest.mark.parametrize(("factor", "says"), [(1.5, "yes"), (3.0, "exceeded")])
+def test_a_reading_beyond_a_claimed_range_exceeds_it(ratio, factor, says):
+    catalog, row = ratio
+    claim = catalog.claims[row.claim]
+    ranged = claim.model_copy(update={"to": 2 * claim.value})
+    known = replace(catalog, claims={**catalog.claims, claim.id: ranged})
+    at = factor * row.claimed
+    reading = VerdictReading(id="other", says="otherwise", primary=False, measured=at,
+                             ci90=(0.99 * at, 1.01 * at), holds=True)  # fmt: skip
+    read = row.model_copy(update={"readings": (reading,)})
+    (detail,) = verdict_details(known, b.evidence([]), [read])
+    assert detail.readings[0]["holds"] == says
 
 
 def test_a_figure_that_the_source_does_not_print_is_marked_and_says_what_it_follows_from(ratio):

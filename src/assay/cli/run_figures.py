@@ -7,11 +7,12 @@ from assay.catalog.model import Catalog
 from assay.cli.console import say
 from assay.evidence.model import Evidence
 from assay.findings.binary_matches import binary_matches
-from assay.findings.headline import FIGURES, counts_of, outcomes
+from assay.findings.headline import ELSEWHERE, FIGURES, KINDS, counts_of, outcomes
 from assay.judging.counts import outcome, rows_by_claim
 from assay.records.verdicts import Status, Verdict
 from assay.report.checks import binaries_guard
 from assay.report.claims import project_stamp
+from assay.report.counts import told
 from assay.report.first_screen import cause_chips, headline_words
 from assay.report.story import story
 from assay.report.verdict_text import claimed_text, lead_of, verdict_text
@@ -26,7 +27,11 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
     counted_things = outcomes(catalog, verdicts)
     if (stamp := project_stamp(catalog)) is not None:
         say(f"{stamp.title}: its claims are its signer's own, not Assay's: project {stamp.sha256}")
-    say(headline_words(counts_of(counted_things)))
+    splits = counts_of(counted_things)
+    say(headline_words(splits))
+    if splits[ELSEWHERE].total:
+        away = counted(splits[ELSEWHERE].total, *KINDS[ELSEWHERE])
+        say(f"{away}: {told(splits[ELSEWHERE], ELSEWHERE)}")
     published = [each for each in counted_things if each.kind == FIGURES]
     idle = [each for each in published if each.status is Status.NOT_RUN]
     if why_not := cause_chips([each for each in published if each not in idle]):
@@ -38,10 +43,10 @@ def tell_figures(catalog: Catalog, evidence: Evidence, verdicts: Sequence[Verdic
         say("not run: " + "; ".join(f"{count}: {why.words}" for count, why, _ in cause_chips(idle)))
     if (binaries := binaries_guard(binary_matches(catalog, evidence))) is not None:
         say(f"builds: {binaries.words}")
-    told = telling(catalog, verdicts)
-    for verdict in told:
+    shown = telling(catalog, verdicts)
+    for verdict in shown:
         say(claim_words(catalog, verdict))
-    if (more := len(rows_by_claim(verdicts)) - len(told)) > 0:
+    if (more := len(rows_by_claim(verdicts)) - len(shown)) > 0:
         left = counted(more, "more claim or audit", "more claims and audits")
         say(f"{left}: the report has all")
 
@@ -67,7 +72,8 @@ def claim_words(catalog: Catalog, verdict: Verdict) -> str:
         named = f" instead of {text.instead_of}" if text.instead_of else ""
         parts.append(f"{word} {text.measured}{place}{named}")
     cause = f" ({verdict.why.short})" if verdict.why else ""
-    return f"{verdict.claim}: {', '.join(parts)}: {text.status.word}{cause}"
+    would = "would be " if text.instead_of else ""
+    return f"{verdict.claim}: {', '.join(parts)}: {would}{text.status.word}{cause}"
 
 
 def not_run_words(verdicts: Iterable[Verdict]) -> Iterator[str]:

@@ -133,11 +133,10 @@ def _of_earlier_sources(case: Case, target: str, arms: Sequence[ArmFacts]) -> It
         known = then is not None and then.artifact and then.artifact.sha256 == measured
         same = _same_code(then, now) if then is not None and known else None
         if commit and not same:
-            makes = "what the compiler makes of them"
-            code = f"and so is {makes}" if same is False else f"and nobody compared {makes}"
+            code = "so has its machine code" if same is False else "machine codes were not compared"
             yield (
-                f"{variant} was measured as compiled from the sources of {commit[:12]}; today's "
-                f"are others, {code}."
+                f"{variant} was measured as compiled at commit {commit[:12]}. Its source has "
+                f"changed since, and {code}."
             )
 
 

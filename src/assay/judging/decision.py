@@ -150,8 +150,8 @@ def _within_noise(measured: Measured, claimed: float, judging: Judging) -> Decis
     if control is None or floor is None or distance > math.log1p(floor):
         return None
     clause = (
-        f"that is no further from the figure than the same binary is from itself in this run, "
-        f"{percent(floor)}"
+        "its distance to the figure is within the noise of this run: the same binary differs from "
+        f"itself by up to {percent(floor)}"
     )
     quiet = f"a quieter machine, with a noise floor below {percent(math.expm1(distance))}"
     words = "; or ".join((*_settling(control, distance, judging), quiet))
@@ -189,9 +189,9 @@ def one_sided(
     if wanted:
         return Decision(Status.REPRODUCED, None, f"the whole interval is {words} that figure")
     if missed:
-        clause = f"no part of the interval is {words} that figure"
+        clause = f"the whole interval is {'below' if below else 'above'} that figure"
         return Decision(Status.NOT_REPRODUCED, None, clause)
-    clause = f"the interval straddles the figure, and {words} that was claimed"
+    clause = "the interval lies on both sides of that figure"
     return Decision(Status.INCONCLUSIVE, "interval_straddles", clause)
 
 

@@ -198,7 +198,7 @@ def _toppled(
     beating = [outcome for outcome in unsaid if missed and _beats(claim, outcome)]
     if beating:
         named = "; ".join(outcome.says for outcome in beating)
-        words = f" More than the figure is had where the source leaves the choice: {named}."
+        words = f" More than the figure comes out where the source leaves the choice: {named}."
         return _open(Why.HANGS_ON_UNSTATED), words
     missing, other = _missing(tried)
     if not missing:

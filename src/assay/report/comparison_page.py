@@ -121,10 +121,14 @@ def difference(figure: ComparedFigure) -> str:
     return "" if moved is None else f"{100 * moved:+.2g}\N{NO-BREAK SPACE}%"
 
 
+def page_cell(figure: ReportFigure | None) -> str:
+    """Return what ``cell`` does, for a page: an interval stays on one line."""
+    return _INTERVAL.sub(lambda found: fmt.unbroken(found[0]), cell(figure))
+
+
 def _page_row(row: ComparedFigure) -> tuple[ComparedFigure, str, str, list[str]]:
-    """Return a row's cells; a figure stays on one line with its unit, an interval with its ends."""
-    cells = [_INTERVAL.sub(lambda found: fmt.unbroken(found[0]), cell(f)) for f in row.figures]
-    return row, fmt.unbroken(row.claimed), difference(row), cells
+    """Return a row's cells; a figure stays on one line with its unit."""
+    return row, fmt.unbroken(row.claimed), difference(row), [page_cell(f) for f in row.figures]
 
 
 def comparison_page(templates: Path, view: ComparisonView) -> str:

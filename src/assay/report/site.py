@@ -20,7 +20,7 @@ from assay.records.report_figures import ArmRate, ClaimInShort, ReportMachine
 from assay.records.units import SYMBOLS
 from assay.records.verdicts import Status
 from assay.report import formatting as fmt
-from assay.report.comparison_page import cell
+from assay.report.comparison_page import cell, page_cell
 from assay.report.figures.svg import symbols, verdict_mark
 from assay.report.figures.trend import TrendPoint, trend
 from assay.report.quoted_report import outcome_lines
@@ -282,7 +282,7 @@ class Site:
                        picture=claim.picture(),
                        again=again_line(again_in_history(claim.lines, claim.holders)))  # fmt: skip
         rows = [
-            (each, [(e, verdict_mark(e.figure), cell(e.figure)) for e in each.newest])
+            (each, [(e, verdict_mark(e.figure), page_cell(e.figure)) for e in each.newest])
             for each in claims
         ]
         yield page("claims.html", "claims.html", rows=rows)
@@ -352,7 +352,7 @@ class Site:
 def _told(claim: SiteClaim) -> list[tuple[HistoryLine, object, str]]:
     lines = sorted(claim.lines, key=lambda line: line.last.at, reverse=True)[:SHOWN]
     return [
-        (line, verdict_mark(figure), "; ".join([cell(figure), *line.judged_otherwise()]))
+        (line, verdict_mark(figure), "; ".join([page_cell(figure), *line.judged_otherwise()]))
         for line in lines
         for figure in [line.last.figure]
     ]
