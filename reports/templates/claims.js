@@ -31,7 +31,7 @@
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const active = words.length > 0 || choices.some((choice) => choice.value);
     const numbers = {};
-    let count = 0;
+    let count = 0, besides = "";
     for (const claim of claims) {
       const found = fitting(claim, words);
       for (const facet of found) {
@@ -40,6 +40,7 @@
       }
       count += found.length > 0;
       claim.hidden = !found.length && claim !== named;
+      if (!found.length && claim === named) { besides = ", and the one named"; }
       claim.classList.toggle("named", claim === named);
       const folded = claim.closest("details.group");
       if (found.length && active && folded && !folded.open) {
@@ -53,8 +54,8 @@
     }
     const told = kinds.filter((kind) => numbers[`k:${kind.value}`])
       .map((kind) => `${numbers[`k:${kind.value}`]} ${kind.text}`).join(", ");
-    shown.textContent = count ? `${count} of ${claims.length} claims${told && `: ${told}`}`
-      : "No claim fits. Reset shows all.";
+    shown.textContent = count ? `${count} of ${claims.length} claims${told && `: ${told}`}${besides}`
+      : `No claim fits${besides && " but the one named"}. Reset shows all.`;
   }
 
   // What a claim is sorted by: its place in the page, ratio, severity, or source and line.

@@ -21,7 +21,7 @@ KINDS = {
         "figure measured on another GPU than its source names",
         "figures measured on another GPU than their sources name",
     ),
-    "ratios": ("ratio of two such figures", "ratios of two such figures"),
+    "ratios": ("ratio of two published figures", "ratios of two published figures"),
     "own": ("own claim of this project", "own claims of this project"),
     "probes": (
         "compile probe or other statement",

@@ -26,7 +26,7 @@ Tally = dict[Status, int]
 RATIOS = frozenset({Metric.RATE_RATIO, Metric.TIME_RATIO})
 COUNTED_APART = ("published", "elsewhere", "ratios", "own", "probes", "arithmetic", "assumed")
 """What is counted apart: published speed figures, those measured on other hardware alone (by what
-they would be there), ratios of two such figures, what this project says of its own kernels,
+they would be there), ratios of two published figures, what this project says of its own kernels,
 statements without a speed, arithmetic of the sources, and relations that rest on an assumption."""
 
 

@@ -107,7 +107,7 @@ def weigh_readings(ask: Question, verdict: Verdict) -> Verdict:
     if fields.get("why") is Why.OTHER_WORK and not _by_itself(case, claim, target, tried):
         fields["why"] = Why.OTHER_WORK_SEEMS
     paths = tuple(path for each in tried for path in each.measured.evidence)
-    told = f"{_told(holding, outcomes)}{words}"
+    told = f"{_told(verdict.status, holding, outcomes)}{words}"
     return case.adding(verdict, told, paths, readings=(first, *outcomes), **fields)
 
 
@@ -306,21 +306,26 @@ def _work_ratio(measured: Measured) -> float | None:
     return significant(measured.work_ratio)
 
 
-def _told(holding: list[str], tried: list[VerdictReading]) -> str:
-    """Return how many readings were tried, and under which of them the figure holds."""
+def _told(status: Status, holding: list[str], tried: list[VerdictReading]) -> str:
+    """Return how many readings were tried, and under which of them the figure holds; of one that is
+    exceeded, whether it is matched.
+    """
     measured = [outcome for outcome in tried if outcome.measured is not None]
     if not measured:
         return f"None of {counted(len(tried), 'other reading')} could be measured."
     count = f"{counted(len(measured), 'other reading')} {agreeing(len(measured), 'was', 'were')}"
     missing = len(tried) - len(measured)
     lacking = f" ({missing} more could not be)" if missing else ""
-    unsettled = [outcome.says for outcome in measured if outcome.holds is None]
+    unsettled = sum(outcome.holds is None for outcome in measured)
     alone = len(measured) == 1
-    still = f" Under {len(unsettled)} it is open: {'; '.join(unsettled)}." if unsettled else ""
+    still = f" Under {unsettled} it is open." if unsettled else ""
     if not holding:
-        none = "does not hold under it" if alone else "holds under none of them"
+        holds, not_so = ("holds", "does not hold")
+        if status is Status.EXCEEDED:
+            holds, not_so = ("is matched", "is not matched")
+        none = f"{not_so} under it" if alone else f"{holds} under none of them"
         if unsettled:
-            none = "holds under none of them for certain"
+            none = f"{holds} under none of them for certain"
         return f"{count} measured{lacking}; the figure {none}.{still}"
     named = "; ".join(holding)
     under = "it" if alone else f"{len(holding)} of them"

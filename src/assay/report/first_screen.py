@@ -32,7 +32,7 @@ TREES = {True: "", False: " with uncommitted changes", None: " (tree state not k
 """What is said of a commit, by whether its tree was clean."""
 NOTHING_COUNTS = "No published speed figure is among the claims."
 NONE_THERE = "No figure was measured on a GPU that its source names."
-AWAY = "on another GPU", mark_of(Status.ELSEWHERE)
+AWAY = "on another GPU, counted apart", mark_of(Status.ELSEWHERE)
 
 
 def first_screen(

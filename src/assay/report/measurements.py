@@ -106,8 +106,11 @@ def _timed(catalog: Catalog, target: str, arm: Arm, record: BenchmarkRecord | No
     rate = bound = fmt.NOTHING
     if time and facts and facts.flop:
         rate = fmt.quantity(rate_of(facts, time), "tflop_per_s")
-        peaks, dtype = catalog.targets[target].peaks, catalog.workloads[arm.workload].dtype
-        bound = fmt.percent(roofline.fraction(time.value(), facts, dtype, peaks))
+        workload, peaks = catalog.workloads[arm.workload], catalog.targets[target].peaks
+        if workload.operation == "tma_load":
+            rate = fmt.quantity(facts.bytes * 1e-6 / time.value(), "gb_per_s")
+        fraction = roofline.fraction(time.value(), facts, workload.dtype, peaks)
+        bound = fmt.percent(fraction) + (" (from L2)" if fraction > 1 else "")
     processes = record.processes if record else ()
     every = [each for process in processes for each in process.arms if each.arm == arm.id]
     blocks = (block for process in processes for block in process.blocks if block.void is None)
