@@ -43,7 +43,7 @@ def test_figures_from_elsewhere_are_told_apart() -> None:
     lines = list(claim_lines(catalog, plan, every=False))
     assert lines[:2] == [
         "would be measured on h100: 1 claim: rate",
-        "would be measured on l4, elsewhere than they are for: 1 claim: rate",
+        "would be measured on l4, not the GPU of the claims: 1 claim: rate",
     ]
 
 

@@ -44,7 +44,7 @@ GROUPS = {
         "site": "site public reports/published/h100_20261124_own.tar.xz",
     },
     "Set up a machine": {
-        "doctor": "doctor",
+        "doctor": "doctor --fix docker",
         "bundle": "bundle --target h100 --out node.tar",
         "key": "key new signing_key.pem",
     },
@@ -54,6 +54,15 @@ GROUPS = {
     },
 }
 """Commands as help lists them, and how each is typed; a module of assay.cli.commands has each."""
+OF_GROUPS = {
+    "new": "key new signing_key.pem",
+    "show": "key show signing_key.pem",
+    "kernels": "lab kernels --target h100",
+    "tune": "lab tune --target h100",
+    "image": "lab image --target h100",
+    "docs": "lab docs site",
+}
+"""How the commands of ``key`` and ``lab`` are typed."""
 COMMANDS = tuple(name for group in GROUPS.values() for name in group)
 OF_LAB = ("kernels", "tune", "image")  # commands of ``lab`` that are known by their own names, too
 OUTPUT_CODES = frozenset({errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EFBIG})
@@ -108,13 +117,18 @@ def application(names: Sequence[str] = COMMANDS, listed: bool = False) -> typer.
             app.command(name, help=_first_sentence(name))(lambda: None)
             continue
         command = getattr(import_module(f"assay.cli.commands.{name}"), name)
-        example = f"Example: {checkout.command()} {typed[name]}"
         if isinstance(command, typer.Typer):
-            app.add_typer(command, epilog=example)
+            for each in command.registered_commands:
+                each.epilog = _example(OF_GROUPS[str(each.callback and each.callback.__name__)])
+            app.add_typer(command, epilog=_example(typed[name]))
             continue
         settings = PASSED_ON if name in ("remote", "test") else None
-        app.command(context_settings=settings, epilog=example)(command)
+        app.command(context_settings=settings, epilog=_example(typed[name]))(command)
     return app
+
+
+def _example(line: str) -> str:
+    return f"Example: {checkout.command()} {line}"
 
 
 def _first_sentence(name: str) -> str:

@@ -98,7 +98,7 @@ def _way(catalog: Catalog, answer: Answer) -> str:
     place = f" on {answer.target}" if answer.target else ""
     claim = catalog.claims.get(answer.claim)
     own = claim.hardware.targets if claim else ()
-    away = ", elsewhere than they are for" if own and place and answer.target not in own else ""
+    away = ", not the GPU of the claims" if own and place and answer.target not in own else ""
     words, reason = WAYS.get(answer.way), answer.reason
     if claim is not None and isinstance(claim.evaluation, Unanswerable):
         words, reason = None, claim.evaluation.reason  # whatever else a report has of it

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.base.errors import MissingEnvironment
+from assay.base.errors import BadInput, MissingEnvironment
 from assay.catalog.load import load_catalog
 from assay.cli.commands import doctor as diagnosis
 from assay.cli.commands.doctor import Machine, State, diagnose
@@ -87,3 +87,11 @@ class TestAMachineWithGpus:
         monkeypatch.setattr(diagnosis, "gpu_types", lambda: {"h100", "a10"})
         machine = Machine(root, load_catalog(root), "python3", (), None, {})
         assert machine.measures() == "yes: on the cluster's h100 nodes, with --executor slurm"
+
+
+def test_one_remedy_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    diagnosis.doctor(fix="podman")
+    assert capsys.readouterr().out.endswith("apt-get install -y podman\n")
+    for part in ("apptainer", "abacus"):
+        with pytest.raises(BadInput, match=part):
+            diagnosis.doctor(fix=part)

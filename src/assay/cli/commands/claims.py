@@ -98,7 +98,9 @@ def claims(
 def _told(
     reports: Sequence[Path], catalog: Catalog, source: str
 ) -> Iterator[tuple[Path, Sequence[Verdict]]]:
-    """Yield a source's unverified verdicts, each of the first report by today's rules, else any."""
+    """Yield a source's unverified verdicts, each of the first report by today's rules, else by
+    the latest.
+    """
     left, told = {each.id for each in catalog.sources[source].claims}, set[str]()
     earlier = dict[Path, VerdictsFile]()
 
@@ -117,7 +119,7 @@ def _told(
                 yield report, new(file)
             else:
                 earlier[report] = file
-    for report, file in earlier.items():
+    for report, file in sorted(earlier.items(), key=lambda each: -each[1].rules):
         yield report, new(file)
 
 

@@ -11,7 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+import typer
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.isolation import DEVICE_PATH, package_directory
@@ -51,11 +53,17 @@ def doctor(
     device_python: DevicePythonOption = None,
     device_path: DevicePathOption = None,
     project: ProjectOption = None,
+    fix: Annotated[
+        str | None, typer.Option(help="Print only the line that gets this part.", metavar="PART")
+    ] = None,
 ) -> None:
     """Say what this machine can do, and how to get what it lacks."""
     packages = [package_directory(DEVICE_PATH, name) for name in device_path or ()]
     folder = project_folder(project)
     abilities, found = diagnose(checkout.ROOT, named_python(device_python), packages, folder)
+    if fix is not None:
+        console.say(_fix_of(fix, found))
+        return
     lines = [*abilities.items()]
     for state in State:
         parts = [each.words for each in found if each.state is state]
@@ -94,6 +102,16 @@ class Finding(NamedTuple):
         return self.part + (form.format(self.found) if self.found else "")
 
 
+def _fix_of(part: str, found: Sequence[Finding]) -> str:
+    """Return the shell line that gets a part. Raises BadInput where there is none."""
+    of = {each.part: each for each in found}
+    if part not in of:
+        raise BadInput(f"there is no part '{part}'; known: {', '.join(of)}")
+    if not of[part].fix:
+        raise BadInput(f"{of[part].words} is {of[part].state.value}; no line to paste gets it")
+    return of[part].fix
+
+
 @dataclass(frozen=True)
 class Machine:
     """This machine, as far as its abilities rest on it."""
@@ -119,10 +137,7 @@ class Machine:
             return f"yes: {'; '.join(here)}"
         if names := ", ".join(self._targets_of_cluster(project)):
             return f"yes: on the cluster's {names} nodes, with --executor slurm"
-        elsewhere = (
-            f"run on a machine with a GPU of config/targets ({', '.join(targets)}), or on the "
-            "login node of a cluster that has one"
-        )
+        elsewhere = "run on a machine with a GPU of config/targets, or on a cluster's login node"
         if driver is None:
             return f"no: there is {NO_DRIVER}; {elsewhere}"
         # What keeps a GPU that is here from measuring says more than that others are not here.
