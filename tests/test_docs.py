@@ -5,9 +5,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from assay.cli.main import OF_LAB, application
 from tests.console_blocks import ROOT, commands, follow
 
 DOCS = ROOT / "docs"
@@ -16,6 +19,7 @@ LINKED = ["README.md", "CONTRIBUTING.md", *(f"docs/{page}.md" for page in PAGES)
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
 LIMIT = 20_000
 """Words of docs/, CONTRIBUTING.md and the kernels' READMEs together, a table's bars among them."""
+TYPED = re.compile(r"\./assay ([a-z]+)((?: [^`\n#;|&]*)?)")
 FOLLOWED = {"first-report", "from-a-paper", "your-own-claims", "ci"}
 """Pages with ``console`` blocks: the last two are followed in tests/pipeline."""
 
@@ -42,6 +46,23 @@ def test_the_documents_are_short() -> None:
 
 def test_every_console_block_is_typed_by_a_test() -> None:
     assert {page for page in PAGES if commands(page)} == FOLLOWED
+
+
+def options(command: Any) -> set[str]:
+    """Options of a command and of those below it; ``remote`` hands on those of ``reproduce``."""
+    below = {word: options(each) for word, each in getattr(command, "commands", {}).items()}
+    own = {word for each in command.params for word in (*each.opts, *each.secondary_opts)}
+    return own.union(["-h", "--help", "--version"], *below.values())
+
+
+def test_every_command_of_a_page_has_the_options_it_is_typed_with() -> None:
+    assay = typer.main.get_command(application())
+    typed = [line for page in LINKED for line in TYPED.findall((ROOT / page).read_text("utf-8"))]
+    assert len(typed) > 60
+    for name, rest in typed:
+        known = options(assay.commands["lab" if name in OF_LAB else name])
+        known |= {"remote": options(assay.commands["reproduce"]), "test": {"-k"}}.get(name, set())
+        assert set(re.findall(r"(?<=\s)--?[a-z][a-z-]*", rest)) <= known, f"./assay {name}{rest}"
 
 
 def test_the_first_report_is_made_as_the_page_says(tmp_path: Path) -> None:
