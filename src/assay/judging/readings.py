@@ -101,7 +101,7 @@ def weigh_readings(ask: Question, verdict: Verdict) -> Verdict:
         work_ratio=_work_ratio(primary) if isinstance(primary, Measured) else None,
         reason=primary.explanation if isinstance(primary, Failure) else wanting,
     )
-    holding = [each.reading.says for each in tried if each.outcome.holds]
+    holding = sum(bool(each.outcome.holds) for each in tried)
     outcomes = [each.outcome for each in tried]
     fields, words = _toppled(claim, verdict, tried)
     if fields.get("why") is Why.OTHER_WORK and not _by_itself(case, claim, target, tried):
@@ -197,19 +197,21 @@ def _toppled(
     missed = verdict.status is Status.NOT_REPRODUCED
     beating = [outcome for outcome in unsaid if missed and _beats(claim, outcome)]
     if beating:
-        named = "; ".join(outcome.says for outcome in beating)
-        words = f" More than the figure comes out where the source leaves the choice: {named}."
+        under = counted(len(beating), "reading")
+        words = f" More than the figure comes out under {under} that the source leaves open."
         return _open(Why.HANGS_ON_UNSTATED), words
     missing, other = _missing(tried)
     if not missing:
         return ({"status": Status.MISSTATED, "why": CAUSES[other]} if other else {}), ""
-    waits = (each.outcome for each in missing)
-    named = "; ".join(
-        f"{each.says} ({'open' if each.measured else 'not measured here'})" for each in waits
+    unmeasured = sum(each.outcome.measured is None for each in missing)
+    lacking = (
+        f", {unmeasured} of which {agreeing(unmeasured, 'was', 'were')} not measured here"
+        if unmeasured
+        else ""
     )
     words = (
         f" Not final: by its plain meaning the figure is {verdict.status.word}, but "
-        f"{counted(len(missing), 'other reading')} could still hold: {named}."
+        f"{counted(len(missing), 'other reading')} could still hold{lacking}."
     )
     return _open(Why.READING_MISSING), words
 
@@ -306,7 +308,7 @@ def _work_ratio(measured: Measured) -> float | None:
     return significant(measured.work_ratio)
 
 
-def _told(status: Status, holding: list[str], tried: list[VerdictReading]) -> str:
+def _told(status: Status, holding: int, tried: list[VerdictReading]) -> str:
     """Return how many readings were tried, and under which of them the figure holds; of one that is
     exceeded, whether it is matched.
     """
@@ -327,6 +329,5 @@ def _told(status: Status, holding: list[str], tried: list[VerdictReading]) -> st
         if unsettled:
             none = f"{holds} under none of them for certain"
         return f"{count} measured{lacking}; the figure {none}.{still}"
-    named = "; ".join(holding)
-    under = "it" if alone else f"{len(holding)} of them"
-    return f"{count} measured{lacking}; the figure holds under {under}: {named}.{still}"
+    under = "it" if alone else f"{holding} of them"
+    return f"{count} measured{lacking}; the figure holds under {under}.{still}"
