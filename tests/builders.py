@@ -290,7 +290,6 @@ def benchmark(
                 blocks=tuple(made),
                 telemetry=telemetry(),
                 seconds=2.0,
-                gpu_seconds=0.5,
             )
         )
     return BenchmarkRecord(

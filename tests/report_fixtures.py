@@ -55,7 +55,6 @@ from assay.records.measurements import (
     ProgramRecord,
     Telemetry,
     Turn,
-    Wall,
 )
 from assay.records.plan import BuildJob, Plan, ProgramJob, Provision, Request, TargetPlan
 from assay.records.platform import PlatformRecord
@@ -545,7 +544,7 @@ def _benchmark(
     base["control"] = base[comparison.control]
     processes = []
     for index in range(FEWEST_FIXED):
-        clock, settled_ms = 0.05, 0.0
+        clock = 0.05
         blocks = []
         shift = generator.gauss(1, 0.003)
         plan = plan_blocks(
@@ -559,7 +558,6 @@ def _benchmark(
                     for _ in range(turn_samples(spec, base[slot.name]))
                 )
                 settling = settling_launches(spec, base[slot.name])
-                settled_ms += settling * base[slot.name]
                 clock = round(clock + settling * (base[slot.name] + 0.05) / 1e3, 4)
                 lasts = max(0.01, round(len(times) * (base[slot.name] + 0.05) / 1e3, 4))
                 turns.append(
@@ -573,8 +571,6 @@ def _benchmark(
             blocks.append(Block(turns=tuple(turns), void=void, regimes=regimes))
         at = tuple(round(0.025 * step, 3) for step in range(int(clock / 0.025) + 2))
         hot_at = round(0.025 * round(blocks[0].turns[0].started_s / 0.025 + 1), 3)
-        timed_ms = sum(sum(turn.times_ms) for block in blocks for turn in block.turns)
-        warm_ms = sum(each.warmup_ms for each in facts.values())
         processes.append(
             Process(
                 index=index,
@@ -587,8 +583,6 @@ def _benchmark(
                     capped_from=blocks[0].turns[-1].ended_s + 0.026,
                 ),
                 seconds=clock + 0.5,
-                gpu_seconds=(timed_ms + warm_ms + settled_ms) / 1e3,
-                wall=_wall(clock + 0.5, clock, warm_ms / 1e3),
             )
         )
     return BenchmarkRecord(
@@ -609,13 +603,6 @@ def _benchmark(
         ),
         seconds=max(12.5, math.ceil(math.fsum(each.seconds for each in processes))),
     )
-
-
-def _wall(seconds: float, turns: float, warm_up: float) -> Wall:
-    """Phases of a process that sum up to ``seconds``."""
-    given = {"start": 0.05, "inputs": 0.02, "oracle": 0.02, "prepare": 0.02, "first_launch": 0.02}
-    given |= {"warm_up": warm_up + 0.01, "turns": turns, "checks": 0.01}
-    return Wall(**given, rest=seconds - sum(given.values()))
 
 
 def launch_ms(comparison: Comparison) -> dict[str, float]:

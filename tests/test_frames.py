@@ -26,9 +26,7 @@ def record() -> BenchmarkRecord:
         at_s=(0.0, 0.5), clock_sm_mhz=(1500, 1400), clock_memory_mhz=(2600, 2600),
         power_w=(300.0, 650.5), temperature_c=(40, 41), event_reasons=(0, 4),
     )  # fmt: skip
-    process = Process(
-        index=3, arms=(), blocks=blocks, telemetry=sampled, seconds=2.0, gpu_seconds=1.0
-    )
+    process = Process(index=3, arms=(), blocks=blocks, telemetry=sampled, seconds=2.0)
     return b.benchmark().model_copy(update={"processes": (process,)})
 
 

@@ -105,7 +105,6 @@ class SteadySensor:
 class SteadyGpu:
     """As an OpenGpu, without one."""
 
-    ready_s = 0.0
     nvml = None
 
     def __init__(self, uuid="GPU-0000-0"):
@@ -213,9 +212,8 @@ def timed(arms, reference, seed="seed", prepare=None, rules=None, **told):
     """What one process measures of arms, by the host's clock."""
     from assay.device.kernels.bindings import prepare_arm
     from assay.device.timing.bench_process import Bench, run_process
-    from assay.device.timing.phases import Phases
 
-    told = {"note": lambda note: None, "phases": Phases(), **told}
+    told = {"note": lambda note: None, **told}
     stopwatch = HostStopwatch(told.get("hand_over", lambda document: None))
     bench = Bench(rules or protocol(), stopwatch, "cpu", prepare or prepare_arm, **told)
     return run_process(arms, reference, seed, bench)

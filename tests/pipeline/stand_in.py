@@ -55,12 +55,9 @@ def asked_processes(record, job):
 def without_pauses(record):
     for process in record["processes"]:
         for arm in process["arms"]:  # nothing took time but its turns
-            process["gpu_seconds"] -= arm["warmup_ms"] / 1e3
             arm["warmup_ms"] = 0.0
-        wall = process["wall"]
-        for phase in set(wall) - {{"turns"}}:
-            wall[phase] = 0.0
-        process["seconds"] = sum(wall.values())
+        turns = [turn for block in process["blocks"] for turn in block["turns"]]
+        process["seconds"] = max(turn["ended_s"] for turn in turns)
     record["seconds"] = sum(process["seconds"] for process in record["processes"])
 
 """

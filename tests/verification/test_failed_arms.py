@@ -75,30 +75,19 @@ def gate(run_dir: Path, name: str, **changes: Any) -> None:
     edit(run_dir / correctness_path("h100", "rows"), CorrectnessRecord, change)
 
 
-def drop(run_dir: Path, *arms: str, why: str, wrong: bool = False, launched: bool = False) -> None:
+def drop(run_dir: Path, *arms: str, why: str, wrong: bool = False) -> None:
     """Leave the samples of arms out, as a benchmark does that finds them wrong or failed."""
     names = {*arms, CONTROL} if "theirs" in arms else set(arms)
 
     def without(entries: list[Any]) -> list[Any]:
         return [entry for entry in entries if entry["arm"] not in names]
 
-    def busy(process: Any) -> float:
-        turns = (turn for block in process["blocks"] for turn in block["turns"])
-        return sum(sum(turn["times_ms"]) for turn in turns)
-
-    def warmed(process: Any) -> float:
-        return sum(facts["warmup_ms"] for facts in process["arms"]) / 1e3
-
     def change(record: Any) -> None:
         record.update(not_timed=dict.fromkeys(arms, why), wrong=list(arms) if wrong else [])
         for process in record["processes"]:
-            before, warm = busy(process), warmed(process)
             process["arms"] = without(process["arms"])
             for block in process["blocks"]:
                 block["turns"] = without(block["turns"])
-            if not launched:
-                left = (process["gpu_seconds"] - warm) * busy(process) / before
-                process["gpu_seconds"] = warmed(process) + left
         record["processes"] = [each for each in record["processes"] if each["arms"]]
 
     edit(run_dir / benchmark_path("h100", "rows"), BenchmarkRecord, change)
@@ -127,12 +116,12 @@ def crashes_in_the_gate(run_dir: Path) -> None:
 
 
 def crashes_while_timed(run_dir: Path) -> None:
-    drop(run_dir, ARM, why="failed: died of SIGSEGV", launched=True)
+    drop(run_dir, ARM, why="failed: died of SIGSEGV")
 
 
 def is_wrong_while_timed(run_dir: Path) -> None:
     why = "incorrect: the output of a timed launch is wrong (relative error 0.9)"
-    drop(run_dir, ARM, why=why, wrong=True, launched=True)
+    drop(run_dir, ARM, why=why, wrong=True)
 
 
 def takes_one_dict(run_dir: Path) -> None:

@@ -10,7 +10,6 @@ still measures in fresh processes.
 
 import importlib
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -42,8 +41,6 @@ from assay.shared.job import TASKS, ComparisonJob, DeviceTask
 from assay.shared.job_file import JobFailure, QueuedJob, failure_path, read_job
 from assay.shared.project_calls import project_place
 from assay.shared.specs import Json
-
-BEGAN = time.monotonic()
 
 
 def main(arguments: list[str]) -> int:
@@ -85,16 +82,13 @@ def _run(batch: Sequence[QueuedJob]) -> int:
 def _works(batch: Sequence[QueuedJob], lock: Lock) -> Iterator[Callable[[], Json]]:
     """Yield what gives each job's record, in their order."""
     task = TASKS[batch[0].job.task]
-    began = BEGAN
     if task.together:
-        gpu = _open(batch[0], lock, began)
+        gpu = _open(batch[0], lock)
         for make in _function(task)([queued.job for queued in batch], gpu):
             yield partial(_stamped, task, make)
         return
     for queued in batch:
-        yield partial(_performed, queued, lock, began)
-        # The batch waited once, before its first job.
-        began, lock = time.monotonic(), replace(lock, waited_s=0.0)
+        yield partial(_performed, queued, lock)
 
 
 def run_batch(batch: Sequence[QueuedJob], perform: Callable[[QueuedJob], Json]) -> int:
@@ -124,15 +118,15 @@ def _leave(queued: QueuedJob, kind: FailureKind, sentence: str) -> None:
     sys.stderr.flush()
 
 
-def _performed(queued: QueuedJob, lock: Lock, began: float) -> Json:
+def _performed(queued: QueuedJob, lock: Lock) -> Json:
     """Return the record a job asks for. Raises DeviceError."""
     task = TASKS[queued.job.task]
-    gpu = _open(queued, lock, began)
+    gpu = _open(queued, lock)
     return _stamped(task, partial(_function(task), queued.job, gpu))
 
 
-def _open(queued: QueuedJob, lock: Lock, began: float) -> OpenGpu:
-    """Return the GPU of a job where nobody else uses it; ``began``: when work for the job did."""
+def _open(queued: QueuedJob, lock: Lock) -> OpenGpu:
+    """Return the GPU of a job where nobody else uses it."""
     task = TASKS[queued.job.task]
     nvml, choice = open_target(queued.job.target)
     if task.needs_torch:
@@ -142,14 +136,13 @@ def _open(queued: QueuedJob, lock: Lock, began: float) -> OpenGpu:
         return gpu
     if task.forks:
         load_helper(queued.output.parent)
-    ready = max(0.0, time.monotonic() - began - lock.waited_s)
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         # What this process has on it itself cannot be told from others.
         use, remark = UNKNOWN_USE, "this process used the GPU already"
     else:
         use, remark = require_alone(nvml, choice)
-    return replace(gpu, use=use, remark=remark, ready_s=ready)
+    return replace(gpu, use=use, remark=remark)
 
 
 def _function(task: DeviceTask) -> Callable[..., Any]:

@@ -52,6 +52,9 @@ SlurmName = Annotated[str, StringConstraints(pattern=SLURM_PATTERN, max_length=6
 Measurable = Annotated[float, Field(ge=0)]
 """A finite, non-negative number (NaN and infinities are refused by the model config)."""
 
+Unread = Annotated[Any, Field(exclude=True, repr=False)]
+"""A field of earlier versions: read, never looked at, and not written again."""
+
 Scalar = str | int | float | bool
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256, Symbol
+from assay.records.base import GpuRecord, Identifier, Moment, Record, Sha256, Symbol, Unread
 
 
 class Check(Record):
@@ -182,29 +182,6 @@ class ArmFacts(Record):
     """Of a library that was tuned on this workload."""
 
 
-class Wall(Record):
-    """The wall time of one process by phases, in seconds; all sum up to its ``seconds``.
-
-    The GPU is at work in ``inputs``, ``oracle``, ``warm_up``, ``turns`` and ``checks``.
-    """
-
-    start: float
-    """CUDA's context."""
-    inputs: float
-    oracle: float
-    prepare: float
-    """Binding arms: loading libraries, packing formats, capturing graphs."""
-    first_launch: float
-    """First launches: compilation, loading of kernels, choice of algorithms."""
-    warm_up: float
-    turns: float
-    """Timed turns, with what they settle in, L2 flushes and changes of contents."""
-    checks: float
-    """Comparing outputs with the oracle."""
-    rest: float
-    """Forking, ending, and what lies between the phases."""
-
-
 class Process(Record):
     """One fresh process."""
 
@@ -214,11 +191,10 @@ class Process(Record):
     telemetry: Telemetry
     seconds: float
     """Of its own: processes get ready side by side, and what one waits for others is left out."""
-    gpu_seconds: float
-    """Sum of all launches, timed, warming up and settling, as events measured them."""
     timer: Literal["events", "graph"] = "events"
     """How the samples were taken, which a graph that can't be captured changes to events."""
-    wall: Wall | None = None
+    gpu_seconds: Unread = None
+    wall: Unread = None
 
 
 class Exclusivity(Record):
@@ -249,9 +225,7 @@ class BenchmarkRecord(GpuRecord):
     processes: tuple[Process, ...]
     seconds: float
     exclusivity: Exclusivity | None = None
-    import_seconds: float | None = None
-    """From the start of the device side's Python to the first process: imports, NVML, no waiting
-    for the lock."""
+    import_seconds: Unread = None
     remarks: tuple[str, ...] = ()
     """What did not go as the protocol asked (no cycles, no graphs), each once."""
     looks: tuple[int, ...] = ()

@@ -1,10 +1,10 @@
 """The request of a run, and the plan: what this machine or cluster can answer of it."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from assay.records.base import Identifier, Record, Sha256
+from assay.records.base import Identifier, Record, Sha256, Unread
 from assay.records.cluster import ClusterFile
 from assay.records.evaluations import NotRun
 from assay.records.images import RuntimeName, RuntimeWish
@@ -15,8 +15,6 @@ Executor = Literal["local", "slurm"]
 NestedFolder = Annotated[
     str, Field(pattern=r"^earlier/[a-z0-9_]+/evidence(/earlier/[a-z0-9_]+/evidence)*$")
 ]
-Unread = Annotated[Any, Field(exclude=True, repr=False)]
-"""A field of earlier versions: read, never looked at, and not written again."""
 
 
 class Provision(Record):

@@ -16,7 +16,6 @@ import torch
 from assay.device.tasks.benchmark import CHANGED, BenchmarkProcesses
 from assay.device.timing import stopwatch as module
 from assay.device.timing.bench_process import Bench, run_process
-from assay.device.timing.phases import Phases
 from assay.device.timing.stopwatch import (
     CudaStopwatch,
     Keep,
@@ -264,7 +263,6 @@ class TestStrangers:
                 "cpu",
                 prepare,
                 note,
-                Phases(),
                 hand_over=hand_over,
             )
             return run_process(arms, "theirs", f"c:{index}", bench)

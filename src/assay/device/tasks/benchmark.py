@@ -20,7 +20,6 @@ from assay.device.timing.bench_process import (
 )
 from assay.device.timing.clocks import open_counter
 from assay.device.timing.cuda_graphs import GraphFailed
-from assay.device.timing.phases import Phases, wall_record
 from assay.device.timing.schedule import CONTROL, plan_blocks
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
@@ -202,16 +201,13 @@ class BenchmarkProcesses:
         found.remarks.extend(each for each in remarks if each not in found.remarks)
         telemetry = telemetry.between(*_span(value, sent))
         launches = {facts["arm"]: facts["launches_per_sample"] for facts in value["arms"]}
-        seconds = outcome.seconds - value["waited_s"]
         record = {
             "index": index,
             "arms": value["arms"],
             "blocks": [self._block(turns, telemetry, launches) for turns in value["blocks"]],
             "telemetry": telemetry.record(),
-            "seconds": round(seconds, SECONDS_DIGITS),
-            "gpu_seconds": value["gpu_seconds"],
+            "seconds": round(outcome.seconds - value["waited_s"], SECONDS_DIGITS),
             "timer": value["timer"],
-            "wall": wall_record(value["wall"], seconds),
         }
         found.processes.append(record)
         self._tell(index, _summary(record))
@@ -336,7 +332,6 @@ def _measure(
     at_once = width() if shared else 1
 
     def run(arms: Sequence[ArmSpec], index: int, note: Note, hand_over: Send, alone: Alone) -> Json:
-        began = time.monotonic()
         properties = open_cuda(gpu.choice)
         if at_once == 1:
             allow_sweeps()
@@ -350,13 +345,11 @@ def _measure(
         counter, remark = open_counter()
         flushed = protocol.l2 == "cold" and protocol.timer == "events"
         stopwatch = CudaStopwatch(flushed, counter, hand_over)
-        phases = Phases(torch.cuda.synchronize)
         l2_bytes = int(getattr(properties, "L2_cache_size", 0))
         bench = Bench(
-            protocol, stopwatch, DEVICE, prepare_arm, note, phases, l2_bytes,
+            protocol, stopwatch, DEVICE, prepare_arm, note, l2_bytes,
             hand_over=hand_over, alone=with_room,
         )  # fmt: skip
-        bench.phases.add("start", time.monotonic() - began)
         value = run_process(arms, comparison.control, seed_of(comparison.id, index), bench)
         return {**value, "remarks": [*value["remarks"], *([remark] if remark else [])]}
 
@@ -398,5 +391,4 @@ def run_benchmark(job: BenchmarkJob, gpu: OpenGpu) -> Json:
     record["processes"] = measured.processes
     record["seconds"] = round(time.monotonic() - began, SECONDS_DIGITS)
     record["exclusivity"] = gpu.exclusivity()
-    record["import_seconds"] = round(gpu.ready_s, 3)
     return record

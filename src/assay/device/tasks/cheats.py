@@ -21,7 +21,6 @@ from assay.device.tasks.caught_by import CAUGHT_BY, TIMED
 from assay.device.tasks.correctness import check_arm
 from assay.device.tasks.published_cheats import right
 from assay.device.timing.bench_process import Bench, run_process
-from assay.device.timing.phases import Phases
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
@@ -191,8 +190,7 @@ def try_cheat(
 
     gate = check_arm(arm, SEEDS, device, prepare, note)
     failed = sorted({check["name"] for check in gate["checks"] if not check["passed"]})
-    settle = torch.cuda.synchronize if device != "cpu" else lambda: None
-    bench = Bench(PROTOCOL, stopwatch, device, prepare, note, Phases(settle))
+    bench = Bench(PROTOCOL, stopwatch, device, prepare, note)
     wrong = run_process([arm], name, f"cheats:{name}", bench)["wrong"].get(name)
     caught_by = [*failed, *([TIMED] if wrong else [])]
     return _outcome(name, caught_by, wrong or "passed", ended=True)

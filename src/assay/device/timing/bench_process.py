@@ -10,7 +10,7 @@ from assay.device.kernels.drawn_inputs import make_inputs, memory_found
 from assay.device.kernels.inputs import Inputs
 from assay.device.kernels.oracles import Errors
 from assay.device.kernels.prepared import Prepare
-from assay.device.timing.phases import MemoryWatch, Phases, input_bytes
+from assay.device.timing.device_memory import MemoryWatch, input_bytes
 from assay.device.timing.rounds import Rotating, Round, Single, Subject
 from assay.device.timing.schedule import CONTROL, Slot, plan_blocks
 from assay.device.timing.stopwatch import STILL_MS, CudaStopwatch, WarmUp, nothing, warm_up
@@ -44,7 +44,6 @@ class Bench:
     device: str
     prepare: Prepare
     note: Note
-    phases: Phases
     l2_bytes: int = 0
     """For the buffers of a graph."""
     clock: Callable[[], float] = time.monotonic
@@ -79,16 +78,14 @@ def _bind_all(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _Bo
         name = arm.workload.id
         if name not in subjects:
             subjects[name] = _subject(arm, seed, bench, fresh.get(name))
-        with bench.phases.phase("prepare"):
-            memory.start()
-            rounds.append((arm, subjects[name].bind(arm, bench.prepare)))
-            memory.bound(arm.id)
+        memory.start()
+        rounds.append((arm, subjects[name].bind(arm, bench.prepare)))
+        memory.bound(arm.id)
     bound = {}
     for arm, round_ in rounds:
         bench.note(arm.id)
         memory.start()
-        with bench.phases.phase("first_launch"):
-            bench.stopwatch.turn(round_.launch, 1, before=round_.before)  # compiles and loads
+        bench.stopwatch.turn(round_.launch, 1, before=round_.before)  # compiles and loads
         memory.launched(arm.id)
         single = bench.protocol.timer == "events"
         kept = memory.launch_bytes(arm.id) if single else None
@@ -100,23 +97,20 @@ def _unwritten(arms: Sequence[ArmSpec], bench: Bench) -> dict[str, Inputs]:
     """Inputs that are never written, by workload: allocated before all else in this process, so
     that they lie in memory as the driver gave it, and in none that a tensor of ours left behind.
     """
-    with bench.phases.phase("inputs"):
-        return {
-            arm.workload.id: make_inputs(arm.workload, bench.device, arm.workload.seed)
-            for arm in arms
-            if not arm.workload.written
-        }
+    return {
+        arm.workload.id: make_inputs(arm.workload, bench.device, arm.workload.seed)
+        for arm in arms
+        if not arm.workload.written
+    }
 
 
 def _subject(arm: ArmSpec, seed: str, bench: Bench, made: Inputs | None) -> Subject:
     """Return the tensors of a workload, ready to be launched on; ``made`` where they are there."""
-    with bench.phases.phase("inputs"):
-        inputs = made or make_inputs(arm.workload, bench.device, arm.workload.seed)
-        cold = bench.protocol.l2 == "cold"
-        if bench.protocol.timer == "graph":
-            return Rotating(inputs, f"{seed}:{arm.workload.id}", bench.l2_bytes, cold)
-    with bench.phases.phase("oracle"):
-        return Single(inputs, f"{seed}:{arm.workload.id}")
+    inputs = made or make_inputs(arm.workload, bench.device, arm.workload.seed)
+    cold = bench.protocol.l2 == "cold"
+    if bench.protocol.timer == "graph":
+        return Rotating(inputs, f"{seed}:{arm.workload.id}", bench.l2_bytes, cold)
+    return Single(inputs, f"{seed}:{arm.workload.id}")
 
 
 def _take_turn(
@@ -130,26 +124,19 @@ def _take_turn(
     """Return one turn. A checked turn whose output is wrong is noted in ``wrong`` by arm id."""
     arm, round_, warm = bound.arm, bound.round, bound.warm
     checked = slot.checked and arm.workload.written
-    settled_ms = 0.0
-    with bench.phases.phase("turns"):
-        if warm.settling:  # the state that turns get the GPU into
-            # No launch of a turn has the number -1: none of these is one that is checked.
-            settled = bench.stopwatch.turn(
-                round_.launch, warm.settling, before=lambda _: round_.before(-1)
-            )
-            settled_ms = sum(settled.times_ms)
+    if warm.settling:  # the state that turns get the GPU into
+        # No launch of a turn has the number -1: none of these is one that is checked.
+        bench.stopwatch.turn(round_.launch, warm.settling, before=lambda _: round_.before(-1))
     # Every draw is made whether the turn is checked or not: nothing tells a launch that it is.
     number, poisoned = source.randrange(warm.samples), source.random() < 0.5
     keeps = round_.start_turn(number if checked else None, warm.samples, poisoned)
-    with bench.phases.phase("turns"):
-        look = guard.look if guard is not None and round_.stranger else None
-        timing = bench.stopwatch.turn(
-            round_.launch, warm.samples, warm.lead_ms, round_.before, keeps, look, counts=True
-        )
+    look = guard.look if guard is not None and round_.stranger else None
+    timing = bench.stopwatch.turn(
+        round_.launch, warm.samples, warm.lead_ms, round_.before, keeps, look, counts=True
+    )
     found: list[Errors] = []
     if checked:
-        with bench.phases.phase("checks"):
-            found = round_.errors()
+        found = round_.errors()
         for beyond in filter(None, (errors.beyond(arm.workload) for errors in found)):
             wrong[arm.id] = f"incorrect: the output of a timed launch is wrong ({beyond})"
     relative = [errors.relative for errors in found if errors.relative is not None]
@@ -162,7 +149,6 @@ def _take_turn(
         "checked": checked,
         "relative_error": max(relative) if found and len(relative) == len(found) else None,
         "clock_mhz": timing.clock_mhz,
-        "settled_ms": settled_ms,
     }
 
 
@@ -200,23 +186,16 @@ def run_process(arms: Sequence[ArmSpec], control: str, seed: str, bench: Bench) 
         began = bench.clock()
         for each in ready.values():
             bench.note(each.arm.id)
-            with bench.phases.phase("warm_up"):
-                launch, before = each.round.launch, each.round.before
-                each.warm = warm_up(bench.stopwatch, launch, bench.protocol, bench.clock, before)
+            launch, before = each.round.launch, each.round.before
+            each.warm = warm_up(bench.stopwatch, launch, bench.protocol, bench.clock, before)
         blocks = _take_turns(ready, control, seed, bench, wrong, guard, strangers)
         ended = bench.clock()
-    every = [turn for turns in blocks for turn in turns]
-    timed_ms = sum(sum(turn["taken"]["times_ms"]) for turn in every)
-    warm_ms = sum(each.warm.gpu_ms for each in ready.values())
-    settled_ms = sum(turn["settled_ms"] for turn in every)
     return {
         "arms": [_arm_facts(each) for each in ready.values()],
         "blocks": blocks,
         "wrong": wrong,
-        "gpu_seconds": (timed_ms + warm_ms + settled_ms) / 1e3,
         "timer": bench.protocol.timer,
         "remarks": list(_remarks(guard, set_aside)) if guard is not None else [],
-        "wall": bench.phases.record(),
         "span": (began, ended),
         "waited_s": sum(waited),
     }

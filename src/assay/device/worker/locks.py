@@ -144,8 +144,6 @@ class OpenGpu:
     use: Use = UNKNOWN_USE
     """Who used it before this job's first context."""
     remark: str = ""
-    ready_s: float = 0.0
-    """Seconds of starting and importing before this job, but for waiting."""
 
     def sensor(self) -> NvmlSensor:
         """Return a reader of its clocks, power and temperature."""

@@ -1,53 +1,11 @@
-"""What a process takes: wall time by phases, device memory by arms."""
+"""The device memory that arms take."""
 
-import contextlib
-import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 from assay.device.kernels.inputs import ROWS, Inputs
 from assay.shared.attention_call import COLUMNS
-
-NAMES = ("start", "inputs", "oracle", "prepare", "first_launch", "warm_up", "turns", "checks")
-"""Fields of the Wall record, but for the rest."""
-DIGITS = 4
-
-
-class Phases:
-    """A stopwatch of the host for each phase; ``settle`` waits for the GPU before it is read."""
-
-    def __init__(
-        self,
-        settle: Callable[[], object] = lambda: None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._settle, self._clock = settle, clock
-        self._began = clock()
-        self._seconds = dict.fromkeys(NAMES, 0.0)
-
-    @contextlib.contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Count what happens inside, the GPU work it enqueues included, as ``name``."""
-        began = self._clock()
-        yield
-        self._settle()
-        self._seconds[name] += self._clock() - began
-
-    def add(self, name: str, seconds: float) -> None:
-        """Count time that was measured elsewhere."""
-        self._seconds[name] += seconds
-
-    def record(self) -> dict[str, float]:
-        """Return seconds of each phase so far."""
-        return {name: round(seconds, DIGITS) for name, seconds in self._seconds.items()}
-
-
-def wall_record(phases: dict[str, float], seconds: float) -> dict[str, float]:
-    """Return the Wall record of a process that took ``seconds`` from fork to exit."""
-    rest = max(0.0, seconds - sum(phases.values()))
-    return {**phases, "rest": round(rest, DIGITS)}
 
 
 class MemoryWatch:
@@ -70,6 +28,7 @@ class MemoryWatch:
     def bound(self, arm: str) -> None:
         """Note what binding an arm left allocated since ``start``."""
         if self._cuda is not None:
+            self._cuda.synchronize()  # an error of its packing is this arm's, and no other's
             self._kept[arm] = max(0, self._cuda.memory_allocated() - self._begin)
 
     def launched(self, arm: str) -> None:
