@@ -48,9 +48,6 @@ class TestLoading:
             lambda index: index.pop("target"),
             lambda index: index.pop("choices"),
             lambda index: index.update(kernels=None),
-            lambda index: index["choices"][0].pop("variant"),
-            lambda index: index["choices"][0]["shapes"].pop("n_most"),
-            lambda index: index["choices"][0]["shapes"].update(n_least=None),
         ],
     )
     def test_an_index_that_lacks_something(self, tmp_path, spoil):

@@ -83,47 +83,29 @@ def load(folder: str | Path) -> KernelSet:
     try:
         loaded = KernelSet(
             target=document["target"],
-            kernels=tuple(kernel_of(entry, Path(folder)) for entry in document["kernels"]),
+            kernels=tuple(_kernel_of(entry, Path(folder)) for entry in document["kernels"]),
             choices=tuple(document["choices"]),
         )
-        for choice in loaded.choices:  # now rather than in the first call that asks for it
-            choose([choice], _example(choice))
     except (KeyError, TypeError) as error:
         raise ValueError(f"{index}: lacks or misstates something: {error!r}") from error
     _loaded[:] = [loaded, *(earlier for earlier in _loaded if earlier != loaded)]
     return loaded
 
 
-def _example(choice: dict[str, Any]) -> Problem:
-    """Return a problem that a choice is for, so that choosing looks at each of its fields."""
-    names = ("target", "operation", "dtype", "block_rows", "block_cols")
-    shapes = choice["shapes"]
-    return Problem(
-        **{name: choice[name] for name in names},
-        n=shapes["n_least"],
-        blocks_per_row=shapes["blocks_least"],
-        ragged=bool(shapes["ragged"]),
+def _kernel_of(entry: dict[str, Any], folder: Path) -> Kernel:
+    """Return a kernel by its entry in an index of ``folder``."""
+    return Kernel(
+        id=entry["variant"],
+        operation=entry["operation"],
+        arch=entry["arch"],
+        dtype=entry["dtype"],
+        block=_block(entry["block"]),
+        block_b=None if entry["block_b"] is None else _block(entry["block_b"]),
+        symbol=entry["symbol"],
+        path=str((folder / entry["path"]).resolve()),
+        sha256=entry["sha256"],
+        head_dim=entry.get("head_dim"),
     )
-
-
-def kernel_of(entry: dict[str, Any], folder: Path) -> Kernel:
-    """Return a kernel by its entry in an index of ``folder``. Raises ValueError for a bad one."""
-    try:
-        head_dim = entry.get("head_dim")
-        return Kernel(
-            id=entry["variant"],
-            operation=entry["operation"],
-            arch=entry["arch"],
-            dtype=entry["dtype"],
-            block=_block(entry["block"]),
-            block_b=None if entry["block_b"] is None else _block(entry["block_b"]),
-            symbol=entry["symbol"],
-            path=str((folder / entry["path"]).resolve()),
-            sha256=entry["sha256"],
-            head_dim=None if head_dim is None else int(head_dim),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"a kernel's entry lacks or misstates something: {error!r}") from error
 
 
 @contextlib.contextmanager
