@@ -230,9 +230,8 @@ def facts(arm: str, **changes: Any) -> ArmFacts:
     values: dict[str, Any] = {
         "arm": arm, "variant": variant, "workload": workload, "flop": FLOP[arm],
         "bytes": 3 * 4096 * 4096 * 2,
-        "pattern_sha256": None if density is None else digest("pattern"),
         "stored_blocks": None if density is None else 256, "density": density,
-        "binary_sha256": binary, "warmup_ms": 80.0,
+        "binary_sha256": binary,
     }  # fmt: skip
     return ArmFacts(**{**values, **changes})
 

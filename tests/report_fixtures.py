@@ -483,9 +483,8 @@ def _facts(catalog: Catalog, comparison: Comparison, name: str, arch: str) -> Ar
     facts = launch_facts(spec, *workload_blocks(spec, spec.seed))
     return ArmFacts(
         arm=name, variant=arm.variant, workload=arm.workload, flop=facts.flop, bytes=facts.bytes,
-        pattern_sha256=facts.pattern_sha256, stored_blocks=facts.stored_blocks,
+        stored_blocks=facts.stored_blocks,
         density=facts.density, binary_sha256=binary_sha256(arm.variant, arch) if kernel else None,
-        warmup_ms=80.0,
     )  # fmt: skip
 
 
@@ -680,7 +679,7 @@ def stopwatch(catalog: Catalog, name: str, target: str) -> StopwatchRecord:
                 events_median_ms=0.17 * base[arm] / 0.1718,
                 nvbench_cold_ms=(0.1785 if number else 0.1717) * base[arm] / 0.1718,
                 nvbench_statistic="median",
-                nvbench_samples=100, events_clock_mhz=1698.0, nvbench_clock_mhz=1905.0,
+                nvbench_samples=100, nvbench_clock_mhz=1905.0,
             )
             for number, arm in enumerate(catalog.comparisons[name].profile)
         ),

@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 
-from assay.shared import sparsity as patterns
 from assay.shared.launch_facts import launch_facts
 from assay.shared.specs import PatternSpec
 from assay.shared.stored_blocks import workload_blocks
@@ -31,7 +30,6 @@ def test_bsr_gemm():
     assert result.bytes == 2 * (64 * 96 + 96 * 32 + 64 * 32) + 4 * (5 + 12)
     assert result.stored_blocks == 12
     assert result.density == 1.0
-    assert result.pattern_sha256 == patterns.digest(*patterns.generate("random", 4, 3, 3, 1))
 
 
 def test_attention():

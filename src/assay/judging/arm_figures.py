@@ -87,7 +87,7 @@ class Launches:
             spec = workload_spec(workload)
             facts = asdict(launch_facts(spec, *workload_blocks(spec, spec.seed)))
             facts |= {"arm": arm.id, "variant": arm.variant, "workload": arm.workload}
-            self._facts[arm.workload] = ArmFacts(binary_sha256=None, warmup_ms=0.0, **facts)
+            self._facts[arm.workload] = ArmFacts(binary_sha256=None, **facts)
         return self._facts[arm.workload], workload
 
 

@@ -119,15 +119,6 @@ class Telemetry(Record):
     """NVML clock-event reason bit masks."""
 
 
-class UnwrittenMemory(Record):
-    """What inputs held that nobody wrote, over all their elements, before the first launch."""
-
-    elements: Annotated[int, Field(gt=0)]
-    zeros: Annotated[int, Field(ge=0)]
-    nans: Annotated[int, Field(ge=0)]
-    infinities: Annotated[int, Field(ge=0)]
-
-
 class TriedConfiguration(Record):
     """One configuration of a library's kernel, tried on the inputs that it is then timed on."""
 
@@ -161,18 +152,17 @@ class ArmFacts(Record):
     """Floating-point operations of one launch, stored blocks only (see assay.shared.flops)."""
     bytes: int
     """Least traffic of one launch: inputs read once, output written once."""
-    pattern_sha256: Sha256 | None
+    pattern_sha256: Unread = None
     stored_blocks: int | None
     density: float | None
     binary_sha256: Sha256 | None
-    warmup_ms: float
+    warmup_ms: Unread = None
     launches_per_sample: Annotated[int, Field(ge=1)] = 1
     """Launches that one timed graph holds; a sample is the time of one launch all the same."""
     counts: dict[str, float] = {}
     """What the problem has, by name, for formulas over it (``assay.shared.expressions``);
     docs/claims.md lists them. Empty in records from before."""
-    unwritten: UnwrittenMemory | None = None
-    """Of a workload whose values are never written; no output of its turns was checked."""
+    unwritten: Unread = None
     input_bytes: Annotated[int, Field(ge=0)] | None = None
     """Device memory of the inputs: values and lists."""
     launch_bytes: Annotated[int, Field(ge=0)] | None = None

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assay.records.base import GpuRecord, Identifier, Measurable, Moment, Record, Sha256
+from assay.records.base import GpuRecord, Identifier, Measurable, Moment, Record, Sha256, Unread
 
 MetricStatus = Literal["collected", "permission_denied", "unsupported", "not_installed", "failed"]
 
@@ -42,8 +42,7 @@ class StopwatchArm(Record):
     nvbench_statistic: Literal["median", "mean"] | None
     """What NVBench gave: older versions report the mean only."""
     nvbench_samples: int | None
-    events_clock_mhz: float | None = None
-    """Mean SM clock during our samples: where two stopwatches differ, it may be why."""
+    events_clock_mhz: Unread = None
     nvbench_clock_mhz: float | None = None
 
 

@@ -1,4 +1,4 @@
-"""The facts of one launch: FLOPs on stored blocks, least traffic, the pattern's hash."""
+"""The facts of one launch: FLOPs on stored blocks, least traffic, what its problem has."""
 
 import math
 from dataclasses import dataclass, field
@@ -30,7 +30,6 @@ class Facts:
 
     flop: int
     bytes: int
-    pattern_sha256: str | None
     stored_blocks: int | None
     density: float | None
     counts: dict[str, float] = field(default_factory=dict)
@@ -132,7 +131,7 @@ def _attention_counts(w: WorkloadSpec, blocks: Blocks | None) -> dict[str, float
 
 
 def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks | None) -> Facts:
-    """Return facts of one launch. The hash covers A's pattern, and B's too where B is sparse.
+    """Return facts of one launch.
 
     Its counts are what a FLOP formula may name of the problem; docs/claims.md explains each.
     """
@@ -151,10 +150,5 @@ def launch_facts(workload: WorkloadSpec, blocks: Blocks | None, blocks_b: Blocks
         bytes_ = _gemm_bytes(workload, blocks, blocks_b)
         flop = int(2 * math.prod(counts[name] for name in OF_A_PRODUCT))
     if blocks is None:
-        return Facts(flop, bytes_, None, None, None, counts)
-    row_ptr, col_idx = blocks.row_ptr, blocks.col_idx
-    if blocks_b is not None:
-        row_ptr = np.concatenate((row_ptr, blocks_b.row_ptr))
-        col_idx = np.concatenate((col_idx, blocks_b.col_idx))
-    digest = patterns.digest(row_ptr, col_idx)
-    return Facts(flop, bytes_, digest, blocks.stored, blocks.density, counts)
+        return Facts(flop, bytes_, None, None, counts)
+    return Facts(flop, bytes_, blocks.stored, blocks.density, counts)

@@ -5,7 +5,6 @@ within a row, but where the kind is ``drawn`` or ``mt19937``. The generator is p
 same arguments, same arrays, same digest.
 """
 
-import hashlib
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -165,15 +164,6 @@ def generate(
     if kind not in REGULAR:
         raise ValueError(f"unknown pattern {kind!r}")
     return REGULAR[kind](grid_rows, grid_cols, blocks_per_row)
-
-
-def digest(row_ptr: Int32Array, col_idx: Int32Array) -> str:
-    """SHA-256 over both arrays as little-endian int32, lengths first."""
-    hasher = hashlib.sha256()
-    for array in (row_ptr, col_idx):
-        hasher.update(np.int64(len(array)).tobytes())
-        hasher.update(np.ascontiguousarray(array, dtype="<i4").tobytes())
-    return hasher.hexdigest()
 
 
 def count_products(

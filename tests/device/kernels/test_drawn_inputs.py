@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from assay.device.kernels.drawn_inputs import FP8_SCALE, make_inputs, memory_found
+from assay.device.kernels.drawn_inputs import FP8_SCALE, make_inputs
 from tests.device.helpers import bsr_workload, dense_workload, fp8_dense_workload
 
 
@@ -17,24 +17,6 @@ class TestMakeInputs:
         first, same, other = (make_inputs(bsr_workload(), "cpu", seed) for seed in (1, 1, 2))
         assert torch.equal(first.tensors["a_values"], same.tensors["a_values"])
         assert not torch.equal(first.tensors["a_values"], other.tensors["a_values"])
-
-
-class TestUnwritten:
-    """Values that a program never writes."""
-
-    WORKLOAD = bsr_workload(distribution="unwritten")
-
-    def test_what_they_held_is_counted(self, validated, monkeypatch):
-        monkeypatch.setattr("assay.device.kernels.drawn_inputs.LOOKED_AT", 100)
-        inputs = make_inputs(self.WORKLOAD, "cpu", 1)
-        a, b = inputs.tensors["a_values"], inputs.tensors["b"]
-        a.fill_(1.0)
-        b.zero_()
-        a[0, 0, :5] = float("nan")
-        a[1, 0, :2] = float("-inf")
-        found = validated("UnwrittenMemory", memory_found(inputs))
-        assert (found.nans, found.infinities, found.zeros) == (5, 2, b.numel())
-        assert found.elements == a.numel() + b.numel()
 
 
 def test_values_of_fp8_use_the_range_and_do_not_leave_it():

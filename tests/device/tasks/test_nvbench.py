@@ -62,7 +62,6 @@ def test_an_arm_that_fails_leaves_the_others_alone(stopwatch, monkeypatch, valid
             raise RuntimeError("blocking kernel timed out")
         return {
             "events_median_ms": 1.0,
-            "events_clock_mhz": 1700.0,
             "nvbench_cold_ms": 1.01,
             "nvbench_statistic": "mean",
             "nvbench_samples": 9,

@@ -348,9 +348,8 @@ class Scripted:
 def test_warm_up_ends_by_state_and_by_time(medians, least_ms, most_ms, wanted):
     stopwatch = Scripted(medians)
     rules = protocol(warmup_min_ms=least_ms, warmup_max_ms=most_ms, warmup_stable_fraction=0.01)
-    result = warm_up(stopwatch, lambda: torch.empty(1), rules, stopwatch.clock)
+    warm_up(stopwatch, lambda: torch.empty(1), rules, stopwatch.clock)
     assert wanted[0] <= stopwatch.batches <= wanted[1]
-    assert result.gpu_ms == pytest.approx(3 * sum(medians[: stopwatch.batches]))
 
 
 @pytest.mark.parametrize(

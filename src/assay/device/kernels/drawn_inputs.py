@@ -11,7 +11,7 @@ from assay.device.kernels.project_code import open_case
 from assay.ops import fp8_blocks
 from assay.shared.attention_call import COLUMNS, SCALES
 from assay.shared.attention_lists import block_lists
-from assay.shared.specs import Json, WorkloadSpec
+from assay.shared.specs import WorkloadSpec
 from assay.shared.stored_blocks import Blocks, workload_blocks
 
 FP8_SCALE = 32.0
@@ -20,8 +20,6 @@ deviations away, which no float32 generator reaches; below 2^-6 it loses precisi
 the values then lie. (Scaled by 1/sqrt(k) like the 16-bit types, most of B would lie there.)"""
 LOUDER = 3.0
 """Factor on a first block of attention in FP8: scales that differ tell who mixes them up."""
-LOOKED_AT = 2**24
-"""Elements of unwritten memory that are counted at a time."""
 K_MAJOR = ("float8_e4m3",)
 """Types whose dense B lies in memory as [n, k]: tensor cores read 8-bit operands no other way."""
 
@@ -140,18 +138,6 @@ def _list_tensors(blocks: Blocks, workload: WorkloadSpec, device: str) -> dict[s
 def written(workload: WorkloadSpec) -> WorkloadSpec:
     """Return the problem that is checked: with normal values where none are ever written."""
     return workload if workload.written else replace(workload, distribution="normal")
-
-
-def memory_found(inputs: Inputs) -> Json:
-    """Return the UnwrittenMemory record: what the value tensors hold, some elements at a time."""
-    found = {"elements": 0, "zeros": 0, "nans": 0, "infinities": 0}
-    for name in inputs.scales:
-        for part in inputs.tensors[name].flatten().split(LOOKED_AT):
-            found["elements"] += part.numel()
-            found["zeros"] += int((part == 0).sum())
-            found["nans"] += int(part.isnan().sum())
-            found["infinities"] += int(part.isinf().sum())
-    return found
 
 
 def fill(inputs: Inputs, seed: int) -> None:

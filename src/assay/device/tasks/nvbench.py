@@ -20,7 +20,6 @@ import torch
 from assay.device.kernels.bindings import prepare_arm
 from assay.device.kernels.drawn_inputs import make_inputs
 from assay.device.kernels.prepared import import_rival
-from assay.device.timing.clocks import open_counter
 from assay.device.timing.stopwatch import CudaStopwatch
 from assay.device.worker.cuda import DEVICE, open_cuda
 from assay.device.worker.forks import Note, run_child
@@ -45,7 +44,7 @@ THROTTLE_FRACTION = 0.01
 all the time, and our own samples keep what its regime is: only an absurd clock may be thrown away.
 Not 0, which would also end NVBench's measuring of the clock."""
 TIMES = (
-    "events_median_ms", "events_clock_mhz",
+    "events_median_ms",
     "nvbench_cold_ms", "nvbench_statistic", "nvbench_samples", "nvbench_clock_mhz",
 )  # fmt: skip
 """Of the StopwatchArm record: by our own stopwatch, then by NVBench."""
@@ -144,7 +143,7 @@ def time_arm(package: Any, arm: ArmSpec, note: Note) -> Json:
         prepared.launch()
     torch.cuda.synchronize()
     note("events")
-    stopwatch = CudaStopwatch(cold=True, counter=open_counter()[0])
+    stopwatch = CudaStopwatch(cold=True)
     stopwatch.turn(prepared.launch, EVENT_SAMPLES, 1.0)
     timing = stopwatch.turn(prepared.launch, EVENT_SAMPLES, 1.0)
     note("nvbench")
@@ -153,7 +152,6 @@ def time_arm(package: Any, arm: ArmSpec, note: Note) -> Json:
         raise RuntimeError("NVBench gave no cold time")
     return {
         "events_median_ms": statistics.median(timing.times_ms),
-        "events_clock_mhz": timing.clock_mhz,
         "nvbench_cold_ms": found.ms,
         "nvbench_statistic": found.statistic,
         "nvbench_samples": found.samples,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 
-from assay.device.kernels.drawn_inputs import make_inputs, memory_found
+from assay.device.kernels.drawn_inputs import make_inputs
 from assay.device.kernels.inputs import Inputs
 from assay.device.kernels.oracles import Errors
 from assay.device.kernels.prepared import Prepare
@@ -32,7 +32,7 @@ def _unshared() -> AbstractContextManager[Sequence[float]]:
     return nullcontext(())
 
 
-NOT_WARM = WarmUp(0.0, 0.0, 0, 0)
+NOT_WARM = WarmUp(0.0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,6 @@ class _Bound:
 
     arm: ArmSpec
     round: Round
-    unwritten: Json | None
-    """What the inputs held that nobody wrote."""
     launch_bytes: int | None
     """Device memory beside the inputs; None where many sets of buffers rotate."""
     warm: WarmUp = NOT_WARM
@@ -69,7 +67,6 @@ class _Bound:
 def _bind_all(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _Bound]:
     """Prepare and launch all arms; arms of one workload share its tensors and its oracle."""
     fresh = _unwritten(arms, bench)
-    found = {name: memory_found(inputs) for name, inputs in fresh.items()}
     memory = MemoryWatch(bench.device)
     subjects: dict[str, Subject] = {}
     rounds: list[tuple[ArmSpec, Round]] = []
@@ -89,7 +86,7 @@ def _bind_all(arms: Sequence[ArmSpec], seed: str, bench: Bench) -> dict[str, _Bo
         memory.launched(arm.id)
         single = bench.protocol.timer == "events"
         kept = memory.launch_bytes(arm.id) if single else None
-        bound[arm.id] = _Bound(arm, round_, found.get(arm.workload.id), kept)
+        bound[arm.id] = _Bound(arm, round_, kept)
     return bound
 
 
@@ -236,9 +233,7 @@ def _arm_facts(bound: _Bound) -> Json:
         "workload": arm.workload.id,
         **asdict(launch_facts(arm.workload, inputs.blocks, inputs.blocks_b)),
         "binary_sha256": arm.artifact.sha256 if arm.artifact else None,
-        "warmup_ms": round(bound.warm.gpu_ms, TIME_DIGITS),
         "launches_per_sample": bound.round.launches,
-        "unwritten": bound.unwritten,
         "input_bytes": None if bound.launch_bytes is None else input_bytes(inputs),
         "launch_bytes": bound.launch_bytes,
         "swept": None if swept is None else asdict(swept),

@@ -150,10 +150,8 @@ class CudaStopwatch:
 
 @dataclass(frozen=True)
 class WarmUp:
-    """The time that warming an arm up took, and the settings that follow from it."""
+    """The settings that follow from warming an arm up."""
 
-    gpu_ms: float
-    """Sum of all event times."""
     lead_ms: float
     """Lead for the arm's timed turns."""
     samples: int
@@ -170,10 +168,9 @@ def warm_up(
     before: Callable[[int], None] = nothing,
 ) -> WarmUp:
     """Launch until two batch medians agree, within the protocol's least and most time."""
-    began, previous, hosts, total = clock(), None, [], 0.0
+    began, previous, hosts = clock(), None, []
     while True:
         timing = stopwatch.turn(launch, rules.samples, before=before)
-        total += sum(timing.times_ms)
         hosts.append(timing.host_ms)
         median = statistics.median(timing.times_ms)
         elapsed_ms = (clock() - began) * 1e3
@@ -184,5 +181,5 @@ def warm_up(
         if (stable and elapsed_ms >= rules.warmup_min_ms) or elapsed_ms >= rules.warmup_max_ms:
             samples = turn_samples(rules, median)
             lead = lead_ms(statistics.median(hosts), median, samples)
-            return WarmUp(total, lead, samples, settling_launches(rules, median))
+            return WarmUp(lead, samples, settling_launches(rules, median))
         previous = median
