@@ -75,7 +75,6 @@ def _files(root: Path, request: Request, plan: Plan) -> dict[str, bytes]:
         schema="assay/pipeline/1",
         commit=request.commit,
         clean_tree=request.clean_tree,
-        host_paths=(),
         signing_key=key,
     )
     records = {REQUEST: request, stages.plan_path(): plan, stages.pipeline_path(): pipeline}

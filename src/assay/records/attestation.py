@@ -5,9 +5,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from assay.records.base import Identifier, Record, Sha256
+from assay.records.base import Identifier, Record, Sha256, Unread
 from assay.records.builds import FileDigest
-from assay.records.platform import PackageDirectory
 from assay.records.verdicts import Status
 from assay.records.workloads import Judging
 
@@ -54,8 +53,7 @@ class PipelineRecord(Record):
     commit: str | None
     clean_tree: bool | None
     """None where no git told."""
-    host_paths: tuple[PackageDirectory, ...] | None = None
-    """Where the Python of the pipeline looked for packages before its own; None: not recorded."""
+    host_paths: Unread = None
     signing_key: SigningKey | None = None
     """With which the report is signed, so that its page can name it; None: not recorded."""
 
