@@ -62,11 +62,8 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     ptx::prefetch_tensormap(&map_q);
     ptx::prefetch_tensormap(&map_k);
     ptx::prefetch_tensormap(&map_v);
-  }
-  if (threadIdx.x < Config::kConsumers) {  // a thread for each consumer and its stream
-    const int consumer = threadIdx.x;
-    const Shared shared{memory, base, consumer};
-    if (consumer < Config::kStreams) {
+    for (int stream = 0; stream < Config::kStreams; ++stream) {
+      const Shared shared{memory, base, stream};
       for (int slot = 0; slot < Config::kSlots; ++slot) {
         ptx::mbarrier_init(shared.full(slot), 1);
         ptx::mbarrier_init(shared.empty(slot), Config::kReleases);
@@ -76,9 +73,12 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
         ptx::mbarrier_init(shared.queue_empty(place), Config::kReleases);
       }
     }
+    const Shared shared{memory, base, 0};
     for (int stage = 0; stage < Config::kQStages; ++stage) {
-      ptx::mbarrier_init(shared.q_full(consumer, stage), 1);
-      ptx::mbarrier_init(shared.q_empty(consumer, stage), 4);
+      for (int consumer = 0; consumer < Config::kConsumers; ++consumer) {
+        ptx::mbarrier_init(shared.q_full(consumer, stage), 1);
+        ptx::mbarrier_init(shared.q_empty(consumer, stage), 4);
+      }
     }
     ptx::fence_mbarrier_init();
   }
