@@ -44,7 +44,10 @@ class TestOutput:
 
     @pytest.mark.parametrize(
         ("line", "shown"),
-        [("ASSAY claims --json --source 002 | head -1", 1), ("ASSAY --help 2>&1 | true", 0)],
+        [
+            ("ASSAY claims --json --source 001 --source 002 | head -1", 1),
+            ("ASSAY --help 2>&1 | true", 0),
+        ],
     )
     def test_whose_reader_is_gone_ends_quietly(self, line: str, shown: int) -> None:
         """A pipe that is closed behind the first line (of more than a pipe holds), or before it."""
