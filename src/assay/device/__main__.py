@@ -89,6 +89,7 @@ def _works(batch: Sequence[QueuedJob], lock: Lock) -> Iterator[Callable[[], Json
         return
     for queued in batch:
         yield partial(_performed, queued, lock)
+        lock = replace(lock, waited_s=0.0)  # the batch waited once, before its first job
 
 
 def run_batch(batch: Sequence[QueuedJob], perform: Callable[[QueuedJob], Json]) -> int:
