@@ -119,7 +119,7 @@ def application(names: Sequence[str] = COMMANDS, listed: bool = False) -> typer.
         command = getattr(import_module(f"assay.cli.commands.{name}"), name)
         if isinstance(command, typer.Typer):
             for each in command.registered_commands:
-                each.epilog = _example(OF_GROUPS[str(each.callback and each.callback.__name__)])
+                each.epilog = _example(OF_GROUPS[getattr(each.callback, "__name__", "")])
             app.add_typer(command, epilog=_example(typed[name]))
             continue
         settings = PASSED_ON if name in ("remote", "test") else None

@@ -17,6 +17,7 @@ import typer
 
 from assay.base.errors import BadInput, MissingEnvironment
 from assay.base.isolation import DEVICE_PATH, package_directory
+from assay.base.yaml_problems import suggest
 from assay.building.inspect_device_code import find_installed
 from assay.building.toolchain import find_host_compiler
 from assay.catalog.cluster import gpu_type_of, load_cluster
@@ -106,7 +107,8 @@ def _fix_of(part: str, found: Sequence[Finding]) -> str:
     """Return the shell line that gets a part. Raises BadInput where there is none."""
     of = {each.part: each for each in found}
     if part not in of:
-        raise BadInput(f"there is no part '{part}'; known: {', '.join(of)}")
+        meant = suggest(part, of) or f"; known: {', '.join(of)}"
+        raise BadInput(f"there is no part '{part}'{meant}")
     if not of[part].fix:
         raise BadInput(f"{of[part].words} is {of[part].state.value}; no line to paste gets it")
     return of[part].fix
