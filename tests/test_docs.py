@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import typer
 
 from assay.cli.main import OF_LAB, application
+from assay.verification.report_archive import opened_report
 from tests.console_blocks import ROOT, commands, follow
 
 DOCS = ROOT / "docs"
@@ -42,6 +44,17 @@ def test_links_lead_somewhere(page: str) -> None:
 def test_the_documents_are_short() -> None:
     pages = [*DOCS.glob("*.md"), ROOT / "CONTRIBUTING.md", *ROOT.glob("kernels/*/README.md")]
     assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) < LIMIT
+
+
+def test_readme_tells_how_long_the_newest_own_run_took() -> None:
+    """From the first record of its GPU to the last."""
+    newest = max(ROOT.glob("reports/published/own_h200_*.tar.xz"))
+    with opened_report(newest) as report:
+        records = (report / "evidence" / "h200").glob("*.json")
+        moments = sorted(json.loads(each.read_text())["recorded_at"] for each in records)
+    began, ended = map(datetime.fromisoformat, (moments[0], moments[-1]))
+    minutes = round((ended - began).total_seconds() / 60)
+    assert f"took an H200 {minutes} minutes." in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_console_block_is_typed_by_a_test() -> None:

@@ -1,6 +1,7 @@
 """The compilations of a run, the order in which they start, and what makes one run again."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -81,6 +82,17 @@ class TestTheFirstRun:
         known = known_costs(REPOSITORY).keys()
         every = make_plan(catalog, request("device", rebuild=True)).builds
         assert {(job.id, job.arch) for job in every} <= known
+
+    def test_readme_tells_both(self, catalog: Catalog) -> None:
+        """Builds, and the minutes of a processor that ``config/build_costs.json`` has for them."""
+        readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+        plans = [make_plan(catalog, request("none", rebuild=each)) for each in (False, True)]
+        costs = [guessed_build_seconds(REPOSITORY, plan) / 60 for plan in plans]
+        rows = [
+            f"| {len(plan.builds)} | {cost:.1f} min |"
+            for plan, cost in zip(plans, costs, strict=True)
+        ]
+        assert re.findall(r"\| \d+ \| [\d.]+ min \|", readme) == rows
 
 
 def write_costs(root: Path, **seconds: float) -> None:
