@@ -191,7 +191,7 @@ extern "C" int assay_block_sparse_attention(const attention::Call* call, void* w
   }
   const int ctas = (static_cast<int>(tiles) + Config::kStreams - 1) / Config::kStreams;
   const int grid = ctas < limits.sms ? ctas : limits.sms;
-  const bool counts = Config::kDynamic && tiles > int64_t{5} * grid * Config::kStreams / 4;
+  const bool counts = Config::kDynamic && tiles > int64_t{3} * grid * Config::kStreams / 2;
   if (error == cudaSuccess && counts) {
     error = cudaMemsetAsync(workspace, 0, sizeof(int), static_cast<cudaStream_t>(stream));
   }
