@@ -35,7 +35,7 @@ def rate(variant: str, low: float, high: float, shape: str = "m=1") -> ArmRate:
     return ArmRate(
         target="h100", comparison="sweep", title="A sweep", operation="bsr_gemm",
         variant=variant, workload="w", shape=shape, time_ms=(low + high) / 2, ci90_ms=(low, high),
-        tflop_per_s=1.0, roofline_fraction=0.5,
+        tflop_per_s=1.0, gb_per_s=1.0, roofline_fraction=0.5,
     )  # fmt: skip
 
 

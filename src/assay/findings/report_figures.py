@@ -130,6 +130,7 @@ def arm_rates(catalog: Catalog, evidence: Evidence) -> Iterator[ArmRate]:
                 time_ms=time.value(),
                 ci90_ms=time.interval(),
                 tflop_per_s=rate_of(facts, time),
+                gb_per_s=facts.bytes * 1e-6 / time.value(),
                 roofline_fraction=roofline.fraction(time.value(), facts, workload.dtype, peaks),
             )
 

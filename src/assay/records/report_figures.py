@@ -120,6 +120,8 @@ class ArmRate(Record):
     ci90_ms: tuple[float, float]
     tflop_per_s: float
     """Of the blocks that are stored."""
+    gb_per_s: float
+    """Of the bytes that must be moved."""
     roofline_fraction: float
     """Of the bound that the target's datasheet gives."""
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from assay.records import units
 from assay.records.units import SYMBOLS, number, printed, short
+from assay.records.workloads import Operation
 
 __all__ = ["number", "printed", "short"]
 
@@ -72,6 +73,12 @@ def quantity(value: Value, unit: str | None) -> str:
     if isinstance(value, str):
         return value
     return with_unit(units.in_digits(value, unit), unit)
+
+
+def rate(operation: str, tflop_per_s: float, gb_per_s: float) -> str:
+    """Return what a launch did in a second, as its operation is told: a load moves, others work."""
+    load = operation == Operation.TMA_LOAD
+    return quantity(gb_per_s, "gb_per_s") if load else quantity(tflop_per_s, "tflop_per_s")
 
 
 def figure(value: Value, unit: str | None, beside: Value = None) -> str:

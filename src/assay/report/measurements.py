@@ -105,10 +105,9 @@ def _timed(catalog: Catalog, target: str, arm: Arm, record: BenchmarkRecord | No
     facts, time = (timed_arm(record, arm.id, catalog.judging) if record else None) or (None, None)
     rate = bound = fmt.NOTHING
     if time and facts and facts.flop:
-        rate = fmt.quantity(rate_of(facts, time), "tflop_per_s")
         workload, peaks = catalog.workloads[arm.workload], catalog.targets[target].peaks
-        if workload.operation == "tma_load":
-            rate = fmt.quantity(facts.bytes * 1e-6 / time.value(), "gb_per_s")
+        moved = facts.bytes * 1e-6 / time.value()
+        rate = fmt.rate(workload.operation, rate_of(facts, time), moved)
         fraction = roofline.fraction(time.value(), facts, workload.dtype, peaks)
         bound = fmt.percent(fraction) + (" (from L2)" if fraction > 1 else "")
     processes = record.processes if record else ()

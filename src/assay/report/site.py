@@ -226,7 +226,7 @@ class Ranking:
                 "workload": rate.workload,
                 "time": fmt.figure(rate.time_ms, "ms"),
                 "interval": fmt.interval_of(rate.time_ms, "ms", rate.ci90_ms),
-                "rate": fmt.quantity(rate.tflop_per_s, "tflop_per_s"),
+                "rate": fmt.rate(rate.operation, rate.tflop_per_s, rate.gb_per_s),
                 "roof": fmt.percent(rate.roofline_fraction),
                 "bar": f"{100 * rate.time_ms / slowest:.1f}",
             }
