@@ -3,8 +3,12 @@
 Of a report that nobody vouches for nothing is read: it is named, with what is wrong.
 """
 
+import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 from assay.base.errors import AssayError, BadInput, CheckFailed
@@ -31,8 +35,10 @@ from assay.verification.trusted_keys import TrustedKey, load_trusted_keys, trust
 from assay.verification.verify import VerificationLog
 
 LONGEST_TITLE = 80
-Keep = Callable[[Path, GivenReport], None]
-"""What takes over a report that is intact, from the directory where it lies unpacked."""
+MOST_AT_ONCE = 8
+"""Reports that are verified beside each other: a large one takes half a GB."""
+Keep = Callable[[Path, Path, GivenReport], None]
+"""What takes over an intact report: given where, unpacked where."""
 
 
 def given_reports(
@@ -48,10 +54,20 @@ def given_reports(
     trusted = load_trusted_keys(keys or keys_of(project), trusted_keys(checkout.ROOT))
     for path in paths:  # none is verified, which takes long, where another is not there
         require_report(path)
-    for path in paths:
-        report = _read(path, keys, project, trusted, keep)
-        say(f"{report.name}: {report.note}")
-        yield report
+    one = partial(_read, keys=keys, project=project, trusted=trusted, keep=keep)
+    with ExitStack() as stack:
+        each: Callable[..., Iterator[GivenReport]] = map
+        if len(paths) > 1:
+            workers = min(len(paths), os.cpu_count() or 1, MOST_AT_ONCE)
+            each = stack.enter_context(ProcessPoolExecutor(workers, initializer=_leave_signals)).map
+        for report in each(one, paths):
+            say(f"{report.name}: {report.note}")
+            yield report
+
+
+def _leave_signals() -> None:
+    """The parent hears of Ctrl-C, too, and ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _read(
@@ -80,7 +96,7 @@ def _read(
                 return _unverified(path, (failed or [str(error)])[0])
             report = _intact(path, directory, trusted, log, with_rates=keep is not None)
             if keep is not None:
-                keep(directory, report)
+                keep(path, directory, report)
             return report
     except CheckFailed as error:  # an archive that packing did not write
         return _unverified(path, str(error))

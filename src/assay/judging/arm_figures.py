@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
 
 from assay.catalog.model import Catalog
 from assay.judging.cutlass_output import DTYPES, figure_unit, printed_flop
@@ -36,10 +38,9 @@ class Launch:
 
 @dataclass
 class Launches:
-    """The launches of a catalog's claims; facts of each problem are computed once."""
+    """The launches of a catalog's claims."""
 
     catalog: Catalog
-    _facts: dict[str, ArmFacts] = field(default_factory=dict)
 
     def of_claim(self, claim: Claim) -> list[Launch]:
         """Return what a claim's rate, time or bandwidth speaks of, a launch for each of its terms;
@@ -83,12 +84,16 @@ class Launches:
     def _arm(self, comparison: str, name: str) -> tuple[ArmFacts, Workload]:
         arm = self.catalog.comparisons[comparison].arm(name)
         workload = self.catalog.workloads[arm.workload]
-        if arm.workload not in self._facts:
-            spec = workload_spec(workload)
-            facts = asdict(launch_facts(spec, *workload_blocks(spec, spec.seed)))
-            facts |= {"arm": arm.id, "variant": arm.variant, "workload": arm.workload}
-            self._facts[arm.workload] = ArmFacts(binary_sha256=None, **facts)
-        return self._facts[arm.workload], workload
+        facts = dict(_facts_of(workload.model_dump_json()))
+        facts |= {"arm": arm.id, "variant": arm.variant, "workload": arm.workload}
+        return ArmFacts(binary_sha256=None, **facts), workload
+
+
+@cache
+def _facts_of(workload: str) -> dict[str, Any]:
+    """Return what a launch of a problem, given as JSON, does: reports share most of theirs."""
+    spec = workload_spec(Workload.model_validate_json(workload))
+    return asdict(launch_facts(spec, *workload_blocks(spec, spec.seed)))
 
 
 PER_BASE = {Unit.TFLOP_PER_S: 1e-9, Unit.GB_PER_S: 1e-6}

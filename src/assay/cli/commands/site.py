@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
@@ -70,14 +70,13 @@ def site(
     made = Site(title)
     by, known, stays = _verifier(key, own), _known(folder), set[str]()
     with built(folder, stays) as place:
+        names = {path: _known_as(path, by) if by else None for path in paths}
+        kept = {path: known[name] for path, name in names.items() if name and name in known}
+        others = [path for path in paths if path not in kept]
+        read = given_reports(others, key, own, partial(_keep, place, names))
         for path in paths:
-            name = _known_as(path, by) if by else None
-            given = known.get(name) if name else None
-            if given is None:
-                (given,) = given_reports([path], key, own, partial(_keep, place, path, name))
-            else:
-                stays.add(report_folder(given))
-            made.add(given)
+            made.add(kept.get(path) or next(read))
+        stays |= {report_folder(given) for given in kept.values()}
         if stays:
             progress(f"{counted(len(stays), 'report')} unchanged since the site was made last")
         written = write_pages(made, checkout.ROOT / "reports" / "templates", place)
@@ -117,17 +116,21 @@ def _known(folder: Path) -> dict[str, GivenReport]:
     return found
 
 
-def _keep(place: Path, path: Path, name: str | None, directory: Path, given: GivenReport) -> None:
+def _keep(
+    place: Path, names: Mapping[Path, str | None], path: Path, directory: Path, given: GivenReport
+) -> None:
     """Put an intact report into the site: all its files, its archive, its badge and its record."""
     folder = place / report_folder(given)
-    if folder.exists():
-        return
-    shutil.copytree(directory, folder / given.figures.run, copy_function=shutil.copyfile)
+    folder.mkdir(parents=True, exist_ok=True)
     if is_archive(path):
         shutil.copyfile(path, folder / path.name)
+    try:
+        shutil.copytree(directory, folder / given.figures.run, copy_function=shutil.copyfile)
+    except FileExistsError:
+        return  # the same report was given twice
     (folder / "badge.svg").write_text(badge(given.figures.counts), encoding="utf-8")
     plain = replace(given, path=path.name)
-    kept = KeptReport(schema="assay/site_report/1", known_as=name or "", given=plain)
+    kept = KeptReport(schema="assay/site_report/1", known_as=names[path] or "", given=plain)
     (folder / "record.json").write_text(kept.model_dump_json(by_alias=True), encoding="utf-8")
 
 
