@@ -41,6 +41,13 @@ def request(kind: str = "none", **changes: object) -> Request:
     return made.model_copy(update=changes)
 
 
+def first_run(*, rebuild: bool = False) -> Request:
+    """What a bare ``reproduce`` asks for without a GPU: no report has figures of an L4."""
+    made = request("recorded", rebuild=rebuild)
+    targets = [provision(e.target, "none" if e.target == "l4" else e.kind) for e in made.targets]
+    return made.model_copy(update={"targets": tuple(targets)})
+
+
 def names(plan: Plan) -> set[str]:
     return {job.id for job in plan.builds}
 
@@ -73,8 +80,16 @@ class TestWhatIsCompiled:
 class TestTheFirstRun:
     """The last known cost of every compilation keeps a run without a GPU small."""
 
+    def test_targets_without_figures_are_left_beside_those_that_have_some(
+        self, catalog: Catalog
+    ) -> None:
+        plan = make_plan(catalog, first_run())
+        archs = {job.arch for job in plan.builds if job.kind == "variant"}
+        assert archs == {catalog.targets["h100"].arch}
+        assert any(job.arch == catalog.targets["l4"].arch for job in plan.not_compiled)
+
     def test_it_ends_within_five_minutes_on_two_cores(self, catalog: Catalog) -> None:
-        plan = make_plan(catalog, request("none"))
+        plan = make_plan(catalog, first_run())
         assert REST_S + guessed_build_seconds(REPOSITORY, plan) / CORES < FIVE_MINUTES_S
 
     def test_the_cost_of_every_build_is_known(self, catalog: Catalog) -> None:
@@ -86,7 +101,7 @@ class TestTheFirstRun:
     def test_readme_tells_both(self, catalog: Catalog) -> None:
         """Builds, and the minutes of a processor that ``config/build_costs.json`` has for them."""
         readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-        plans = [make_plan(catalog, request("none", rebuild=each)) for each in (False, True)]
+        plans = [make_plan(catalog, first_run(rebuild=each)) for each in (False, True)]
         costs = [guessed_build_seconds(REPOSITORY, plan) / 60 for plan in plans]
         rows = [
             f"| {len(plan.builds)} | {cost:.1f} min |"

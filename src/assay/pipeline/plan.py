@@ -108,8 +108,8 @@ def _compiled_here(
 ) -> Iterator[BuildJob]:
     """Yield what a run compiles of its builds: all where it measures, or was told to. Elsewhere
     nothing compiled runs, and a first run shall end within minutes: left to others are original
-    programs, variants that no claim's primary reading rests on, and targets of which no claim
-    speaks.
+    programs, variants that no claim's primary reading rests on, and targets that have no figures
+    beside some that have; where none has, those of which no claim speaks.
     """
     measures = any(provision.kind == "device" for provision in request.targets)
     if request.judges_only:
@@ -118,9 +118,9 @@ def _compiled_here(
         yield from builds
         return
     idle = unanswered(request.targets, answers)
-    archs = {
-        catalog.targets[each.target].arch for each in request.targets if each.target not in idle
-    }
+    judged = [each for each in request.targets if each.kind != "none"]
+    told = judged or [each for each in request.targets if each.target not in idle]
+    archs = {catalog.targets[each.target].arch for each in told}
     claimed = {
         arm.variant
         for term in primary_terms(claims)
