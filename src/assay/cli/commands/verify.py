@@ -137,7 +137,7 @@ def check_report(
     folder: Path,
     keys: Sequence[Path] | None,
     project: Path | None,
-    policy: Policy,
+    policy: Policy | None,
     log: VerificationLog,
 ) -> None:
     """Verify a report by this checkout, with ``keys`` or those trusted here. Raises AssayError."""
