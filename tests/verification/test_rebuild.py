@@ -21,8 +21,7 @@ from assay.building.toolchain import LOCK, Toolchain, ensure_toolchain
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
 from assay.evidence.load import load_evidence
-from assay.evidence.stages import build_path, pipeline_path
-from assay.records.attestation import PipelineRecord
+from assay.evidence.stages import build_path
 from assay.records.builds import BuildRecord, CompileCost, FileDigest
 from assay.records.verification import ProofState
 from assay.runtimes.base import Place
@@ -41,7 +40,6 @@ from assay.verification.sign import public_key_path, sign
 from assay.verification.trust import published_reports
 from assay.verification.verify import verify
 from tests import report_fixtures
-from tests.git_history import git
 from tests.report_fixtures import signed_report, write_repository
 
 KERNEL = """
@@ -63,7 +61,7 @@ ONE = ("demo_bk32",)
 
 @pytest.fixture(scope="module")
 def made(root, toolchain, tmp_path_factory) -> Iterator[Path]:
-    """A repository under git, and a signed report of builds that nvcc really made."""
+    """A repository, and a signed report of builds that nvcc really made."""
     base = tmp_path_factory.mktemp("made")
     repo = write_repository(base / "repo")
     (repo / "kernels" / "demo" / "demo.cu").write_text(KERNEL)
@@ -72,9 +70,6 @@ def made(root, toolchain, tmp_path_factory) -> Iterator[Path]:
     (repo / LOCK).parent.mkdir()
     shutil.copy(root / LOCK, repo / LOCK)
     (repo / ".toolchain").symlink_to(root / ".toolchain")
-    git(repo, "init", "--quiet")
-    git(repo, "add", "kernels", "requirements")
-    git(repo, "commit", "--quiet", "-m", "Demo")
     catalog = load_catalog(repo)
     records = {
         name: build(
@@ -90,7 +85,6 @@ def made(root, toolchain, tmp_path_factory) -> Iterator[Path]:
         return artifact.sha256 if artifact else digest(name, arch)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report_fixtures, "COMMIT", git(repo, "rev-parse", "HEAD"))
         patch.setattr(report_fixtures, "binary_sha256", binary_sha256)
         patch.setattr(report_fixtures, "_build", lambda job: records.get(job.id) or invented(job))
         signed_report(repo)
@@ -161,15 +155,6 @@ class TestFaithfulEvidence:
         assert passed.id == "rebuild" and passed.passed
         assert "1 identical" in passed.says and "measurements rest on 1" in passed.says
         assert all("--only left out" in line for line in passed.unproven)
-
-    def test_a_source_is_found_in_history_when_the_commit_is_unknown(self, repo, report, toolchain):
-        (repo / "kernels" / "demo" / "scale.cuh").write_text("#define SCALE 3.0f\n")
-        git(repo, "commit", "--quiet", "--all", "-m", "Another scale")
-        write_record(
-            PipelineRecord(schema="assay/pipeline/1", commit=None, clean_tree=None),
-            report / "evidence" / pipeline_path(),
-        )
-        assert statuses(run(report, toolchain, *ONE)) == {"demo_bk32": RebuildStatus.IDENTICAL}
 
     def test_another_host_compiler_is_a_note(self, base, report, tmp_path, monkeypatch):
         """A g++ of another name, which optimises less: the same cubins in another library."""
@@ -244,11 +229,11 @@ class TestTamperedEvidence:
 class TestNothingToCompile:
     """Without the recorded sources, toolchain or a safe command no compiler starts."""
 
-    def test_a_source_that_no_commit_has(self, report: Path, toolchain: Toolchain):
+    def test_a_source_that_is_another(self, report: Path, toolchain: Toolchain):
         edit(report, "demo_bk32", lambda record: record["sources"][0].update(sha256="0" * 64))
         result = run(report, toolchain, *ONE)
         assert statuses(result) == {"demo_bk32": RebuildStatus.SOURCE_MISSING}
-        assert "nor its git history has" in result.builds[0].detail
+        assert "demo.cu" in result.builds[0].detail
         with pytest.raises(CheckFailed, match="check that out and rebuild there"):
             conclude(log := CheckLog(), report, result)
         assert [(entry.id, entry.code) for entry in log.checks] == [

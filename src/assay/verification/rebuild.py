@@ -2,8 +2,8 @@
 
 That needs no GPU: it shows that the sources in the evidence made the binary that was measured. The
 report must have been verified before; even so nothing in it is run that ``recorded_command`` does
-not know, and sources come from this checkout and its history, never from the report; but those of
-a project, which is its signer's, from the signed copy.
+not know, and sources come from this checkout, never from the report; but those of a project, which
+is its signer's, from the signed copy.
 """
 
 import tempfile
@@ -22,7 +22,6 @@ from assay.base.progress import say
 from assay.building.line_tables import OPTION
 from assay.building.nvcc import Compiled, compiled
 from assay.building.recipe import PROJECT, Compilation, Tree, command_problem
-from assay.building.source_history import SourceMissing, find_source
 from assay.building.toolchain import Toolchain
 from assay.catalog.load import load_catalog
 from assay.catalog.model import Catalog
@@ -91,7 +90,6 @@ class _Job:
     root: Path
     toolchain: Toolchain
     catalog: Catalog
-    commit: str | None
     project: Path | None = None
     """The signed copy of the project in the evidence."""
 
@@ -117,7 +115,7 @@ def rebuild(
     records = _selected(evidence, only)
     records.sort(key=lambda record: (record.id, record.arch) not in measured)
     project = project_of(report_dir / "evidence")
-    job = _Job(root, toolchain, catalog, commit, project)
+    job = _Job(root, toolchain, catalog, project)
     done: list[Rebuilt] = []
     for number, record in enumerate(records, start=1):
         started = monotonic()
@@ -157,18 +155,13 @@ def _measured(catalog: Catalog, evidence: Evidence) -> set[BuildKey]:
 
 
 def _source(job: _Job, source: FileDigest) -> bytes:
-    """Return what was compiled: of this checkout or its history; of a project what was signed.
+    """Return what was compiled: of this checkout; of a project what was signed.
 
-    Raises SourceMissing.
+    ``source.path`` must be a plain path, which ``command_problem`` sees to. Raises BadInput.
     """
-    if not source.path.startswith(f"{PROJECT}/"):
-        return find_source(job.root, source, job.commit)
-    try:
-        data = read_bytes(Tree(job.root, job.project).file(source.path), MOST_BYTES)
-    except BadInput as error:
-        raise SourceMissing(str(error)) from error
+    data = read_bytes(Tree(job.root, job.project).file(source.path), MOST_BYTES)
     if sha256_bytes(data) != source.sha256:
-        raise SourceMissing(f"{source.path} is not the file in the evidence that was compiled")
+        raise BadInput(f"{source.path} is not the file here that was compiled")
     return data
 
 
@@ -195,7 +188,7 @@ def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[RebuildStatus, str]:
         try:
             for source in record.sources:
                 write_bytes(tree / source.path, _source(job, source))
-        except SourceMissing as error:
+        except BadInput as error:
             return RebuildStatus.SOURCE_MISSING, str(error)
         with compiled(compilation, Tree(tree, tree / PROJECT), job.toolchain) as outcome:
             status, detail = compare(record, outcome, ours)
@@ -271,7 +264,7 @@ def conclude(log: CheckLog, report_dir: Path, result: RebuildResult) -> None:
             says.refuse("source-missing", f"{build.name}: {build.detail}")
         unread = [b.name for b in result.builds if b.status is RebuildStatus.NOT_COMPILED]
         found = counted(len(result.builds) - len(unread), "build")
-        says(f"those of {found} are this checkout's or its history's, by SHA-256")
+        says(f"those of {found} are this checkout's, by SHA-256")
         says.leave(*([f"where the sources of {listed(unread)} are"] if unread else []))
     if missing and not others:
         log.skip(("rebuild",), f"sources of {counted(len(missing), 'build')} are missing")
