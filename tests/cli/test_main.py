@@ -25,7 +25,10 @@ WRONG = [
         "README.md: is a file; name the report's directory, or its archive (.tar.xz)",
     ),
     (("verify", "nowhere"), "nowhere: no such report directory"),
-    (("verify", "hopper_20261130", "--key", "nowhere.pub"), "nowhere.pub: no such key file"),
+    (
+        ("verify", "reports/published/hopper_20261130", "--key", "nowhere.pub"),
+        "nowhere.pub: no such key file",
+    ),
     (("verify", "--bogus", "src"), "no such option: --bogus (./assay verify --help says more)"),
     (("compare",), "name two reports"),
     (("compare", "README.md", "README.md"), "README.md: is a file; name the report's directory"),

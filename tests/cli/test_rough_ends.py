@@ -68,7 +68,7 @@ class TestArguments:
         "arguments",
         [
             ("verify", LONG), ("compare", LONG, LONG), ("key", "show", LONG), ("key", "new", LONG),
-            ("verify", "hopper_20261130", "--key", LONG),
+            ("verify", "reports/published/hopper_20261130", "--key", LONG),
         ],
     )  # fmt: skip
     def test_a_name_that_no_file_can_have(self, assay: Any, arguments: tuple[str, ...]) -> None:

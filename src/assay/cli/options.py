@@ -14,7 +14,6 @@ from assay.base.errors import BadInput
 from assay.base.isolation import DEVICE_PATH
 from assay.base.progress import say
 from assay.base.writable import CACHE_VARIABLE, project_cache
-from assay.base.yaml_problems import suggest
 from assay.catalog.model import Catalog
 from assay.catalog.project_folder import PROJECT_FILE, file_problem
 from assay.cli import checkout
@@ -22,31 +21,8 @@ from assay.records.attestation import ATTESTATION, MANIFEST, VERDICTS
 from assay.records.images import RuntimeWish
 from assay.records.plan import Executor, Plan, RunConfig
 from assay.shared.errors import ExitCode
-from assay.verification.report_archive import SUFFIX, report_name
-from assay.verification.trust import reports_in
+from assay.verification.report_archive import SUFFIX
 from assay.verification.trusted_keys import project_keys, trusted_keys
-
-HOMES = ("reports", "reports/published", "projects/*/reports", "projects/*/reports/published")
-"""Where this checkout has reports: those it made, those it publishes, and those of its projects."""
-OF_PROJECT = ("reports", "reports/published")
-"""Where a project has its own: they come first in its folder."""
-
-
-def found_report(path: Path) -> Path:
-    """Return where a report lies that is given by path, archive or name; a bare name is looked for
-    in the folders of reports. What none is called stays as it is given.
-    """
-    if os.path.lexists(path):
-        return path
-    names = (path.name, f"{path.name}{SUFFIX}")
-    folders = _folders() if path.name == str(path) else [path.parent]
-    places = (folder / name for folder in folders for name in names)
-    # Path.exists raises for too long a name.
-    found = dict.fromkeys(from_here(each) for each in places if os.path.exists(each))  # noqa: PTH110
-    first, *others = found or [path]
-    if others:
-        say(f"{path}: {first} is taken, not {', '.join(map(str, others))}")
-    return first
 
 
 def require_report(path: Path) -> None:
@@ -54,35 +30,19 @@ def require_report(path: Path) -> None:
     try:
         path.lstat()
         names = {each.name for each in path.iterdir()} if path.is_dir() else {MANIFEST}
-        if not names & {ATTESTATION, MANIFEST, VERDICTS}:
-            raise BadInput(f"{path}: is not a report: it has no {MANIFEST}")
     except FileNotFoundError as error:
-        folders = _folders() if path.name == str(path) else [path.parent]
-        known = {report_name(each) for folder in folders for each in reports_in(folder)}
-        meant = suggest(path.name.removesuffix(SUFFIX), sorted(known))
         says = f"no such report directory, nor an archive of one ({SUFFIX})"
-        raise BadInput(f"{path}: {says}{meant}") from error
+        raise BadInput(f"{path}: {says}") from error
     except OSError:  # who opens it says why it cannot be looked at
         return
-
-
-def _folders() -> Iterator[Path]:
-    here = Path.cwd()
-    if (here / PROJECT_FILE).is_file():
-        yield from (here / home for home in OF_PROJECT)
-    for home in HOMES:
-        yield from sorted(checkout.ROOT.glob(home))
+    if not names & {ATTESTATION, MANIFEST, VERDICTS}:
+        raise BadInput(f"{path}: is not a report: it has no {MANIFEST}")
 
 
 def from_here(place: Path) -> Path:
     """Return a path as it is typed in the current directory."""
     here = Path.cwd()
     return place.relative_to(here) if place.is_relative_to(here) else place
-
-
-def found_reports(paths: list[Path] | None) -> list[Path] | None:
-    """Return where several reports lie, likewise."""
-    return None if paths is None else [found_report(path) for path in paths]
 
 
 def command_group(name: str, says: str) -> typer.Typer:
@@ -101,17 +61,15 @@ def command_group(name: str, says: str) -> typer.Typer:
 ReportArgument = Annotated[
     Path,
     typer.Argument(
-        help="Report directory, its archive, or the name of a report in this checkout.",
+        help="Report directory, or its archive.",
         metavar="REPORT_DIR",
-        callback=found_report,
     ),
 ]
 ReportsArgument = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Reports, archives or names; else those published here, or by the project.",
+        help="Reports or archives; else those published here, or by the project.",
         metavar="REPORT_DIR",
-        callback=found_reports,
     ),
 ]
 KeyOption = Annotated[

@@ -10,7 +10,7 @@ from assay.base.writable import require_file_place
 from assay.base.yaml_problems import suggest
 from assay.cli import checkout, console
 from assay.cli.given_reports import given_reports
-from assay.cli.options import KeyOption, ProjectOption, found_reports, project_folder
+from assay.cli.options import KeyOption, ProjectOption, project_folder
 from assay.findings.replication import again_between, again_line
 from assay.findings.report_comparison import GivenReport, Standing, regressions
 from assay.report.comparison_page import cell, comparison_page, comparison_view, difference
@@ -21,9 +21,7 @@ from assay.shared.files import write_bytes
 def compare(
     report_dirs: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Reports, archives or names.", metavar="REPORT_DIR", callback=found_reports
-        ),
+        typer.Argument(help="Reports or archives.", metavar="REPORT_DIR"),
     ] = None,
     key: KeyOption = None,
     every: Annotated[bool, typer.Option("--all", help="Show every figure on every GPU.")] = False,

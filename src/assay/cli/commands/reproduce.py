@@ -96,9 +96,8 @@ def reproduce(
     recorded: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Signed report, its archive, or its name here, whose measurements stand in for a "
+            help="Signed report, or its archive, whose measurements stand in for a "
             "GPU; repeatable.",
-            callback=opt.found_reports,
         ),
     ] = None,
     key: opt.AlsoTrustedOption = None,
