@@ -10,10 +10,9 @@ import pytest
 
 from assay.base.errors import CheckFailed
 from assay.pipeline import failures, steps
-from assay.pipeline.failures import is_damaged, read_failures
+from assay.pipeline.failures import read_failures
 from assay.pipeline.steps import run_step
 from assay.shared.errors import ExitCode
-from tests.unmeasured import Unmeasured
 
 
 class Failing:
@@ -59,23 +58,3 @@ def test_a_package_that_was_installed_since_is_looked_into(tmp_path, monkeypatch
     for installed in ([], ["inspections.json"]):
         monkeypatch.setattr(failures, "find_installed", lambda *_, found=installed: found)
         assert failures.inspections_to_retry(tmp_path, catalog, request) == installed  # type: ignore[arg-type]
-
-
-FILES = {"report.html", "report.md", "verdicts.json", "manifest.json", "attestation.json",
-         "signer.pub"}  # fmt: skip
-
-
-def test_a_report_that_lacks_evidence_and_was_edited_comes_back(tmp_path: Path) -> None:
-    repository = Unmeasured(tmp_path)
-    assert not is_damaged(repository.report)
-    ended = repository.reproduce()
-    assert ended.returncode == 0, ended.stderr
-    (repository.report / "evidence" / "plan.json").unlink()
-    with (repository.report / "report.md").open("a") as text:
-        text.write("and all of it is wonderful\n")
-    assert is_damaged(repository.report)
-    ended = repository.reproduce()
-    assert ended.returncode == 0, ended.stderr
-    assert not is_damaged(repository.report)
-    assert {path.name for path in repository.report.iterdir()} >= FILES
-    assert "wonderful" not in (repository.report / "report.md").read_text()

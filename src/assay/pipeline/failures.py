@@ -14,7 +14,6 @@ from assay.evidence import stages
 from assay.evidence.outcomes import came_to_nothing
 from assay.measuring.resume import kept_record
 from assay.pipeline.run_files import MEASURED
-from assay.records.attestation import MANIFEST, Manifest
 from assay.records.base import Record
 from assay.records.builds import InspectionsRecord
 from assay.records.plan import Plan, Request, TargetPlan
@@ -101,16 +100,3 @@ def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> l
     rivals = [catalog.rivals[each] for each in sorted(lacking)]
     has = find_installed(request.device_python, rivals, [Path(p) for p in request.device_paths])
     return [stages.inspections_path()] if has else []
-
-
-def is_damaged(report_dir: Path) -> bool:
-    """Return whether a signed report lacks a file, or has another in its place."""
-    if not (report_dir / MANIFEST).is_file():
-        return False
-    from assay.verification.manifest import changed_files  # noqa: PLC0415 - no job asks
-
-    try:
-        manifest = read_record(Manifest, report_dir / MANIFEST)
-        return changed_files(report_dir, manifest) != []
-    except (BadInput, CheckFailed):
-        return True

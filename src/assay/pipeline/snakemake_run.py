@@ -27,10 +27,9 @@ from assay.base.writable import cache_folder, own_cache, why_not_writable
 from assay.catalog.model import Catalog
 from assay.measuring.held_gpu import memory_limit
 from assay.pipeline import slurm_jobs
-from assay.pipeline.failures import error_of, is_damaged, read_failures
+from assay.pipeline.failures import error_of, read_failures
 from assay.pipeline.preconditions import require_compiler
-from assay.pipeline.run_files import RESULTS, bind_run, report_path, run_path
-from assay.records.attestation import PAGE
+from assay.pipeline.run_files import RESULTS, bind_run, run_path
 from assay.records.plan import Plan, Request
 from assay.runtimes import owners
 from assay.shared.counting import counted
@@ -68,10 +67,9 @@ def run_workflow(
     verbose: bool = False,
 ) -> None:
     """Bind the run to its plan, and run the workflow up to rule ``goal`` (all, by default);
-    ``again``: outputs below the run's directory that are made anew. What is no longer as it was
-    signed is made again, too. What Snakemake says goes to its log, and to the terminal where
-    ``verbose``. Raises the failed steps' error with the first one's exit code (what the machine
-    lacks ends all at once), Interrupted.
+    ``again``: outputs below the run's directory that are made anew. What Snakemake says goes to its
+    log, and to the terminal where ``verbose``. Raises the failed steps' error with the first one's
+    exit code (what the machine lacks ends all at once), Interrupted.
     """
     require_compiler(request, plan)
     with only_run(root if request.home is None else Path(request.home), request.run):
@@ -86,8 +84,6 @@ def run_workflow(
         if again:
             say(f"failed before and tried again: {', '.join(again)}")
         anew = [f"{run_path(request)}/{output}" for output in again]
-        if is_damaged(root / report_path(request)):
-            anew.append(f"{report_path(request)}/{PAGE}")
         command = [*snakemake_command(root, request, goal), "--cores", str(cores)]
         _run(root, request, [*command, "--forcerun", *anew] if anew else command, verbose=verbose)
 
