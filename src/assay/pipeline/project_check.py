@@ -20,11 +20,11 @@ from assay.judging.answers import Asked, make_answers
 from assay.judging.impossible_figures import impossible_figures, uncomputable
 from assay.judging.needs import comparisons_of
 from assay.pipeline.run_files import foreign_place
-from assay.records.evaluations import Benchmark, Derived, Inspection, NotRun, Unanswerable
+from assay.records.evaluations import Benchmark, Inspection, NotRun, Unanswerable
 from assay.records.kernels import Variant
 from assay.records.plan import Provision
 from assay.records.platform import is_for
-from assay.records.units import EXACT, Unit, short, with_unit
+from assay.records.units import short
 from assay.shared.counting import counted
 from assay.shared.files import sha256_bytes
 from assay.shared.read_limits import MOST_CODE, MOST_REPORT
@@ -142,26 +142,6 @@ def _commands(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:
             if inside and name not in copied and os.path.isfile(folder / name):  # noqa: PTH113
                 says = f"{name} is not copied to where it runs: name it under files"
                 yield command.id, says
-
-
-def project_remarks(catalog: Catalog) -> Iterator[str]:
-    """Yield what a figure in per cent that is measured means: a share is often written so, too."""
-    for claim in catalog.claims.values():
-        program = catalog.sources[catalog.source_of[claim.id]].program_of(claim.id)
-        read = program.figure_of(claim.id) if program else None
-        measured = read is not None or isinstance(claim.evaluation, Benchmark | Derived)
-        if measured and claim.unit is Unit.PERCENT and claim.value is not None:
-            gain, share = (
-                with_unit(short(value, EXACT), Unit.RATIO)
-                for value in (1 + claim.value / 100, claim.value / 100)
-            )
-            says = f"{claim.as_printed} % is judged as {gain}, a gain"
-            says += f": a share of so much is written {share}" if claim.value else ""  # none is 0x
-            yield f"remark: claim '{claim.id}': {says}"
-        elif read is not None and read.unit is Unit.PERCENT:
-            gain = with_unit("1.25", Unit.RATIO)
-            says = f"per cent that its command prints are read as a gain: 25 % is {gain}"
-            yield f"remark: claim '{claim.id}': {says}"
 
 
 def _documents(catalog: Catalog, folder: Path) -> Iterator[tuple[str, str]]:

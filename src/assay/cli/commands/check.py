@@ -15,7 +15,6 @@ from assay.pipeline.project_check import (
     ProjectProblem,
     every_problem,
     impossible_problems,
-    project_remarks,
 )
 from assay.shared.counting import counted
 
@@ -23,7 +22,7 @@ from assay.shared.counting import counted
 def check(project: ProjectOption = None) -> None:
     """Say what is wrong with a project or with its figures.
 
-    Each finding or remark is a line on standard output; their number goes to standard error.
+    Each finding is a line on standard output; their number goes to standard error.
     """
     folder = project_folder(project)
     if folder is None:
@@ -33,7 +32,7 @@ def check(project: ProjectOption = None) -> None:
     problems, lines = every_problem(checkout.ROOT, checked), checked.own.lines
     figures = impossible_problems(checked.catalog, lambda of: (PROJECT_FILE, lines.get(of, 1)))
     told = first_told(problems)
-    for line in (*told, *project_remarks(checked.catalog), *figures):
+    for line in (*told, *figures):
         say(str(line))
     if problems:
         found = f"{folder}: {counted(len(problems), 'problem')}"

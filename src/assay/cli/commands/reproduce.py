@@ -3,7 +3,6 @@
 import os
 import shlex
 import time
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -205,13 +204,12 @@ def reproduce(
 
 
 def _checked_project(root: Path, folder: Path) -> Catalog:
-    """Return a project's catalog, checked; say what its figures mean, and which are impossible."""
+    """Return a project's catalog, checked; say which of its figures are impossible."""
     # It computes, and numpy takes a fifth of a second to load: other runs do without.
     from assay.pipeline import project_check  # noqa: PLC0415
 
     catalog = project_check.sound_project(root, folder)
-    remarks = project_check.project_remarks(catalog), project_check.impossible_remarks(catalog)
-    for remark in chain(*remarks):
+    for remark in project_check.impossible_remarks(catalog):
         progress.say(remark)
     return catalog
 
