@@ -122,7 +122,7 @@ def test_tables_steer_no_terminal_and_no_spreadsheet(assay, report, tmp_path, fo
 
 
 def test_a_summary_of_outputs_alone_says_that_they_are(assay: Any) -> None:
-    answer = assay("export", "l4_on_h200_20261128", "--format", "markdown")
+    answer = assay("export", "reports/published/l4_on_h200_20261128.tar.xz", "--format", "markdown")
     assert "l4_on_h200: NVIDIA H200 running an L4's PTX (outputs only," in answer.out
 
 
