@@ -22,7 +22,7 @@ from assay import __version__
 from assay.base.checkout_root import installed_root
 from assay.base.errors import AssayError, BadInput, MissingEnvironment
 from assay.base.isolation import IGNORED, isolated
-from assay.base.pip_locks import lock_digest, lock_versions, pip_install, pip_remedy, stage, tail
+from assay.base.pip_locks import lock_digest, lock_versions, pip_install, pip_remedy, tail
 from assay.base.progress import TYPED, exclusive, quote, say, show_sentence, typed_command, watch
 from assay.base.signals import SignalledExit, leave_on_signals
 from assay.shared.counting import counted
@@ -33,7 +33,6 @@ COMMIT = "COMMIT"
 """File of an installed tree that names the commit it was made from, where that was clean."""
 OLDEST = (3, 11)
 STAMP = "assay.json"
-TICK_S = 5.0
 TEST_LOCKS = ("torch", "parquet", "docs")
 """Further locks of the test suite; each is called as the part that needs it."""
 
@@ -210,7 +209,7 @@ def install(
         (venv / STAMP).unlink()
     for number, (title, command, log) in enumerate(steps, start=1):
         say(f"step {number} of {len(steps)}: {title}")
-        if watch(command, venv / log, isolated(environ), tick_s=TICK_S, describe=stage) != 0:
+        if watch(command, venv / log, isolated(environ)) != 0:
             quote(tail(venv / log))
             remedy = pip_remedy(venv / log, venv)
             raise MissingEnvironment(

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from assay.base.errors import MissingEnvironment
 from assay.base.writable import disk_is_full
-from assay.shared.counting import counted
 
 TOOLCHAIN_LOCK = "requirements/toolchain.txt"
 """What the compilers come by, below the repository and below a report's evidence."""
@@ -56,14 +55,6 @@ def _sources(environ: Mapping[str, str]) -> list[str]:
     if not Path(wheelhouse).is_dir():
         raise MissingEnvironment(f"ASSAY_WHEELHOUSE={wheelhouse} is no directory")
     return ["--no-index", "--find-links", str(Path(wheelhouse).resolve())]
-
-
-def stage(log: str) -> str:
-    """Return how far pip is, as its output so far tells."""
-    if "Installing collected packages" in log:
-        return ", unpacking"
-    found = sum(line.startswith(("Collecting ", "Processing ")) for line in log.splitlines())
-    return f", {counted(found, 'package')} fetched" if found else ""
 
 
 def lock_digest(lock: Path) -> str:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -24,6 +24,7 @@ from assay.base.printable import shown_line, shown_sentence
 from assay.shared.processes import tied_to_parent
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+TICK_S = 10.0
 TYPED = "ASSAY_TYPED"
 """Variable by which the launcher says how it was called."""
 PLAIN = "./assay"
@@ -78,21 +79,11 @@ def quote(text: str) -> None:
         say(f"  {line}")
 
 
-def watch(
-    command: Sequence[str],
-    log: Path,
-    environment: Mapping[str, str],
-    *,
-    tick_s: float,
-    describe: Callable[[str], str],
-) -> int:
-    """Return the exit code of a command whose output goes to ``log``; say every ``tick_s`` seconds
-    how long it runs, and ``describe(output so far)``. It is ended with this process.
+def watch(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> int:
+    """Return the exit code of a command whose output goes to ``log``. It is ended with this
+    process.
     """
-    with (
-        log.open("w") as stream,
-        ticking(tick_s, lambda: describe(log.read_text(errors="replace"))),
-    ):
+    with log.open("w") as stream, ticking():
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -110,14 +101,14 @@ def watch(
 
 
 @contextmanager
-def ticking(tick_s: float, describe: Callable[[], str]) -> Iterator[None]:
-    """Say every ``tick_s`` seconds how long the body has been running, and ``describe()``."""
+def ticking(doing: str = "") -> Iterator[None]:
+    """Say every TICK_S seconds how long the body has been running, and what it is ``doing``."""
     ended = threading.Event()
     started = time.monotonic()
 
     def tick() -> None:
-        while not ended.wait(tick_s):
-            say(f"  ... {time.monotonic() - started:.0f} s{describe()}")
+        while not ended.wait(TICK_S):
+            say(f"  ... {time.monotonic() - started:.0f} s{doing}")
 
     thread = threading.Thread(target=tick, daemon=True)
     thread.start()

@@ -27,7 +27,6 @@ from assay.runtimes.base import Bind, CommandOutcome, Task
 from assay.shared.files import sha256_file
 
 SCRATCH = Path("/tmp")  # noqa: S108 - the same on every machine; names below it are guarded
-TICK_S = 15.0
 KEEP = "keep"
 """Folder of intermediate files, as the recipe's --keep-dir names it."""
 DIAGNOSTIC_LINES = 20
@@ -156,7 +155,7 @@ def _run(job: Compilation, directory: Path, toolchain: Toolchain) -> Compiled:
     is_program = job.kind == "program"
     label = f"compile {job.id} for {job.arch}"
     started = monotonic()
-    with ticking(TICK_S, lambda: f", compiling {job.id} for {job.arch}"):
+    with ticking(f", compiling {job.id} for {job.arch}"):
         outcome, text = run_nvcc(job.command, directory, toolchain, label, is_program=is_program)
     cost = CompileCost(
         seconds=round(monotonic() - started, 3),

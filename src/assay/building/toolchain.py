@@ -38,7 +38,6 @@ IMAGE_SITE = Path("/opt/assay/toolchain")
 HOST_COMPILER_MAJORS = range(6, 16)
 """g++ releases that nvcc 13.0 accepts (crt/host_config.h refuses anything above 15)."""
 NVCC_VERSION = r"\bV(\d+(?:\.\d+)+)"
-TICK_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def _unpack(lock: Path, site: Path) -> None:
     say(f"unpacking the CUDA toolchain and CUTLASS ({counted(count, 'wheel')}, each by its hash)")
     command = pip_locks.pip_install(Path(sys.executable), lock, os.environ)
     command += ["--target", str(partial), "--only-binary", ":all:"]
-    if watch(command, log, isolated(os.environ), tick_s=TICK_S, describe=pip_locks.stage) != 0:
+    if watch(command, log, isolated(os.environ)) != 0:
         quote(pip_locks.tail(log))
         raise MissingEnvironment(
             f"the CUDA toolchain could not be installed from {LOCK}, see the lines above: "

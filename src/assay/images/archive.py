@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from assay.base.errors import MissingEnvironment
-from assay.base.progress import exclusive, ticking
+from assay.base.progress import exclusive
 from assay.images.definition import Definition, labels_of
 from assay.shared.files import sha256_bytes, sha256_file
 
 LAYER, MANIFEST = "layer.tar", "manifest.json"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-TICK_S = 5.0
 
 
 def write_archive(layer: Path, output: Path, definition: Definition) -> tuple[str, str]:
@@ -44,7 +43,7 @@ def write_archive(layer: Path, output: Path, definition: Definition) -> tuple[st
     )
     image = sha256_bytes(config)
     manifest = [{"Config": f"{image}.json", "Layers": [LAYER], "RepoTags": [definition.tag]}]
-    with tarfile.open(output, "w") as archive, ticking(TICK_S, lambda: ""):
+    with tarfile.open(output, "w") as archive:
         with layer.open("rb") as content:
             entry = tarfile.TarInfo(LAYER)
             entry.size, entry.mtime = layer.stat().st_size, epoch
@@ -66,7 +65,7 @@ def verify_archive(path: Path, tag: str | None = None) -> tuple[str, tuple[str, 
     """
     found: dict[str, str] = {}
     manifest: list[dict[str, Any]] = []
-    with tarfile.open(path, "r:") as archive, ticking(TICK_S, lambda: ""):
+    with tarfile.open(path, "r:") as archive:
         for member in archive:
             content = archive.extractfile(member)
             if content is None:

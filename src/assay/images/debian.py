@@ -18,7 +18,6 @@ from assay.images.wheels import Wheel, ensure_wheels
 from assay.records.images import BaseInputs
 
 MIRROR_VARIABLE = "ASSAY_DEBIAN_MIRROR"
-TICK_S = 15.0
 UNREAD = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*")
 KEPT = ("/usr/share/doc/*/copyright",)
 PASSED_ON = re.compile(r"Acquire::(https?::|Check-|Retries|ForceIPv4|ForceIPv6)")
@@ -46,7 +45,7 @@ def make_layer(definition: Definition, layer: Path, listing: Path) -> list[Wheel
         command += [definition.inputs.base.suite, str(layer), source]
         epoch = str(definition.inputs.base.source_date_epoch)
         environment = {**environ, "SOURCE_DATE_EPOCH": epoch, "LC_ALL": "C.UTF-8"}
-        code = watch(command, log, environment, tick_s=TICK_S, describe=lambda _: "")
+        code = watch(command, log, environment)
         if code != 0:
             raise MissingEnvironment(_failure(definition.inputs.base, source, code, log))
     return wheels

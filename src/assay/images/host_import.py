@@ -16,8 +16,8 @@ from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.io import dump_record, read_record, read_text, write_record
 from assay.base.isolation import isolated
 from assay.base.pip_locks import tail
-from assay.base.progress import say, ticking
-from assay.images.archive import TICK_S, alone
+from assay.base.progress import say
+from assay.images.archive import alone
 from assay.images.definition import LISTING, labels_of, load_inputs
 from assay.images.obtain import RECORD, check_found, image_folder, image_record
 from assay.records.images import ImageBase, ImageRecord, ImagesFile
@@ -142,7 +142,7 @@ def _import(
     labels = labels_of(inputs, "runner")
     changes += [f'LABEL {name}="{value}"' for name, value in sorted(labels.items())]
     words = [word for change in changes for word in ("--change", change)]
-    with tempfile.TemporaryDirectory(prefix="assay-import-") as scratch, ticking(TICK_S, str):
+    with tempfile.TemporaryDirectory(prefix="assay-import-") as scratch:
         empty, log = Path(scratch) / "empty", Path(scratch) / "log"
         command = tar_command(inputs, extra, system, empty)
         with (

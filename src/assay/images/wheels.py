@@ -10,7 +10,7 @@ from assay.base import pip_locks
 from assay.base.errors import CheckFailed, MissingEnvironment
 from assay.base.isolation import isolated
 from assay.base.progress import exclusive, quote, say, watch
-from assay.images.archive import TICK_S, partial
+from assay.images.archive import partial
 from assay.shared.files import sha256_file
 
 PYTHON = "3.11"
@@ -83,7 +83,7 @@ def download(
     command = [*pip_locks.pip_download(lock, folder, python, glibc_minor, environ), *options]
     with tempfile.TemporaryDirectory(prefix="assay-wheels-") as scratch:
         log = Path(scratch) / "log"
-        if watch(command, log, isolated(environ), tick_s=TICK_S, describe=pip_locks.stage) != 0:
+        if watch(command, log, isolated(environ)) != 0:
             text = log.read_text(errors="replace")
             if "DO NOT MATCH THE HASHES" in text:
                 named = re.search(r"^\s+(\S+==\S+|\S+) from (\S+)", text, re.M)
