@@ -1,15 +1,13 @@
 """What a step that failed leaves, and what a further try of a cluster's job makes of it."""
 
 import errno
-import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from assay.base.errors import CheckFailed
-from assay.pipeline import failures, steps
+from assay.pipeline import steps
 from assay.pipeline.failures import read_failures
 from assay.pipeline.steps import run_step
 from assay.shared.errors import ExitCode
@@ -46,15 +44,3 @@ def test_a_failure_says_where_it_was_and_is_forgotten_by_a_try_that_ends_well(
     assert "No space left on device" in told[1][1]
     run_step(tmp_path, "benchmark", {"target": "h100"}, run_dir="run", log="log")
     assert read_failures(tmp_path / "run") == []
-
-
-def test_a_package_that_was_installed_since_is_looked_into(tmp_path, monkeypatch):
-    looked = {"claim": "demo", "rival": "fa3_fwd", "package": "fa3-fwd", "kernels": "Fwd",
-              "status": "not_installed"}  # fmt: skip
-    record = {"schema": "assay/inspections/1", "inspections": [], "device_code": [looked]}
-    (tmp_path / "inspections.json").write_text(json.dumps(record))
-    catalog = SimpleNamespace(rivals={"fa3_fwd": "its package"})
-    request = SimpleNamespace(device_python="python3", device_paths=())
-    for installed in ([], ["inspections.json"]):
-        monkeypatch.setattr(failures, "find_installed", lambda *_, found=installed: found)
-        assert failures.inspections_to_retry(tmp_path, catalog, request) == installed  # type: ignore[arg-type]

@@ -8,15 +8,12 @@ from pathlib import Path
 
 from assay.base.errors import AssayError, BadInput, CheckFailed, MissingEnvironment
 from assay.base.io import read_record
-from assay.building.inspect_device_code import find_installed
-from assay.catalog.model import Catalog
 from assay.evidence import stages
 from assay.evidence.outcomes import came_to_nothing
 from assay.measuring.resume import kept_record
 from assay.pipeline.run_files import MEASURED
 from assay.records.base import Record
-from assay.records.builds import InspectionsRecord
-from assay.records.plan import Plan, Request, TargetPlan
+from assay.records.plan import Plan, TargetPlan
 from assay.shared.counting import counted
 
 ERRORS: dict[int, type[AssayError]] = {
@@ -85,18 +82,3 @@ def _failed_beside(run_dir: Path, target: TargetPlan) -> bool:
             if found is None or came_to_nothing(found):
                 return True
     return False
-
-
-def inspections_to_retry(run_dir: Path, catalog: Catalog, request: Request) -> list[str]:
-    """Return the record of inspections where it lacks a package that is here by now."""
-    path = run_dir / stages.inspections_path()
-    if not path.is_file():
-        return []
-    lacking = {
-        each.rival
-        for each in read_record(InspectionsRecord, path).device_code
-        if each.status != "inspected" and each.rival in catalog.rivals
-    }
-    rivals = [catalog.rivals[each] for each in sorted(lacking)]
-    has = find_installed(request.device_python, rivals, [Path(p) for p in request.device_paths])
-    return [stages.inspections_path()] if has else []

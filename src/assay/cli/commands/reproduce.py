@@ -20,7 +20,7 @@ from assay.cli.plan_words import claim_lines, guessed_build_seconds, plan_lines
 from assay.evidence.load import load_evidence
 from assay.evidence.timings import step_timings
 from assay.judging.counts import failing_strict
-from assay.pipeline.failures import inspections_to_retry, outputs_to_retry
+from assay.pipeline.failures import outputs_to_retry
 from assay.pipeline.original_requests import given_by_source
 from assay.pipeline.plan import make_plan
 from assay.pipeline.preconditions import name_of_run, require_compiler, require_kept_report
@@ -233,7 +233,7 @@ def finish(
     opt.require_trust(catalog, plan, trusted=trusted)
     goal = "unsigned" if request.unsigned_for else None
     done = root / run_path(request)
-    again = outputs_to_retry(done, plan) + inspections_to_retry(done, catalog, request)
+    again = outputs_to_retry(done, plan)
     run_workflow(root, catalog, request, plan, cores=cores, goal=goal, again=again, verbose=verbose)
     tell_outcome(request, strict, catalog)
 
