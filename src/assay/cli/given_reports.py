@@ -15,7 +15,6 @@ from assay.base.errors import AssayError, BadInput, CheckFailed
 from assay.base.io import read_bytes
 from assay.base.printable import shortened
 from assay.base.progress import say
-from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli import checkout
 from assay.cli.commands.verify import SHORT, check_report
 from assay.cli.options import keys_of, require_report
@@ -164,20 +163,7 @@ def _unverified(path: Path, wrong: str) -> GivenReport:
 
 
 def reports_on(claim: str, project: Path | None) -> list[Path]:
-    """Return reports that may speak of a claim: a project's own, or those published here. Raises
-    BadInput where several projects here have such a claim.
-    """
+    """Return reports that may speak of a claim: a project's own, or those published here."""
     if project is not None:
         return project_reports(project)
-
-    def speaking(root: Path) -> list[Path]:
-        return [path for path in published_reports(root) if may_speak_of(path, [claim])]
-
-    if ours := speaking(checkout.ROOT):
-        return ours
-    projects = sorted(path.parent for path in checkout.ROOT.glob(f"projects/*/{PROJECT_FILE}"))
-    found = {each.name: carried for each in projects if (carried := speaking(each))}
-    if len(found) > 1:
-        named = " and ".join(found)
-        raise BadInput(f"'{claim}' is a claim of the projects {named}: --project DIR names one")
-    return next(iter(found.values()), [])
+    return [path for path in published_reports(checkout.ROOT) if may_speak_of(path, [claim])]

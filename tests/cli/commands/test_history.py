@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from assay.base.errors import BadInput
-from assay.catalog.project_folder import PROJECT_FILE
 from assay.cli.given_reports import reports_on
 
 
@@ -43,28 +41,11 @@ def test_a_claim_that_no_report_knows_is_said(assay: Any, report: Path) -> None:
     assert "no report says anything of 'demo_rat'" in answer.err
 
 
-class TestWithoutAReport:
-    """Reports are looked for where they are published: here, and below projects."""
-
-    @pytest.fixture
-    def root(self, tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """A checkout with a project that published a report, and none of its own."""
-        monkeypatch.setattr("assay.cli.checkout.ROOT", tmp_path)
-        self.publish(tmp_path / "projects" / "one", report)
-        return tmp_path
-
-    @staticmethod
-    def publish(project: Path, report: Path) -> Path:
-        shutil.copytree(report, project / "reports" / "published" / "demo_run")
-        (project / PROJECT_FILE).write_text("")
-        return project
-
-    def test_a_projects_published_report_is_found(self, root: Path) -> None:
-        (found,) = reports_on("demo_rate", None)
-        assert found == root / "projects" / "one" / "reports" / "published" / "demo_run"
-        assert reports_on("demo_rat", None) == []
-
-    def test_a_claim_of_two_projects_is_asked_back(self, root: Path, report: Path) -> None:
-        self.publish(root / "projects" / "two", report)
-        with pytest.raises(BadInput, match="of the projects one and two: --project DIR names one"):
-            reports_on("demo_rate", None)
+def test_without_a_report_those_published_here_are_looked_at(
+    tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "reports" / "published" / "demo_run"
+    shutil.copytree(report, place)
+    monkeypatch.setattr("assay.cli.checkout.ROOT", tmp_path)
+    assert reports_on("demo_rate", None) == [place]
+    assert reports_on("demo_rat", None) == []
