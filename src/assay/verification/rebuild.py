@@ -10,7 +10,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic
@@ -142,9 +141,7 @@ def _selected(evidence: Evidence, only: Sequence[str]) -> list[BuildRecord]:
     known = set[str]().union(*(names for _, names in named))
     for name in only:
         if name not in known:
-            close = ", ".join(get_close_matches(name, sorted(known)))
-            hint = f"close to it: {close}" if close else "evidence/builds holds their records"
-            raise BadInput(f"the evidence holds no build '{name}' ({hint})")
+            raise BadInput(f"the evidence holds no build '{name}': evidence/builds has the records")
     return [each for each, names in named if not only or names.intersection(only)]
 
 
@@ -192,9 +189,6 @@ def _rebuild_one(record: BuildRecord, job: _Job) -> tuple[RebuildStatus, str]:
             return RebuildStatus.SOURCE_MISSING, str(error)
         with compiled(compilation, Tree(tree, tree / PROJECT), job.toolchain) as outcome:
             status, detail = compare(record, outcome, ours)
-    if compilation.key != record.key and status is RebuildStatus.DIFFERS:
-        detail += "; its key is another than this version gives to the same inputs, so it was "
-        detail += "compiled in another directory, which some names depend on"
     return status, detail
 
 
